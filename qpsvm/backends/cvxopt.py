@@ -1,0 +1,128 @@
+"""CVXOPT's interior-point method, ``cvxopt.solvers.qp`` (Andersen, Dahl and Vandenberghe)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.qp.transforms import drop_dependent_equalities, Inverse, Chain
+
+
+class CVXOPTBackend(Backend):
+    """``solvers.qp`` for quadratic programs, ``solvers.lp`` for linear ones.
+
+    CVXOPT stops on ``abstol`` *or* ``reltol`` and has ``feastol`` besides: all three are set.
+    Options travel by argument, because ``solvers.options`` is global.
+    """
+
+    name = "cvxopt"
+    licence = "GPL-3.0-or-later"
+    distribution = "cvxopt"
+    required_modules = ("cvxopt",)
+    capabilities = Capabilities(
+        sparse=True, warm_start=True, time_limit=True, callback=True, certificates=True
+    )
+
+    def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
+        # coneqp factors A H A' and refuses dependent rows
+        reduced, inverse = super()._reduce(program)
+        independent, restore = drop_dependent_equalities(reduced)
+        return independent, Chain((inverse, restore))
+
+    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        from cvxopt import solvers
+
+        eps = settings.eps / 10  # measured by CVXOPT on its own scale, a little off ours
+        options = {
+            "abstol": eps,
+            "reltol": eps,
+            "feastol": eps,
+            "maxiters": settings.max_iterations or 100,
+            "show_progress": settings.verbose,
+            # a kernel matrix is nearly singular: one more refinement step pays on the second try
+            "refinement": 1 + settings.attempt,
+            **settings.options,
+        }
+        P = _matrix(program.P.to_sparse() if program.P.prefers_sparse else program.P.to_dense())
+        q, G, h = _matrix(program.q), _matrix(program.G), _matrix(program.h)
+        A, b = _matrix(program.A), _matrix(program.b)
+        clock = Clock(self.label, settings)
+        if program.is_linear:
+            result = solvers.lp(q, G, h, A, b, options=options)
+        else:
+            result = solvers.qp(
+                P, q, G, h, A, b,
+                kktsolver=_watched(P, G, A, clock),
+                initvals=_initial_values(settings.warm_start),
+                options=options,
+            )  # fmt: skip
+        return QPSolution(
+            _STATUS.get(result["status"], Status.UNKNOWN),
+            x=_vector(result["x"]),
+            z=_vector(result["z"]),
+            y=_vector(result["y"]),
+            z_lower=np.zeros(program.n_variables),
+            z_upper=np.zeros(program.n_variables),
+            native_status=str(result["status"]),
+            statistics=SolveStatistics(
+                iterations=result.get("iterations"),
+                solve_seconds=clock.seconds,
+                settings=options,
+            ),
+        )
+
+
+_STATUS = {
+    "optimal": Status.OPTIMAL,
+    "primal infeasible": Status.PRIMAL_INFEASIBLE,
+    "dual infeasible": Status.DUAL_INFEASIBLE,
+}
+
+
+def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:
+    """CVXOPT's own KKT solver, with a look at the clock before each factorisation.
+
+    It is the one hook ``coneqp`` offers; the factorisation is the default one for programs
+    without second-order cones.
+    """
+    from cvxopt import misc
+
+    rows = G.size[0]
+    factor = misc.kkt_chol2(G, {"l": rows, "q": [], "s": []}, A)
+    iteration = 0
+
+    def solve(W: Any) -> Any:
+        nonlocal iteration
+        clock.tick(iteration)
+        iteration += 1
+        return factor(W, P)
+
+    return solve
+
+
+def _initial_values(warm_start: QPSolution | None) -> Any:
+    """x and y as they are; s and z must be interior, so they stay CVXOPT's own."""
+    if warm_start is None or warm_start.x is None or warm_start.y is None:
+        return None
+    return {"x": _matrix(warm_start.x), "y": _matrix(warm_start.y)}
+
+
+def _matrix(array: Any) -> Any:
+    """A NumPy or SciPy array as a CVXOPT one."""
+    from cvxopt import matrix, spmatrix
+
+    if sp.issparse(array):
+        coo = array.tocoo()
+        return spmatrix(coo.data, coo.row, coo.col, size=coo.shape, tc="d")
+    if array.size == 0:
+        return matrix(0.0, (array.shape[0], array.shape[1] if array.ndim == 2 else 1), "d")
+    return matrix(np.asarray(array, dtype=np.float64))
+
+
+def _vector(value: Any) -> Any:
+    return None if value is None else np.array(value, dtype=np.float64).ravel()

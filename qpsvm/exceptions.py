@@ -1,0 +1,155 @@
+"""Every error and warning of qpsvm.
+
+A message says three things: what is wrong, the value that was seen, and the remedy.
+Each class also derives from the built-in exception a caller would expect, so ``except ValueError``
+keeps working in code that does not know qpsvm.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from qpsvm.qp._arrays import Vector
+
+
+class QPSVMError(Exception):
+    """Base class of every error raised by qpsvm."""
+
+
+# --- what the caller handed in ---------------------------------------------------------------
+
+
+class InvalidProgramError(QPSVMError, ValueError):
+    """A quadratic program whose pieces contradict each other or are not numbers."""
+
+
+class NotPositiveSemidefiniteError(InvalidProgramError):
+    """A matrix that must be positive semidefinite has a negative eigenvalue.
+
+    Attributes
+    ----------
+    smallest_eigenvalue : float
+        The eigenvalue that proves it.
+    """
+
+    def __init__(self, message: str, smallest_eigenvalue: float) -> None:
+        super().__init__(message)
+        self.smallest_eigenvalue = smallest_eigenvalue
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.smallest_eigenvalue)
+
+
+class InvalidDataError(QPSVMError, ValueError):
+    """Samples or labels an SVM cannot be built from."""
+
+
+class InvalidParameterError(QPSVMError, ValueError):
+    """A parameter outside its domain."""
+
+
+class KernelError(InvalidDataError):
+    """A kernel that returns something that is not a kernel matrix."""
+
+
+class IndefiniteKernelError(KernelError, NotPositiveSemidefiniteError):
+    """A kernel matrix with a negative eigenvalue: its SVM is not a convex program."""
+
+
+class MemoryLimitError(QPSVMError, MemoryError):
+    """A matrix that would not fit into the memory limit was asked for.
+
+    Attributes
+    ----------
+    required_bytes, limit_bytes : int
+        What it would have taken and what was allowed.
+    """
+
+    def __init__(self, message: str, required_bytes: int, limit_bytes: int) -> None:
+        super().__init__(message)
+        self.required_bytes = required_bytes
+        self.limit_bytes = limit_bytes
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.required_bytes, self.limit_bytes)
+
+
+class ModelFileError(QPSVMError, ValueError):
+    """A model file that cannot be read, or that does not belong to the data."""
+
+
+class DataFileError(QPSVMError, ValueError):
+    """A data file that cannot be read."""
+
+
+# --- backends --------------------------------------------------------------------------------
+
+
+class BackendError(QPSVMError, RuntimeError):
+    """A backend could not do what it was asked."""
+
+
+class UnknownBackendError(BackendError, ValueError):
+    """No backend has that name."""
+
+
+class BackendNotInstalledError(BackendError, ImportError):
+    """The backend is known, its package is missing."""
+
+
+class UnsupportedProgramError(BackendError):
+    """The backend cannot take this program (too large, no linear programs, ...)."""
+
+
+class SolverFailedError(BackendError):
+    """The solver raised, or returned something that is not a solution."""
+
+
+# --- what the program turned out to be -------------------------------------------------------
+
+
+class NoOptimumError(QPSVMError):
+    """The program has no optimum, and a verified certificate says so."""
+
+
+class InfeasibleProgramError(NoOptimumError):
+    """The constraints contradict each other."""
+
+
+class UnboundedProgramError(NoOptimumError):
+    """The objective falls without end."""
+
+
+class NotSeparableError(InfeasibleProgramError):
+    """The two classes cannot be separated, so the hard-margin program has no solution.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_samples,)
+        Non-negative; the weights of each class sum to one.
+    common_point : ndarray of shape (n_features,) or None
+        The point those weights produce from either class: it lies in both convex hulls.
+        None for a kernel without explicit features.
+    distance : float
+        Distance between the two weighted means (zero up to rounding).
+    """
+
+    def __init__(
+        self, message: str, weights: Vector, common_point: Vector | None, distance: float
+    ) -> None:
+        super().__init__(message)
+        self.weights = weights
+        self.common_point = common_point
+        self.distance = distance
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.weights, self.common_point, self.distance)
+
+
+class ToleranceNotReachedError(QPSVMError):
+    """``strict=True`` and the verifier measured more than ``eps``."""
+
+
+class ToleranceNotReachedWarning(UserWarning):
+    """The verifier measured more than ``eps``; the result carries the figures it reached."""

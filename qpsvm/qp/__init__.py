@@ -1,0 +1,38 @@
+"""Canonical quadratic programs: no SVM and no solver in sight.
+
+``QuadraticProgram`` -> (a solver) -> ``QPSolution`` -> ``kkt.residuals``.
+"""
+
+from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
+from qpsvm.qp.program import CanonicalForm, QuadraticProgram
+from qpsvm.qp.quadratic import (
+    DenseQuadratic,
+    KernelQuadratic,
+    LowRankQuadratic,
+    Quadratic,
+    SparseQuadratic,
+)
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.qp.transforms import drop_dependent_equalities, drop_infinite_rows, fold_bounds, scale
+
+__all__ = [
+    "CanonicalForm",
+    "Check",
+    "DenseQuadratic",
+    "KKTResiduals",
+    "KernelQuadratic",
+    "LowRankQuadratic",
+    "QPSolution",
+    "Quadratic",
+    "QuadraticProgram",
+    "Residual",
+    "SolveStatistics",
+    "SparseQuadratic",
+    "Status",
+    "Tolerances",
+    "drop_dependent_equalities",
+    "drop_infinite_rows",
+    "fold_bounds",
+    "residuals",
+    "scale",
+]

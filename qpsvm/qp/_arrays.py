@@ -1,0 +1,156 @@
+"""Turning what callers pass into read-only float64 arrays, or into an error that says why not."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidProgramError, MemoryLimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Vector: TypeAlias = npt.NDArray[np.float64]
+"""One-dimensional float64 array."""
+Dense: TypeAlias = npt.NDArray[np.float64]
+"""Two-dimensional float64 array."""
+Sparse: TypeAlias = Any
+"""A SciPy ``csc_array`` (SciPy ships no type information)."""
+Matrix: TypeAlias = Any
+"""``Dense`` or ``Sparse``."""
+Index: TypeAlias = npt.NDArray[np.intp]
+
+
+def freeze(array: Any) -> Any:
+    """Make a NumPy array, or the arrays inside a CSC/CSR matrix, read-only; return it."""
+    if sp.issparse(array):
+        for part in (array.data, array.indices, array.indptr):
+            part.flags.writeable = False
+    else:
+        array.flags.writeable = False
+    return array
+
+
+def as_vector(value: Any, name: str, length: int | None = None, fill: float = 0.0) -> Vector:
+    """Copy ``value`` into a read-only float64 vector; ``None`` and scalars are broadcast."""
+    if value is None:
+        if length is None:
+            raise InvalidProgramError(f"{name} is missing; pass a vector.")
+        return _frozen_vector(np.full(length, fill))
+    if sp.issparse(value):
+        value = value.toarray()
+    try:
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InvalidProgramError(
+            f"{name} must hold real numbers, got {_describe(value)} ({error})."
+        ) from error
+    if np.iscomplexobj(value):
+        raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
+    if array.ndim == 0 and length is not None:
+        array = np.full(length, float(array))
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.ravel()
+    if array.ndim != 1:
+        raise InvalidProgramError(f"{name} must be a vector, got shape {array.shape}.")
+    if length is not None and array.shape[0] != length:
+        raise InvalidProgramError(
+            f"{name} has {array.shape[0]} entries, the program needs {length}."
+        )
+    return _frozen_vector(array)
+
+
+def _frozen_vector(array: Vector) -> Vector:
+    array.flags.writeable = False
+    return array
+
+
+def as_matrix(value: Any, name: str, columns: int) -> Matrix:
+    """Copy ``value`` into a read-only C-ordered float64 array or a CSC array with sorted indices."""
+    if value is None:
+        return freeze(sp.csc_array((0, columns), dtype=np.float64))
+    if np.iscomplexobj(value):
+        raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
+    matrix: Any
+    if sp.issparse(value):
+        matrix = sp.csc_array(value, dtype=np.float64, copy=True)
+        matrix.sum_duplicates()
+        matrix.sort_indices()
+        finite = np.isfinite(matrix.data)
+    else:
+        try:
+            matrix = np.array(value, dtype=np.float64, order="C")
+        except (TypeError, ValueError) as error:
+            raise InvalidProgramError(
+                f"{name} must hold real numbers, got {_describe(value)} ({error})."
+            ) from error
+        if matrix.ndim == 1:
+            matrix = matrix.reshape(1, -1)
+        if matrix.ndim != 2:
+            raise InvalidProgramError(f"{name} must be a matrix, got shape {matrix.shape}.")
+        finite = np.isfinite(matrix)
+    if matrix.shape[1] != columns:
+        raise InvalidProgramError(
+            f"{name} has {matrix.shape[1]} columns, the program has {columns} variables."
+        )
+    if not finite.all():
+        raise InvalidProgramError(
+            f"{name} contains {int(np.size(finite) - np.count_nonzero(finite))} NaN or infinite "
+            "entries; every coefficient must be finite."
+        )
+    return freeze(matrix)
+
+
+def require_finite(array: Vector, name: str) -> None:
+    """Raise InvalidProgramError naming the first entry that is NaN or infinite."""
+    bad = np.flatnonzero(~np.isfinite(array))
+    if bad.size:
+        raise InvalidProgramError(
+            f"{name}[{bad[0]}] is {array[bad[0]]} ({bad.size} such entries); it must be finite."
+        )
+
+
+def _describe(value: Any) -> str:
+    return f"{type(value).__name__} of dtype {getattr(value, 'dtype', '?')}"
+
+
+# --- memory ----------------------------------------------------------------------------------
+
+
+def default_memory_limit() -> int:
+    """A quarter of the machine's memory, in bytes (2 GiB where the machine does not say)."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    except (AttributeError, OSError, ValueError):
+        return 2 * 2**30
+
+
+def require_memory(
+    rows: int, columns: int, what: str, remedy: str, limit_bytes: int | None = None
+) -> None:
+    """Raise MemoryLimitError if a dense float64 (rows, columns) matrix exceeds the limit."""
+    limit = default_memory_limit() if limit_bytes is None else limit_bytes
+    needed = 8 * rows * columns
+    if needed > limit:
+        raise MemoryLimitError(
+            f"{what} as a dense {rows} x {columns} matrix needs {needed:,} bytes, the limit is "
+            f"{limit:,} bytes; {remedy}",
+            needed,
+            limit,
+        )
+
+
+def row_blocks(rows: int, columns: int, block_bytes: int = 32 * 2**20) -> list[slice]:
+    """Slices that cut ``rows`` so that a (block, columns) float64 matrix stays near block_bytes."""
+    size = max(1, min(rows, block_bytes // max(1, 8 * columns)))
+    return [slice(start, min(rows, start + size)) for start in range(0, rows, size)]
+
+
+def largest_magnitude(value: Any, of: Callable[[Any], Any] = np.abs) -> float:
+    """Largest absolute entry of an array, 0 for an empty one."""
+    data = value.data if sp.issparse(value) else value
+    return float(np.max(of(data), initial=0.0))

@@ -1,0 +1,433 @@
+"""Is this point optimal? The Karush-Kuhn-Tucker conditions, measured.
+
+Nothing here trusts a solver. A point passes when every residual is at most its tolerance; a
+missing vector, a wrong length, NaN or infinity makes the residuals it touches infinite, and an
+infinite residual never passes.
+
+With ``r = Px + q + G'z + A'y - z_lower + z_upper`` and slacks ``s = h - Gx``, ``x - lb``,
+``ub - x``, the residuals are (largest entry over all rows):
+
+===============  ====================================  ===========================================
+residual         absolute                              scaled: each entry divided by
+===============  ====================================  ===========================================
+stationarity     ``|r_i|``                             ``max(1, |q_i|, |(Px)_i|)``
+inequality       ``(Gx - h)_j`` if positive            the row's size ``max(max_k |G_jk|, |h_j|)``
+equality         ``|(Ax - b)_j|``                      the row's size ``max(max_k |A_jk|, |b_j|)``
+bounds           ``lb_i - x_i`` and ``x_i - ub_i``     ``min(ub_i - lb_i, max(1, |bound_i|))``
+multiplier sign  ``-z_j`` if positive, all three       ``max(1, max_i |q_i|)`` over the row's norm
+complementarity  ``|z_j s_j|``, all three              ``max(1, |primal objective|)``
+duality gap      ``|primal - dual objective|``         ``max(1, |primal objective|)``
+natural          ``|min(z_j, s_j)|``, ``|r|, |Ax-b|``  the scales above
+===============  ====================================  ===========================================
+
+No scale depends on the multipliers: a candidate with huge multipliers that cancel each other
+would otherwise scale its own error away. The row scales make the verdict independent of the units
+a constraint was written in.
+
+Sources: Boyd and Vandenberghe, *Convex Optimization*, section 5.5.3; for the natural residual
+Facchinei and Pang, *Finite-Dimensional Variational Inequalities*, section 1.5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.qp._arrays import Matrix, Vector
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution
+
+INFINITE = math.inf
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """One tolerance per scaled residual, derived from the one number ``eps`` a user gives.
+
+    ===============  ==========  =============================================================
+    residual         tolerance   why
+    ===============  ==========  =============================================================
+    natural          sqrt(eps)   ``z s <= eps`` allows ``min(z, s) = sqrt(eps)``: asking for
+                                 ``eps`` would refuse points whose gap is far below it
+    all the others   eps         the contract
+    ===============  ==========  =============================================================
+
+    Raises
+    ------
+    InvalidParameterError
+        Unless ``0 < eps < 1``.
+    """
+
+    eps: float = 1e-8
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.eps, (int, float)) and 0.0 < self.eps < 1.0):
+            raise InvalidParameterError(
+                f"eps is {self.eps!r}; it is a relative accuracy between 0 and 1, such as 1e-8."
+            )
+
+    def of(self, residual: str) -> float:
+        """The tolerance of the scaled residual with that name."""
+        return math.sqrt(self.eps) if residual == "natural" else self.eps
+
+
+@dataclass(frozen=True)
+class Residual:
+    """One measured residual: ``absolute`` in the program's units, ``scaled`` without units."""
+
+    name: str
+    absolute: float
+    scaled: float
+
+
+@dataclass(frozen=True)
+class Check:
+    """A residual held against its tolerance."""
+
+    name: str
+    absolute: float
+    scaled: float
+    tolerance: float
+
+    @property
+    def passed(self) -> bool:
+        """``scaled <= tolerance``; NaN is not."""
+        return self.scaled <= self.tolerance
+
+
+@dataclass(frozen=True)
+class KKTResiduals:
+    """Every residual of the module's table, and the two objectives.
+
+    Attributes
+    ----------
+    stationarity, inequality, equality, lower_bound, upper_bound : Residual
+    multiplier_sign, complementarity, duality_gap, natural : Residual
+    primal_objective, dual_objective : float
+        NaN where they cannot be computed.
+    problems : tuple of str
+        What was missing, of a wrong shape, or not finite.
+    """
+
+    stationarity: Residual
+    inequality: Residual
+    equality: Residual
+    lower_bound: Residual
+    upper_bound: Residual
+    multiplier_sign: Residual
+    complementarity: Residual
+    duality_gap: Residual
+    natural: Residual
+    primal_objective: float
+    dual_objective: float
+    problems: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Residual]:
+        yield self.stationarity
+        yield self.inequality
+        yield self.equality
+        yield self.lower_bound
+        yield self.upper_bound
+        yield self.multiplier_sign
+        yield self.complementarity
+        yield self.duality_gap
+        yield self.natural
+
+    @property
+    def worst(self) -> float:
+        """Largest scaled residual other than the natural one (see Tolerances for why not it)."""
+        return _worst([residual.scaled for residual in self if residual.name != "natural"])
+
+    @property
+    def relative_gap(self) -> float:
+        """``|primal - dual| / max(1, |primal|)``."""
+        return self.duality_gap.scaled
+
+    def check(self, tolerances: Tolerances) -> tuple[Check, ...]:
+        """Hold every residual against its tolerance."""
+        return tuple(
+            Check(r.name, r.absolute, r.scaled, tolerances.of(r.name)) for r in self
+        )
+
+    def passed(self, eps: float) -> bool:
+        """True when every residual is within ``Tolerances(eps)``."""
+        return all(check.passed for check in self.check(Tolerances(eps)))
+
+
+RESIDUAL_NAMES = (
+    "stationarity",
+    "inequality",
+    "equality",
+    "lower_bound",
+    "upper_bound",
+    "multiplier_sign",
+    "complementarity",
+    "duality_gap",
+    "natural",
+)
+
+
+def residuals(program: QuadraticProgram, solution: QPSolution) -> KKTResiduals:
+    """Measure every KKT residual of a candidate; the formulas are in the module's docstring.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    solution : QPSolution
+        Its ``status`` and ``native_status`` are not looked at.
+
+    Returns
+    -------
+    KKTResiduals
+
+    Examples
+    --------
+    min 1/2 x^2 + x with x <= 0 has its optimum at -1; x = 0 with z = -1 is stationary and
+    complementary, and wrong:
+
+    >>> from qpsvm.qp import QPSolution, QuadraticProgram, Status
+    >>> program = QuadraticProgram([[1.0]], [1.0], G=[[1.0]], h=[0.0])
+    >>> wrong = QPSolution(Status.OPTIMAL, x=[0.0], z=[-1.0], y=[], z_lower=[0.0], z_upper=[0.0])
+    >>> residuals(program, wrong).multiplier_sign.scaled
+    1.0
+    """
+    vectors, problems = _checked_vectors(program, solution)
+    if vectors is None:
+        return _unusable(problems)
+    with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed below
+        return _measure(program, *vectors)
+
+
+def _measure(
+    program: QuadraticProgram, x: Vector, z: Vector, y: Vector, z_lower: Vector, z_upper: Vector
+) -> KKTResiduals:
+    G, A = program.G, program.A
+    Px = program.P.matvec(x)
+
+    # stationarity: r = Px + q + G'z + A'y - z_lower + z_upper
+    r = np.abs(Px + program.q + G.T @ z + A.T @ y - z_lower + z_upper)
+    gradient_scale = np.maximum(1.0, np.maximum(np.abs(program.q), np.abs(Px)))
+    stationarity = _residual("stationarity", r, r / gradient_scale)
+
+    # primal feasibility, block by block
+    G_norm, A_norm = _row_norms(G), _row_norms(A)
+    slack = program.h - G @ x
+    G_scale = _positive(np.maximum(G_norm, np.where(np.isfinite(program.h), np.abs(program.h), 0)))
+    violation = np.maximum(-slack, 0.0)
+    inequality = _residual("inequality", violation, violation / G_scale)
+
+    mismatch = np.abs(A @ x - program.b)
+    equality = _residual(
+        "equality", mismatch, mismatch / _positive(np.maximum(A_norm, np.abs(program.b)))
+    )
+
+    lower_slack, upper_slack = x - program.lb, program.ub - x
+    lower_scale = _bound_scale(program.lb, program.ub - program.lb)
+    upper_scale = _bound_scale(program.ub, program.ub - program.lb)
+    below, above = np.maximum(-lower_slack, 0.0), np.maximum(-upper_slack, 0.0)
+    lower_bound = _residual("lower_bound", below, below / lower_scale)
+    upper_bound = _residual("upper_bound", above, above / upper_scale)
+
+    # multipliers: non-negative, and zero where there is no bound to push against
+    q_scale = max(1.0, float(np.max(np.abs(program.q), initial=0.0)))
+    multipliers = np.concatenate([z, z_lower, z_upper])
+    slacks = np.concatenate([slack, lower_slack, upper_slack])
+    norms = np.concatenate([G_norm, np.ones(2 * x.size)])
+    wrong_sign = np.maximum(-multipliers, 0.0)
+    multiplier_sign = _residual("multiplier_sign", wrong_sign, wrong_sign * norms / q_scale)
+
+    # complementarity: z_j s_j = 0; where s_j is infinite z_j itself must be zero
+    unbounded = np.isposinf(slacks)
+    product = np.abs(multipliers * np.where(unbounded, 1.0, slacks))
+    product[unbounded & (multipliers != 0.0)] = INFINITE
+    primal, dual = _objectives(program, Px, x, z, y, z_lower, z_upper)
+    objective_scale = max(1.0, abs(primal))
+    complementarity = _residual("complementarity", product, product / objective_scale)
+
+    gap = np.array([abs(primal - dual)])
+    duality_gap = _residual("duality_gap", gap, gap / objective_scale)
+
+    # natural residual: |min(z_j, s_j)|, the distance to the nearer of the two cases
+    scales = np.concatenate([G_scale, lower_scale, upper_scale])
+    nearer = np.abs(np.minimum(multipliers, slacks))
+    nearer_scaled = np.abs(np.minimum(multipliers * norms / q_scale, slacks / scales))
+    natural = Residual(
+        "natural",
+        _worst([*_largest(nearer), stationarity.absolute, equality.absolute]),
+        _worst([*_largest(nearer_scaled), stationarity.scaled, equality.scaled]),
+    )
+    return KKTResiduals(
+        stationarity=stationarity,
+        inequality=inequality,
+        equality=equality,
+        lower_bound=lower_bound,
+        upper_bound=upper_bound,
+        multiplier_sign=multiplier_sign,
+        complementarity=complementarity,
+        duality_gap=duality_gap,
+        natural=natural,
+        primal_objective=primal,
+        dual_objective=dual,
+    )
+
+
+def _objectives(
+    program: QuadraticProgram,
+    Px: Vector,
+    x: Vector,
+    z: Vector,
+    y: Vector,
+    z_lower: Vector,
+    z_upper: Vector,
+) -> tuple[float, float]:
+    quadratic = 0.5 * float(x @ Px)
+    primal = quadratic + float(program.q @ x)
+    # D = -1/2 x'Px - h'z - b'y + lb'z_lower - ub'z_upper, finite bounds only
+    dual = -quadratic - float(program.b @ y)
+    for bound, multiplier, sign in (
+        (program.h, z, -1.0),
+        (program.lb, z_lower, 1.0),
+        (program.ub, z_upper, -1.0),
+    ):
+        finite = np.isfinite(bound)
+        dual += sign * float(bound[finite] @ multiplier[finite])
+    return primal, dual
+
+
+# --- evidence that there is no optimum -------------------------------------------------------
+
+
+def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
+    """How far ``z, y, z_lower, z_upper`` are from proving that the constraints contradict.
+
+    They prove it when ``z >= 0``, ``G'z + A'y - z_lower + z_upper = 0`` and
+    ``h'z + b'y - lb'z_lower + ub'z_upper = -c < 0`` (Farkas' lemma; Boyd and Vandenberghe,
+    section 5.8.3). Returned is ``max|G'z + ...| / c`` or the largest wrong sign over c, whichever
+    is larger: every x of 1-norm below its reciprocal is then infeasible. Infinite when ``c <= 0``
+    or a vector is missing or not finite.
+    """
+    vectors, _ = _checked_vectors(program, solution.replace(x=np.zeros(program.n_variables)))
+    if vectors is None:
+        return INFINITE
+    _, z, y, z_lower, z_upper = vectors
+    with np.errstate(all="ignore"):
+        combination = np.abs(program.G.T @ z + program.A.T @ y - z_lower + z_upper)
+        value = float(program.b @ y)
+        wrong_sign = 0.0
+        for bound, multiplier, sign in (
+            (program.h, z, 1.0),
+            (program.lb, z_lower, -1.0),
+            (program.ub, z_upper, 1.0),
+        ):
+            finite = np.isfinite(bound)
+            if multiplier[~finite].any():
+                return INFINITE
+            value += sign * float(bound[finite] @ multiplier[finite])
+            wrong_sign = max(wrong_sign, float(np.max(-multiplier, initial=0.0)))
+        if not value < 0.0:
+            return INFINITE
+        return _finite(max(float(np.max(combination, initial=0.0)), wrong_sign) / -value)
+
+
+def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
+    """How far ``x`` is from proving that the objective falls without end.
+
+    It proves it when ``q'x < 0``, ``Px = 0``, ``Ax = 0``, ``Gx <= 0``, and x points into every
+    finite bound. Returned is the largest violation over ``-q'x``; infinite when ``q'x >= 0`` or x
+    is missing or not finite. (A feasible point is needed besides: the program may be infeasible.)
+    """
+    x = solution.x
+    if x is None or x.shape != (program.n_variables,) or not np.isfinite(x).all():
+        return INFINITE
+    with np.errstate(all="ignore"):
+        descent = -float(program.q @ x)
+        if not descent > 0.0:
+            return INFINITE
+        Gx = (program.G @ x)[np.isfinite(program.h)]
+        violations = [
+            np.abs(program.P.matvec(x)),
+            np.abs(program.A @ x),
+            Gx,
+            -x[np.isfinite(program.lb)],
+            x[np.isfinite(program.ub)],
+        ]
+        return _finite(max(float(np.max(v, initial=0.0)) for v in violations) / descent)
+
+
+# --- small pieces ----------------------------------------------------------------------------
+
+
+def _checked_vectors(
+    program: QuadraticProgram, solution: QPSolution
+) -> tuple[tuple[Vector, Vector, Vector, Vector, Vector] | None, tuple[str, ...]]:
+    n = program.n_variables
+    lengths = {
+        "x": n,
+        "z": program.n_inequalities,
+        "y": program.n_equalities,
+        "z_lower": n,
+        "z_upper": n,
+    }
+    problems, vectors = [], []
+    for name, length in lengths.items():
+        vector: Any = getattr(solution, name)
+        if vector is None:
+            problems.append(f"{name} is missing")
+            continue
+        if vector.shape != (length,):
+            problems.append(f"{name} has shape {vector.shape}, the program needs ({length},)")
+        elif not np.isfinite(vector).all():
+            problems.append(f"{name} has NaN or infinite entries")
+        vectors.append(vector)
+    if problems:
+        return None, tuple(problems)
+    x, z, y, z_lower, z_upper = vectors
+    return (x, z, y, z_lower, z_upper), ()
+
+
+def _unusable(problems: tuple[str, ...]) -> KKTResiduals:
+    infinite = {name: Residual(name, INFINITE, INFINITE) for name in RESIDUAL_NAMES}
+    return KKTResiduals(
+        **infinite, primal_objective=math.nan, dual_objective=math.nan, problems=problems
+    )
+
+
+def _residual(name: str, absolute: Vector, scaled: Vector) -> Residual:
+    return Residual(name, _worst(_largest(absolute)), _worst(_largest(scaled)))
+
+
+def _largest(values: Vector) -> list[float]:
+    return [float(np.max(values, initial=0.0))]  # np.max passes NaN on
+
+
+def _worst(values: list[float]) -> float:
+    return max((_finite(value) for value in values), default=0.0)
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else INFINITE
+
+
+def _row_norms(matrix: Matrix) -> Vector:
+    """``max_k |M_jk|`` for every row j."""
+    if matrix.shape[0] == 0:
+        return np.zeros(0)
+    if sp.issparse(matrix):
+        return np.asarray(abs(matrix).max(axis=1).toarray()).ravel()
+    return np.asarray(np.max(np.abs(matrix), axis=1))
+
+
+def _positive(scale: Vector) -> Vector:
+    """A row of zeros is measured in absolute terms."""
+    return np.where(scale > 0.0, scale, 1.0)
+
+
+def _bound_scale(bound: Vector, width: Vector) -> Vector:
+    size = np.maximum(1.0, np.where(np.isfinite(bound), np.abs(bound), 1.0))
+    return np.where(width > 0.0, np.minimum(width, size), size)

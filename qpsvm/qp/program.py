@@ -1,0 +1,330 @@
+"""The quadratic program: the one object every formulation builds and every solver takes."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidProgramError
+from qpsvm.qp._arrays import Matrix, Vector, as_matrix, as_vector, require_finite, require_memory
+from qpsvm.qp.quadratic import Quadratic, as_quadratic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Storage = Literal["natural", "dense", "sparse"]
+
+
+class CanonicalForm(NamedTuple):
+    """The textbook six: minimize ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``."""
+
+    P: Matrix
+    q: Vector
+    G: Matrix
+    h: Vector
+    A: Matrix
+    b: Vector
+
+
+class QuadraticProgram:
+    """minimize ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``, ``lb <= x <= ub``.
+
+    With multipliers ``z >= 0`` (for G), ``y`` (for A), ``z_lower >= 0`` and ``z_upper >= 0``, a
+    point is optimal exactly when it is feasible, complementary, and stationary::
+
+        Px + q + G'z + A'y - z_lower + z_upper = 0
+
+    Parameters
+    ----------
+    P : array, sparse matrix, Quadratic or None, shape (n, n)
+        Symmetric; None for a linear program.
+    q : array of shape (n,)
+    G, h : array or sparse matrix of shape (m, n), array of shape (m,); optional
+        An entry of h may be ``+inf``: that row does not bind.
+    A, b : array or sparse matrix of shape (p, n), array of shape (p,); optional
+    lb, ub : arrays of shape (n,) or scalars; optional
+        ``-inf`` and ``+inf`` (the default) for no bound.
+    names : mapping, optional
+        For people: what the variables and rows are, shown by ``repr``.
+    check_psd : bool, default False
+        Compute the smallest eigenvalue of P and refuse an indefinite one.
+
+    Raises
+    ------
+    InvalidProgramError
+        Shapes that disagree, NaN, an asymmetric P, ``lb > ub``.
+    NotPositiveSemidefiniteError
+        With ``check_psd``: P has a negative eigenvalue (in the message).
+
+    Notes
+    -----
+    Arrays are copied and read-only; the program never changes. Boyd and Vandenberghe, *Convex
+    Optimization*, section 4.4 (the program) and 5.5.3 (its optimality conditions).
+
+    Examples
+    --------
+    >>> from qpsvm.qp import QuadraticProgram
+    >>> program = QuadraticProgram(P=[[1.0]], q=[-3.0], ub=[2.0])
+    >>> program.objective([2.0])
+    -4.0
+    >>> program
+    QuadraticProgram(1 variable, 0 inequalities, 0 equalities, 1 finite bound, P dense)
+    """
+
+    __slots__ = ("P", "q", "G", "h", "A", "b", "lb", "ub", "names", "_fingerprint")
+
+    P: Quadratic
+    q: Vector
+    G: Matrix
+    h: Vector
+    A: Matrix
+    b: Vector
+    lb: Vector
+    ub: Vector
+    names: Mapping[str, str]
+
+    def __init__(
+        self,
+        P: Any = None,
+        q: Any = None,
+        G: Any = None,
+        h: Any = None,
+        A: Any = None,
+        b: Any = None,
+        lb: Any = None,
+        ub: Any = None,
+        *,
+        names: Mapping[str, str] | None = None,
+        check_psd: bool = False,
+    ) -> None:
+        if q is None:
+            raise InvalidProgramError("q is missing; pass the linear term, zeros if there is none.")
+        linear = as_vector(q, "q")
+        require_finite(linear, "q")
+        size = linear.shape[0]
+        if size == 0:
+            raise InvalidProgramError("q is empty; a program needs at least one variable.")
+        fields: dict[str, Any] = {"q": linear, "P": as_quadratic(P, size)}
+        for matrix_name, vector_name, matrix, vector in (("G", "h", G, h), ("A", "b", A, b)):
+            if (matrix is None) != (vector is None):
+                raise InvalidProgramError(
+                    f"{matrix_name} and {vector_name} belong together, but "
+                    f"{matrix_name if matrix is None else vector_name} is missing."
+                )
+            rows = as_matrix(matrix, matrix_name, size)
+            fields[matrix_name] = rows
+            fields[vector_name] = as_vector(vector, vector_name, rows.shape[0])
+        fields["lb"] = as_vector(lb, "lb", size, fill=-np.inf)
+        fields["ub"] = as_vector(ub, "ub", size, fill=np.inf)
+        fields["names"] = dict(names or {})
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        self._require_consistent_bounds()
+        if check_psd:
+            self.P.require_positive_semidefinite()
+
+    def _require_consistent_bounds(self) -> None:
+        require_finite(self.b, "b")
+        for name, vector, impossible in (
+            ("h", self.h, -np.inf),
+            ("lb", self.lb, np.inf),
+            ("ub", self.ub, -np.inf),
+        ):
+            bad = np.flatnonzero(np.isnan(vector) | (vector == impossible))
+            if bad.size:
+                raise InvalidProgramError(
+                    f"{name}[{bad[0]}] is {vector[bad[0]]} ({bad.size} such entries); "
+                    f"leave a bound out with {-impossible}."
+                )
+        crossed = np.flatnonzero(self.lb > self.ub)
+        if crossed.size:
+            i = crossed[0]
+            raise InvalidProgramError(
+                f"lb > ub for {crossed.size} variables, first for x[{i}]: "
+                f"{self.lb[i]} > {self.ub[i]}; no point can satisfy both."
+            )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"QuadraticProgram is immutable; build a new one instead of setting {name!r}."
+        )
+
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments = (self.P, self.q, self.G, self.h, self.A, self.b, self.lb, self.ub)
+        return _rebuild, (arguments, dict(self.names))
+
+    # --- sizes ---------------------------------------------------------------------------------
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables n."""
+        return int(self.q.shape[0])
+
+    @property
+    def n_inequalities(self) -> int:
+        """Rows of G, bounds not counted."""
+        return int(self.h.shape[0])
+
+    @property
+    def n_equalities(self) -> int:
+        """Rows of A."""
+        return int(self.b.shape[0])
+
+    @property
+    def is_linear(self) -> bool:
+        """True when P is stored as a matrix and every entry is zero (a linear program)."""
+        matrix = getattr(self.P, "matrix", None)
+        if matrix is None:
+            return False
+        return bool(matrix.count_nonzero() == 0 if sp.issparse(matrix) else not matrix.any())
+
+    # --- values --------------------------------------------------------------------------------
+
+    def objective(self, x: Any) -> float:
+        """``1/2 x'Px + q'x`` for x of shape (n,)."""
+        point = as_vector(x, "x", self.n_variables)
+        return self.P.value(point) + float(self.q @ point)
+
+    def dual_objective(self, x: Any, z: Any, y: Any, z_lower: Any, z_upper: Any) -> float:
+        """``-1/2 x'Px - h'z - b'y + lb'z_lower - ub'z_upper``, finite bounds only.
+
+        A lower bound on the optimum whenever the multipliers are non-negative and stationarity
+        holds (Dorn's dual; Boyd and Vandenberghe, section 5.2.4).
+
+        Parameters
+        ----------
+        x : array of shape (n,)
+        z, y : arrays of shape (m,) and (p,)
+        z_lower, z_upper : arrays of shape (n,)
+        """
+        n = self.n_variables
+        point = as_vector(x, "x", n)
+        return (
+            -self.P.value(point)
+            - _finite_dot(self.h, as_vector(z, "z", self.n_inequalities))
+            - float(self.b @ as_vector(y, "y", self.n_equalities))
+            + _finite_dot(self.lb, as_vector(z_lower, "z_lower", n))
+            - _finite_dot(self.ub, as_vector(z_upper, "z_upper", n))
+        )
+
+    # --- the textbook form -----------------------------------------------------------------------
+
+    def canonical(
+        self, storage: Storage = "natural", *, memory_limit: int | None = None
+    ) -> CanonicalForm:
+        """The textbook six ``(P, q, G, h, A, b)``, bounds folded into G and h.
+
+        Rows of G come in this order: the program's own (finite) rows, ``-x_i <= -lb_i`` for the
+        finite lower bounds, ``x_i <= ub_i`` for the finite upper bounds.
+
+        Parameters
+        ----------
+        storage : {"natural", "dense", "sparse"}
+            ``"natural"``: each matrix as the program stores it; G is sparse when bounds were
+            folded in, because a dense identity would be larger than P. ``"dense"``: NumPy arrays.
+            ``"sparse"``: CSC arrays.
+        memory_limit : int, optional
+            Bytes any one dense matrix may take (default: a quarter of the machine's memory).
+
+        Returns
+        -------
+        CanonicalForm
+            A named tuple that unpacks into the six.
+
+        Raises
+        ------
+        MemoryLimitError
+            A dense matrix would be larger than the limit.
+        InvalidProgramError
+            Unknown storage.
+
+        Examples
+        --------
+        >>> P, q, G, h, A, b = QuadraticProgram([[2.0]], [1.0], lb=[0.0]).canonical("dense")
+        >>> G, h
+        (array([[-1.]]), array([-0.]))
+        """
+        from qpsvm.qp.transforms import drop_infinite_rows, fold_bounds
+
+        if storage not in ("natural", "dense", "sparse"):
+            raise InvalidProgramError(
+                f"storage is {storage!r}; choose 'natural', 'dense' or 'sparse'."
+            )
+        program = fold_bounds(drop_infinite_rows(self)[0])[0]
+        sparse = storage == "sparse" or (storage == "natural" and program.P.prefers_sparse)
+        P = program.P.to_sparse(memory_limit) if sparse else program.P.to_dense(memory_limit)
+        G, A = program.G, program.A
+        if storage == "dense":
+            G, A = _to_dense(G, "G", memory_limit), _to_dense(A, "A", memory_limit)
+        elif storage == "sparse":
+            G, A = sp.csc_array(G), sp.csc_array(A)
+        return CanonicalForm(P, program.q, G, program.h, A, program.b)
+
+    # --- identity --------------------------------------------------------------------------------
+
+    def fingerprint(self) -> str:
+        """SHA-256 over the numbers of the program, as 16 hexadecimal digits.
+
+        Structured Hessians are hashed through the parts that define them, not through P.
+        """
+        digest = hashlib.sha256()
+        for part in (self.q, self.G, self.h, self.A, self.b, self.lb, self.ub):
+            _update(digest, part)
+        digest.update(type(self.P).__name__.encode())
+        for name, part in sorted(vars(self.P).items()):
+            if name != "_dense":
+                _update(digest, part)
+        return digest.hexdigest()[:16]
+
+    def __repr__(self) -> str:
+        bounds = int(np.isfinite(self.lb).sum() + np.isfinite(self.ub).sum())
+        kind = type(self.P).__name__.removesuffix("Quadratic").lower()
+        kind = {"lowrank": "low-rank"}.get(kind, kind)
+        return (
+            f"QuadraticProgram({_count(self.n_variables, 'variable', 'variables')}, "
+            f"{_count(self.n_inequalities, 'inequality', 'inequalities')}, "
+            f"{_count(self.n_equalities, 'equality', 'equalities')}, "
+            f"{_count(bounds, 'finite bound', 'finite bounds')}, P {kind})"
+        )
+
+
+def _rebuild(arguments: tuple[Any, ...], names: dict[str, str]) -> QuadraticProgram:
+    P, q, G, h, A, b, lb, ub = arguments
+    return QuadraticProgram(P, q, G, h, A, b, lb, ub, names=names)
+
+
+def _finite_dot(bounds: Vector, multipliers: Vector) -> float:
+    finite = np.isfinite(bounds)
+    if finite.all():
+        return float(bounds @ multipliers)
+    return float(bounds[finite] @ multipliers[finite])
+
+
+def _to_dense(matrix: Matrix, name: str, memory_limit: int | None) -> Matrix:
+    if not sp.issparse(matrix):
+        return matrix
+    require_memory(*matrix.shape, name, "ask for storage='natural' or 'sparse'.", memory_limit)
+    return matrix.toarray()
+
+
+def _update(digest: Any, part: Any) -> None:
+    if sp.issparse(part):
+        compressed = part.tocsc()
+        for piece in (compressed.data, compressed.indices, compressed.indptr):
+            digest.update(np.ascontiguousarray(piece).tobytes())
+        digest.update(repr(part.shape).encode())
+    elif isinstance(part, np.ndarray):
+        digest.update(np.ascontiguousarray(part).tobytes())
+        digest.update(repr(part.shape).encode())
+    else:
+        digest.update(repr(part).encode())
+
+
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"

@@ -1,0 +1,491 @@
+"""Hessians as types: ``x -> 1/2 x'Px`` for a ``P`` that need not exist as a matrix.
+
+Every solver can ask for ``to_dense()`` or ``to_sparse()``; a structured one uses ``matvec``,
+``block`` and ``diagonal`` and never forms the n-by-n matrix.
+
+=====================  =============================================  ====================
+type                   P                                              stores
+=====================  =============================================  ====================
+``DenseQuadratic``     P                                              n x n
+``SparseQuadratic``    P                                              its non-zeros
+``LowRankQuadratic``   F F' + diag(d)                                 n x r
+``KernelQuadratic``    s_i s_j k(x_{c(i)}, x_{c(j)}) + diag(d)        the samples
+=====================  =============================================  ====================
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidProgramError, NotPositiveSemidefiniteError
+from qpsvm.qp._arrays import (
+    Dense,
+    Index,
+    Matrix,
+    Sparse,
+    Vector,
+    as_matrix,
+    as_vector,
+    default_memory_limit,
+    freeze,
+    largest_magnitude,
+    require_finite,
+    require_memory,
+    row_blocks,
+)
+
+SYMMETRY_RTOL = 1e-10
+"""P counts as symmetric when ``max|P - P'| <= SYMMETRY_RTOL max|P|``: it is then symmetrised."""
+
+DENSE_EIGENVALUE_SIZE = 1500
+"""Up to this many variables the smallest eigenvalue comes from LAPACK, beyond from Lanczos."""
+
+
+class GramFunction(Protocol):
+    """What ``KernelQuadratic`` needs of a kernel: the Gram block between two sets of samples."""
+
+    def __call__(self, X: Any, Z: Any) -> Dense: ...
+
+
+class Quadratic(ABC):
+    """The quadratic form ``x -> 1/2 x'Px`` with symmetric P of shape (n, n)."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of variables n."""
+
+    @abstractmethod
+    def matvec(self, x: Vector) -> Vector:
+        """``P x`` for x of shape (n,)."""
+
+    @abstractmethod
+    def block(self, rows: Index, columns: Index) -> Dense:
+        """``P[rows][:, columns]`` as a fresh dense array."""
+
+    @abstractmethod
+    def diagonal(self) -> Vector:
+        """The diagonal of P, shape (n,)."""
+
+    @abstractmethod
+    def to_dense(self, memory_limit: int | None = None) -> Dense:
+        """P as a read-only array of shape (n, n).
+
+        Parameters
+        ----------
+        memory_limit : int, optional
+            Bytes the matrix may take (default: a quarter of the machine's memory).
+
+        Raises
+        ------
+        MemoryLimitError
+            If it would take more.
+        """
+
+    def to_sparse(self, memory_limit: int | None = None) -> Sparse:
+        """P as a CSC array (through the dense one unless the type knows better)."""
+        return sp.csc_array(self.to_dense(memory_limit))
+
+    @property
+    def is_psd_by_construction(self) -> bool:
+        """True when the type itself guarantees ``x'Px >= 0``."""
+        return False
+
+    @property
+    def prefers_sparse(self) -> bool:
+        """True when a solver with sparse linear algebra should be given ``to_sparse()``."""
+        return False
+
+    def value(self, x: Vector) -> float:
+        """``1/2 x'Px``."""
+        return 0.5 * float(x @ self.matvec(x))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (self.size, self.size)
+
+    def __matmul__(self, x: Vector) -> Vector:
+        return self.matvec(x)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Dense:
+        dense = self.to_dense()
+        return dense.astype(dtype) if dtype is not None or copy else dense
+
+    def smallest_eigenvalue(self) -> float:
+        """Smallest eigenvalue of P (LAPACK for small n, Lanczos with ``matvec`` beyond)."""
+        if self.size == 0:
+            return 0.0
+        if self.size <= DENSE_EIGENVALUE_SIZE:
+            return float(np.linalg.eigvalsh(self.to_dense())[0])
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
+        # Lanczos finds extreme eigenvalues that stand apart; the smallest of a positive
+        # semidefinite kernel matrix sits in a cluster at zero. Shifted by the largest one it is
+        # the dominant eigenvalue of `largest I - P`, which Lanczos does find.
+        operator = LinearOperator(self.shape, matvec=self.matvec, dtype=np.float64)
+        start = np.full(self.size, 1.0)  # a fixed start: the same bits every time
+        options = {"k": 1, "v0": start, "return_eigenvectors": False, "tol": 1e-6}
+        largest = float(eigsh(operator, which="LM", **options)[0])
+        if largest < 0:
+            return largest
+        flipped = LinearOperator(
+            self.shape, matvec=lambda x: largest * x - self.matvec(x), dtype=np.float64
+        )
+        return largest - float(eigsh(flipped, which="LM", **options)[0])
+
+    def require_positive_semidefinite(self, name: str = "P", rtol: float = 1e-10) -> None:
+        """Raise if the smallest eigenvalue is below ``-rtol * max(1, max diagonal) * sqrt(n)``.
+
+        Raises
+        ------
+        NotPositiveSemidefiniteError
+            Carries the eigenvalue.
+        """
+        if self.is_psd_by_construction:
+            return
+        smallest = self.smallest_eigenvalue()
+        scale = largest_magnitude(self.diagonal()) * float(np.sqrt(max(1, self.size)))
+        if not smallest >= -rtol * max(scale, np.finfo(float).tiny):
+            raise NotPositiveSemidefiniteError(
+                f"{name} is not positive semidefinite: its smallest eigenvalue is "
+                f"{smallest:.6g}, so the program is not convex and a solver's answer would mean "
+                f"nothing; add at least {-smallest:.3g} to the diagonal or change {name}.",
+                smallest,
+            )
+
+
+class DenseQuadratic(Quadratic):
+    """A stored symmetric matrix.
+
+    Parameters
+    ----------
+    matrix : array_like of shape (n, n)
+        Copied; symmetrised when its asymmetry is rounding noise.
+
+    Raises
+    ------
+    InvalidProgramError
+        Not square, not finite, or not symmetric.
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        array = as_matrix(matrix, "P", np.shape(matrix)[-1] if np.ndim(matrix) else 0)
+        _require_square_symmetric(array)
+        if not np.array_equal(array, array.T):
+            array = freeze(0.5 * (array + array.T))
+        self.matrix: Dense = array
+
+    @classmethod
+    def own(cls, matrix: Dense) -> DenseQuadratic:
+        """Take a float64 array known to be finite and symmetric, without checking or copying."""
+        instance = cls.__new__(cls)
+        instance.matrix = freeze(matrix)
+        return instance
+
+    @property
+    def size(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def matvec(self, x: Vector) -> Vector:
+        return self.matrix @ x
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        return self.matrix[np.ix_(rows, columns)]
+
+    def diagonal(self) -> Vector:
+        return np.diagonal(self.matrix).copy()
+
+    def to_dense(self, memory_limit: int | None = None) -> Dense:
+        return self.matrix
+
+
+class SparseQuadratic(Quadratic):
+    """A stored symmetric sparse matrix (CSC, both triangles).
+
+    Parameters
+    ----------
+    matrix : sparse array of shape (n, n)
+        Copied.
+
+    Raises
+    ------
+    InvalidProgramError
+        Not square, not finite, or not symmetric.
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        array = as_matrix(matrix, "P", matrix.shape[1])
+        _require_square_symmetric(array)
+        if largest_magnitude(array - array.T) > 0:
+            array = freeze(sp.csc_array(0.5 * (array + array.T)))
+        self.matrix: Sparse = array
+
+    @classmethod
+    def from_diagonal(cls, diagonal: Vector) -> SparseQuadratic:
+        """``P = diag(d)``, storing only its non-zeros."""
+        index = np.flatnonzero(diagonal)
+        entries = (np.asarray(diagonal)[index], (index, index))
+        return cls(sp.csc_array(entries, shape=(len(diagonal), len(diagonal))))
+
+    @property
+    def size(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def matvec(self, x: Vector) -> Vector:
+        return np.asarray(self.matrix @ x)
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        return np.asarray(self.matrix[rows][:, columns].toarray())
+
+    def diagonal(self) -> Vector:
+        return np.asarray(self.matrix.diagonal())
+
+    def to_dense(self, memory_limit: int | None = None) -> Dense:
+        require_memory(
+            *self.shape,
+            "The sparse Hessian",
+            "use a backend with sparse linear algebra, such as 'osqp' or 'cvxpy:CLARABEL'.",
+            memory_limit,
+        )
+        return np.asarray(freeze(self.matrix.toarray()))
+
+    def to_sparse(self, memory_limit: int | None = None) -> Sparse:
+        return self.matrix
+
+    @property
+    def is_psd_by_construction(self) -> bool:
+        off_diagonal = self.matrix.nnz - np.count_nonzero(self.matrix.diagonal())
+        return bool(off_diagonal == 0 and (self.diagonal() >= 0).all())
+
+    @property
+    def prefers_sparse(self) -> bool:
+        return True
+
+
+class LowRankQuadratic(Quadratic):
+    """``P = F F' + diag(d)`` with ``d >= 0``: the dual Hessian of every linear SVM.
+
+    Parameters
+    ----------
+    factor : array or CSR matrix of shape (n, r)
+        F. Not copied: the caller hands it over.
+    diag : array of shape (n,) or None
+        d, zero if None.
+
+    Raises
+    ------
+    InvalidProgramError
+        Not finite, lengths that differ, or a negative d.
+    """
+
+    def __init__(self, factor: Matrix, diag: Vector | None = None) -> None:
+        self.factor = sp.csr_array(factor) if sp.issparse(factor) else np.asarray(factor, float)
+        values = self.factor.data if sp.issparse(self.factor) else self.factor
+        if not np.isfinite(values).all():
+            raise InvalidProgramError("The factor F of a LowRankQuadratic has NaN or inf entries.")
+        freeze(self.factor)
+        self.diag = as_vector(diag, "diag", self.factor.shape[0])
+        require_finite(self.diag, "diag")
+        if (self.diag < 0).any():
+            raise InvalidProgramError(
+                f"diag must be non-negative, its smallest entry is {self.diag.min():.6g}."
+            )
+
+    @property
+    def size(self) -> int:
+        return int(self.factor.shape[0])
+
+    def matvec(self, x: Vector) -> Vector:
+        return np.asarray(self.factor @ (self.factor.T @ x)) + self.diag * x
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        product = self.factor[rows] @ self.factor[columns].T
+        block = product.toarray() if sp.issparse(product) else np.asarray(product)
+        return _add_diagonal(block, rows, columns, self.diag)
+
+    def diagonal(self) -> Vector:
+        F = self.factor
+        squares = F.multiply(F).sum(axis=1) if sp.issparse(F) else np.einsum("ij,ij->i", F, F)
+        return np.asarray(squares).ravel() + self.diag
+
+    @cached_property
+    def _dense(self) -> Dense:
+        product = self.factor @ self.factor.T
+        dense = product.toarray() if sp.issparse(product) else np.asarray(product)
+        dense[np.diag_indices(self.size)] += self.diag
+        return np.asarray(freeze(dense))
+
+    def to_dense(self, memory_limit: int | None = None) -> Dense:
+        require_memory(
+            *self.shape,
+            "The linear-kernel Hessian",
+            "use the primal form, or a backend that works with the factor.",
+            memory_limit,
+        )
+        return self._dense
+
+    @property
+    def is_psd_by_construction(self) -> bool:
+        return True
+
+
+class KernelQuadratic(Quadratic):
+    """``P_ij = s_i s_j k(x_{c(i)}, x_{c(j)}) + d_i [i = j]``, evaluated on demand.
+
+    The index map c lets several variables share a sample: a C-SVC dual has one variable per
+    sample, a support vector regression two.
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(X, Z)`` returns the fresh Gram block of shape (len(X), len(Z)).
+    X : array or CSR matrix of shape (n_samples, n_features)
+    signs : array of shape (n,)
+        s.
+    index : array of int of shape (n,) or None
+        c; the identity if None.
+    diag : array of shape (n,) or None
+        d, zero if None.
+    positive_semidefinite : bool
+        Whether the kernel is one by construction.
+
+    Notes
+    -----
+    A matrix that fits into the memory limit is kept after the first use: a verifier multiplies
+    with P several times, and evaluating the kernel costs more than reading it.
+    """
+
+    def __init__(
+        self,
+        kernel: GramFunction,
+        X: Any,
+        signs: Vector,
+        index: Index | None = None,
+        diag: Vector | None = None,
+        *,
+        positive_semidefinite: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.X = X
+        self.signs = as_vector(signs, "signs")
+        self.index = None if index is None else np.asarray(index, dtype=np.intp)
+        self.diag = as_vector(diag, "diag", self.signs.shape[0])
+        self._positive_semidefinite = positive_semidefinite and bool((self.diag >= 0).all())
+        samples = X.shape[0] if self.index is None else self.index.shape[0]
+        if samples != self.signs.shape[0]:
+            raise InvalidProgramError(
+                f"signs has {self.signs.shape[0]} entries for {samples} variables."
+            )
+
+    @property
+    def size(self) -> int:
+        return int(self.signs.shape[0])
+
+    def _samples(self, variables: Any) -> Any:
+        return self.X[variables if self.index is None else self.index[variables]]
+
+    def matvec(self, x: Vector) -> Vector:
+        if 8 * self.size**2 <= default_memory_limit():
+            return self._dense @ x
+        weights = self.signs * x
+        if self.index is not None:  # gather the variables of one sample first
+            weights = np.bincount(self.index, weights=weights, minlength=self.X.shape[0])
+        samples = self.X.shape[0]
+        product = np.empty(samples)
+        for rows in row_blocks(samples, samples):
+            product[rows] = self.kernel(self.X[rows], self.X) @ weights
+        return self.signs * (product if self.index is None else product[self.index]) + self.diag * x
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        if "_dense" in self.__dict__:
+            return self._dense[np.ix_(rows, columns)]
+        block = self.kernel(self._samples(rows), self._samples(columns))
+        block *= self.signs[rows, None]
+        block *= self.signs[columns]
+        return _add_diagonal(block, rows, columns, self.diag)
+
+    def diagonal(self) -> Vector:
+        if "_dense" in self.__dict__:
+            return np.diagonal(self._dense).copy()
+        blocks = row_blocks(self.size, 256, 8 * 256 * 256)
+        everything = np.arange(self.size)
+        return np.concatenate(
+            [np.diagonal(self.block(everything[rows], everything[rows])) for rows in blocks]
+        )
+
+    @cached_property
+    def _dense(self) -> Dense:
+        if self.index is None:
+            dense = self.kernel(self.X, self.X)
+        else:
+            dense = self.kernel(self.X, self.X)[np.ix_(self.index, self.index)]
+        for rows in row_blocks(self.size, self.size, 2**20):  # one pass that stays in cache
+            dense[rows] *= self.signs[rows, None]
+            dense[rows] *= self.signs
+        if self.diag.any():
+            dense[np.diag_indices(self.size)] += self.diag
+        return np.asarray(freeze(dense))
+
+    def to_dense(self, memory_limit: int | None = None) -> Dense:
+        require_memory(
+            *self.shape,
+            "The kernel matrix",
+            "use fewer samples, or raise memory_limit if the machine can take it.",
+            memory_limit,
+        )
+        return self._dense
+
+    @property
+    def is_psd_by_construction(self) -> bool:
+        return self._positive_semidefinite
+
+
+def as_quadratic(P: Any, size: int) -> Quadratic:
+    """``P`` as a Quadratic of the given size: arrays are checked and copied, None means zero.
+
+    Raises
+    ------
+    InvalidProgramError
+        Wrong shape, not finite, not symmetric.
+    """
+    if P is None:
+        return SparseQuadratic(sp.csc_array((size, size), dtype=np.float64))
+    if isinstance(P, Quadratic):
+        quadratic: Quadratic = P
+    elif sp.issparse(P):
+        quadratic = SparseQuadratic(P)
+    else:
+        quadratic = DenseQuadratic(np.atleast_2d(P) if np.ndim(P) == 0 else P)
+    if quadratic.size != size:
+        raise InvalidProgramError(
+            f"P has shape {quadratic.shape}, the program has {size} variables (the length of q)."
+        )
+    return quadratic
+
+
+def _require_square_symmetric(array: Matrix) -> None:
+    if array.shape[0] != array.shape[1]:
+        raise InvalidProgramError(f"P must be square, got shape {array.shape}.")
+    asymmetry = 0.0
+    if sp.issparse(array):
+        asymmetry = largest_magnitude(array - array.T)
+    else:
+        for rows in row_blocks(*array.shape):
+            asymmetry = max(asymmetry, largest_magnitude(array[rows] - array[:, rows].T))
+    if asymmetry > SYMMETRY_RTOL * largest_magnitude(array):
+        raise InvalidProgramError(
+            f"P must be symmetric, max|P - P'| is {asymmetry:.6g}; pass (P + P') / 2, which gives "
+            "the same objective."
+        )
+
+
+def _add_diagonal(block: Dense, rows: Index, columns: Index, diag: Vector) -> Dense:
+    if diag.any():
+        row, column = np.nonzero(rows[:, None] == columns)
+        block[row, column] += diag[rows[row]]
+    return block

@@ -1,0 +1,131 @@
+"""What a solver returns: a point, its multipliers, and what the solver claims about them."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from qpsvm.qp._arrays import Vector
+
+
+class Status(enum.Enum):
+    """What the returned vectors mean. Only the verifier hands out the first three.
+
+    =====================  ===================================================================
+    status                 the vectors are
+    =====================  ===================================================================
+    OPTIMAL                a verified optimum and its multipliers
+    PRIMAL_INFEASIBLE      ``z, y, z_lower, z_upper``: a verified Farkas certificate
+    DUAL_INFEASIBLE        ``x``: a verified ray along which the objective falls without end
+    INACCURATE             the best point found; the verifier measured more than ``eps``
+    ITERATION_LIMIT        the same, stopped by the iteration limit
+    TIME_LIMIT             the same, stopped by the time limit
+    INTERRUPTED            the same, stopped by the caller
+    FAILED                 nothing of use: the solver broke down
+    UNKNOWN                whatever the solver left; it said nothing qpsvm recognises
+    =====================  ===================================================================
+    """
+
+    OPTIMAL = "optimal"
+    INACCURATE = "inaccurate"
+    PRIMAL_INFEASIBLE = "primal infeasible"
+    DUAL_INFEASIBLE = "dual infeasible"
+    ITERATION_LIMIT = "iteration limit"
+    TIME_LIMIT = "time limit"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class SolveStatistics:
+    """How the answer came about.
+
+    Attributes
+    ----------
+    backend, version : str
+        Which solver, in which version.
+    iterations : int or None
+        As the solver counts them; None if it does not say.
+    setup_seconds, solve_seconds : float
+        Translating the program, and the solver's own work. Wall clock.
+    polished, escalated : bool
+        Whether the tolerance contract had to polish the answer, or to ask a second time.
+    settings : mapping
+        Every setting handed to the solver.
+    note : str
+        Why this backend, or what happened, in words.
+    """
+
+    backend: str = ""
+    version: str = ""
+    iterations: int | None = None
+    setup_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    polished: bool = False
+    escalated: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def total_seconds(self) -> float:
+        """Setup and solve together, wall clock."""
+        return self.setup_seconds + self.solve_seconds
+
+
+@dataclass(frozen=True, eq=False)
+class QPSolution:
+    """A point and its multipliers, in the convention of ``QuadraticProgram``.
+
+    Attributes
+    ----------
+    status : Status
+        What the vectors mean.
+    x : array of shape (n,) or None
+    z, y : arrays of shape (m,) and (p,) or None
+        Multipliers of ``Gx <= h`` (non-negative) and ``Ax = b`` (free).
+    z_lower, z_upper : arrays of shape (n,) or None
+        Multipliers of the bounds, non-negative, zero on infinite bounds.
+    native_status : str
+        The solver's own words, never trusted.
+    statistics : SolveStatistics
+
+    Notes
+    -----
+    A solver may return nonsense, and this class holds it unchanged: NaN, missing vectors and wrong
+    lengths are for the verifier to refuse, not for the container to hide.
+    """
+
+    status: Status
+    x: Vector | None = None
+    z: Vector | None = None
+    y: Vector | None = None
+    z_lower: Vector | None = None
+    z_upper: Vector | None = None
+    native_status: str = ""
+    statistics: SolveStatistics = field(default_factory=SolveStatistics)
+
+    def __post_init__(self) -> None:
+        for name in ("x", "z", "y", "z_lower", "z_upper"):
+            value = getattr(self, name)
+            if value is not None:
+                array = np.array(value, dtype=np.float64)
+                array.flags.writeable = False
+                object.__setattr__(self, name, array)
+
+    def replace(self, **changes: Any) -> QPSolution:
+        """A copy with some fields changed."""
+        return replace(self, **changes)
+
+    def with_statistics(self, **changes: Any) -> QPSolution:
+        """A copy with some fields of the statistics changed."""
+        return replace(self, statistics=replace(self.statistics, **changes))
+
+    def __repr__(self) -> str:
+        size = "no point" if self.x is None else f"{self.x.shape[0]} variables"
+        backend = f", {self.statistics.backend}" if self.statistics.backend else ""
+        return f"QPSolution({self.status.value}, {size}{backend})"
