@@ -1,0 +1,1 @@
+"""Support vector machines as quadratic programs, solved by any solver and verified."""

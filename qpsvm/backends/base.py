@@ -146,7 +146,7 @@ class Capabilities:
     max_variables: int | None = None
 
 
-class Stop(Exception):
+class Stop(Exception):  # noqa: N818 - a signal, not an error
     """Raised inside a solver's hook to leave it; never seen by a caller."""
 
     def __init__(self, status: Status) -> None:
@@ -308,9 +308,7 @@ class Clock:
         """Report to the callback; raise ``Stop`` past the time limit or when told to stop."""
         callback = self.settings.callback
         if callback is not None:
-            event = Progress(
-                "solve", self.backend, iteration, self.seconds, objective, residual
-            )
+            event = Progress("solve", self.backend, iteration, self.seconds, objective, residual)
             if callback(event) is False:
                 raise Stop(Status.INTERRUPTED)
         limit = self.settings.time_limit

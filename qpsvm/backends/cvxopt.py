@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.qp.transforms import drop_dependent_equalities, Inverse, Chain
+from qpsvm.qp.transforms import Chain, Inverse, drop_dependent_equalities
 
 
 class CVXOPTBackend(Backend):
@@ -106,7 +106,7 @@ def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:
 
 
 def _initial_values(warm_start: QPSolution | None) -> Any:
-    """x and y as they are; s and z must be interior, so they stay CVXOPT's own."""
+    """X and y as they are; s and z must be interior, so they stay CVXOPT's own."""
     if warm_start is None or warm_start.x is None or warm_start.y is None:
         return None
     return {"x": _matrix(warm_start.x), "y": _matrix(warm_start.y)}

@@ -70,7 +70,7 @@ def _frozen_vector(array: Vector) -> Vector:
 
 
 def as_matrix(value: Any, name: str, columns: int) -> Matrix:
-    """Copy ``value`` into a read-only C-ordered float64 array or a CSC array with sorted indices."""
+    """Copy ``value`` into a read-only float64 array or a sorted CSC array."""
     if value is None:
         return freeze(sp.csc_array((0, columns), dtype=np.float64))
     if np.iscomplexobj(value):

@@ -151,9 +151,7 @@ class KKTResiduals:
 
     def check(self, tolerances: Tolerances) -> tuple[Check, ...]:
         """Hold every residual against its tolerance."""
-        return tuple(
-            Check(r.name, r.absolute, r.scaled, tolerances.of(r.name)) for r in self
-        )
+        return tuple(Check(r.name, r.absolute, r.scaled, tolerances.of(r.name)) for r in self)
 
     def passed(self, eps: float) -> bool:
         """True when every residual is within ``Tolerances(eps)``."""

@@ -74,7 +74,7 @@ class QuadraticProgram:
     QuadraticProgram(1 variable, 0 inequalities, 0 equalities, 1 finite bound, P dense)
     """
 
-    __slots__ = ("P", "q", "G", "h", "A", "b", "lb", "ub", "names", "_fingerprint")
+    __slots__ = ("A", "G", "P", "_fingerprint", "b", "h", "lb", "names", "q", "ub")
 
     P: Quadratic
     q: Vector
@@ -309,7 +309,8 @@ def _finite_dot(bounds: Vector, multipliers: Vector) -> float:
 def _to_dense(matrix: Matrix, name: str, memory_limit: int | None) -> Matrix:
     if not sp.issparse(matrix):
         return matrix
-    require_memory(*matrix.shape, name, "ask for storage='natural' or 'sparse'.", memory_limit)
+    rows, columns = matrix.shape
+    require_memory(rows, columns, name, "ask for storage='natural' or 'sparse'.", memory_limit)
     return matrix.toarray()
 
 

@@ -309,7 +309,7 @@ class LowRankQuadratic(Quadratic):
         return _add_diagonal(block, rows, columns, self.diag)
 
     def diagonal(self) -> Vector:
-        F = self.factor
+        F: Any = self.factor
         squares = F.multiply(F).sum(axis=1) if sp.issparse(F) else np.einsum("ij,ij->i", F, F)
         return np.asarray(squares).ravel() + self.diag
 
@@ -376,7 +376,7 @@ class KernelQuadratic(Quadratic):
         self.index = None if index is None else np.asarray(index, dtype=np.intp)
         self.diag = as_vector(diag, "diag", self.signs.shape[0])
         self._positive_semidefinite = positive_semidefinite and bool((self.diag >= 0).all())
-        samples = X.shape[0] if self.index is None else self.index.shape[0]
+        samples = X.shape[0] if self.index is None else len(self.index)
         if samples != self.signs.shape[0]:
             raise InvalidProgramError(
                 f"signs has {self.signs.shape[0]} entries for {samples} variables."
@@ -392,12 +392,12 @@ class KernelQuadratic(Quadratic):
     def matvec(self, x: Vector) -> Vector:
         if 8 * self.size**2 <= default_memory_limit():
             return self._dense @ x
-        weights = self.signs * x
+        weights: Vector = self.signs * x
         if self.index is not None:  # gather the variables of one sample first
-            weights = np.bincount(self.index, weights=weights, minlength=self.X.shape[0])
-        samples = self.X.shape[0]
-        product = np.empty(samples)
-        for rows in row_blocks(samples, samples):
+            weights = np.bincount(self.index, weights, self.X.shape[0]).astype(np.float64)
+        n_samples = self.X.shape[0]
+        product: Vector = np.empty(n_samples)
+        for rows in row_blocks(n_samples, n_samples):
             product[rows] = self.kernel(self.X[rows], self.X) @ weights
         return self.signs * (product if self.index is None else product[self.index]) + self.diag * x
 

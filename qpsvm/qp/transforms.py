@@ -77,9 +77,7 @@ class UnfoldBounds:
         """A solution of the program with bounds as one of the folded program."""
         if solution.z is None or solution.z_lower is None or solution.z_upper is None:
             return solution.replace(z=None, z_lower=None, z_upper=None)
-        z = np.concatenate(
-            [solution.z, solution.z_lower[self.lower], solution.z_upper[self.upper]]
-        )
+        z = np.concatenate([solution.z, solution.z_lower[self.lower], solution.z_upper[self.upper]])
         none = np.zeros(self.n_variables)
         return solution.replace(z=z, z_lower=none, z_upper=none)
 
