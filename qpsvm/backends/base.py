@@ -306,11 +306,23 @@ class Clock:
         residual: float | None = None,
     ) -> None:
         """Report to the callback; raise ``Stop`` past the time limit or when told to stop."""
+        reason = self.report(iteration, objective, residual)
+        if reason is not None:
+            raise Stop(reason)
+
+    def report(
+        self,
+        iteration: int | None = None,
+        objective: float | None = None,
+        residual: float | None = None,
+    ) -> Status | None:
+        """Like ``tick``, for solvers that can leave their loop: the reason to stop, or None."""
         callback = self.settings.callback
         if callback is not None:
             event = Progress("solve", self.backend, iteration, self.seconds, objective, residual)
             if callback(event) is False:
-                raise Stop(Status.INTERRUPTED)
+                return Status.INTERRUPTED
         limit = self.settings.time_limit
         if limit is not None and self.seconds > limit:
-            raise Stop(Status.TIME_LIMIT)
+            return Status.TIME_LIMIT
+        return None

@@ -1,0 +1,201 @@
+"""OSQP 1.x: the operator-splitting method of Stellato et al. (2020)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.qp._arrays import Dense, Matrix, Vector
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+
+CHUNK = 250
+"""Iterations between two events when there is a callback: a multiple of OSQP's check interval."""
+
+
+class OSQPBackend(Backend):
+    """``l <= Ax <= u`` with the rows of G, the rows of A and the bounds, in this order.
+
+    A first-order method: cheap iterations, many of them. It stops when residuals *and* duality
+    gap are within ``eps``; ``polishing`` then solves once on the active set it found, which often
+    reaches roundoff.
+    """
+
+    name = "osqp"
+    licence = "Apache-2.0"
+    distribution = "osqp"
+    required_modules = ("osqp",)
+    capabilities = Capabilities(
+        sparse=True,
+        bounds=True,
+        warm_start=True,
+        time_limit=True,
+        callback=True,
+        certificates=True,
+    )
+
+    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        import osqp
+
+        options = _options(settings)
+        bounded = np.flatnonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
+        P = upper_triangle(program.P)
+        A = _rows(program, bounded)
+        lower = np.concatenate(
+            [np.full(program.n_inequalities, -np.inf), program.b, program.lb[bounded]]
+        )
+        upper = np.concatenate([program.h, program.b, program.ub[bounded]])
+        clock = Clock(self.label, settings)
+        solver = osqp.OSQP()
+        try:
+            # OSQP replaces infinities by its own constant, 1e30
+            solver.setup(P, np.array(program.q), A, lower, upper, **options)
+        except osqp.OSQPException as error:
+            return QPSolution(Status.FAILED, native_status=f"setup failed: {_code(osqp, error)}")
+        _warm_start(solver, settings.warm_start, bounded)
+        status, iterations, result = _run(osqp, solver, options, clock)
+        x, y = _meaning(status, result)
+        return QPSolution(
+            status,
+            x=x,
+            **_multipliers(y, program, bounded),
+            native_status=result.info.status,
+            statistics=SolveStatistics(
+                iterations=iterations, solve_seconds=clock.seconds, settings=options
+            ),
+        )
+
+
+_STATUS = {
+    "OSQP_SOLVED": Status.OPTIMAL,
+    "OSQP_SOLVED_INACCURATE": Status.INACCURATE,
+    "OSQP_PRIMAL_INFEASIBLE": Status.PRIMAL_INFEASIBLE,
+    "OSQP_PRIMAL_INFEASIBLE_INACCURATE": Status.PRIMAL_INFEASIBLE,
+    "OSQP_DUAL_INFEASIBLE": Status.DUAL_INFEASIBLE,
+    "OSQP_DUAL_INFEASIBLE_INACCURATE": Status.DUAL_INFEASIBLE,
+    "OSQP_MAX_ITER_REACHED": Status.ITERATION_LIMIT,
+    "OSQP_TIME_LIMIT_REACHED": Status.TIME_LIMIT,
+    "OSQP_NON_CVX": Status.FAILED,
+    "OSQP_SIGINT": Status.INTERRUPTED,
+}
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    eps = settings.eps / 10  # OSQP measures the largest entry on scales a little wider than ours
+    options: dict[str, Any] = {
+        "eps_abs": eps,
+        "eps_rel": eps,
+        "check_dualgap": True,
+        "eps_prim_inf": min(1e-6, settings.eps),
+        "eps_dual_inf": min(1e-6, settings.eps),
+        "polishing": True,
+        "polish_refine_iter": 10,
+        "max_iter": settings.max_iterations or 10_000 * (1 + settings.attempt),
+        "verbose": settings.verbose,
+    }
+    if settings.time_limit is not None:
+        options["time_limit"] = settings.time_limit
+    return options | dict(settings.options)
+
+
+def upper_triangle(P: Quadratic) -> Matrix:
+    """The upper triangle of P as a ``csc_matrix`` without explicit zeros.
+
+    For a stored dense P, ``np.triu`` and ``csc_matrix`` would copy P three times; by symmetry the
+    lower triangle read row by row is the upper one column by column, which takes one pass.
+    """
+    if P.prefers_sparse:
+        # OSQP looks for the old matrix class, and converts anything else with a warning
+        return sp.csc_matrix(sp.triu(P.to_sparse(), format="csc"))
+    dense: Dense = P.to_dense()
+    mask = np.tri(P.size, dtype=bool)
+    mask &= dense != 0
+    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(mask, axis=1))])
+    indices = np.nonzero(mask)[1]
+    return sp.csc_matrix((dense[mask], indices, starts), shape=P.shape)
+
+
+def _rows(program: QuadraticProgram, bounded: Any) -> Matrix:
+    ones = np.ones(bounded.size)
+    identity = sp.csc_array(
+        (ones, (np.arange(bounded.size), bounded)), shape=(bounded.size, program.n_variables)
+    )
+    blocks = [sp.csc_array(program.G), sp.csc_array(program.A), identity]
+    return sp.csc_matrix(sp.vstack(blocks, format="csc"))
+
+
+def _run(osqp: Any, solver: Any, options: dict[str, Any], clock: Clock) -> tuple[Status, int, Any]:
+    """All iterations at once, or chunk after chunk when somebody listens.
+
+    OSQP continues from its own state when it is asked to solve again, so the chunks walk the same
+    path as one long run, up to a step length that adapts at other moments.
+    """
+    if clock.settings.callback is None:
+        result = solver.solve(raise_error=False)
+        return _status(osqp, result), int(result.info.iter), result
+    total, limit = 0, int(options["max_iter"])
+    while True:
+        chunk = min(CHUNK, limit - total)
+        changes = {"max_iter": chunk}
+        if clock.settings.time_limit is not None:
+            changes["time_limit"] = max(1e-3, clock.settings.time_limit - clock.seconds)
+        solver.update_settings(**changes)
+        result = solver.solve(raise_error=False)
+        total += int(result.info.iter)
+        status = _status(osqp, result)
+        residual = max(result.info.prim_res, result.info.dual_res)
+        stopped = clock.report(total, float(result.info.obj_val), float(residual))
+        if status is not Status.ITERATION_LIMIT:
+            return status, total, result
+        if stopped is not None:
+            return stopped, total, result
+        if total >= limit:
+            return status, total, result
+
+
+def _status(osqp: Any, result: Any) -> Status:
+    names = {member.value: member.name for member in osqp.SolverStatus}
+    return _STATUS.get(names.get(result.info.status_val, ""), Status.UNKNOWN)
+
+
+def _meaning(status: Status, result: Any) -> tuple[Vector | None, Vector | None]:
+    """X and y: the iterate, or the evidence where OSQP says that there is no optimum."""
+    if status is Status.PRIMAL_INFEASIBLE:
+        return None, np.array(result.prim_inf_cert)
+    if status is Status.DUAL_INFEASIBLE:
+        return np.array(result.dual_inf_cert), None
+    return np.array(result.x), np.array(result.y)
+
+
+def _multipliers(y: Vector | None, program: QuadraticProgram, bounded: Any) -> dict[str, Any]:
+    """OSQP's one signed multiplier per row, split: positive at the upper end."""
+    if y is None:
+        return {}
+    m, p, n = program.n_inequalities, program.n_equalities, program.n_variables
+    z, equality, box = np.split(y, [m, m + p])
+    lower, upper = np.zeros(n), np.zeros(n)
+    # no "- 0.0", and nothing on an infinite bound (the rounding of a free row)
+    lower[bounded], upper[bounded] = np.maximum(-box, 0.0), np.maximum(box, 0.0)
+    lower[np.isneginf(program.lb)] = 0.0
+    upper[np.isposinf(program.ub)] = 0.0
+    return {"z": np.maximum(z, 0.0), "y": equality, "z_lower": lower, "z_upper": upper}
+
+
+def _warm_start(solver: Any, warm: QPSolution | None, bounded: Any) -> None:
+    if warm is None or warm.x is None:
+        return
+    parts = (warm.z, warm.y, warm.z_lower, warm.z_upper)
+    y = None
+    if all(part is not None for part in parts):
+        box = warm.z_upper[bounded] - warm.z_lower[bounded]  # type: ignore[index]
+        y = np.concatenate([warm.z, warm.y, box])  # type: ignore[list-item]
+    solver.warm_start(x=np.array(warm.x), y=y)
+
+
+def _code(osqp: Any, error: Exception) -> str:
+    names = {member.value: member.name for member in osqp.SolverError}
+    return names.get(error.args[0] if error.args else None, str(error))
