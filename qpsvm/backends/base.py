@@ -169,11 +169,12 @@ class Backend(ABC):
     """
 
     name: ClassVar[str]
-    licence: ClassVar[str]
-    distribution: ClassVar[str]
-    required_modules: ClassVar[tuple[str, ...]]
-    extra: ClassVar[str | None] = None
-    capabilities: ClassVar[Capabilities] = Capabilities()
+    # a bridge to several solvers sets these per instance
+    licence: str
+    distribution: str
+    required_modules: tuple[str, ...]
+    extra: str | None = None
+    capabilities: Capabilities = Capabilities()
 
     # --- for the registry ----------------------------------------------------------------------
 
@@ -184,7 +185,7 @@ class Backend(ABC):
 
     def missing_modules(self) -> tuple[str, ...]:
         """Required modules that are not installed; nothing is imported to find out."""
-        return tuple(m for m in self.required_modules if importlib.util.find_spec(m) is None)
+        return tuple(m for m in self.required_modules if not _installed(m))
 
     def version(self) -> str:
         """Version of the solver's package, empty when it is not installed."""
@@ -280,6 +281,13 @@ class Backend(ABC):
         if drop_infinite_rows(program)[0] is not program:
             return None
         return fold_bounds(program)[1].forward(warm_start)
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):  # the parent package of a submodule is missing or broken
+        return False
 
 
 def _length(vector: Any) -> int:

@@ -1,0 +1,120 @@
+"""What the bridges to CVXPY and qpsolvers share: solver packages, and their names for settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from qpsvm.backends.base import Settings
+
+
+@dataclass(frozen=True)
+class SolverPackage:
+    """Where a solver comes from.
+
+    Attributes
+    ----------
+    module, distribution : str
+        As imported, as installed with pip.
+    licence : str
+    """
+
+    module: str
+    distribution: str
+    licence: str
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """The names a solver gives to the settings every backend has.
+
+    Attributes
+    ----------
+    tolerances : tuple of str
+        All set to ``max(eps * factor, floor)``.
+    factor, floor : float
+        How much tighter than the caller's ``eps`` (solvers measure on their own scales), and the
+        smallest value the solver accepts.
+    iterations : tuple of str
+        All set to the iteration limit.
+    default_iterations : int or None
+        Where the solver's own limit is too low to mean something.
+    time : str or None
+        Name of the time limit in seconds.
+    fixed : mapping
+        Set in any case.
+    within : str or None
+        The solver takes its settings inside a dictionary of this name.
+    linear : bool
+        Solves linear programs.
+    quadratic : bool
+        Solves quadratic programs.
+    """
+
+    tolerances: tuple[str, ...] = ()
+    factor: float = 0.1
+    floor: float = 0.0
+    iterations: tuple[str, ...] = ()
+    default_iterations: int | None = None
+    time: str | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    within: str | None = None
+    linear: bool = True
+    quadratic: bool = True
+
+    def build(self, settings: Settings) -> dict[str, Any]:
+        """The settings by the solver's own names; those of ``settings.options`` win."""
+        eps = max(settings.eps * self.factor, self.floor)
+        options: dict[str, Any] = dict.fromkeys(self.tolerances, eps)
+        iterations = settings.max_iterations or self.default_iterations
+        if iterations is not None:
+            options |= dict.fromkeys(self.iterations, iterations)
+        if self.time is not None and settings.time_limit is not None:
+            options[self.time] = settings.time_limit
+        options = {**self.fixed, **options}
+        if self.within is not None:
+            options = {self.within: options}
+        return options | dict(settings.options)
+
+    def not_passed_on(self, settings: Settings) -> str:
+        """In words: the limits that this solver has no setting for."""
+        missing = []
+        if settings.time_limit is not None and self.time is None:
+            missing.append("time limit")
+        if settings.max_iterations is not None and not self.iterations:
+            missing.append("iteration limit")
+        return f"this solver has no setting for the {' or '.join(missing)}" if missing else ""
+
+
+PACKAGES: Mapping[str, SolverPackage] = {
+    "clarabel": SolverPackage("clarabel", "clarabel", "Apache-2.0"),
+    "copt": SolverPackage("coptpy", "coptpy", "proprietary"),
+    "cplex": SolverPackage("cplex", "cplex", "proprietary"),
+    "cvxopt": SolverPackage("cvxopt", "cvxopt", "GPL-3.0-or-later"),
+    "daqp": SolverPackage("daqp", "daqp", "MIT"),
+    "ecos": SolverPackage("ecos", "ecos", "GPL-3.0"),
+    "glpk": SolverPackage("cvxopt.glpk", "cvxopt", "GPL-3.0-or-later"),
+    "gurobi": SolverPackage("gurobipy", "gurobipy", "proprietary"),
+    "highs": SolverPackage("highspy", "highspy", "MIT"),
+    "hpipm": SolverPackage("hpipm_python", "hpipm-python", "BSD-2-Clause"),
+    "jaxopt_osqp": SolverPackage("jaxopt", "jaxopt", "Apache-2.0"),
+    "kvxopt": SolverPackage("kvxopt", "kvxopt", "GPL-3.0-or-later"),
+    "mosek": SolverPackage("mosek", "mosek", "proprietary"),
+    "osqp": SolverPackage("osqp", "osqp", "Apache-2.0"),
+    "piqp": SolverPackage("piqp", "piqp", "BSD-2-Clause"),
+    "proxqp": SolverPackage("proxsuite", "proxsuite", "BSD-2-Clause"),
+    "qoco": SolverPackage("qoco", "qoco", "BSD-3-Clause"),
+    "qpalm": SolverPackage("qpalm", "qpalm", "LGPL-3.0-or-later"),
+    "qpax": SolverPackage("qpax", "qpax", "MIT"),
+    "qpoases": SolverPackage("qpoases", "qpoases", "LGPL-2.1-or-later"),
+    "qpswift": SolverPackage("qpSWIFT", "qpSWIFT", "GPL-3.0"),
+    "quadprog": SolverPackage("quadprog", "quadprog", "GPL-2.0-or-later"),
+    "scipy": SolverPackage("scipy", "scipy", "BSD-3-Clause"),
+    "scs": SolverPackage("scs", "scs", "MIT"),
+    "xpress": SolverPackage("xpress", "xpress", "proprietary"),
+}
+"""Solver packages by lower-case solver name: enough to list them without importing any.
+
+A bridge also accepts solvers that are not here, when CVXPY or qpsolvers itself reports them.
+"""

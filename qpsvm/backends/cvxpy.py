@@ -1,0 +1,295 @@
+"""CVXPY (Diamond and Boyd, 2016) and every solver it reaches: ``"cvxpy"``, ``"cvxpy:CLARABEL"``."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.backends.bridge import PACKAGES, SolverOptions
+from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+
+
+class CVXPYBackend(Backend):
+    """The program as ``cp.Problem``, compiled and inverted by CVXPY, one solver in between.
+
+    Parameters
+    ----------
+    solver : str, optional
+        A name of ``cvxpy.installed_solvers()``; None for the one CVXPY itself would choose.
+
+    Raises
+    ------
+    UnknownBackendError
+        Neither qpsvm nor CVXPY knows the name.
+    """
+
+    name = "cvxpy"
+    licence = "Apache-2.0"
+    distribution = "cvxpy"
+    required_modules = ("cvxpy",)
+    capabilities = Capabilities(sparse=True, certificates=True)
+
+    def __init__(self, solver: str | None = None) -> None:
+        self.solver = None if solver is None else solver.upper()
+        if self.solver is None:
+            return
+        options = OPTIONS.get(self.solver)
+        package = PACKAGES.get(self.solver.lower())
+        if options is None or package is None:
+            _require_reported(self.solver, self.missing_modules())
+        if package is not None:
+            self.required_modules = ("cvxpy", package.module)
+            self.distribution = package.distribution
+            self.licence = package.licence
+        self.capabilities = _capabilities(options or SolverOptions())
+
+    @property
+    def label(self) -> str:
+        return self.name if self.solver is None else f"{self.name}:{self.solver}"
+
+    def version(self) -> str:
+        own = super().version()
+        if self.solver is None or not own:
+            return own
+        try:
+            return f"{own} (cvxpy {importlib.metadata.version('cvxpy')})"
+        except importlib.metadata.PackageNotFoundError:
+            return ""
+
+    def install_command(self) -> str:
+        packages = dict.fromkeys(["cvxpy", self.distribution])
+        return f"pip install {' '.join(packages)}"
+
+    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        import cvxpy as cp
+
+        clock = Clock(self.label, settings)
+        problem, x, parts = _problem(cp, program)
+        try:
+            # what Problem.solve does, without its warnings: the status says the same
+            data, chain, inverse = problem.get_problem_data(self.solver, solver_opts={})
+        except cp.error.SolverError as error:
+            raise UnsupportedProgramError(
+                f"Backend {self.label!r} does not take this program: {error} "
+                f"CVXPY has {', '.join(cp.installed_solvers())}."
+            ) from error
+        chosen = chain.solver.name()
+        table = OPTIONS.get(chosen, SolverOptions())
+        options = table.build(settings)
+        statistics = SolveStatistics(
+            settings={"solver": chosen, **options}, note=table.not_passed_on(settings)
+        )
+        # "accept_unknown" is read while inverting: keep the point of a solver that got stuck
+        inverse[-1].solver_options = options
+        try:
+            raw = chain.solve_via_data(
+                problem, data, False, settings.verbose, {**options, **_copies(options)}
+            )
+            answer = chain.invert(raw, inverse)
+        except cp.error.SolverError as error:
+            return QPSolution(
+                Status.FAILED,
+                native_status=str(error),
+                statistics=dataclasses.replace(statistics, solve_seconds=clock.seconds),
+            )
+        solution = _translated(answer, x, parts, program)
+        status = _limit(solution.status, settings, clock)
+        return solution.replace(
+            status=status,
+            native_status=f"{chosen}: {answer.status}",
+            statistics=dataclasses.replace(
+                statistics,
+                solve_seconds=clock.seconds,
+                iterations=_count(answer.attr.get("num_iters")),
+            ),
+        )
+
+
+_STATUS = {
+    "optimal": Status.OPTIMAL,
+    "optimal_inaccurate": Status.INACCURATE,
+    "infeasible": Status.PRIMAL_INFEASIBLE,
+    "infeasible_inaccurate": Status.PRIMAL_INFEASIBLE,
+    "unbounded": Status.DUAL_INFEASIBLE,
+    "unbounded_inaccurate": Status.DUAL_INFEASIBLE,
+    "infeasible_or_unbounded": Status.UNKNOWN,
+    "user_limit": Status.ITERATION_LIMIT,
+    "solver_error": Status.FAILED,
+}
+
+_FIRST_ORDER = 100_000  # cheap iterations: CVXPY's own limits end such solvers early
+
+OPTIONS: Mapping[str, SolverOptions] = {
+    "CLARABEL": SolverOptions(
+        ("tol_gap_abs", "tol_gap_rel", "tol_feas"),
+        iterations=("max_iter",),
+        time="time_limit",
+        fixed={"accept_unknown": True},
+    ),
+    "OSQP": SolverOptions(
+        ("eps_abs", "eps_rel", "eps_prim_inf", "eps_dual_inf"),
+        iterations=("max_iter",),
+        default_iterations=10_000,
+        time="time_limit",
+        fixed={"check_dualgap": True, "polishing": True, "polish_refine_iter": 10},
+    ),
+    "SCS": SolverOptions(
+        ("eps_abs", "eps_rel", "eps_infeas"),
+        iterations=("max_iters",),
+        default_iterations=_FIRST_ORDER,
+        time="time_limit_secs",
+    ),
+    "ECOS": SolverOptions(("abstol", "reltol", "feastol"), iterations=("max_iters",)),
+    "CVXOPT": SolverOptions(("abstol", "reltol", "feastol"), iterations=("maxiters",)),
+    "PIQP": SolverOptions(
+        ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
+        iterations=("max_iter",),
+        fixed={"check_duality_gap": True},
+    ),
+    # CVXPY hands ProxQP these and no more: its duality gap goes unchecked
+    "PROXQP": SolverOptions(("eps_abs", "eps_rel"), factor=0.01, iterations=("max_iter",)),
+    "HIGHS": SolverOptions(
+        (
+            "primal_feasibility_tolerance",
+            "dual_feasibility_tolerance",
+            "ipm_optimality_tolerance",
+        ),
+        floor=1e-10,
+        iterations=("qp_iteration_limit", "simplex_iteration_limit", "ipm_iteration_limit"),
+        time="time_limit",
+    ),
+    "DAQP": SolverOptions(
+        ("primal_tol", "dual_tol"),
+        floor=1e-11,
+        iterations=("iter_limit",),
+        default_iterations=20_000,
+    ),
+    "SCIPY": SolverOptions(
+        ("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
+        floor=1e-10,
+        iterations=("maxiter",),
+        time="time_limit",
+        within="scipy_options",
+        quadratic=False,
+    ),
+    "GLPK": SolverOptions(("tol_bnd", "tol_dj"), within="glpk", quadratic=False),
+    # the following are not tested for want of a licence or a package; names as in CVXPY's sources
+    "GUROBI": SolverOptions(
+        ("BarConvTol", "FeasibilityTol", "OptimalityTol"),
+        floor=1e-9,
+        iterations=("BarIterLimit",),
+        time="TimeLimit",
+    ),
+    "COPT": SolverOptions(
+        ("RelGap", "FeasTol", "DualTol"),
+        floor=1e-9,
+        iterations=("BarIterLimit",),
+        time="TimeLimit",
+    ),
+    "MOSEK": SolverOptions(
+        (
+            "MSK_DPAR_INTPNT_QO_TOL_REL_GAP",
+            "MSK_DPAR_INTPNT_QO_TOL_PFEAS",
+            "MSK_DPAR_INTPNT_QO_TOL_DFEAS",
+            "MSK_DPAR_INTPNT_CO_TOL_REL_GAP",
+            "MSK_DPAR_INTPNT_CO_TOL_PFEAS",
+            "MSK_DPAR_INTPNT_CO_TOL_DFEAS",
+        ),
+        within="mosek_params",
+        time="MSK_DPAR_OPTIMIZER_MAX_TIME",
+    ),
+    "QOCO": SolverOptions(("abstol", "reltol"), iterations=("max_iters",)),
+    "QPALM": SolverOptions(("eps_abs", "eps_rel"), iterations=("max_iter",), time="time_limit"),
+}
+"""CVXPY's solvers for continuous programs, and what each calls its settings."""
+
+
+def _capabilities(options: SolverOptions) -> Capabilities:
+    return Capabilities(
+        sparse=True,
+        linear_programs=options.linear,
+        time_limit=options.time is not None,
+        iteration_limit=bool(options.iterations),
+        certificates=True,
+    )
+
+
+def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
+    """Accept a solver that is in no table when CVXPY says that it has it."""
+    if missing:
+        known = ", ".join(OPTIONS)
+        raise UnknownBackendError(
+            f"'cvxpy:{solver}' is unknown and CVXPY is not installed; qpsvm knows {known}."
+        )
+    import cvxpy as cp
+
+    installed = cp.installed_solvers()
+    if solver not in installed:
+        raise UnknownBackendError(
+            f"CVXPY has no solver {solver!r}; installed are {', '.join(installed)}. "
+            "Write for instance 'cvxpy:CLARABEL', or 'cvxpy' for CVXPY's own choice."
+        )
+
+
+def _problem(cp: Any, program: QuadraticProgram) -> tuple[Any, Any, dict[str, Any]]:
+    x = cp.Variable(program.n_variables)
+    objective = program.q @ x
+    if not program.is_linear:
+        P = program.P.to_sparse() if program.P.prefers_sparse else program.P.to_dense()
+        # semidefiniteness is the program's business: CVXPY would spend an eigenvalue on it
+        objective = 0.5 * cp.quad_form(x, cp.psd_wrap(P)) + objective
+    parts = {}
+    if program.n_inequalities:
+        parts["z"] = program.G @ x <= program.h
+    if program.n_equalities:
+        parts["y"] = program.A @ x == program.b
+    return cp.Problem(cp.Minimize(objective), list(parts.values())), x, parts
+
+
+def _copies(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Fresh inner dictionaries: some of CVXPY's interfaces write into them."""
+    return {name: dict(value) for name, value in options.items() if isinstance(value, dict)}
+
+
+def _translated(
+    answer: Any, x: Any, parts: Mapping[str, Any], program: QuadraticProgram
+) -> QPSolution:
+    """CVXPY's Lagrangian is f + z'(Gx - h) + y'(Ax - b), for a minimum: the signs are ours."""
+    status = _STATUS.get(answer.status, Status.UNKNOWN)
+    primal, dual = answer.primal_vars or {}, answer.dual_vars or {}
+    sizes = {"z": program.n_inequalities, "y": program.n_equalities}
+    vectors: dict[str, Any] = {}
+    for name, size in sizes.items():
+        constraint = parts.get(name)
+        value = np.zeros(0) if constraint is None else dual.get(constraint.id)
+        vectors[name] = None if value is None else np.asarray(value, dtype=np.float64).ravel()
+        if value is not None and vectors[name].shape != (size,):
+            vectors[name] = None
+    point = primal.get(x.id)
+    zero = np.zeros(program.n_variables)
+    return QPSolution(
+        status,
+        x=None if point is None else np.asarray(point, dtype=np.float64).ravel(),
+        **vectors,
+        z_lower=zero,
+        z_upper=zero,
+    )
+
+
+def _limit(status: Status, settings: Settings, clock: Clock) -> Status:
+    """CVXPY has one status for both limits."""
+    limit = settings.time_limit
+    if status is Status.ITERATION_LIMIT and limit is not None and clock.seconds >= 0.9 * limit:
+        return Status.TIME_LIMIT
+    return status
+
+
+def _count(value: Any) -> int | None:
+    return None if value is None else int(value)
