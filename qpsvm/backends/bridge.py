@@ -94,7 +94,7 @@ PACKAGES: Mapping[str, SolverPackage] = {
     "cvxopt": SolverPackage("cvxopt", "cvxopt", "GPL-3.0-or-later"),
     "daqp": SolverPackage("daqp", "daqp", "MIT"),
     "ecos": SolverPackage("ecos", "ecos", "GPL-3.0"),
-    "glpk": SolverPackage("cvxopt.glpk", "cvxopt", "GPL-3.0-or-later"),
+    "glpk": SolverPackage("cvxopt", "cvxopt", "GPL-3.0-or-later"),
     "gurobi": SolverPackage("gurobipy", "gurobipy", "proprietary"),
     "highs": SolverPackage("highspy", "highspy", "MIT"),
     "hpipm": SolverPackage("hpipm_python", "hpipm-python", "BSD-2-Clause"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import importlib.metadata
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +34,7 @@ class CVXPYBackend(Backend):
     name = "cvxpy"
     licence = "Apache-2.0"
     distribution = "cvxpy"
-    required_modules = ("cvxpy",)
+    required_modules: tuple[str, ...] = ("cvxpy",)
     capabilities = Capabilities(sparse=True, certificates=True)
 
     def __init__(self, solver: str | None = None) -> None:
@@ -78,7 +79,7 @@ class CVXPYBackend(Backend):
         except cp.error.SolverError as error:
             raise UnsupportedProgramError(
                 f"Backend {self.label!r} does not take this program: {error} "
-                f"CVXPY has {', '.join(cp.installed_solvers())}."
+                "Use 'cvxpy' for CVXPY's own choice."
             ) from error
         chosen = chain.solver.name()
         table = OPTIONS.get(chosen, SolverOptions())
@@ -228,8 +229,7 @@ def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
         raise UnknownBackendError(
             f"'cvxpy:{solver}' is unknown and CVXPY is not installed; qpsvm knows {known}."
         )
-    import cvxpy as cp
-
+    cp: Any = importlib.import_module("cvxpy")
     installed = cp.installed_solvers()
     if solver not in installed:
         raise UnknownBackendError(

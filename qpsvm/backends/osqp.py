@@ -140,7 +140,7 @@ def _run(osqp: Any, solver: Any, options: dict[str, Any], clock: Clock) -> tuple
     total, limit = 0, int(options["max_iter"])
     while True:
         chunk = min(CHUNK, limit - total)
-        changes = {"max_iter": chunk}
+        changes: dict[str, Any] = {"max_iter": chunk}
         if clock.settings.time_limit is not None:
             changes["time_limit"] = max(1e-3, clock.settings.time_limit - clock.seconds)
         solver.update_settings(**changes)
@@ -188,14 +188,12 @@ def _multipliers(y: Vector | None, program: QuadraticProgram, bounded: Any) -> d
 def _warm_start(solver: Any, warm: QPSolution | None, bounded: Any) -> None:
     if warm is None or warm.x is None:
         return
-    parts = (warm.z, warm.y, warm.z_lower, warm.z_upper)
     y = None
-    if all(part is not None for part in parts):
-        box = warm.z_upper[bounded] - warm.z_lower[bounded]  # type: ignore[index]
-        y = np.concatenate([warm.z, warm.y, box])  # type: ignore[list-item]
+    if not (warm.z is None or warm.y is None or warm.z_lower is None or warm.z_upper is None):
+        y = np.concatenate([warm.z, warm.y, (warm.z_upper - warm.z_lower)[bounded]])
     solver.warm_start(x=np.array(warm.x), y=y)
 
 
 def _code(osqp: Any, error: Exception) -> str:
     names = {member.value: member.name for member in osqp.SolverError}
-    return names.get(error.args[0] if error.args else None, str(error))
+    return str(names.get(error.args[0] if error.args else None, error))

@@ -1,0 +1,32 @@
+"""Backends: one module per solver, no SVM in sight.
+
+``get(name).solve(program, Settings(eps=1e-8))`` returns a ``QPSolution`` whose status is the
+solver's claim; ``qpsvm.qp.kkt.residuals`` says whether it is true.
+"""
+
+from qpsvm.backends.base import (
+    Backend,
+    Callback,
+    Capabilities,
+    Clock,
+    Progress,
+    Settings,
+    Stop,
+)
+from qpsvm.backends.multipliers import multipliers_at
+from qpsvm.backends.registry import BackendInfo, available, choose, get
+
+__all__ = [
+    "Backend",
+    "BackendInfo",
+    "Callback",
+    "Capabilities",
+    "Clock",
+    "Progress",
+    "Settings",
+    "Stop",
+    "available",
+    "choose",
+    "get",
+    "multipliers_at",
+]

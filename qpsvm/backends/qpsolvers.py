@@ -1,0 +1,326 @@
+"""The qpsolvers package (Caron et al.) and every solver it reaches: ``"qpsolvers:piqp"`` ..."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.backends.bridge import PACKAGES, SolverOptions
+from qpsvm.backends.multipliers import multipliers_at
+from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
+from qpsvm.qp._arrays import Matrix, Vector
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.qp.transforms import Chain, Inverse, drop_dependent_equalities
+
+
+class QPSolversBackend(Backend):
+    """``qpsolvers.solve_problem`` with one of its solvers.
+
+    Parameters
+    ----------
+    solver : str
+        A name of ``qpsolvers.available_solvers``.
+
+    Raises
+    ------
+    UnknownBackendError
+        Neither qpsvm nor qpsolvers knows the name.
+    """
+
+    name = "qpsolvers"
+    licence = "LGPL-3.0-or-later"
+    distribution = "qpsolvers"
+    required_modules: tuple[str, ...] = ("qpsolvers",)
+    extra = "qpsolvers"
+
+    def __init__(self, solver: str) -> None:
+        self.solver = solver.lower()
+        package = PACKAGES.get(self.solver)
+        if self.solver not in OPTIONS or package is None:
+            _require_reported(self.solver, self.missing_modules())
+        if package is not None:
+            self.required_modules = ("qpsolvers", package.module)
+            self.distribution = package.distribution
+            self.licence = package.licence
+        options = OPTIONS.get(self.solver, SolverOptions())
+        self.capabilities = Capabilities(
+            sparse=self.solver not in DENSE,
+            bounds=True,
+            linear_programs=options.linear,
+            warm_start=self.solver in WARM_STARTED,
+            time_limit=options.time is not None,
+            iteration_limit=bool(options.iterations),
+        )
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}:{self.solver}"
+
+    def version(self) -> str:
+        own = super().version()
+        try:
+            return f"{own} (qpsolvers {importlib.metadata.version('qpsolvers')})" if own else ""
+        except importlib.metadata.PackageNotFoundError:
+            return ""
+
+    def install_command(self) -> str:
+        if self.solver in EXTRA:
+            return 'pip install "qpsvm[qpsolvers]"'
+        return f"pip install qpsolvers {self.distribution}"
+
+    def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
+        reduced, inverse = super()._reduce(program)
+        if self.solver not in FULL_RANK:
+            return reduced, inverse
+        independent, restore = drop_dependent_equalities(reduced)
+        return independent, Chain((inverse, restore))
+
+    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        import qpsolvers
+
+        if self.solver not in qpsolvers.available_solvers:
+            raise UnknownBackendError(
+                f"qpsolvers has no solver {self.solver!r}; "
+                f"it has {', '.join(qpsolvers.available_solvers)}."
+            )
+        table = OPTIONS.get(self.solver, SolverOptions())
+        options = table.build(settings)
+        warm = settings.warm_start if self.capabilities.warm_start else None
+        initial = None if warm is None or warm.x is None else np.array(warm.x)
+        problem = _problem(qpsolvers, program, dense=self.solver in DENSE)
+        clock = Clock(self.label, settings)
+        try:
+            answer = qpsolvers.solve_problem(
+                problem, self.solver, initvals=initial, verbose=settings.verbose, **options
+            )
+        except (ValueError, qpsolvers.exceptions.ProblemError) as error:
+            if _not_definite(program, str(error)):
+                raise UnsupportedProgramError(
+                    f"Backend {self.label!r} needs a positive definite P, this one is singular "
+                    f"({error}); use 'cvxopt', 'osqp' or 'qpsolvers:piqp'."
+                ) from error
+            raise
+        solution = _translated(answer, program)
+        return solution.replace(
+            status=_status(answer, settings, clock),
+            native_status=_native(answer),
+            statistics=SolveStatistics(
+                iterations=_iterations(answer),
+                solve_seconds=clock.seconds,
+                settings=options,
+                note=table.not_passed_on(settings),
+            ),
+        )
+
+
+_GAP = ("eps_duality_gap_abs", "eps_duality_gap_rel")
+
+OPTIONS: Mapping[str, SolverOptions] = {
+    "clarabel": SolverOptions(
+        ("tol_gap_abs", "tol_gap_rel", "tol_feas"), iterations=("max_iter",), time="time_limit"
+    ),
+    "cvxopt": SolverOptions(("abstol", "reltol", "feastol"), iterations=("maxiters",)),
+    "daqp": SolverOptions(
+        ("primal_tol", "dual_tol"),
+        floor=1e-11,
+        iterations=("iter_limit",),
+        default_iterations=20_000,
+        time="time_limit",
+    ),
+    "ecos": SolverOptions(("abstol", "reltol", "feastol"), iterations=("max_iters",), linear=False),
+    "highs": SolverOptions(
+        (
+            "primal_feasibility_tolerance",
+            "dual_feasibility_tolerance",
+            "ipm_optimality_tolerance",
+        ),
+        floor=1e-10,
+        iterations=("qp_iteration_limit", "simplex_iteration_limit", "ipm_iteration_limit"),
+        time="time_limit",
+    ),
+    "osqp": SolverOptions(
+        ("eps_abs", "eps_rel", "eps_prim_inf", "eps_dual_inf"),
+        iterations=("max_iter",),
+        default_iterations=10_000,
+        time="time_limit",
+        fixed={
+            "check_dualgap": True,
+            "polishing": True,
+            "polish_refine_iter": 10,
+            "raise_error": False,
+        },
+    ),
+    "piqp": SolverOptions(
+        ("eps_abs", "eps_rel", *_GAP), iterations=("max_iter",), fixed={"check_duality_gap": True}
+    ),
+    "proxqp": SolverOptions(
+        ("eps_abs", "eps_rel", *_GAP), iterations=("max_iter",), fixed={"check_duality_gap": True}
+    ),
+    "quadprog": SolverOptions(linear=False),
+    "scs": SolverOptions(
+        ("eps_abs", "eps_rel", "eps_infeas"),
+        iterations=("max_iters",),
+        default_iterations=100_000,
+        time="time_limit_secs",
+    ),
+    # the following are not tested for want of a licence or a package; names as in qpsolvers
+    "copt": SolverOptions(("FeasTol", "DualTol", "RelGap"), floor=1e-9, time="TimeLimit"),
+    "gurobi": SolverOptions(
+        ("FeasibilityTol", "OptimalityTol", "BarConvTol"),
+        floor=1e-9,
+        iterations=("BarIterLimit",),
+        time="TimeLimit",
+    ),
+    "hpipm": SolverOptions(
+        ("tol_stat", "tol_eq", "tol_ineq", "tol_comp"), iterations=("iter_max",)
+    ),
+    "jaxopt_osqp": SolverOptions(("tol",), iterations=("maxiter",)),
+    "kvxopt": SolverOptions(("abstol", "reltol", "feastol"), iterations=("maxiters",)),
+    "mosek": SolverOptions(),
+    "qpalm": SolverOptions(("eps_abs", "eps_rel"), iterations=("max_iter",), time="time_limit"),
+    "qpax": SolverOptions(("solver_tol",)),
+    "qpoases": SolverOptions(("termination_tolerance",), time="time_limit"),
+    "qpswift": SolverOptions(("RELTOL", "ABSTOL"), iterations=("MAXITER",)),
+}
+"""The solvers of qpsolvers, and what each calls its settings."""
+
+DENSE = frozenset({"daqp", "quadprog", "qpoases", "qpswift", "qpax", "jaxopt_osqp", "hpipm"})
+"""They take NumPy arrays only, whatever the program stores."""
+
+WARM_STARTED = frozenset({"cvxopt", "daqp", "gurobi", "kvxopt", "osqp", "proxqp", "qpalm", "scs"})
+"""They use ``initvals``; the others ignore it, some with a warning."""
+
+FULL_RANK = frozenset({"cvxopt", "kvxopt", "quadprog", "qpswift", "ecos", "daqp"})
+"""They break down when rows of A depend on each other."""
+
+DEFINITE = ("not positive definite", "non-convex", "nonconvex", "not definite")
+
+EXTRA = frozenset({"clarabel", "daqp", "highs", "piqp", "proxqp", "quadprog"})
+"""What ``qpsvm[qpsolvers]`` installs."""
+
+
+def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
+    """Accept a solver that is in no table when qpsolvers says that it has it."""
+    if missing:
+        raise UnknownBackendError(
+            f"'qpsolvers:{solver}' is unknown and qpsolvers is not installed; "
+            f"qpsvm knows {', '.join(OPTIONS)}."
+        )
+    import qpsolvers
+
+    if solver not in qpsolvers.available_solvers:
+        raise UnknownBackendError(
+            f"qpsolvers has no solver {solver!r}; it has "
+            f"{', '.join(qpsolvers.available_solvers)}. Write for instance 'qpsolvers:piqp'."
+        )
+
+
+def _problem(qpsolvers: Any, program: QuadraticProgram, dense: bool) -> Any:
+    """All matrices dense or all sparse: solvers choose their linear algebra by the type of P."""
+    sparse = program.P.prefers_sparse and not dense
+    return qpsolvers.Problem(
+        sp.csc_matrix(program.P.to_sparse()) if sparse else np.array(program.P.to_dense()),
+        np.array(program.q),
+        *_rows(program.G, program.h, sparse),
+        *_rows(program.A, program.b, sparse),
+        _bounds(program.lb),
+        _bounds(program.ub),
+    )
+
+
+def _rows(matrix: Matrix, right: Vector, sparse: bool) -> tuple[Any, Any]:
+    if right.size == 0:
+        return None, None
+    if sparse:
+        return sp.csc_matrix(matrix), np.array(right)
+    return (matrix.toarray() if sp.issparse(matrix) else np.array(matrix)), np.array(right)
+
+
+def _bounds(bounds: Vector) -> Any:
+    return np.array(bounds) if np.isfinite(bounds).any() else None
+
+
+def _not_definite(program: QuadraticProgram, message: str) -> bool:
+    return any(words in message for words in DEFINITE) or program.is_linear
+
+
+def _translated(answer: Any, program: QuadraticProgram) -> QPSolution:
+    """The multipliers; those of a constraint the program does not have are zero or empty.
+
+    Where qpsolvers has a point but no multipliers, the ones that fit the point best.
+    """
+    x = _vector(answer.x, program.n_variables)
+    bounded = bool(np.isfinite(program.lb).any() or np.isfinite(program.ub).any())
+    z = _vector(answer.z, program.n_inequalities)
+    y = _vector(answer.y, program.n_equalities)
+    box = _vector(answer.z_box, program.n_variables if bounded else 0)
+    if x is not None and answer.found and (z is None or y is None or box is None):
+        return multipliers_at(program, x)
+    solution = QPSolution(Status.UNKNOWN, x=x, z=z, y=y)
+    if box is None:
+        return solution
+    if not bounded:
+        box = np.zeros(program.n_variables)
+    # one signed number per variable; rounding on a bound that does not exist is nothing
+    lower = np.where(np.isfinite(program.lb), np.maximum(-box, 0.0), 0.0)
+    upper = np.where(np.isfinite(program.ub), np.maximum(box, 0.0), 0.0)
+    return solution.replace(z_lower=lower, z_upper=upper)
+
+
+def _vector(value: Any, size: int) -> Vector | None:
+    if size == 0:
+        return np.zeros(0)
+    if value is None:
+        return None
+    vector = np.asarray(value, dtype=np.float64).ravel()
+    return vector if vector.shape == (size,) else None
+
+
+def _status(answer: Any, settings: Settings, clock: Clock) -> Status:
+    """By words, because qpsolvers itself reports no more than ``found``."""
+    if answer.found:
+        return Status.OPTIMAL
+    words = _native(answer).lower().replace("_", " ").replace(" ", "")
+    for fragment, status in _WORDS:
+        if fragment in words:
+            return status
+    limit = settings.time_limit
+    if limit is not None and clock.seconds >= 0.9 * limit:
+        return Status.TIME_LIMIT
+    return Status.UNKNOWN
+
+
+_WORDS = (
+    ("primalinfeasible", Status.PRIMAL_INFEASIBLE),
+    ("dualinfeasible", Status.DUAL_INFEASIBLE),
+    ("unbounded", Status.DUAL_INFEASIBLE),
+    ("infeasible", Status.PRIMAL_INFEASIBLE),
+    ("maxtime", Status.TIME_LIMIT),
+    ("timelimit", Status.TIME_LIMIT),
+    ("maxiter", Status.ITERATION_LIMIT),
+    ("maximumiter", Status.ITERATION_LIMIT),
+)
+
+
+def _native(answer: Any) -> str:
+    extras = answer.extras or {}
+    info = extras.get("info")
+    for holder in (extras.get("status"), getattr(info, "status", None), extras.get("exitFlag")):
+        if holder is not None:
+            return str(holder)
+    return "found" if answer.found else "not found"
+
+
+def _iterations(answer: Any) -> int | None:
+    extras = answer.extras or {}
+    info = extras.get("info")
+    for value in (getattr(info, "iter", None), extras.get("iter"), extras.get("iterations")):
+        if value is not None:
+            return int(np.ravel(value)[0])
+    return None

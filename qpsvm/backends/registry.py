@@ -1,0 +1,196 @@
+"""Backends by name: ``get("cvxpy:CLARABEL")``, ``available()``, ``choose(program)``.
+
+Nothing here imports a solver: what is installed is read from the packages' metadata. Backends of
+other packages arrive through the entry-point group ``qpsvm.backends``, whose entries load a
+subclass of ``Backend``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.metadata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from qpsvm.backends import cvxpy, qpsolvers
+from qpsvm.backends.base import Backend, Capabilities
+from qpsvm.backends.cvxopt import CVXOPTBackend
+from qpsvm.backends.osqp import OSQPBackend
+from qpsvm.backends.slsqp import SLSQPBackend
+from qpsvm.exceptions import BackendError, UnknownBackendError
+from qpsvm.qp.program import QuadraticProgram
+
+ENTRY_POINTS = "qpsvm.backends"
+
+BUILT_IN: Mapping[str, Callable[[], Backend]] = {
+    "cvxopt": CVXOPTBackend,
+    "osqp": OSQPBackend,
+    "cvxpy": cvxpy.CVXPYBackend,
+    "slsqp": SLSQPBackend,
+}
+
+BRIDGES: Mapping[str, tuple[Callable[[str], Backend], tuple[str, ...]]] = {
+    "cvxpy": (cvxpy.CVXPYBackend, tuple(cvxpy.OPTIONS)),
+    "qpsolvers": (qpsolvers.QPSolversBackend, tuple(qpsolvers.OPTIONS)),
+}
+"""Names with a colon: what makes the backend, and the solvers known without asking."""
+
+
+@dataclass(frozen=True)
+class BackendInfo:
+    """One line of ``qpsvm backends``.
+
+    Attributes
+    ----------
+    name : str
+        What ``qpsvm.solve(..., backend=name)`` takes.
+    version, licence : str
+        Of the solver; the version is empty when it is not installed.
+    capabilities : Capabilities
+    installed : bool
+    missing : tuple of str
+        Modules that would have to be installed, or the error of a broken entry point.
+    install_command : str
+        The pip line that installs them.
+    """
+
+    name: str
+    version: str
+    licence: str
+    capabilities: Capabilities
+    installed: bool
+    missing: tuple[str, ...]
+    install_command: str
+
+
+def get(name: str) -> Backend:
+    """The backend of that name, in any mix of upper and lower case.
+
+    Parameters
+    ----------
+    name : str
+        ``"cvxopt"``, ``"osqp"``, ``"cvxpy"``, ``"cvxpy:CLARABEL"``, ``"slsqp"``,
+        ``"qpsolvers:piqp"``, or one of an entry point. (``"auto"`` needs a program: see
+        ``choose``.)
+
+    Raises
+    ------
+    UnknownBackendError
+        Nothing has that name; the message lists what is installed and the likely spelling.
+    BackendError
+        An entry point of that name does not load.
+
+    Notes
+    -----
+    A known backend whose package is missing is returned; its ``solve`` raises
+    ``BackendNotInstalledError`` with the pip line.
+    """
+    if not isinstance(name, str):
+        raise UnknownBackendError(
+            f"A backend's name is text such as 'cvxopt', got {type(name).__name__}."
+        )
+    wanted = name.strip().lower()
+    head, colon, solver = wanted.partition(":")
+    if wanted in BUILT_IN:
+        return BUILT_IN[wanted]()
+    if colon and solver and head in BRIDGES:
+        return BRIDGES[head][0](solver)
+    for entry in _entry_points():
+        if entry.name.lower() == wanted:
+            return _load(entry)
+    raise UnknownBackendError(_unknown(name, wanted))
+
+
+def available() -> tuple[BackendInfo, ...]:
+    """Every backend qpsvm knows of, installed or not; imports no solver."""
+    infos = [_info(make()) for make in BUILT_IN.values()]
+    for make, solvers in BRIDGES.values():
+        infos += [_info(make(solver)) for solver in solvers]
+    for entry in _entry_points():
+        try:
+            infos.append(_info(_load(entry)))
+        except BackendError as error:
+            infos.append(BackendInfo(entry.name, "", "", Capabilities(), False, (str(error),), ""))
+    return tuple(infos)
+
+
+def _info(backend: Backend) -> BackendInfo:
+    missing = backend.missing_modules()
+    return BackendInfo(
+        name=backend.label,
+        version="" if missing else backend.version(),
+        licence=backend.licence,
+        capabilities=backend.capabilities,
+        installed=not missing,
+        missing=missing,
+        install_command=backend.install_command(),
+    )
+
+
+# --- other packages ----------------------------------------------------------------------------
+
+
+def _entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
+    """Sorted, and without names that are taken: nobody replaces a built-in backend."""
+    taken = {*BUILT_IN, *BRIDGES, "auto"}
+    entries = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    return tuple(sorted((e for e in entries if e.name.lower() not in taken), key=lambda e: e.name))
+
+
+def _load(entry: importlib.metadata.EntryPoint) -> Backend:
+    """The backend of an entry point, or a BackendError that says what is wrong with it."""
+    try:
+        loaded = entry.load()
+        backend = loaded() if isinstance(loaded, type) and issubclass(loaded, Backend) else None
+    except Exception as error:  # code of somebody else, which may raise anything
+        raise BackendError(
+            f"Backend {entry.name!r} ({entry.value}) does not load: {type(error).__name__}: {error}"
+        ) from error
+    if backend is None:
+        raise BackendError(
+            f"Backend {entry.name!r} ({entry.value}) is {loaded!r}; the entry point must name a "
+            "subclass of qpsvm.backends.Backend."
+        )
+    return backend
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+def _unknown(name: str, wanted: str) -> str:
+    infos = available()
+    installed = [info.name for info in infos if info.installed]
+    message = f"There is no backend {name!r}."
+    # "clarabel" alone: the bridges that reach it
+    behind_colon = [info for info in infos if info.name.lower().endswith(f":{wanted}")]
+    if wanted == "auto":
+        message += " 'auto' depends on the program: choose(program) resolves it."
+    elif behind_colon:
+        message += f" Did you mean {' or '.join(repr(info.name) for info in behind_colon)}?"
+        if not any(info.installed for info in behind_colon):
+            message += f" It is not installed; run: {behind_colon[0].install_command}"
+    else:
+        names = {info.name.lower(): info.name for info in infos}
+        close = difflib.get_close_matches(wanted, names, n=1)
+        if close:
+            message += f" Did you mean {names[close[0]]!r}?"
+    return f"{message} Installed: {', '.join(installed)}."
+
+
+# --- "auto" --------------------------------------------------------------------------------------
+
+LARGE_DENSE = 3000
+"""Variables above which a dense interior-point factorisation takes longer than OSQP's steps."""
+
+
+def choose(program: QuadraticProgram) -> tuple[str, str]:
+    """The backend for ``"auto"``, and the reason in one sentence.
+
+    Only packages that qpsvm depends on are chosen: CVXOPT, and Clarabel, which CVXPY requires.
+    """
+    n = program.n_variables
+    if program.is_linear:
+        return "cvxpy:CLARABEL", f"a linear program with {n} variables"
+    if program.P.prefers_sparse:
+        return "cvxpy:CLARABEL", f"P is sparse ({n} variables), and so is Clarabel's factorisation"
+    return "cvxopt", f"P is dense ({n} variables), and CVXOPT factors it with LAPACK"
