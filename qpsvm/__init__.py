@@ -1,1 +1,33 @@
-"""Support vector machines as quadratic programs, solved by any solver and verified."""
+"""Support vector machines as quadratic programs, solved by any solver and verified.
+
+::
+
+    problem = qpsvm.SoftMargin(C=10.0).dual(X, y, kernel=qpsvm.kernels.RBF(gamma=0.5))
+    P, q, G, h, A, b = problem.canonical()
+    solution = qpsvm.solve(problem, backend="cvxopt", eps=1e-8)
+    report = qpsvm.verify(problem, solution)
+"""
+
+from qpsvm import backends, exceptions, kernels, qp
+from qpsvm.certificates import Certificate, certify
+from qpsvm.formulations import HardMargin, SoftMargin, SVMProblem, SVMSolution
+from qpsvm.solving import solve
+from qpsvm.verification import KKTReport, verify
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "Certificate",
+    "HardMargin",
+    "KKTReport",
+    "SVMProblem",
+    "SVMSolution",
+    "SoftMargin",
+    "backends",
+    "certify",
+    "exceptions",
+    "kernels",
+    "qp",
+    "solve",
+    "verify",
+]

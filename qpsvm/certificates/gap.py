@@ -1,0 +1,161 @@
+"""The certificate: bounds on the optimum from both sides, computed outside every solver.
+
+For *any* (w, b) the primal objective is at least the optimum; for *any* dual feasible alpha the
+dual objective is at most the optimum. So whatever a solver claims::
+
+    dual objective  <=  optimum  <=  primal objective,      gap = primal - dual
+
+The multipliers need not be feasible as they come: they are clipped to their box and balanced
+(``HingeModel.feasible_dual``) before the dual objective is evaluated.
+
+The figures are evaluated in float64; rounding is of the order of 1e-16 times the sums involved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.formulations.intercept import Interval, best_intercepts
+from qpsvm.formulations.problem import SVMProblem
+from qpsvm.formulations.solution import SVMSolution
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far from optimal a classifier can be at most.
+
+    Attributes
+    ----------
+    primal_objective : float
+        Objective of (w, b) exactly as it predicts: an upper bound on the optimum.
+    dual_objective : float
+        Objective of the repaired alpha: a lower bound on the optimum.
+    repair : float
+        Largest change the repair made to an alpha, relative to the box (zero: it was feasible).
+    infeasibility : float
+        Hard margin only: ``max(0, 1 - smallest margin)``; the primal objective is then that of
+        (w, b) scaled up until it is feasible.
+    intercept_interval : Interval
+        Intercepts that are best for these weights.
+    """
+
+    primal_objective: float
+    dual_objective: float
+    repair: float
+    infeasibility: float
+    intercept_interval: Interval
+
+    @property
+    def gap(self) -> float:
+        """``primal - dual``: the objective is at most this far above the optimum."""
+        return self.primal_objective - self.dual_objective
+
+    @property
+    def relative_gap(self) -> float:
+        """``|gap| / max(1, |primal objective|)``; infinite when it cannot be computed."""
+        value = abs(self.gap) / max(1.0, abs(self.primal_objective))
+        return value if math.isfinite(value) else math.inf
+
+    @property
+    def weight_error(self) -> float:
+        """``|w - w*| <= sqrt(2 gap)``: the primal objective is strongly convex in w."""
+        return math.sqrt(2.0 * max(self.gap, 0.0)) if math.isfinite(self.gap) else math.inf
+
+    def passed(self, eps: float) -> bool:
+        """True when the relative gap and the infeasibility are at most ``eps``; NaN is not."""
+        return self.relative_gap <= eps and self.infeasibility <= eps
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name, for JSON (infinities as they are)."""
+        return {
+            "primal_objective": self.primal_objective,
+            "dual_objective": self.dual_objective,
+            "gap": self.gap,
+            "relative_gap": self.relative_gap,
+            "repair": self.repair,
+            "infeasibility": self.infeasibility,
+            "intercept_interval": list(self.intercept_interval),
+            "weight_error": self.weight_error,
+        }
+
+
+def certify(problem: SVMProblem, solution: SVMSolution) -> Certificate:
+    """Bound the distance of any solution from the exact optimum of ``problem``.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    solution : SVMSolution
+        From any source; nothing it says about itself is believed. Its decision function (coef or
+        expansion, and intercept) gives the upper bound, its alpha the lower one.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    InvalidDataError
+        The solution's vectors do not have the sizes of the problem.
+
+    Notes
+    -----
+    Weak duality: Boyd and Vandenberghe, *Convex Optimization*, section 5.2.2. The bound on w:
+    the objective minus ``1/2 |w|^2`` is convex, so it grows at least like ``1/2 |w - w*|^2``.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> proof = qpsvm.certify(problem, qpsvm.solve(problem))
+    >>> proof.relative_gap < 1e-8
+    True
+    """
+    model = problem.model
+    _require_sizes(problem, solution)
+    with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
+        scores, norm_squared = model.scores_and_norm(solution)
+        margins = model.data.signs * (scores + solution.intercept)
+        feasible = model.feasible_dual(solution.alpha)
+        box = np.where(np.isfinite(model.C), model.C, max(1.0, _largest(solution.alpha)))
+        interval = (
+            best_intercepts(scores, model.data.signs, model.C)
+            if model.intercept == "free"
+            else Interval(solution.intercept, solution.intercept)
+        )
+        return Certificate(
+            primal_objective=_allowed_intercept(problem, solution)
+            * model.primal_objective(scores, norm_squared, solution.intercept),
+            dual_objective=model.dual_objective(feasible),
+            repair=_largest((feasible - solution.alpha) / box),
+            infeasibility=max(0.0, 1.0 - float(np.min(margins))) if model.is_hard else 0.0,
+            intercept_interval=interval,
+        )
+
+
+def _allowed_intercept(problem: SVMProblem, solution: SVMSolution) -> float:
+    """NaN when the program has no intercept and the solution uses one all the same."""
+    wrong = problem.model.intercept == "none" and solution.intercept != 0.0
+    return math.nan if wrong else 1.0
+
+
+def _require_sizes(problem: SVMProblem, solution: SVMSolution) -> None:
+    n, d = problem.data.n_samples, problem.data.n_features
+    for name, expected in (("alpha", n), ("expansion", n), ("coef", d)):
+        vector = getattr(solution, name)
+        if vector is not None and np.shape(vector) != (expected,):
+            raise InvalidDataError(
+                f"The solution's {name} has shape {np.shape(vector)}, the problem needs "
+                f"({expected},); it belongs to another problem."
+            )
+    if problem.model.is_linear and solution.coef is None and solution.expansion is None:
+        raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
+
+
+def _largest(values: Any) -> float:
+    return float(np.max(np.abs(values), initial=0.0))

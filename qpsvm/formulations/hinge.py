@@ -1,0 +1,393 @@
+"""The maximum-margin classifier with hinge loss: what hard and soft margin share.
+
+Primal, in (w, b, xi), for explicit features::
+
+    minimize    1/2 w'w + sum_i C_i xi_i
+    subject to  s_i (w'x_i + b) >= 1 - xi_i,   xi_i >= 0
+
+Kernel primal, in (beta, b, xi), with ``f(x_j) = (K beta)_j + b``: ``1/2 beta'K beta`` for
+``1/2 w'w``. Dual, in alpha::
+
+    minimize    1/2 alpha'(ss' . K) alpha - 1'alpha
+    subject to  s'alpha = 0,   0 <= alpha_i <= C_i
+
+A hard margin has no xi and no upper bound. A penalised intercept adds ``1/2 b^2`` to the primal,
+which adds 1 to every entry of K and drops ``s'alpha = 0`` from the dual.
+
+Recovery and certificate follow from stationarity: ``w = sum_i s_i alpha_i x_i``, b is the
+multiplier of ``s'alpha = 0``, ``xi_i`` the multiplier of ``alpha_i <= C_i``, and alpha the
+multiplier of the margin rows.
+
+Source: Cortes and Vapnik, "Support-vector networks", *Machine Learning* 20 (1995), section 2 and
+appendix A; for the kernel primal Chapelle, *Neural Computation* 19 (2007), section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.formulations.data import BinaryTrainingSet
+from qpsvm.formulations.intercept import InterceptKind, Interval, best_intercepts
+from qpsvm.formulations.solution import SVMSolution
+from qpsvm.kernels import Kernel, Linear, gram_quadratic
+from qpsvm.qp._arrays import Matrix, Vector, require_memory
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
+from qpsvm.qp.solution import QPSolution, Status
+
+Form: TypeAlias = Literal["primal", "dual"]
+
+
+@dataclass(frozen=True, eq=False)
+class HingeModel:
+    """Everything both forms of one training problem share.
+
+    Attributes
+    ----------
+    data : BinaryTrainingSet
+    kernel : Kernel
+        With every parameter a number.
+    C : array of shape (n,)
+        The box; infinite entries for a hard margin.
+    intercept : "free", "penalized" or "none"
+    hessian : Quadratic
+        ``s_i s_j (K_ij + constant)``, the dual Hessian. Products with K go through it, so that a
+        stored matrix is used wherever there is one.
+    """
+
+    data: BinaryTrainingSet
+    kernel: Kernel
+    C: Vector
+    intercept: InterceptKind
+    hessian: Quadratic
+
+    @classmethod
+    def build(
+        cls, data: BinaryTrainingSet, kernel: Kernel, C: Vector, intercept: InterceptKind
+    ) -> HingeModel:
+        """Resolve the kernel's parameters and set up the Hessian (nothing large is computed)."""
+        resolved = kernel.resolve(data.X)
+        constant = 1.0 if intercept == "penalized" else 0.0
+        hessian = gram_quadratic(resolved, data.X, data.signs, constant=constant)
+        C = np.array(C, dtype=np.float64)
+        C.flags.writeable = False
+        return cls(data, resolved, C, intercept, hessian)
+
+    @property
+    def constant(self) -> float:
+        """What a penalised intercept adds to every entry of K."""
+        return 1.0 if self.intercept == "penalized" else 0.0
+
+    @property
+    def is_hard(self) -> bool:
+        """True when no slack is allowed."""
+        return bool(np.isinf(self.C).any())
+
+    @property
+    def is_linear(self) -> bool:
+        """True when there is an explicit weight vector."""
+        return isinstance(self.kernel, Linear)
+
+    # --- products --------------------------------------------------------------------------------
+
+    def kernel_product(self, v: Vector) -> Vector:
+        """``K v``, from ``K = ss' . P - constant``."""
+        s = self.data.signs
+        return s * self.hessian.matvec(s * v) - self.constant * float(np.sum(v))
+
+    def coef(self, expansion: Vector) -> Vector | None:
+        """``w = X' v``, for the linear kernel."""
+        return np.asarray(self.data.X.T @ expansion) if self.is_linear else None
+
+    def scores_and_norm(self, solution: SVMSolution) -> tuple[Vector, float]:
+        """Decision values without the intercept, shape (n,), and ``|w|^2``.
+
+        From ``coef`` when there is one, because that is what predictions use.
+        """
+        if solution.coef is not None:
+            return np.asarray(self.data.X @ solution.coef), float(solution.coef @ solution.coef)
+        if solution.expansion is None:
+            return np.full(self.data.n_samples, np.nan), np.nan
+        scores = self.kernel_product(solution.expansion)
+        return scores, float(solution.expansion @ scores)
+
+    # --- the two objectives, for anything --------------------------------------------------------
+
+    def primal_objective(self, scores: Vector, norm_squared: float, b: float) -> float:
+        """``1/2 |w|^2 + sum_i C_i max(0, 1 - s_i (g_i + b))``, plus ``1/2 b^2`` if penalised.
+
+        For a hard margin, an infeasible (w, b) is scaled up until its smallest margin is 1 (the
+        objective of the scaled point, infinite when some sample is on the wrong side).
+        """
+        norm_squared = max(norm_squared, 0.0) + self.constant * b * b
+        margins = self.data.signs * (scores + b)
+        if self.is_hard:
+            smallest = float(np.min(margins))
+            if not smallest > 0.0:
+                return np.inf
+            return 0.5 * norm_squared / min(1.0, smallest) ** 2
+        return 0.5 * norm_squared + float(self.C @ np.maximum(0.0, 1.0 - margins))
+
+    def feasible_dual(self, alpha: Vector) -> Vector:
+        """The nearest thing to alpha that is dual feasible: ``0 <= a <= C`` and ``s'a = 0``.
+
+        Clip to the box; then remove the imbalance ``s'a`` from the variables that are strictly
+        inside it, in proportion to their room ``min(a, C - a)``, where it costs the least
+        (their reduced cost is zero at the optimum). Only if their room does not suffice, use all
+        the room there is.
+        """
+        s, C = self.data.signs, self.C
+        a: Vector = np.minimum(np.maximum(alpha, 0.0), C)
+        if self.intercept != "free":
+            return a
+        for _ in range(2):  # the second pass removes the rounding of the first
+            imbalance = float(s @ a)
+            if imbalance == 0.0:
+                break
+            shrinks = s * imbalance > 0.0
+            inside = np.minimum(a, C - a)
+            room = np.where(shrinks, a, np.minimum(C - a, abs(imbalance)))
+            weights = inside if float(np.sum(inside)) >= abs(imbalance) else room
+            total = float(np.sum(weights))
+            if not total > 0.0:
+                break
+            share = min(1.0, abs(imbalance) / total)
+            a = np.minimum(np.maximum(a - np.where(shrinks, 1.0, -1.0) * share * weights, 0.0), C)
+        return a
+
+    def dual_objective(self, a: Vector) -> float:
+        """``1'a - 1/2 a'Pa`` for a feasible a.
+
+        A hard margin's cone of feasible points allows scaling: the best multiple of a has
+        ``(1'a)^2 / (2 a'Pa)``.
+        """
+        total, curvature = float(np.sum(a)), 2.0 * self.hessian.value(a)
+        if self.is_hard and total > 0.0 and curvature > 0.0:
+            return 0.5 * total * total / curvature
+        return total - 0.5 * curvature
+
+    # --- recovery --------------------------------------------------------------------------------
+
+    def solution(
+        self,
+        qp: QPSolution,
+        alpha: Vector,
+        *,
+        expansion: Vector | None = None,
+        coef: Vector | None = None,
+        b: float | None = None,
+    ) -> SVMSolution:
+        """An SVMSolution whose intercept and slack are exact for its weights.
+
+        With a free intercept, b is the exact minimiser of the objective for these weights (the
+        midpoint, if there are many). ``b`` is given where the program itself penalises it.
+        """
+        n = self.data.n_samples
+        draft = SVMSolution(
+            alpha=_frozen(alpha),
+            expansion=None if expansion is None else _frozen(expansion),
+            coef=None if coef is None else _frozen(coef),
+            intercept=0.0,
+            intercept_interval=Interval(0.0, 0.0),
+            slack=_frozen(np.zeros(n)),
+            upper=self.C,
+            kernel=self.kernel,
+            data=self.data,
+            qp=qp,
+        )
+        scores, _ = self.scores_and_norm(draft)
+        if self.intercept == "free":
+            interval = best_intercepts(scores, self.data.signs, self.C)
+        else:
+            fixed = 0.0 if self.intercept == "none" or b is None else b
+            interval = Interval(fixed, fixed)
+        slack = np.maximum(0.0, 1.0 - self.data.signs * (scores + interval.midpoint))
+        return draft.replace(
+            intercept=interval.midpoint, intercept_interval=interval, slack=_frozen(slack)
+        )
+
+
+# --- the dual ------------------------------------------------------------------------------------
+
+
+def dual_program(model: HingeModel) -> QuadraticProgram:
+    """``P = ss' . K``, ``q = -1``, ``A = s'`` (free intercept only), ``0 <= alpha <= C``."""
+    n = model.data.n_samples
+    free = model.intercept == "free"
+    return QuadraticProgram(
+        model.hessian,
+        -np.ones(n),
+        A=model.data.signs[None, :] if free else None,
+        b=np.zeros(1) if free else None,
+        lb=np.zeros(n),
+        ub=model.C,
+        names={"x": "alpha"},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class DualRecovery:
+    """``x = alpha``; the multipliers are the intercept and the slack."""
+
+    model: HingeModel
+
+    def recover(self, qp: QPSolution) -> SVMSolution:
+        """w, b, alpha and slack from a solution of the dual program."""
+        model = self.model
+        alpha = _vector_or_nan(qp.x, model.data.n_samples)
+        expansion = model.data.signs * alpha
+        return model.solution(
+            qp,
+            alpha,
+            expansion=expansion,
+            coef=model.coef(expansion),
+            b=float(np.sum(expansion)),  # the weight of the constant feature, if penalised
+        )
+
+    def to_qp(self, solution: SVMSolution) -> QPSolution:
+        """The dual program's solution that goes with any alpha and (w, b).
+
+        Multipliers are read off the decision values: ``g_i = s_i f_i - 1`` is the gradient of
+        the Lagrangian, its positive part z_lower and its negative part z_upper.
+        """
+        model = self.model
+        scores, _ = model.scores_and_norm(solution)
+        gradient = model.data.signs * (scores + solution.intercept) - 1.0
+        free = model.intercept == "free"
+        hard = np.isinf(model.C)
+        return QPSolution(
+            Status.UNKNOWN,
+            x=solution.alpha,
+            z=np.zeros(0),
+            y=np.array([solution.intercept]) if free else np.zeros(0),
+            z_lower=np.where(hard, gradient, np.maximum(gradient, 0.0)),
+            z_upper=np.where(hard, 0.0, np.maximum(-gradient, 0.0)),
+            native_status="from a model",
+        )
+
+
+# --- the primal ----------------------------------------------------------------------------------
+
+
+def primal_program(model: HingeModel) -> QuadraticProgram:
+    """(w, b, xi), or (beta, b, xi) for a kernel without explicit features.
+
+    Rows of G: ``-s_i (w'x_i + b) - xi_i <= -1``. Variables that do not exist (b without an
+    intercept, xi for a hard margin) are left out.
+    """
+    data, n = model.data, model.data.n_samples
+    if model.is_linear:
+        features: Matrix = data.X
+        weight_hessian = sp.eye_array(data.n_features)
+    else:
+        require_memory(n, n, "The kernel primal", "use the dual form.")
+        features = _plain_gram(model)
+        weight_hessian = sp.csc_array(features)
+    has_b, hard = model.intercept != "none", model.is_hard
+    n_slack = 0 if hard else n
+    signed = _scale_rows(features, -data.signs)
+    columns = [sp.csc_array(signed)]
+    hessian = [weight_hessian]
+    if has_b:
+        columns.append(sp.csc_array(-data.signs[:, None]))
+        hessian.append(sp.csc_array([[model.constant]]))
+    if n_slack:
+        columns.append(-sp.eye_array(n))
+        hessian.append(sp.csc_array((n, n)))
+    n_weights = features.shape[1]
+    free = np.full(n_weights + has_b, -np.inf)
+    return QuadraticProgram(
+        SparseQuadratic(sp.block_diag(hessian, format="csc")),
+        np.concatenate([np.zeros(n_weights + has_b), model.C[:n_slack]]),
+        G=sp.hstack(columns, format="csc"),
+        h=-np.ones(n),
+        lb=np.concatenate([free, np.zeros(n_slack)]),
+        names={
+            "x": ", ".join(
+                ["w" if model.is_linear else "beta", *["b"] * has_b, *["xi"] * (not hard)]
+            )
+        },
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PrimalRecovery:
+    """``x = (w, b, xi)`` or ``(beta, b, xi)``; alpha is the multiplier of the margin rows."""
+
+    model: HingeModel
+
+    def recover(self, qp: QPSolution) -> SVMSolution:
+        """W (or beta), b, alpha and slack from a solution of the primal program."""
+        model = self.model
+        n = model.data.n_samples
+        n_weights = model.data.n_features if model.is_linear else n
+        x = _vector_or_nan(qp.x, self._size())
+        weights = x[:n_weights]
+        return model.solution(
+            qp,
+            _vector_or_nan(qp.z, n),
+            expansion=None if model.is_linear else weights,
+            coef=weights if model.is_linear else None,
+            b=float(x[n_weights]) if model.intercept != "none" else 0.0,
+        )
+
+    def to_qp(self, solution: SVMSolution) -> QPSolution:
+        """The primal program's solution that goes with any alpha and (w, b)."""
+        model = self.model
+        n = model.data.n_samples
+        weights = solution.coef if model.is_linear else solution.expansion
+        if weights is None:
+            return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
+        b = [] if model.intercept == "none" else [solution.intercept]
+        slack = np.zeros(0) if model.is_hard else solution.slack
+        x = np.concatenate([weights, b, slack])
+        z_lower = np.zeros(len(x))
+        if not model.is_hard:
+            z_lower[-n:] = model.C - solution.alpha  # stationarity in xi
+        return QPSolution(
+            Status.UNKNOWN,
+            x=x,
+            z=solution.alpha,
+            y=np.zeros(0),
+            z_lower=z_lower,
+            z_upper=np.zeros(len(x)),
+            native_status="from a model",
+        )
+
+    def _size(self) -> int:
+        model = self.model
+        n = model.data.n_samples
+        n_weights = model.data.n_features if model.is_linear else n
+        return n_weights + (model.intercept != "none") + (0 if model.is_hard else n)
+
+
+# --- small pieces ----------------------------------------------------------------------------
+
+
+def _plain_gram(model: HingeModel) -> Any:
+    """K itself, from the signed and shifted Hessian."""
+    s = model.data.signs
+    return s[:, None] * model.hessian.to_dense() * s - model.constant
+
+
+def _scale_rows(matrix: Matrix, factors: Vector) -> Matrix:
+    if sp.issparse(matrix):
+        return sp.dia_array((factors[None], [0]), shape=(len(factors), len(factors))) @ matrix
+    return matrix * factors[:, None]
+
+
+def _vector_or_nan(vector: Any, size: int) -> Vector:
+    """A missing or misshapen vector becomes NaN, which nothing downstream can pass."""
+    if vector is None or vector.shape != (size,):
+        return np.full(size, np.nan)
+    return np.asarray(vector, dtype=np.float64)
+
+
+def _frozen(array: Any) -> Vector:
+    copy = np.array(array, dtype=np.float64)
+    copy.flags.writeable = False
+    return copy

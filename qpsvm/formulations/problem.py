@@ -1,0 +1,84 @@
+"""An SVM training problem: the program, where it came from, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import scipy.sparse as sp
+
+from qpsvm.formulations.hinge import Form, HingeModel
+from qpsvm.formulations.solution import SVMSolution
+from qpsvm.qp.program import CanonicalForm, QuadraticProgram, Storage
+from qpsvm.qp.solution import QPSolution
+
+if TYPE_CHECKING:
+    from qpsvm.formulations.data import BinaryTrainingSet
+    from qpsvm.kernels import Kernel
+
+
+class Recovery(Protocol):
+    """The way from a program's solution to the SVM, and back."""
+
+    def recover(self, qp: QPSolution) -> SVMSolution: ...
+
+    def to_qp(self, solution: SVMSolution) -> QPSolution: ...
+
+
+@dataclass(frozen=True, eq=False)
+class SVMProblem:
+    """An SVM as a quadratic program.
+
+    Attributes
+    ----------
+    qp : QuadraticProgram
+        Ready for any solver.
+    family : str
+        Name of the formulation, with its parameters, for people.
+    form : "primal" or "dual"
+    model : HingeModel
+        Data, resolved kernel, box and intercept: what certificates are computed from.
+    recovery : Recovery
+    """
+
+    qp: QuadraticProgram
+    family: str
+    form: Form
+    model: HingeModel
+    recovery: Recovery
+
+    @property
+    def data(self) -> BinaryTrainingSet:
+        """The checked training data."""
+        return self.model.data
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, with every parameter a number."""
+        return self.model.kernel
+
+    def canonical(
+        self, storage: Storage = "natural", *, memory_limit: int | None = None
+    ) -> CanonicalForm:
+        """``P, q, G, h, A, b``; see ``QuadraticProgram.canonical``."""
+        return self.qp.canonical(storage, memory_limit=memory_limit)
+
+    def recover(self, qp_solution: QPSolution) -> SVMSolution:
+        """alpha, coef, intercept and slack from a solution of ``qp``.
+
+        Needs no trust in it: a missing vector becomes NaN, which no verifier passes.
+        """
+        return self.recovery.recover(qp_solution)
+
+    def to_qp(self, solution: SVMSolution) -> QPSolution:
+        """The solution of ``qp`` that goes with any alpha and (w, b)."""
+        return self.recovery.to_qp(solution)
+
+    def __repr__(self) -> str:
+        data = self.data
+        kind = "sparse" if sp.issparse(data.X) else "dense"
+        return (
+            f"SVMProblem({self.family}, {self.form}, {self.kernel} kernel, "
+            f"{data.n_samples} samples x {data.n_features} features ({kind}), "
+            f"{self.qp.n_variables} variables)"
+        )

@@ -1,0 +1,385 @@
+"""Kernel functions k(x, z), evaluated as Gram blocks.
+
+===============  ===================================  ==============================
+kernel           k(x, z)                              positive semidefinite
+===============  ===================================  ==============================
+``Linear``       ``x'z``                              always
+``Polynomial``   ``(gamma x'z + coef0)^degree``       for integer degree, coef0 >= 0
+``RBF``          ``exp(-gamma |x - z|^2)``            always
+``Sigmoid``      ``tanh(gamma x'z + coef0)``          not in general
+``Precomputed``  the numbers handed in                checked
+``Custom``       any callable                         checked
+===============  ===================================  ==============================
+
+Source: Schoelkopf and Smola, *Learning with Kernels*, section 2.3.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidParameterError, KernelError
+from qpsvm.qp._arrays import Dense, Vector, row_blocks
+
+Gamma: TypeAlias = float | Literal["scale", "auto"]
+"""``"scale"``: 1 / (n_features * variance of X); ``"auto"``: 1 / n_features; or a number > 0."""
+
+
+@dataclass(frozen=True)
+class Kernel(ABC):
+    """A kernel function. ``kernel(X, Z)`` is a fresh Gram block of shape (len(X), len(Z))."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        """Evaluate the block ``k(x_i, z_j)``.
+
+        Parameters
+        ----------
+        X, Z : arrays or CSR matrices of shape (n, d) and (m, d)
+        """
+
+    def resolve(self, X: Any) -> Self:
+        """The same kernel with every parameter a number (``gamma="scale"`` needs the data)."""
+        del X
+        return self
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        """True when every Gram matrix of this kernel is positive semidefinite."""
+        return False
+
+    def parameters(self) -> dict[str, Any]:
+        """The kernel's parameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{key}={_short(value)}" for key, value in self.parameters().items())
+        return f"{self.name}({inside})" if inside else self.name
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """``k(x, z) = x'z``.
+
+    Examples
+    --------
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    name = "linear"
+
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        return inner_products(X, Z)
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class _WithGamma(Kernel):
+    gamma: Gamma = "scale"
+
+    def __post_init__(self) -> None:
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            if gamma not in ("scale", "auto"):
+                raise InvalidParameterError(
+                    f"gamma is {gamma!r}; pass 'scale', 'auto' or a number above 0."
+                )
+        elif not _is_number(gamma) or not gamma > 0:
+            raise InvalidParameterError(f"gamma is {gamma!r}; it must be a finite number above 0.")
+
+    def resolve(self, X: Any) -> Self:
+        if not isinstance(self.gamma, str):
+            return self
+        features = X.shape[1]
+        variance = 1.0
+        if self.gamma == "scale":
+            # as scikit-learn defines it: the variance over all entries, 1 for constant data
+            variance = _variance(X) or 1.0
+        return replace(self, gamma=1.0 / (features * variance))
+
+    def _gamma(self) -> float:
+        if isinstance(self.gamma, str):
+            raise InvalidParameterError(
+                f"gamma={self.gamma!r} depends on the training data; call kernel.resolve(X) first."
+            )
+        return float(self.gamma)
+
+
+@dataclass(frozen=True)
+class RBF(_WithGamma):
+    """``k(x, z) = exp(-gamma |x - z|^2)``.
+
+    Parameters
+    ----------
+    gamma : float, "scale" or "auto"
+
+    Raises
+    ------
+    InvalidParameterError
+        Unless gamma is one of these.
+
+    Examples
+    --------
+    >>> RBF(gamma=0.5)([[0.0]], [[0.0], [2.0]]).round(4)
+    array([[1.    , 0.1353]])
+    """
+
+    name = "rbf"
+
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        # With u = sqrt(2 gamma) x the exponent is u'v - |u|^2/2 - |v|^2/2: one product of a
+        # matrix with its own transpose (half the work for BLAS), then one pass that stays in cache.
+        same = X is Z
+        scale = math.sqrt(2.0 * self._gamma())
+        U = X * scale
+        V = U if same else Z * scale
+        half_u = 0.5 * squared_norms(U)
+        half_v = half_u if same else 0.5 * squared_norms(V)
+        gram = inner_products(U, V)
+        for rows in row_blocks(gram.shape[0], gram.shape[1], 2**20):
+            block = gram[rows]
+            # (a_i + a_j) first: addition commutes, so the matrix stays symmetric to the last bit
+            block -= np.add.outer(half_u[rows], half_v)
+            np.minimum(block, 0.0, out=block)
+            np.exp(block, out=block)
+        if same:
+            np.fill_diagonal(gram, 1.0)
+        return gram
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Polynomial(_WithGamma):
+    """``k(x, z) = (gamma x'z + coef0)^degree``.
+
+    Parameters
+    ----------
+    gamma : float, "scale" or "auto"
+    degree : int, at least 1
+    coef0 : float
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter outside its domain.
+    """
+
+    name = "polynomial"
+    degree: int = 3
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _is_number(self.degree) or self.degree < 1 or self.degree != int(self.degree):
+            raise InvalidParameterError(
+                f"degree is {self.degree!r}; a polynomial kernel needs a whole number from 1 on."
+            )
+        _require_number(self.coef0, "coef0")
+
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        gram = inner_products(X, Z)
+        for rows in row_blocks(gram.shape[0], gram.shape[1], 2**20):
+            block = gram[rows]
+            block *= self._gamma()
+            block += self.coef0
+            block **= int(self.degree)
+        return gram
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        return self.coef0 >= 0  # sums and products of kernels are kernels
+
+
+@dataclass(frozen=True)
+class Sigmoid(_WithGamma):
+    """``k(x, z) = tanh(gamma x'z + coef0)``: not positive semidefinite in general.
+
+    Parameters
+    ----------
+    gamma : float, "scale" or "auto"
+    coef0 : float
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter outside its domain.
+    """
+
+    name = "sigmoid"
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_number(self.coef0, "coef0")
+
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        gram = inner_products(X, Z)
+        gram *= self._gamma()
+        gram += self.coef0
+        return np.tanh(gram, out=gram)
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """X is the Gram matrix: (n, n) to train on, (m, n) against the training samples to predict."""
+
+    name = "precomputed"
+
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        if X.shape[1] != Z.shape[0]:
+            raise KernelError(
+                f"With kernel='precomputed', pass one column per training sample: got {X.shape[1]} "
+                f"columns for {Z.shape[0]} training samples."
+            )
+        return np.array(X, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """Any callable ``function(X, Z)`` that returns the Gram block of shape (len(X), len(Z)).
+
+    Raises
+    ------
+    KernelError
+        When called: the function returned another shape, or NaN.
+    """
+
+    name = "custom"
+    function: Callable[[Any, Any], Any]
+
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        expected = (X.shape[0], Z.shape[0])
+        result = self.function(X, Z)
+        try:
+            gram = np.array(
+                result.toarray() if sp.issparse(result) else result, dtype=np.float64
+            )  # a copy: the caller's function may keep its own
+        except (TypeError, ValueError) as error:
+            raise KernelError(f"The kernel function must return real numbers ({error}).") from error
+        if gram.shape != expected:
+            raise KernelError(
+                f"The kernel function returned shape {gram.shape} for {expected[0]} and "
+                f"{expected[1]} samples; it must return one number per pair, {expected}."
+            )
+        if not np.isfinite(gram).all():
+            bad = np.argwhere(~np.isfinite(gram))[0]
+            raise KernelError(
+                f"The kernel function returned {gram[tuple(bad)]} for the pair "
+                f"({bad[0]}, {bad[1]}); every value must be finite."
+            )
+        return gram
+
+    def __str__(self) -> str:
+        return f"custom({getattr(self.function, '__name__', type(self.function).__name__)})"
+
+
+@dataclass(frozen=True)
+class PlusConstant(Kernel):
+    """``k(x, z) + constant``: a penalised intercept is an extra constant feature."""
+
+    name = "plus_constant"
+    kernel: Kernel
+    constant: float = 1.0
+
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        gram = self.kernel(X, Z)
+        gram += self.constant
+        return gram
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        return self.constant >= 0 and self.kernel.is_positive_semidefinite
+
+
+NAMES: dict[str, type[Kernel]] = {
+    "linear": Linear,
+    "polynomial": Polynomial,
+    "poly": Polynomial,
+    "rbf": RBF,
+    "sigmoid": Sigmoid,
+    "precomputed": Precomputed,
+}
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """A Kernel from a Kernel, one of its names, or a callable.
+
+    Raises
+    ------
+    InvalidParameterError
+        Anything else.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str) and kernel in NAMES:
+        return NAMES[kernel]()
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise InvalidParameterError(
+            f"kernel is the class {kernel.__name__}; pass an instance: {kernel.__name__}()."
+        )
+    if callable(kernel):
+        return Custom(kernel)
+    raise InvalidParameterError(
+        f"kernel is {kernel!r}; pass one of {', '.join(sorted(NAMES))}, a qpsvm.kernels object, "
+        "or a callable (X, Z) -> Gram matrix."
+    )
+
+
+# --- products ----------------------------------------------------------------------------------
+
+
+def inner_products(X: Any, Z: Any) -> Dense:
+    """``X Z'`` as a fresh dense array, for dense or CSR input."""
+    if not (sp.issparse(X) or sp.issparse(Z)):
+        X = np.asarray(X, dtype=np.float64)
+        return np.asarray(X @ (X if Z is X else np.asarray(Z, dtype=np.float64)).T)
+    product = X @ Z.T
+    return np.asarray(product.toarray() if sp.issparse(product) else product)
+
+
+def squared_norms(X: Any) -> Vector:
+    """``|x_i|^2`` for every row."""
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def _variance(X: Any) -> float:
+    if not sp.issparse(X):
+        return float(np.var(X))
+    size = X.shape[0] * X.shape[1]
+    mean = float(X.sum()) / size
+    return float(X.multiply(X).sum() / size - mean**2)
+
+
+def _is_number(value: Any) -> bool:
+    return (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    )
+
+
+def _require_number(value: Any, name: str) -> None:
+    if not _is_number(value):
+        raise InvalidParameterError(f"{name} is {value!r}; it must be a finite number.")
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,261 @@
+"""``qpsvm.verify``: the only place that says "optimal".
+
+For a bare program the verdict rests on the KKT residuals of ``qpsvm.qp.kkt``. For an SVM three
+independent views must agree, and one failing is enough to fail:
+
+1. the program's own solution ``solution.qp`` satisfies the KKT conditions of the program;
+2. the classifier as it predicts (coef or expansion, intercept) and its alpha have a small
+   certified gap;
+3. every single sample is in its KKT case, and the slack is what the decision values say.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from qpsvm.certificates import Certificate, certify
+from qpsvm.exceptions import InvalidParameterError, QPSVMError
+from qpsvm.formulations import SVMProblem, SVMSolution
+from qpsvm.formulations.samples import MarginSummary, SampleTable, margin_summary, sample_table
+from qpsvm.qp.kkt import Check, KKTResiduals, Tolerances, residuals
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, SolveStatistics
+
+
+@dataclass(frozen=True, eq=False)
+class KKTReport:
+    """The verdict, and everything it rests on.
+
+    Attributes
+    ----------
+    passed : bool
+        True when every check is within its tolerance. NaN, a missing or misshapen vector: False.
+    eps : float
+        The relative accuracy asked for.
+    checks : tuple of Check
+        Each residual with its absolute value, scaled value, tolerance and verdict.
+    residuals : KKTResiduals
+        Of the program's solution.
+    certificate : Certificate or None
+        For SVM problems.
+    samples : SampleTable or None
+        For SVM problems: every training sample and its KKT case.
+    summary : MarginSummary or None
+    problem : str
+        The program or SVM problem in one line.
+    statistics : SolveStatistics
+        Who solved it, as the solution says.
+    notes : tuple of str
+        What was missing or not a number.
+    """
+
+    eps: float
+    checks: tuple[Check, ...]
+    residuals: KKTResiduals
+    certificate: Certificate | None
+    samples: SampleTable | None
+    summary: MarginSummary | None
+    problem: str
+    statistics: SolveStatistics
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """All checks passed, and there were some."""
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+    @property
+    def relative_gap(self) -> float:
+        """The certified relative gap; for a bare program that of its two objectives."""
+        if self.certificate is not None:
+            return self.certificate.relative_gap
+        return self.residuals.relative_gap
+
+    @property
+    def worst(self) -> float:
+        """How far the worst check is beyond its tolerance, as a multiple of ``eps``-sized units.
+
+        ``eps * max(scaled / tolerance)``: at most ``eps`` exactly when the report passed.
+        """
+        return self.eps * max(check.scaled / check.tolerance for check in self.checks)
+
+    @property
+    def objective(self) -> float:
+        """Primal objective: of the SVM if there is one, else of the program."""
+        if self.certificate is not None:
+            return self.certificate.primal_objective
+        return self.residuals.primal_objective
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the sample table, in plain Python types, for JSON."""
+        return {
+            "problem": self.problem,
+            "passed": self.passed,
+            "eps": self.eps,
+            "relative_gap": self.relative_gap,
+            "objective": self.objective,
+            "backend": self.statistics.backend,
+            "checks": [
+                {
+                    "name": check.name,
+                    "absolute": check.absolute,
+                    "scaled": check.scaled,
+                    "tolerance": check.tolerance,
+                    "passed": check.passed,
+                }
+                for check in self.checks
+            ],
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "summary": None if self.summary is None else vars(self.summary).copy(),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{'PASS' if self.passed else 'FAIL'} at eps={self.eps:g}: {self.problem}",
+            f"  {'check':<18} {'absolute':>10} {'scaled':>10} {'tolerance':>10}",
+        ]
+        lines += [
+            f"  {c.name:<18} {c.absolute:>10.2e} {c.scaled:>10.2e} {c.tolerance:>10.0e}"
+            + ("" if c.passed else "  FAIL")
+            for c in self.checks
+        ]
+        if self.certificate is not None:
+            lines.append(
+                f"  optimum in [{self.certificate.dual_objective:.12g}, "
+                f"{self.certificate.primal_objective:.12g}]"
+            )
+        if self.summary is not None:
+            s = self.summary
+            lines.append(
+                f"  margin width {s.margin_width:.6g}, {s.n_support} support vectors "
+                f"({s.n_free} free, {s.n_bound} at C), leave-one-out error <= "
+                f"{s.leave_one_out_bound:.3g}"
+            )
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else "failed"
+        return f"KKTReport({verdict} at eps={self.eps:g}, relative gap {self.relative_gap:.2e})"
+
+
+@overload
+def verify(problem: SVMProblem, solution: SVMSolution, *, eps: float = ...) -> KKTReport: ...
+@overload
+def verify(problem: QuadraticProgram, solution: QPSolution, *, eps: float = ...) -> KKTReport: ...
+def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> KKTReport:
+    """Measure how optimal a solution is, trusting nothing it says about itself.
+
+    Parameters
+    ----------
+    problem : SVMProblem or QuadraticProgram
+    solution : SVMSolution or QPSolution
+        From any source. A QPSolution may also be given for an SVMProblem: it is recovered first.
+    eps : float
+        Relative accuracy; ``qpsvm.qp.Tolerances`` says what it means for each residual.
+
+    Returns
+    -------
+    KKTReport
+
+    Raises
+    ------
+    InvalidParameterError
+        eps out of (0, 1), or arguments of the wrong kind.
+
+    Notes
+    -----
+    A solution that claims infeasibility never passes: it has no optimum to verify. See
+    ``qpsvm.qp.kkt.farkas_violation`` for its evidence.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> solution = qpsvm.solve(problem)
+    >>> qpsvm.verify(problem, solution).passed
+    True
+    >>> qpsvm.verify(problem, solution.replace(intercept=0.0)).passed
+    False
+    """
+    tolerances = Tolerances(eps)
+    if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
+        return _verify_program(problem, solution, tolerances)
+    if isinstance(problem, SVMProblem):
+        if isinstance(solution, QPSolution):
+            solution = problem.recover(solution)
+        if isinstance(solution, SVMSolution):
+            return _verify_svm(problem, solution, tolerances)
+    raise InvalidParameterError(
+        "verify takes (SVMProblem, SVMSolution) or (QuadraticProgram, QPSolution), got "
+        f"({type(problem).__name__}, {type(solution).__name__})."
+    )
+
+
+def _verify_program(
+    program: QuadraticProgram, solution: QPSolution, tolerances: Tolerances
+) -> KKTReport:
+    measured = residuals(program, solution)
+    return KKTReport(
+        eps=tolerances.eps,
+        checks=measured.check(tolerances),
+        residuals=measured,
+        certificate=None,
+        samples=None,
+        summary=None,
+        problem=repr(program),
+        statistics=solution.statistics,
+        notes=measured.problems,
+    )
+
+
+def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Tolerances) -> KKTReport:
+    eps = tolerances.eps
+    measured = residuals(problem.qp, solution.qp)
+    notes = list(measured.problems)
+    certificate: Certificate | None = None
+    table: SampleTable | None = None
+    summary: MarginSummary | None = None
+    try:
+        certificate = certify(problem, solution)
+        table = sample_table(problem, solution)
+        summary = margin_summary(problem, solution, table)
+    except (QPSVMError, ValueError) as error:
+        notes.append(str(error))
+    checks = [*measured.check(tolerances)]
+    if certificate is None or table is None:
+        checks.append(Check("certified_gap", math.inf, math.inf, eps))
+    else:
+        checks.append(Check("certified_gap", abs(certificate.gap), certificate.relative_gap, eps))
+        if problem.model.is_hard:
+            short = certificate.infeasibility
+            checks.append(Check("margin", short, short, eps))
+        natural = tolerances.of("natural")
+        checks.append(Check("sample_kkt", table.worst_violation, table.worst_violation, natural))
+        difference = _slack_difference(table, solution)
+        checks.append(Check("slack", difference, difference, natural))
+    return KKTReport(
+        eps=eps,
+        checks=tuple(checks),
+        residuals=measured,
+        certificate=certificate,
+        samples=table,
+        summary=summary,
+        problem=repr(problem),
+        statistics=solution.qp.statistics,
+        notes=tuple(notes),
+    )
+
+
+def _slack_difference(table: SampleTable, solution: SVMSolution) -> float:
+    """Largest difference between the slack stated and the slack the decision values give."""
+    stated = np.asarray(solution.slack)
+    if stated.shape != table.slack.shape:
+        return math.inf
+    difference = float(np.max(np.abs(stated - table.slack), initial=0.0))
+    return difference if math.isfinite(difference) else math.inf
