@@ -147,11 +147,19 @@ class Capabilities:
 
 
 class Stop(Exception):  # noqa: N818 - a signal, not an error
-    """Raised inside a solver's hook to leave it; never seen by a caller."""
+    """Raised to leave a solve early; never seen by a caller.
 
-    def __init__(self, status: Status) -> None:
+    Parameters
+    ----------
+    status : Status
+    solution : QPSolution, optional
+        What is known, in the variables of the program that ``solve`` was given.
+    """
+
+    def __init__(self, status: Status, solution: QPSolution | None = None) -> None:
         super().__init__(status.value)
         self.status = status
+        self.solution = solution
 
 
 class Backend(ABC):
@@ -222,14 +230,15 @@ class Backend(ABC):
             )
         self._require_supported(program)
         began = time.perf_counter()
-        reduced, inverse = self._reduce(program)
-        warm = settings.warm_start
-        if warm is not None and (reduced is not program or not self.capabilities.warm_start):
-            settings = settings.replace(warm_start=self._reduced_warm_start(program, warm))
         try:
-            solution = self._solve(reduced, settings)
+            reduced, inverse = self._reduce(program)
+            warm = settings.warm_start
+            if warm is not None and (reduced is not program or not self.capabilities.warm_start):
+                settings = settings.replace(warm_start=self._reduced_warm_start(program, warm))
+            solution = inverse(self._solve(reduced, settings))
         except Stop as stop:
-            solution = QPSolution(stop.status, native_status=f"stopped: {stop.status.value}")
+            early = QPSolution(stop.status, native_status=f"stopped: {stop.status.value}")
+            solution = stop.solution or early
         except (QPSVMError, MemoryError, KeyboardInterrupt):
             raise
         except Exception as error:
@@ -239,7 +248,7 @@ class Backend(ABC):
             ) from error
         elapsed = time.perf_counter() - began
         solve_seconds = solution.statistics.solve_seconds
-        return inverse(solution).with_statistics(
+        return solution.with_statistics(
             backend=self.label,
             version=self.version(),
             setup_seconds=max(0.0, elapsed - solve_seconds),

@@ -87,6 +87,8 @@ class SolverOptions:
         return f"this solver has no setting for the {' or '.join(missing)}" if missing else ""
 
 
+UNSTATED = "see the package"
+
 PACKAGES: Mapping[str, SolverPackage] = {
     "clarabel": SolverPackage("clarabel", "clarabel", "Apache-2.0"),
     "copt": SolverPackage("coptpy", "coptpy", "proprietary"),
@@ -97,7 +99,7 @@ PACKAGES: Mapping[str, SolverPackage] = {
     "glpk": SolverPackage("cvxopt", "cvxopt", "GPL-3.0-or-later"),
     "gurobi": SolverPackage("gurobipy", "gurobipy", "proprietary"),
     "highs": SolverPackage("highspy", "highspy", "MIT"),
-    "hpipm": SolverPackage("hpipm_python", "hpipm-python", "BSD-2-Clause"),
+    "hpipm": SolverPackage("hpipm_python", "hpipm-python", UNSTATED),
     "jaxopt_osqp": SolverPackage("jaxopt", "jaxopt", "Apache-2.0"),
     "kvxopt": SolverPackage("kvxopt", "kvxopt", "GPL-3.0-or-later"),
     "mosek": SolverPackage("mosek", "mosek", "proprietary"),
@@ -105,13 +107,16 @@ PACKAGES: Mapping[str, SolverPackage] = {
     "piqp": SolverPackage("piqp", "piqp", "BSD-2-Clause"),
     "proxqp": SolverPackage("proxsuite", "proxsuite", "BSD-2-Clause"),
     "qoco": SolverPackage("qoco", "qoco", "BSD-3-Clause"),
+    "pyqpmad": SolverPackage("pyqpmad", "pyqpmad", UNSTATED),
     "qpalm": SolverPackage("qpalm", "qpalm", "LGPL-3.0-or-later"),
     "qpax": SolverPackage("qpax", "qpax", "MIT"),
     "qpoases": SolverPackage("qpoases", "qpoases", "LGPL-2.1-or-later"),
     "qpswift": SolverPackage("qpSWIFT", "qpSWIFT", "GPL-3.0"),
+    "qtqp": SolverPackage("qtqp", "qtqp", UNSTATED),
     "quadprog": SolverPackage("quadprog", "quadprog", "GPL-2.0-or-later"),
     "scipy": SolverPackage("scipy", "scipy", "BSD-3-Clause"),
     "scs": SolverPackage("scs", "scs", "MIT"),
+    "sip": SolverPackage("sip_qp_python", "sip-qp-python", UNSTATED),
     "xpress": SolverPackage("xpress", "xpress", "proprietary"),
 }
 """Solver packages by lower-case solver name: enough to list them without importing any.

@@ -8,9 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.backends.equalities import independent_equalities
+from qpsvm.qp.kkt import farkas_violation, ray_violation
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.qp.transforms import Chain, Inverse, drop_dependent_equalities
+from qpsvm.qp.transforms import Inverse
 
 
 class CVXOPTBackend(Backend):
@@ -31,17 +33,18 @@ class CVXOPTBackend(Backend):
     def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
         # coneqp factors A H A' and refuses dependent rows
         reduced, inverse = super()._reduce(program)
-        independent, restore = drop_dependent_equalities(reduced)
-        return independent, Chain((inverse, restore))
+        return independent_equalities(reduced, inverse)
 
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         from cvxopt import solvers
 
-        eps = settings.eps / 10  # measured by CVXOPT on its own scale, a little off ours
+        gap, feasibility = settings.eps / 100, settings.eps / 10
         options = {
-            "abstol": eps,
-            "reltol": eps,
-            "feastol": eps,
+            # an interior point spreads the gap evenly over all rows: only a gap well below eps
+            # brings each min(multiplier, slack) below sqrt(eps) when the objective is large
+            "abstol": gap,
+            "reltol": gap,
+            "feastol": feasibility,
             "maxiters": settings.max_iterations or 100,
             "show_progress": settings.verbose,
             # a kernel matrix is nearly singular: one more refinement step pays on the second try
@@ -52,17 +55,27 @@ class CVXOPTBackend(Backend):
         q, G, h = _matrix(program.q), _matrix(program.G), _matrix(program.h)
         A, b = _matrix(program.A), _matrix(program.b)
         clock = Clock(self.label, settings)
-        if program.is_linear:
-            result = solvers.lp(q, G, h, A, b, options=options)
-        else:
-            result = solvers.qp(
-                P, q, G, h, A, b,
-                kktsolver=_watched(P, G, A, clock),
-                initvals=_initial_values(settings.warm_start),
-                options=options,
-            )  # fmt: skip
-        return QPSolution(
-            _STATUS.get(result["status"], Status.UNKNOWN),
+        try:
+            if program.is_linear:
+                watch = _watched(None, G, A, clock)
+                result = solvers.lp(q, G, h, A, b, kktsolver=watch, options=options)
+            else:
+                result = solvers.qp(
+                    P, q, G, h, A, b,
+                    kktsolver=_watched(P, G, A, clock),
+                    initvals=_initial_values(settings.warm_start),
+                    options=options,
+                )  # fmt: skip
+        except (ValueError, ArithmeticError) as error:
+            # "Rank(A) < p or Rank([P; A; G]) < n", or iterates of a program without an optimum
+            # that grew until a square root left its domain
+            return QPSolution(
+                Status.FAILED,
+                native_status=f"{type(error).__name__}: {error}",
+                statistics=SolveStatistics(solve_seconds=clock.seconds, settings=options),
+            )
+        solution = QPSolution(
+            Status.UNKNOWN,
             x=_vector(result["x"]),
             z=_vector(result["z"]),
             y=_vector(result["y"]),
@@ -75,6 +88,7 @@ class CVXOPTBackend(Backend):
                 settings=options,
             ),
         )
+        return solution.replace(status=_claim(program, solution, options["maxiters"]))
 
 
 _STATUS = {
@@ -84,11 +98,34 @@ _STATUS = {
 }
 
 
+EVIDENCE = 1e-6
+"""Violation up to which diverging iterates are taken for a certificate."""
+
+
+def _claim(program: QuadraticProgram, solution: QPSolution, max_iterations: int) -> Status:
+    """``coneqp`` knows "optimal" and "unknown"; its iterates tell the rest.
+
+    Without an optimum they diverge, and their direction is a certificate: the multipliers that of
+    an infeasible program, x that of an unbounded one.
+    """
+    status = _STATUS.get(solution.native_status, Status.UNKNOWN)
+    if status is not Status.UNKNOWN:
+        return status
+    if farkas_violation(program, solution) <= EVIDENCE:
+        return Status.PRIMAL_INFEASIBLE
+    if ray_violation(program, solution) <= EVIDENCE:
+        return Status.DUAL_INFEASIBLE
+    iterations = solution.statistics.iterations
+    if iterations is not None and iterations >= max_iterations:
+        return Status.ITERATION_LIMIT
+    return Status.UNKNOWN
+
+
 def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:
     """CVXOPT's own KKT solver, with a look at the clock before each factorisation.
 
-    It is the one hook ``coneqp`` offers; the factorisation is the default one for programs
-    without second-order cones.
+    It is the one hook ``coneqp`` and ``conelp`` offer; the factorisation is their default one for
+    programs without second-order cones.
     """
     from cvxopt import misc
 
@@ -100,7 +137,7 @@ def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:
         nonlocal iteration
         clock.tick(iteration)
         iteration += 1
-        return factor(W, P)
+        return factor(W) if P is None else factor(W, P)
 
     return solve
 

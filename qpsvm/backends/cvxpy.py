@@ -148,7 +148,11 @@ OPTIONS: Mapping[str, SolverOptions] = {
         time="time_limit_secs",
     ),
     "ECOS": SolverOptions(("abstol", "reltol", "feastol"), iterations=("max_iters",)),
-    "CVXOPT": SolverOptions(("abstol", "reltol", "feastol"), iterations=("maxiters",)),
+    # CVXPY hands it a second-order cone program, which CVXOPT does not solve to more digits; asked
+    # for more it ends "unknown", and CVXPY then drops the point
+    "CVXOPT": SolverOptions(
+        ("abstol", "reltol", "feastol"), factor=1.0, floor=1e-7, iterations=("maxiters",)
+    ),
     "PIQP": SolverOptions(
         ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
         iterations=("max_iter",),
@@ -163,6 +167,8 @@ OPTIONS: Mapping[str, SolverOptions] = {
             "ipm_optimality_tolerance",
         ),
         floor=1e-10,
+        # HiGHS adds a multiple of the identity to P, 1e-7 by default: another program's optimum
+        fixed={"qp_regularization_value": 1e-12},
         iterations=("qp_iteration_limit", "simplex_iteration_limit", "ipm_iteration_limit"),
         time="time_limit",
     ),

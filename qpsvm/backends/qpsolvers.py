@@ -11,12 +11,13 @@ import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.bridge import PACKAGES, SolverOptions
+from qpsvm.backends.equalities import independent_equalities
 from qpsvm.backends.multipliers import multipliers_at
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
 from qpsvm.qp._arrays import Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.qp.transforms import Chain, Inverse, drop_dependent_equalities
+from qpsvm.qp.transforms import Inverse
 
 
 class QPSolversBackend(Backend):
@@ -78,8 +79,7 @@ class QPSolversBackend(Backend):
         reduced, inverse = super()._reduce(program)
         if self.solver not in FULL_RANK:
             return reduced, inverse
-        independent, restore = drop_dependent_equalities(reduced)
-        return independent, Chain((inverse, restore))
+        return independent_equalities(reduced, inverse)
 
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         import qpsolvers
@@ -100,7 +100,7 @@ class QPSolversBackend(Backend):
                 problem, self.solver, initvals=initial, verbose=settings.verbose, **options
             )
         except (ValueError, qpsolvers.exceptions.ProblemError) as error:
-            if _not_definite(program, str(error)):
+            if any(words in str(error) for words in DEFINITE):
                 raise UnsupportedProgramError(
                     f"Backend {self.label!r} needs a positive definite P, this one is singular "
                     f"({error}); use 'cvxopt', 'osqp' or 'qpsolvers:piqp'."
@@ -141,6 +141,8 @@ OPTIONS: Mapping[str, SolverOptions] = {
             "ipm_optimality_tolerance",
         ),
         floor=1e-10,
+        # HiGHS adds a multiple of the identity to P, 1e-7 by default: another program's optimum
+        fixed={"qp_regularization_value": 1e-12},
         iterations=("qp_iteration_limit", "simplex_iteration_limit", "ipm_iteration_limit"),
         time="time_limit",
     ),
@@ -170,6 +172,9 @@ OPTIONS: Mapping[str, SolverOptions] = {
         time="time_limit_secs",
     ),
     # the following are not tested for want of a licence or a package; names as in qpsolvers
+    "pyqpmad": SolverOptions(("tolerance",), iterations=("max_iter",)),
+    "qtqp": SolverOptions(("atol", "rtol"), iterations=("max_iter",)),
+    "sip": SolverOptions(("eps_abs", "eps_rel"), iterations=("max_iterations",), time="time_limit"),
     "copt": SolverOptions(("FeasTol", "DualTol", "RelGap"), floor=1e-9, time="TimeLimit"),
     "gurobi": SolverOptions(
         ("FeasibilityTol", "OptimalityTol", "BarConvTol"),
@@ -190,7 +195,9 @@ OPTIONS: Mapping[str, SolverOptions] = {
 }
 """The solvers of qpsolvers, and what each calls its settings."""
 
-DENSE = frozenset({"daqp", "quadprog", "qpoases", "qpswift", "qpax", "jaxopt_osqp", "hpipm"})
+DENSE = frozenset(
+    {"daqp", "quadprog", "qpoases", "qpswift", "qpax", "jaxopt_osqp", "hpipm", "pyqpmad"}
+)
 """They take NumPy arrays only, whatever the program stores."""
 
 WARM_STARTED = frozenset({"cvxopt", "daqp", "gurobi", "kvxopt", "osqp", "proxqp", "qpalm", "scs"})
@@ -200,6 +207,7 @@ FULL_RANK = frozenset({"cvxopt", "kvxopt", "quadprog", "qpswift", "ecos", "daqp"
 """They break down when rows of A depend on each other."""
 
 DEFINITE = ("not positive definite", "non-convex", "nonconvex", "not definite")
+"""In the words of an error: the solver factors P and cannot."""
 
 EXTRA = frozenset({"clarabel", "daqp", "highs", "piqp", "proxqp", "quadprog"})
 """What ``qpsvm[qpsolvers]`` installs."""
@@ -222,10 +230,15 @@ def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
 
 
 def _problem(qpsolvers: Any, program: QuadraticProgram, dense: bool) -> Any:
-    """All matrices dense or all sparse: solvers choose their linear algebra by the type of P."""
+    """All matrices dense or all sparse: solvers choose their linear algebra by the type of P.
+
+    Copies throughout: some solvers refuse read-only arrays.
+    """
     sparse = program.P.prefers_sparse and not dense
     return qpsolvers.Problem(
-        sp.csc_matrix(program.P.to_sparse()) if sparse else np.array(program.P.to_dense()),
+        sp.csc_matrix(program.P.to_sparse(), copy=True)
+        if sparse
+        else np.array(program.P.to_dense()),
         np.array(program.q),
         *_rows(program.G, program.h, sparse),
         *_rows(program.A, program.b, sparse),
@@ -238,16 +251,12 @@ def _rows(matrix: Matrix, right: Vector, sparse: bool) -> tuple[Any, Any]:
     if right.size == 0:
         return None, None
     if sparse:
-        return sp.csc_matrix(matrix), np.array(right)
+        return sp.csc_matrix(matrix, copy=True), np.array(right)
     return (matrix.toarray() if sp.issparse(matrix) else np.array(matrix)), np.array(right)
 
 
 def _bounds(bounds: Vector) -> Any:
     return np.array(bounds) if np.isfinite(bounds).any() else None
-
-
-def _not_definite(program: QuadraticProgram, message: str) -> bool:
-    return any(words in message for words in DEFINITE) or program.is_linear
 
 
 def _translated(answer: Any, program: QuadraticProgram) -> QPSolution:

@@ -8,11 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, Stop
+from qpsvm.backends.equalities import independent_equalities
 from qpsvm.backends.multipliers import multipliers_at
 from qpsvm.qp._arrays import Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.qp.transforms import Chain, Inverse, drop_dependent_equalities
+from qpsvm.qp.transforms import Inverse
 
 
 class SLSQPBackend(Backend):
@@ -34,8 +35,7 @@ class SLSQPBackend(Backend):
     def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
         # the least-squares problem inside calls dependent equality rows singular
         reduced, inverse = super()._reduce(program)
-        independent, restore = drop_dependent_equalities(reduced)
-        return independent, Chain((inverse, restore))
+        return independent_equalities(reduced, inverse)
 
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         from scipy.optimize import Bounds, minimize
