@@ -61,7 +61,7 @@ class _Margin:
             A kernel matrix larger than a quarter of the machine's memory.
         """
         model = self._model(X, y, kernel)
-        return SVMProblem(primal_program(model), repr(self), "primal", model, PrimalRecovery(model))
+        return SVMProblem(primal_program(model), self, "primal", model, PrimalRecovery(model))
 
     def dual(self, X: Any, y: Any, *, kernel: Any = "linear") -> SVMProblem:
         """The dual program: one variable alpha per sample.
@@ -70,7 +70,7 @@ class _Margin:
         nothing of size n x n is computed before a solver asks for it.
         """
         model = self._model(X, y, kernel)
-        return SVMProblem(dual_program(model), repr(self), "dual", model, DualRecovery(model))
+        return SVMProblem(dual_program(model), self, "dual", model, DualRecovery(model))
 
     def _model(self, X: Any, y: Any, kernel: Any) -> HingeModel:
         function = as_kernel(kernel)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import scipy.sparse as sp
 
@@ -33,8 +33,9 @@ class SVMProblem:
     ----------
     qp : QuadraticProgram
         Ready for any solver.
-    family : str
-        Name of the formulation, with its parameters, for people.
+    formulation : object
+        What the user named, with its parameters: ``SoftMargin(C=1.0)``. Its ``primal`` and ``dual``
+        build this problem again.
     form : "primal" or "dual"
     model : HingeModel
         Data, resolved kernel, box and intercept: what certificates are computed from.
@@ -42,10 +43,15 @@ class SVMProblem:
     """
 
     qp: QuadraticProgram
-    family: str
+    formulation: Any
     form: Form
     model: HingeModel
     recovery: Recovery
+
+    @property
+    def family(self) -> str:
+        """Name of the formulation, with its parameters, for people."""
+        return repr(self.formulation)
 
     @property
     def data(self) -> BinaryTrainingSet:
