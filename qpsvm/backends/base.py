@@ -125,8 +125,8 @@ class Capabilities:
         Sparse linear algebra inside.
     bounds : bool
         Takes ``lb <= x <= ub`` as such; otherwise they are folded into G.
-    linear_programs : bool
-        Takes P = 0.
+    linear_programs, quadratic_programs : bool
+        Takes P = 0, takes any other P.
     warm_start, time_limit, iteration_limit, callback : bool
         ``callback``: events while the solver iterates, and stopping on request.
     certificates : bool
@@ -138,6 +138,7 @@ class Capabilities:
     sparse: bool = False
     bounds: bool = False
     linear_programs: bool = True
+    quadratic_programs: bool = True
     warm_start: bool = False
     time_limit: bool = False
     iteration_limit: bool = True
@@ -267,6 +268,11 @@ class Backend(ABC):
             raise UnsupportedProgramError(
                 f"Backend {self.label!r} takes at most {limit} variables, the program has "
                 f"{program.n_variables}; use 'cvxopt' or 'osqp'."
+            )
+        if not (program.is_linear or self.capabilities.quadratic_programs):
+            raise UnsupportedProgramError(
+                f"Backend {self.label!r} solves linear programs only, this one has a quadratic "
+                "term; use 'cvxopt' or 'osqp'."
             )
         if program.is_linear and not self.capabilities.linear_programs:
             raise UnsupportedProgramError(

@@ -222,6 +222,7 @@ def _capabilities(options: SolverOptions) -> Capabilities:
     return Capabilities(
         sparse=True,
         linear_programs=options.linear,
+        quadratic_programs=options.quadratic,
         time_limit=options.time is not None,
         iteration_limit=bool(options.iterations),
         certificates=True,

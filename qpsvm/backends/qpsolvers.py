@@ -54,6 +54,7 @@ class QPSolversBackend(Backend):
             sparse=self.solver not in DENSE,
             bounds=True,
             linear_programs=options.linear,
+            quadratic_programs=options.quadratic,
             warm_start=self.solver in WARM_STARTED,
             time_limit=options.time is not None,
             iteration_limit=bool(options.iterations),

@@ -1,0 +1,83 @@
+"""Hypothesis strategies shared by several test folders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from qpsvm.qp import QPSolution, QuadraticProgram, Status
+
+
+@st.composite
+def manufactured_program(
+    draw: Any,
+    *,
+    max_variables: int = 6,
+    max_rows: int = 5,
+    definite: bool = False,
+    strict: bool = True,
+) -> tuple[QuadraticProgram, QPSolution]:
+    """A program and its exact solution, which was there first.
+
+    The point, the active rows and bounds, and the multipliers are drawn; q, h, b, lb and ub then
+    follow from stationarity, complementarity and feasibility. By convexity the point is optimal.
+
+    Parameters
+    ----------
+    max_variables, max_rows : int
+        Largest number of variables, and of rows in each of G and A.
+    definite : bool
+        Draw a positive definite P (the optimum is then unique); otherwise P may be singular, and
+        zero.
+    strict : bool
+        Strict complementarity: active rows have multipliers of at least 0.1, the others slacks of
+        at least 0.1. Without it active rows may have zero multipliers.
+
+    Returns
+    -------
+    program : QuadraticProgram
+    solution : QPSolution
+        With all multipliers; exact up to the rounding of a few products.
+    """
+    n = draw(st.integers(1, max_variables))
+    m = draw(st.integers(0, max_rows))
+    p = draw(st.integers(0, min(max_rows, n - 1)))
+    rank = n if definite else draw(st.integers(0, n))
+    # Hypothesis draws the shape, NumPy the numbers: shrinking to zeros teaches nothing here
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+    factor = rng.normal(size=(n, rank))
+    P = factor @ factor.T + (0.1 * np.eye(n) if definite else 0.0)
+    G, A = rng.normal(size=(m, n)), rng.normal(size=(p, n))
+    x, y = rng.normal(size=n), rng.normal(size=p)
+
+    z, slack = _complementary(rng, m, strict)
+    z_lower, lower_slack = _complementary(rng, n, strict)
+    z_upper, upper_slack = _complementary(rng, n, strict)
+    # a variable at both of its bounds would be fixed; keep it at the lower one
+    both = (lower_slack == 0) & (upper_slack == 0)
+    z_upper[both], upper_slack[both] = 0.0, 1.0
+    # some bounds are not there at all
+    no_lower, no_upper = rng.random(n) < 0.3, rng.random(n) < 0.3
+    z_lower[no_lower], lower_slack[no_lower] = 0.0, np.inf
+    z_upper[no_upper], upper_slack[no_upper] = 0.0, np.inf
+
+    q = -(P @ x + G.T @ z + A.T @ y - z_lower + z_upper)
+    program = QuadraticProgram(
+        P, q, G, G @ x + slack, A, A @ x, lb=x - lower_slack, ub=x + upper_slack
+    )
+    solution = QPSolution(Status.OPTIMAL, x=x, z=z, y=y, z_lower=z_lower, z_upper=z_upper)
+    return program, solution
+
+
+def _complementary(rng: Any, size: int, strict: bool) -> tuple[Any, Any]:
+    """Multipliers and slacks of which one of each pair is zero."""
+    active = rng.random(size) < 0.4
+    least = 0.1 if strict else 0.0
+    multipliers = np.where(active, least + rng.exponential(size=size), 0.0)
+    if not strict:
+        multipliers[rng.random(size) < 0.3] = 0.0
+    slacks = np.where(active, 0.0, 0.1 + rng.exponential(size=size))
+    return multipliers, slacks

@@ -1,0 +1,34 @@
+"""Every tolerance of the test suite, with the reason for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# --- conformance: what each backend must reach on small, well-scaled programs -------------------
+
+ASKED = 1e-8
+"""The accuracy every backend is asked for."""
+
+REACHED = 1e-6
+"""What the verifier must then measure: methods that stop on their own scales get two digits."""
+
+REACHED_BY: Mapping[str, float] = {
+    # CVXPY and qpsolvers hand these a second-order cone program; the epigraph variable of the
+    # quadratic form costs half of the digits
+    "cvxpy:ECOS": 1e-3,
+    "cvxpy:CVXOPT": 1e-3,
+    "qpsolvers:ecos": 1e-3,
+}
+
+EVIDENCE = 1e-5
+"""Violation of a certificate of infeasibility, per unit of its value."""
+
+CLOSED_FORM = 1e-5
+"""Distance of a point to a closed-form optimum with curvature near 1: sqrt of a gap of 1e-10."""
+
+CLOSED_FORM_BY: Mapping[str, float] = {name: 5e-3 for name in REACHED_BY}
+
+# --- manufactured programs ------------------------------------------------------------------------
+
+EXACT = 1e-12
+"""Residuals of a manufactured solution: rounding of the products that define q, h and b."""
