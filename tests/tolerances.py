@@ -26,9 +26,15 @@ EVIDENCE = 1e-5
 CLOSED_FORM = 1e-5
 """Distance of a point to a closed-form optimum with curvature near 1: sqrt of a gap of 1e-10."""
 
-CLOSED_FORM_BY: Mapping[str, float] = {name: 5e-3 for name in REACHED_BY}
+CLOSED_FORM_BY: Mapping[str, float] = dict.fromkeys(REACHED_BY, 0.005)
 
 # --- manufactured programs ------------------------------------------------------------------------
 
 EXACT = 1e-12
 """Residuals of a manufactured solution: rounding of the products that define q, h and b."""
+
+MANUFACTURED = 1e-6
+"""Residuals a backend must reach on a manufactured program when asked for ``ASKED``."""
+
+MANUFACTURED_OBJECTIVE = 1e-6
+"""Relative distance to the manufactured optimum's objective, which the gap bounds."""

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.equalities import independent_equalities
-from qpsvm.qp.kkt import farkas_violation, ray_violation
+from qpsvm.backends.evidence import find_evidence
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Inverse
@@ -36,60 +36,26 @@ class CVXOPTBackend(Backend):
         return independent_equalities(reduced, inverse)
 
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
-        from cvxopt import solvers
-
-        gap, feasibility = settings.eps / 100, settings.eps / 10
-        options = {
-            # an interior point spreads the gap evenly over all rows: only a gap well below eps
-            # brings each min(multiplier, slack) below sqrt(eps) when the objective is large
-            "abstol": gap,
-            "reltol": gap,
-            "feastol": feasibility,
-            "maxiters": settings.max_iterations or 100,
-            "show_progress": settings.verbose,
-            # a kernel matrix is nearly singular: one more refinement step pays on the second try
-            "refinement": 1 + settings.attempt,
-            **settings.options,
-        }
-        P = _matrix(program.P.to_sparse() if program.P.prefers_sparse else program.P.to_dense())
-        q, G, h = _matrix(program.q), _matrix(program.G), _matrix(program.h)
-        A, b = _matrix(program.A), _matrix(program.b)
+        options = _options(settings)
         clock = Clock(self.label, settings)
-        try:
-            if program.is_linear:
-                watch = _watched(None, G, A, clock)
-                result = solvers.lp(q, G, h, A, b, kktsolver=watch, options=options)
-            else:
-                result = solvers.qp(
-                    P, q, G, h, A, b,
-                    kktsolver=_watched(P, G, A, clock),
-                    initvals=_initial_values(settings.warm_start),
-                    options=options,
-                )  # fmt: skip
-        except (ValueError, ArithmeticError) as error:
-            # "Rank(A) < p or Rank([P; A; G]) < n", or iterates of a program without an optimum
-            # that grew until a square root left its domain
-            return QPSolution(
-                Status.FAILED,
-                native_status=f"{type(error).__name__}: {error}",
-                statistics=SolveStatistics(solve_seconds=clock.seconds, settings=options),
-            )
-        solution = QPSolution(
-            Status.UNKNOWN,
-            x=_vector(result["x"]),
-            z=_vector(result["z"]),
-            y=_vector(result["y"]),
-            z_lower=np.zeros(program.n_variables),
-            z_upper=np.zeros(program.n_variables),
-            native_status=str(result["status"]),
-            statistics=SolveStatistics(
-                iterations=result.get("iterations"),
-                solve_seconds=clock.seconds,
-                settings=options,
-            ),
-        )
-        return solution.replace(status=_claim(program, solution, options["maxiters"]))
+        solution = _run(program, options, clock, settings.warm_start)
+        limit = options["maxiters"]
+        iterations = solution.statistics.iterations
+        if solution.status is Status.UNKNOWN and iterations is not None and iterations >= limit:
+            solution = solution.replace(status=Status.ITERATION_LIMIT)
+        gave_up = solution.status in (Status.UNKNOWN, Status.FAILED)
+        # somebody's own low limit says nothing about the program
+        if gave_up or (solution.status is Status.ITERATION_LIMIT and limit >= MAX_ITERATIONS):
 
+            def feasibility() -> QPSolution:
+                return _run(_without_objective(program), options, clock, None)
+
+            solution = find_evidence(program, solution, feasibility)
+        return solution.with_statistics(solve_seconds=clock.seconds, settings=options)
+
+
+MAX_ITERATIONS = 100
+"""CVXOPT's own limit; an interior-point method that needs more is stuck."""
 
 _STATUS = {
     "optimal": Status.OPTIMAL,
@@ -98,27 +64,65 @@ _STATUS = {
 }
 
 
-EVIDENCE = 1e-6
-"""Violation up to which diverging iterates are taken for a certificate."""
+def _options(settings: Settings) -> dict[str, Any]:
+    gap, feasibility = settings.eps / 100, settings.eps / 10
+    return {
+        # an interior point spreads the gap evenly over all rows: only a gap well below eps
+        # brings each min(multiplier, slack) below sqrt(eps) when the objective is large
+        "abstol": gap,
+        "reltol": gap,
+        "feastol": feasibility,
+        "maxiters": settings.max_iterations or MAX_ITERATIONS,
+        "show_progress": settings.verbose,
+        # a kernel matrix is nearly singular: one more refinement step pays on the second try
+        "refinement": 1 + settings.attempt,
+        **settings.options,
+    }
 
 
-def _claim(program: QuadraticProgram, solution: QPSolution, max_iterations: int) -> Status:
-    """``coneqp`` knows "optimal" and "unknown"; its iterates tell the rest.
+def _run(
+    program: QuadraticProgram,
+    options: dict[str, Any],
+    clock: Clock,
+    warm_start: QPSolution | None,
+) -> QPSolution:
+    from cvxopt import solvers
 
-    Without an optimum they diverge, and their direction is a certificate: the multipliers that of
-    an infeasible program, x that of an unbounded one.
-    """
-    status = _STATUS.get(solution.native_status, Status.UNKNOWN)
-    if status is not Status.UNKNOWN:
-        return status
-    if farkas_violation(program, solution) <= EVIDENCE:
-        return Status.PRIMAL_INFEASIBLE
-    if ray_violation(program, solution) <= EVIDENCE:
-        return Status.DUAL_INFEASIBLE
-    iterations = solution.statistics.iterations
-    if iterations is not None and iterations >= max_iterations:
-        return Status.ITERATION_LIMIT
-    return Status.UNKNOWN
+    q, G, h = _matrix(program.q), _matrix(program.G), _matrix(program.h)
+    A, b = _matrix(program.A), _matrix(program.b)
+    try:
+        if program.is_linear:
+            watch = _watched(None, G, A, clock)
+            result = solvers.lp(q, G, h, A, b, kktsolver=watch, options=options)
+        else:
+            stored = program.P.to_sparse if program.P.prefers_sparse else program.P.to_dense
+            P = _matrix(stored())
+            result = solvers.qp(
+                P, q, G, h, A, b,
+                kktsolver=_watched(P, G, A, clock),
+                initvals=_initial_values(warm_start),
+                options=options,
+            )  # fmt: skip
+    except (ValueError, ArithmeticError) as error:
+        # "Rank(A) < p or Rank([P; A; G]) < n", or iterates of a program without an optimum that
+        # grew until a square root left its domain
+        return QPSolution(Status.FAILED, native_status=f"{type(error).__name__}: {error}")
+    none = np.zeros(program.n_variables)
+    return QPSolution(
+        _STATUS.get(result["status"], Status.UNKNOWN),
+        x=_vector(result["x"]),
+        z=_vector(result["z"]),
+        y=_vector(result["y"]),
+        z_lower=none,
+        z_upper=none,
+        native_status=str(result["status"]),
+        statistics=SolveStatistics(iterations=result.get("iterations")),
+    )
+
+
+def _without_objective(program: QuadraticProgram) -> QuadraticProgram:
+    none = np.zeros(program.n_variables)
+    return QuadraticProgram(None, none, program.G, program.h, program.A, program.b)
 
 
 def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:

@@ -82,6 +82,11 @@ class CVXPYBackend(Backend):
                 "Use 'cvxpy' for CVXPY's own choice."
             ) from error
         chosen = chain.solver.name()
+        if not parts and chosen in CONSTRAINED:
+            raise UnsupportedProgramError(
+                f"Backend {self.label!r} needs at least one constraint and this program has none; "
+                "use 'cvxopt' or 'osqp'."
+            )
         table = OPTIONS.get(chosen, SolverOptions())
         options = table.build(settings)
         statistics = SolveStatistics(
@@ -216,6 +221,10 @@ OPTIONS: Mapping[str, SolverOptions] = {
     "QPALM": SolverOptions(("eps_abs", "eps_rel"), iterations=("max_iter",), time="time_limit"),
 }
 """CVXPY's solvers for continuous programs, and what each calls its settings."""
+
+
+CONSTRAINED = frozenset({"SCS"})
+"""They refuse a program without constraints."""
 
 
 def _capabilities(options: SolverOptions) -> Capabilities:

@@ -44,6 +44,11 @@ def multipliers_at(program: QuadraticProgram, x: Vector, tol: float = ACTIVE) ->
     lower = np.flatnonzero(x - program.lb <= tol * _bound_sizes(program.lb))
     upper = np.flatnonzero(program.ub - x <= tol * _bound_sizes(program.ub))
     sizes = [rows.size, p, p, lower.size, upper.size]
+    if sum(sizes) == 0:  # nothing pushes back; SciPy's nnls corrupts memory without columns
+        none = np.zeros(n)
+        return point.replace(
+            z=np.zeros(program.n_inequalities), y=np.zeros(0), z_lower=none, z_upper=none
+        )
     require_memory(n, sum(sizes), "The optimality system", "use a backend that returns duals.")
     normals = np.zeros((n, sum(sizes)))
     z, plus, minus, z_lower, z_upper = np.split(normals, np.cumsum(sizes)[:-1], axis=1)

@@ -52,7 +52,7 @@ class QPSolversBackend(Backend):
         options = OPTIONS.get(self.solver, SolverOptions())
         self.capabilities = Capabilities(
             sparse=self.solver not in DENSE,
-            bounds=True,
+            bounds=self.solver not in FOLDED,
             linear_programs=options.linear,
             quadratic_programs=options.quadratic,
             warm_start=self.solver in WARM_STARTED,
@@ -100,13 +100,15 @@ class QPSolversBackend(Backend):
             answer = qpsolvers.solve_problem(
                 problem, self.solver, initvals=initial, verbose=settings.verbose, **options
             )
-        except (ValueError, qpsolvers.exceptions.ProblemError) as error:
+        except (ValueError, qpsolvers.exceptions.QPError) as error:
             if any(words in str(error) for words in DEFINITE):
                 raise UnsupportedProgramError(
                     f"Backend {self.label!r} needs a positive definite P, this one is singular "
                     f"({error}); use 'cvxopt', 'osqp' or 'qpsolvers:piqp'."
                 ) from error
-            raise
+            if "unbounded below" in str(error):  # of a program without constraints
+                return QPSolution(Status.DUAL_INFEASIBLE, native_status=str(error))
+            return QPSolution(Status.FAILED, native_status=str(error))
         solution = _translated(answer, program)
         return solution.replace(
             status=_status(answer, settings, clock),
@@ -200,6 +202,11 @@ DENSE = frozenset(
     {"daqp", "quadprog", "qpoases", "qpswift", "qpax", "jaxopt_osqp", "hpipm", "pyqpmad"}
 )
 """They take NumPy arrays only, whatever the program stores."""
+
+FOLDED = frozenset(
+    {"clarabel", "cvxopt", "ecos", "jaxopt_osqp", "kvxopt", "qpax", "qpswift", "qtqp", "quadprog"}
+)
+"""qpsolvers itself writes their bounds as rows, infinite ones included, which some refuse."""
 
 WARM_STARTED = frozenset({"cvxopt", "daqp", "gurobi", "kvxopt", "osqp", "proxqp", "qpalm", "scs"})
 """They use ``initvals``; the others ignore it, some with a warning."""

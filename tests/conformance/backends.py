@@ -38,3 +38,6 @@ LINEAR = tuple(name for name in ALL if get(name).capabilities.linear_programs)
 
 DEFINITE_ONLY = frozenset({"qpsolvers:quadprog", "qpsolvers:ecos"})
 """They factor P itself and must refuse a singular one with an UnsupportedProgramError."""
+
+CONSTRAINED = frozenset({"cvxpy:SCS"})
+"""They refuse a program without constraints, by an UnsupportedProgramError too."""

@@ -99,7 +99,7 @@ OPTIMAL: Mapping[str, Case] = {
     # the third variable is in the equality alone
     "singular": Case(
         QuadraticProgram(
-            np.diag([1.0, 1.0, 0.0]), [-1.0, 0.0, 0.0], A=[[1.0, 1.0, 1.0]], b=[3.0], lb=0.0, ub=5.0
+            np.diag([1.0, 1.0, 0.0]), [-1.0, 0.5, 0.0], A=[[1.0, 1.0, 1.0]], b=[3.0], lb=0.0, ub=5.0
         ),
         -0.5,
         (1.0, 0.0, 2.0),
