@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 from qpsvm.backends import Settings, get, multipliers_at
 from qpsvm.qp import QPSolution, QuadraticProgram, residuals
@@ -43,7 +43,7 @@ def test_backend_finds_the_optimum(backend: str, made: Manufactured) -> None:
     _require_found(backend, made)
 
 
-@pytest.mark.parametrize("backend", ["slsqp", "qpsolvers:quadprog", "qpsolvers:daqp"])
+@pytest.mark.parametrize("backend", ["slsqp", "qpsolvers:proxqp", "qpsolvers:daqp"])
 @EXAMPLES
 @given(made=manufactured_program(definite=True))
 def test_backend_finds_the_definite_optimum(backend: str, made: Manufactured) -> None:
@@ -52,6 +52,9 @@ def test_backend_finds_the_definite_optimum(backend: str, made: Manufactured) ->
 
 def _require_found(backend: str, made: Manufactured) -> None:
     program, exact = made
+    # CVXOPT and the solvers behind it assume that the rows of P, G, A and of the bounds span the
+    # space, and break down when a variable has no curvature and no constraint
+    assume(_spans(program))
     solution = get(backend).solve(program, Settings(eps=ASKED))
     measured = residuals(program, solution)
     assert measured.passed(MANUFACTURED), (solution.native_status, measured)
@@ -59,6 +62,11 @@ def _require_found(backend: str, made: Manufactured) -> None:
     assert program.objective(solution.x) == pytest.approx(
         best, abs=MANUFACTURED_OBJECTIVE * max(1.0, abs(best))
     )
+
+
+def _spans(program: QuadraticProgram) -> bool:
+    P, _, G, _, A, _ = program.canonical("dense")
+    return bool(np.linalg.matrix_rank(np.vstack([P, G, A])) == program.n_variables)
 
 
 @EXAMPLES
