@@ -83,6 +83,10 @@ class DataFileError(QPSVMError, ValueError):
     """A data file that cannot be read."""
 
 
+class MissingPackageError(QPSVMError, ImportError):
+    """An optional package is needed and not installed; the message has the pip line."""
+
+
 # --- backends --------------------------------------------------------------------------------
 
 

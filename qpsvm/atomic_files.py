@@ -1,0 +1,49 @@
+"""Files that are either written completely or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Write a binary file under a temporary name; it gets its own when everything is on disk.
+
+    Parameters
+    ----------
+    path : path
+        Replaced when the block ends well. When it does not (an error, Ctrl-C), whatever was there
+        stays as it was and the temporary file is removed.
+
+    Yields
+    ------
+    binary file
+
+    Raises
+    ------
+    OSError
+        The folder does not exist or cannot be written to.
+    """
+    target = Path(path)
+    # in the same folder: only there is renaming a single step
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with temporary.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a UTF-8 text file, completely or not at all."""
+    with replacing(path) as stream:
+        stream.write(text.encode("utf-8"))

@@ -1,0 +1,15 @@
+"""Trained models as files: one NPZ of plain numbers and a JSON text, nothing that can run.
+
+::
+
+    qpsvm.models.save("model.npz", problem, solution, report)
+    model = qpsvm.models.load("model.npz")
+    model.predict(X_new)
+    model.verify(X, y).passed       # on the training data, trusting nothing in the file
+"""
+
+from qpsvm.models.files import load, save
+from qpsvm.models.saved import SavedModel
+from qpsvm.models.scaling import Scaling
+
+__all__ = ["SavedModel", "Scaling", "load", "save"]

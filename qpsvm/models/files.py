@@ -1,0 +1,264 @@
+"""The model file: an uncompressed NPZ of float64 arrays and one JSON text.
+
+``metadata`` holds the JSON as bytes; every other member is a vector or matrix of numbers. Nothing
+in it is code, nothing is unpickled, and nothing is believed: ``load`` checks every size, kind and
+name, ``SavedModel.verify`` the values.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm import atomic_files, safe_npz, strict_json
+from qpsvm.exceptions import ModelFileError
+from qpsvm.formulations import SVMProblem, SVMSolution
+from qpsvm.kernels import Linear, Precomputed
+from qpsvm.models import metadata
+from qpsvm.models.fingerprint import fingerprint
+from qpsvm.models.saved import SavedModel, support_rows
+from qpsvm.models.scaling import Scaling
+from qpsvm.qp._arrays import default_memory_limit
+from qpsvm.qp.solution import QPSolution
+from qpsvm.verification import KKTReport
+
+_QP_VECTORS = ("x", "z", "y", "z_lower", "z_upper")
+_CSR = ("data", "indices", "indptr", "shape")
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+def save(
+    path: str | os.PathLike[str],
+    problem: SVMProblem,
+    solution: SVMSolution,
+    report: KKTReport,
+    *,
+    scaling: Scaling | None = None,
+    feature_names: tuple[str, ...] | None = None,
+) -> None:
+    """Write a model, completely or not at all.
+
+    Parameters
+    ----------
+    path : path
+        By custom ``something.npz``; an existing file is replaced.
+    problem, solution, report : SVMProblem, SVMSolution, KKTReport
+        What was solved, the answer, and what ``qpsvm.verify`` said.
+    scaling : Scaling, optional
+        What was applied to the data before ``problem`` was built.
+    feature_names : tuple of str, optional
+        By default those of the problem's data.
+
+    Raises
+    ------
+    ModelFileError
+        A kernel, parameter or label that cannot be written as plain data; NaN; a path that cannot
+        be written.
+    """
+    arrays = _arrays(problem, solution, scaling)
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise ModelFileError(
+                f"The solution cannot be saved: its {name} holds NaN or infinite numbers (status "
+                f"{solution.status.value!r}); solve the problem first."
+            )
+    text = strict_json.dumps(
+        {
+            "format": metadata.FORMAT,
+            "format_version": metadata.FORMAT_VERSION,
+            "versions": _versions(solution),
+            "formulation": metadata.from_formulation(problem.formulation),
+            "form": problem.form,
+            "kernel": metadata.from_kernel(problem.kernel),
+            "classes": metadata.from_classes(problem.data.classes),
+            "n_samples": problem.data.n_samples,
+            "n_features": problem.data.n_features,
+            "feature_names": feature_names or problem.data.feature_names,
+            "fingerprint": fingerprint(problem.data),
+            "qp": metadata.from_qp(solution.qp),
+            "certificate": report.to_dict(),
+        }
+    )
+    arrays["metadata"] = np.frombuffer(text.encode(), dtype=np.uint8)
+    try:
+        with atomic_files.replacing(path) as stream:
+            safe_npz.write(stream, arrays)
+    except OSError as error:
+        raise ModelFileError(
+            f"Cannot write the model to {os.fspath(path)!r}: {error.strerror or error}; choose "
+            "another path."
+        ) from error
+
+
+def _arrays(problem: SVMProblem, solution: SVMSolution, scaling: Scaling | None) -> dict[str, Any]:
+    arrays: dict[str, Any] = {
+        "alpha": solution.alpha,
+        "slack": solution.slack,
+        "intercept": np.array([solution.intercept]),
+    }
+    if solution.coef is not None:
+        arrays["coef"] = solution.coef
+    elif solution.expansion is not None:
+        weights = solution.expansion
+        if not np.array_equal(weights, problem.data.signs * solution.alpha):
+            arrays["expansion"] = weights
+        if not isinstance(problem.kernel, Precomputed):
+            rows = support_rows(weights)
+            weights = weights[rows]
+            arrays |= _matrix_parts("support_vectors", problem.data.X[rows])
+        arrays["support_weights"] = weights
+    else:
+        raise ModelFileError(
+            "The solution has neither coef nor expansion: there is nothing to save."
+        )
+    if scaling is not None:
+        arrays["scaling_scale"] = scaling.scale
+        if scaling.mean is not None:
+            arrays["scaling_mean"] = scaling.mean
+    for name in _QP_VECTORS:
+        vector = getattr(solution.qp, name)
+        if vector is not None:
+            arrays[f"qp_{name}"] = vector
+    return arrays
+
+
+def _matrix_parts(name: str, matrix: Any) -> dict[str, Any]:
+    if not sp.issparse(matrix):
+        return {name: matrix}
+    parts = (
+        matrix.data,
+        matrix.indices.astype(np.int64),
+        matrix.indptr.astype(np.int64),
+        np.array(matrix.shape, dtype=np.int64),
+    )
+    return {f"{name}_{part}": value for part, value in zip(_CSR, parts, strict=True)}
+
+
+def _versions(solution: SVMSolution) -> dict[str, str]:
+    statistics = solution.qp.statistics
+    versions = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
+    return versions | {"backend": f"{statistics.backend} {statistics.version}".strip()}
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def load(path: str | os.PathLike[str]) -> SavedModel:
+    """Read a model file, trusting nothing in it.
+
+    Raises
+    ------
+    ModelFileError
+        Not a model file, damaged, made by a newer version, or holding anything but what ``save``
+        writes.
+    """
+    limit = default_memory_limit()
+    arrays = safe_npz.read(path, ModelFileError, limit_bytes=limit, compressed=False)
+    try:
+        return _model(arrays)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)!r} is not a usable qpsvm model: {error}") from error
+
+
+def _model(arrays: dict[str, Any]) -> SavedModel:
+    if "metadata" not in arrays:
+        raise ModelFileError("it has no metadata; write models with qpsvm.models.save.")
+    fields = metadata.read(arrays.pop("metadata"))
+    reader = _Reader(arrays)
+    kernel = metadata.to_kernel(fields.mapping("kernel"))
+    n, d = fields.count("n_samples"), fields.count("n_features")
+    centres, weights = None, None
+    coef = reader.vector("coef", d) if isinstance(kernel, Linear) else None
+    if coef is None:
+        centres = None if isinstance(kernel, Precomputed) else reader.matrix("support_vectors", d)
+        weights = reader.vector("support_weights", n if centres is None else centres.shape[0])
+    mean = reader.vector("scaling_mean", d, optional=True)
+    scale = reader.vector("scaling_scale", d, optional=mean is None)
+    if scale is not None and not (scale > 0.0).all():
+        raise ModelFileError("array 'scaling_scale' must be positive.")
+    qp = metadata.to_qp(fields.mapping("qp"))
+    names = fields.texts("feature_names", d)
+    model = SavedModel(
+        formulation=metadata.to_formulation(fields.mapping("formulation")),
+        form=fields.form(),
+        kernel=kernel,
+        classes=metadata.to_classes(fields.mapping("classes")),
+        n_samples=n,
+        n_features=d,
+        feature_names=names,
+        alpha=reader.vector("alpha", n),
+        slack=reader.vector("slack", n),
+        expansion=reader.vector("expansion", n, optional=True),
+        coef=coef,
+        intercept=float(reader.vector("intercept", 1)[0]),
+        support_vectors=centres,
+        support_weights=weights,
+        scaling=None if scale is None else Scaling(mean, scale),
+        qp=_with_vectors(qp, reader),
+        fingerprint=fields.text("fingerprint"),
+        versions={str(k): str(v) for k, v in fields.mapping("versions").items()},
+        certificate=fields.mapping("certificate"),
+    )
+    reader.require_empty()
+    return model
+
+
+def _with_vectors(qp: QPSolution, reader: _Reader) -> QPSolution:
+    return qp.replace(**{n: reader.vector(f"qp_{n}", None, optional=True) for n in _QP_VECTORS})
+
+
+class _Reader:
+    """The arrays of a file, handed out once each after their checks."""
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        self._arrays = arrays
+
+    def vector(self, name: str, length: int | None, *, optional: bool = False) -> Any:
+        """A float64 vector; of any length with ``length=None``."""
+        if optional and name not in self._arrays:
+            return None
+        array = self._take(name, np.dtype(np.float64))
+        if array.ndim != 1 or (length is not None and len(array) != length):
+            wanted = "one dimension" if length is None else f"shape ({length},)"
+            raise ModelFileError(f"array {name!r} has shape {array.shape} instead of {wanted}.")
+        return array
+
+    def matrix(self, name: str, columns: int) -> Any:
+        """A float64 matrix, dense or as the parts of a CSR one."""
+        if name in self._arrays:
+            matrix = self._take(name, np.dtype(np.float64))
+        else:
+            data = self._take(f"{name}_data", np.dtype(np.float64))
+            integers = [self._take(f"{name}_{part}", np.dtype(np.int64)) for part in _CSR[1:]]
+            indices, indptr, shape = (np.array(part) for part in integers)
+            try:
+                matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+                matrix.check_format(full_check=True)
+            except (ValueError, TypeError, OverflowError, IndexError) as error:
+                raise ModelFileError(f"{name!r} is not a CSR matrix ({error}).") from error
+        if matrix.ndim != 2 or matrix.shape[1] != columns:
+            raise ModelFileError(
+                f"{name!r} has shape {matrix.shape}; the model has {columns} columns."
+            )
+        return matrix
+
+    def require_empty(self) -> None:
+        """Members nobody asked for are not from ``save``."""
+        if self._arrays:
+            raise ModelFileError(f"it holds unknown arrays: {', '.join(sorted(self._arrays))}.")
+
+    def _take(self, name: str, dtype: np.dtype[Any]) -> Any:
+        if name not in self._arrays:
+            raise ModelFileError(f"array {name!r} is missing.")
+        array = self._arrays.pop(name)
+        if array.dtype != dtype:
+            raise ModelFileError(f"array {name!r} has dtype {array.dtype} instead of {dtype}.")
+        if not np.isfinite(array).all():
+            raise ModelFileError(f"array {name!r} holds NaN or infinite numbers.")
+        return array

@@ -1,0 +1,233 @@
+"""A trained model as it comes back from a file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from qpsvm.exceptions import ModelFileError
+from qpsvm.formulations import Interval, SVMProblem, SVMSolution
+from qpsvm.formulations.data import as_samples, feature_names
+from qpsvm.formulations.hinge import Form
+from qpsvm.formulations.intercept import best_intercepts
+from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.models.fingerprint import fingerprint
+from qpsvm.models.scaling import Scaling
+from qpsvm.qp._arrays import Index, Vector, row_blocks
+from qpsvm.qp.kkt import Check
+from qpsvm.qp.solution import QPSolution
+from qpsvm.verification import KKTReport, verify
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """Everything a model file says. It predicts by itself; with its training data it is verified.
+
+    Attributes
+    ----------
+    formulation : object
+        ``SoftMargin(C=1.0)`` ..., what the model was trained as.
+    form : "primal" or "dual"
+    kernel : Kernel
+        With every parameter a number.
+    classes : array of shape (2,)
+        The two labels, (negative, positive), of the kind they had.
+    n_samples, n_features : int
+        Of the training data.
+    feature_names : tuple of str or None
+    alpha, slack : arrays of shape (n_samples,)
+    expansion : array of shape (n_samples,) or None
+        Only where it is not ``s_i alpha_i`` (kernel primal).
+    coef : array of shape (n_features,) or None
+    intercept : float
+    support_vectors : array or CSR array, or None
+        The training rows a kernel model needs to predict, in order.
+    support_weights : array or None
+        Their coefficients in the expansion.
+    scaling : Scaling or None
+        Applied to every X handed in.
+    qp : QPSolution
+        The program's own solution: a claim, as everything here.
+    fingerprint : str
+        Of the (scaled) training data.
+    versions : mapping
+        Of qpsvm, NumPy, SciPy and the solver when the model was saved.
+    certificate : mapping
+        What the verifier had found then.
+    """
+
+    formulation: Any
+    form: Form
+    kernel: Kernel
+    classes: Any
+    n_samples: int
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    alpha: Vector
+    slack: Vector
+    expansion: Vector | None
+    coef: Vector | None
+    intercept: float
+    support_vectors: Any
+    support_weights: Vector | None
+    scaling: Scaling | None
+    qp: QPSolution
+    fingerprint: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+
+    # --- predicting ----------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Vector:
+        """``f(x)`` for every row of X; positive means the second class.
+
+        Raises
+        ------
+        ModelFileError
+            X has another number of columns, or other column names, than the training data.
+        InvalidDataError
+            X is not a table of finite numbers.
+        """
+        samples = self._samples(X)
+        if self.coef is not None:
+            return np.asarray(samples @ self.coef) + self.intercept
+        weights, centres = self.support_weights, self.support_vectors
+        assert weights is not None  # the reader makes sure of it
+        if isinstance(self.kernel, Precomputed):
+            return np.asarray(samples @ weights) + self.intercept
+        decision = np.empty(samples.shape[0])
+        for rows in row_blocks(samples.shape[0], max(1, len(weights))):
+            decision[rows] = self.kernel(samples[rows], centres) @ weights
+        return decision + self.intercept
+
+    def predict(self, X: Any) -> Any:
+        """The label of every row of X, of the kind the training labels had."""
+        return self.classes[(self.decision_function(X) > 0).astype(np.intp)]
+
+    # --- verifying -----------------------------------------------------------------------------
+
+    def problem(self, X: Any, y: Any) -> SVMProblem:
+        """The training problem, built again from the training data.
+
+        Raises
+        ------
+        ModelFileError
+            The data are not those the model was trained on: another size, other labels, other
+            values.
+        InvalidDataError
+            They are no training data at all.
+        """
+        samples = self._samples(X)
+        if samples.shape[0] != self.n_samples:
+            raise ModelFileError(
+                f"The model was trained on {self.n_samples} samples, the data have "
+                f"{samples.shape[0]}; pass the training data."
+            )
+        build = self.formulation.primal if self.form == "primal" else self.formulation.dual
+        problem: SVMProblem = build(samples, y, kernel=self.kernel)
+        found, expected = problem.data.classes.tolist(), self.classes.tolist()
+        if found != expected:
+            raise ModelFileError(
+                f"The model tells {expected[0]!r} from {expected[1]!r}, the data have the labels "
+                f"{found[0]!r} and {found[1]!r}; pass the training data."
+            )
+        if fingerprint(problem.data) != self.fingerprint:
+            raise ModelFileError(
+                "The data have the size and the labels of the training data, but other values or "
+                "another order (their SHA-256 differs); pass the training data unchanged."
+            )
+        return problem
+
+    def solution(self, problem: SVMProblem) -> SVMSolution:
+        """The solution the file claims, for ``qpsvm.verify``.
+
+        Box, kernel, data and intercept interval are the problem's own; alpha, coef, expansion,
+        intercept, slack and the program's vectors are the file's.
+
+        Raises
+        ------
+        ModelFileError
+            The problem has another number of samples.
+        """
+        if problem.data.n_samples != self.n_samples:
+            raise ModelFileError(
+                f"The model has {self.n_samples} samples, the problem {problem.data.n_samples}; "
+                "build it with model.problem(X, y)."
+            )
+        expansion = self.expansion
+        if expansion is None and (self.form == "dual" or self.coef is None):
+            expansion = problem.data.signs * self.alpha
+        solution = SVMSolution(
+            alpha=self.alpha,
+            expansion=expansion,
+            coef=self.coef,
+            intercept=self.intercept,
+            intercept_interval=Interval(self.intercept, self.intercept),
+            slack=self.slack,
+            upper=problem.model.C,
+            kernel=problem.kernel,
+            data=problem.data,
+            qp=self.qp,
+        )
+        if problem.model.intercept != "free":
+            return solution
+        scores, _ = problem.model.scores_and_norm(solution)
+        interval = best_intercepts(scores, problem.data.signs, problem.model.C)
+        return solution.replace(intercept_interval=interval)
+
+    def verify(self, X: Any, y: Any, *, eps: float = 1e-8) -> KKTReport:
+        """``qpsvm.verify`` on the training data, and whether the file predicts what was verified.
+
+        The rows a kernel model predicts with are copies in the file: the check ``predictions``
+        holds their decision values against those of the training data.
+
+        Raises
+        ------
+        ModelFileError, InvalidDataError
+            As ``problem``.
+        """
+        problem = self.problem(X, y)
+        report = verify(problem, self.solution(problem), eps=eps)
+        difference = np.inf
+        if report.samples is not None:
+            with np.errstate(all="ignore"):
+                apart = np.abs(self.decision_function(X) - report.samples.decision)
+                size = np.maximum(1.0, np.abs(report.samples.decision))
+            difference = float(np.max(apart / size))
+            difference = difference if np.isfinite(difference) else np.inf
+        tolerance = 1e-9  # two ways of summing the same kernel expansion differ by rounding only
+        check = Check("predictions", difference, difference, tolerance)
+        return dataclasses.replace(report, checks=(*report.checks, check))
+
+    # --- small pieces --------------------------------------------------------------------------
+
+    def _samples(self, X: Any) -> Any:
+        samples = as_samples(X)
+        if samples.shape[1] != self.n_features:
+            raise ModelFileError(
+                f"The model was trained on {self.n_features} columns, the data have "
+                f"{samples.shape[1]}; pass the same columns."
+            )
+        names, trained = feature_names(X), self.feature_names
+        if names is not None and trained is not None and names != trained:
+            i = next(i for i, (a, b) in enumerate(zip(names, trained, strict=True)) if a != b)
+            raise ModelFileError(
+                f"Column {i} of the data is {names[i]!r}, the model was trained with "
+                f"{trained[i]!r} there; pass the columns in that order."
+            )
+        return samples if self.scaling is None else self.scaling(samples)
+
+    def __repr__(self) -> str:
+        return (
+            f"SavedModel({self.formulation!r}, {self.form}, {self.kernel} kernel, "
+            f"{self.n_samples} samples x {self.n_features} features)"
+        )
+
+
+def support_rows(expansion: Vector) -> Index:
+    """Rows whose coefficient is not exactly zero: all that a prediction needs."""
+    return np.flatnonzero(expansion)

@@ -1,0 +1,62 @@
+"""Standardisation that travels with the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.formulations.data import as_samples
+from qpsvm.qp._arrays import Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """``(x - mean) / scale``, column by column.
+
+    Attributes
+    ----------
+    mean : array of shape (d,) or None
+        None for sparse data, which are scaled and not centred: centring would fill them. (Linear
+        machines with a free intercept and RBF machines are the same either way.)
+    scale : array of shape (d,)
+        Positive; 1 for a constant column.
+    """
+
+    mean: Vector | None
+    scale: Vector
+
+    @classmethod
+    def fit(cls, X: Any) -> Scaling:
+        """Mean and standard deviation (divided by n) of every column.
+
+        Raises
+        ------
+        InvalidDataError
+            X is not a table of finite numbers.
+        """
+        samples = as_samples(X)
+        if not sp.issparse(samples):
+            mean, scale = samples.mean(axis=0), samples.std(axis=0)
+            return cls(mean, _usable(scale, np.abs(mean)))
+        n = samples.shape[0]
+        mean = np.asarray(samples.sum(axis=0)).ravel() / n
+        square = np.asarray(samples.multiply(samples).sum(axis=0)).ravel() / n
+        return cls(None, _usable(np.sqrt(np.maximum(square - mean**2, 0.0)), np.abs(mean)))
+
+    def __call__(self, X: Any) -> Any:
+        """The scaled samples, as an array or CSR array."""
+        samples = as_samples(X)
+        if sp.issparse(samples):
+            scaled = samples.copy()
+            scaled.data = samples.data / self.scale[samples.indices]
+            return scaled
+        return (samples if self.mean is None else samples - self.mean) / self.scale
+
+
+def _usable(scale: Vector, size: Vector) -> Vector:
+    """1 where a column is constant up to rounding."""
+    constant = scale <= 10 * np.finfo(np.float64).eps * size
+    return np.where(constant | (scale == 0.0), 1.0, scale)

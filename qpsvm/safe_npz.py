@@ -1,0 +1,148 @@
+"""NPZ files from anywhere, read without trusting them.
+
+NumPy's own reader believes the headers inside: an array that declares a trillion entries is
+allocated before the first byte is read, and object arrays are pickles, which can run code. Here
+every size is checked against the file and a limit before anything is allocated, and only plain
+numbers and texts are let in.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from qpsvm.exceptions import QPSVMError
+
+KINDS = "biufUS"
+"""Booleans, integers, real numbers and texts of fixed length; no objects, no records."""
+
+_MAX_MEMBERS = 64
+_MAX_HEADER = 10_000
+_DAMAGE = (
+    zipfile.BadZipFile,
+    NotImplementedError,  # an unknown compression
+    RuntimeError,  # an encrypted member
+    EOFError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    SyntaxError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+)
+
+
+def read(
+    path: str | os.PathLike[str],
+    error: type[QPSVMError],
+    *,
+    limit_bytes: int,
+    compressed: bool = True,
+) -> dict[str, Any]:
+    """Every array of an NPZ file by name.
+
+    Parameters
+    ----------
+    path : path
+    error : type of exception
+        Raised for everything that is wrong, with the file, the member and the reason.
+    limit_bytes : int
+        Largest size of all arrays together.
+    compressed : bool
+        Whether compressed members are accepted.
+
+    Returns
+    -------
+    dict of str to read-only array
+    """
+    try:
+        with open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
+            members = archive.infolist()
+            _require_harmless(path, members, error, limit_bytes, compressed)
+            return {_name(m): _array(path, m, archive.read(m), error) for m in members}
+    except error:
+        raise
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        raise error(f"Cannot read {os.fspath(path)!r}: {reason}; check the path.") from problem
+    except _DAMAGE as problem:
+        raise error(
+            f"{os.fspath(path)!r} is not a readable NPZ file: it is damaged, incomplete, or of "
+            f"another format ({type(problem).__name__}: {problem})."
+        ) from problem
+
+
+def write(stream: Any, arrays: Mapping[str, Any]) -> None:
+    """Write arrays uncompressed, refusing whatever ``read`` would refuse."""
+    for name, array in arrays.items():
+        if np.asarray(array).dtype.kind not in KINDS:
+            raise TypeError(f"{name} has dtype {np.asarray(array).dtype}")
+    np.savez(stream, **arrays)
+
+
+def _require_harmless(
+    path: str | os.PathLike[str],
+    members: list[zipfile.ZipInfo],
+    error: type[QPSVMError],
+    limit_bytes: int,
+    compressed: bool,
+) -> None:
+    names = [member.filename for member in members]
+    if len(names) > _MAX_MEMBERS or len(set(names)) != len(names):
+        raise error(f"{os.fspath(path)!r} holds {len(names)} members, some twice or too many.")
+    total = sum(member.file_size for member in members)
+    if total > limit_bytes:
+        raise error(
+            f"{os.fspath(path)!r} declares {total:,} bytes of arrays, more than the limit of "
+            f"{limit_bytes:,} bytes; it is damaged or made to fill the memory."
+        )
+    for member in members:
+        if member.compress_type != zipfile.ZIP_STORED and not compressed:
+            raise error(
+                f"{os.fspath(path)!r}: member {member.filename!r} is compressed; qpsvm writes its "
+                "files uncompressed, so this one is not from qpsvm."
+            )
+
+
+def _name(member: zipfile.ZipInfo) -> str:
+    return member.filename.removesuffix(".npy")
+
+
+def _array(
+    path: str | os.PathLike[str], member: zipfile.ZipInfo, content: bytes, error: type[QPSVMError]
+) -> Any:
+    where = f"{os.fspath(path)!r}: array {_name(member)!r}"
+    stream = io.BytesIO(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a header written by Python 2 is not worth a word
+        version = np.lib.format.read_magic(stream)
+        if version == (1, 0):
+            header = np.lib.format.read_array_header_1_0(stream, max_header_size=_MAX_HEADER)
+        elif version == (2, 0):
+            header = np.lib.format.read_array_header_2_0(stream, max_header_size=_MAX_HEADER)
+        else:
+            raise error(f"{where} has version {version} of the NPY format; 1.0 and 2.0 are read.")
+    shape, fortran_order, dtype = header
+    if dtype.kind not in KINDS or dtype.itemsize == 0:
+        raise error(
+            f"{where} has dtype {dtype}: Python objects are never loaded, because unpickling them "
+            "can run code; store numbers, or text with .astype(str)."
+        )
+    rest = len(content) - stream.tell()
+    if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != rest:
+        raise error(f"{where} declares shape {shape} of {dtype} and holds {rest} bytes.")
+    array = np.frombuffer(content, dtype, offset=stream.tell())
+    return array.reshape(shape, order="F" if fortran_order else "C")

@@ -1,0 +1,57 @@
+"""JSON that every reader accepts: the standard has no NaN and no infinity.
+
+They are written as the strings ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``, which Python's
+``float`` reads back.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+
+def plain(value: Any) -> Any:
+    """Numbers, texts, lists and dictionaries only, without NaN and infinities."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _name(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return str(value)
+
+
+def dumps(value: Any, *, indent: int | None = None) -> str:
+    """The text of anything ``plain`` understands."""
+    return json.dumps(plain(value), indent=indent, allow_nan=False, ensure_ascii=False)
+
+
+def loads(text: str) -> Any:
+    """Read JSON, and refuse the bare words NaN and Infinity.
+
+    Raises
+    ------
+    ValueError
+        Not JSON (``json.JSONDecodeError``), or one of these words.
+    """
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _name(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
