@@ -6,22 +6,27 @@ independent views must agree, and one failing is enough to fail:
 1. the program's own solution ``solution.qp`` satisfies the KKT conditions of the program;
 2. the classifier as it predicts (coef or expansion, intercept) and its alpha have a small
    certified gap;
-3. every single sample is in its KKT case, and the slack is what the decision values say.
+3. every single sample is in its KKT case, and what else the solution states (slack, expansion,
+   intercept interval) is what its weights imply.
+
+And it must be a solution of *this* problem: same kernel, same data, same box.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
+import scipy.sparse as sp
 
 from qpsvm.certificates import Certificate, certify
 from qpsvm.exceptions import InvalidParameterError, QPSVMError
 from qpsvm.formulations import SVMProblem, SVMSolution
 from qpsvm.formulations.samples import MarginSummary, SampleTable, margin_summary, sample_table
-from qpsvm.qp.kkt import Check, KKTResiduals, Tolerances, residuals
+from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
 
@@ -225,7 +230,7 @@ def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Toleranc
         certificate = certify(problem, solution)
         table = sample_table(problem, solution)
         summary = margin_summary(problem, solution, table)
-    except (QPSVMError, ValueError) as error:
+    except (QPSVMError, ValueError, TypeError) as error:
         notes.append(str(error))
     checks = [*measured.check(tolerances)]
     if certificate is None or table is None:
@@ -235,10 +240,16 @@ def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Toleranc
         if problem.model.is_hard:
             short = certificate.infeasibility
             checks.append(Check("margin", short, short, eps))
-        natural = tolerances.of("natural")
-        checks.append(Check("sample_kkt", table.worst_violation, table.worst_violation, natural))
-        difference = _slack_difference(table, solution)
-        checks.append(Check("slack", difference, difference, natural))
+        worst = table.worst_violation
+        checks.append(Check("sample_kkt", worst, worst, tolerances.of("natural")))
+        for name, stated, implied in _implications(problem, solution, certificate, table):
+            difference = _difference(stated, implied)
+            checks.append(Check(name, difference.absolute, difference.scaled, eps))
+    foreign = _differences_in_kind(problem, solution)
+    if foreign:
+        notes.append(foreign)
+    missing = math.inf if foreign else 0.0
+    checks.append(Check("same_problem", missing, missing, eps))
     return KKTReport(
         eps=eps,
         checks=tuple(checks),
@@ -252,10 +263,50 @@ def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Toleranc
     )
 
 
-def _slack_difference(table: SampleTable, solution: SVMSolution) -> float:
-    """Largest difference between the slack stated and the slack the decision values give."""
-    stated = np.asarray(solution.slack)
-    if stated.shape != table.slack.shape:
-        return math.inf
-    difference = float(np.max(np.abs(stated - table.slack), initial=0.0))
-    return difference if math.isfinite(difference) else math.inf
+def _implications(
+    problem: SVMProblem, solution: SVMSolution, certificate: Certificate, table: SampleTable
+) -> Iterator[tuple[str, Any, Any]]:
+    """What the solution states beside its weights: (name, as stated, as implied by the weights)."""
+    yield "slack", solution.slack, table.slack
+    if certificate.intercept_interval.upper > certificate.intercept_interval.lower:
+        yield "intercept_interval", solution.intercept_interval, certificate.intercept_interval
+    else:  # one best intercept: rounding may pick a neighbouring sample's, the gap covers that
+        yield "intercept_interval", solution.intercept_interval, [solution.intercept] * 2
+    if problem.form == "dual":
+        unit = np.where(np.isfinite(problem.model.C), problem.model.C, 1.0)
+        stated = math.nan if solution.expansion is None else solution.expansion / unit
+        yield "expansion", stated, problem.data.signs * solution.alpha / unit
+
+
+def _difference(stated: Any, implied: Any) -> Residual:
+    """Largest difference of two vectors, absolute and over ``max(1, |implied|)``."""
+    given, expected = np.asarray(stated, dtype=np.float64), np.asarray(implied, dtype=np.float64)
+    if given.shape != expected.shape:
+        return Residual("difference", math.inf, math.inf)
+    with np.errstate(all="ignore"):
+        distance = np.abs(given - expected)
+        scaled = distance / np.maximum(1.0, np.abs(expected))
+        largest = [float(np.max(values, initial=0.0)) for values in (distance, scaled)]
+    return Residual("difference", *(v if math.isfinite(v) else math.inf for v in largest))
+
+
+def _differences_in_kind(problem: SVMProblem, solution: SVMSolution) -> str:
+    """Why the solution predicts with something else than the problem's parts; empty if not."""
+    if solution.kernel != problem.kernel:
+        return f"the solution's kernel is {solution.kernel}, the problem's {problem.kernel}"
+    if not np.array_equal(solution.upper, problem.model.C):
+        return "the solution's box C differs from the problem's"
+    mine, theirs = problem.data, solution.data
+    if mine is theirs:
+        return ""
+    if not np.array_equal(mine.classes, theirs.classes):
+        return "the solution's classes differ from the problem's"
+    if not np.array_equal(mine.signs, theirs.signs) or not _same_matrix(mine.X, theirs.X):
+        return "the solution was trained on other samples than the problem's"
+    return ""
+
+
+def _same_matrix(a: Any, b: Any) -> bool:
+    if a.shape != b.shape or sp.issparse(a) != sp.issparse(b):
+        return False
+    return (a != b).nnz == 0 if sp.issparse(a) else bool(np.array_equal(a, b))

@@ -63,8 +63,15 @@ class Certificate:
 
     @property
     def weight_error(self) -> float:
-        """``|w - w*| <= sqrt(2 gap)``: the primal objective is strongly convex in w."""
-        return math.sqrt(2.0 * max(self.gap, 0.0)) if math.isfinite(self.gap) else math.inf
+        """``|w - w*| <= sqrt(2 gap)``: the primal objective is strongly convex in w.
+
+        An infeasible (w, b) of a hard margin adds its distance ``infeasibility * |w'|`` from the
+        feasible multiple w' that the gap is about.
+        """
+        if not math.isfinite(self.gap):
+            return math.inf
+        scaling = self.infeasibility * math.sqrt(2.0 * max(self.primal_objective, 0.0))
+        return math.sqrt(2.0 * max(self.gap, 0.0)) + scaling
 
     def passed(self, eps: float) -> bool:
         """True when the relative gap and the infeasibility are at most ``eps``; NaN is not."""
@@ -101,7 +108,7 @@ def certify(problem: SVMProblem, solution: SVMSolution) -> Certificate:
     Raises
     ------
     InvalidDataError
-        The solution's vectors do not have the sizes of the problem.
+        The solution belongs to another problem: other sizes, data, or kernel.
 
     Notes
     -----
@@ -117,7 +124,7 @@ def certify(problem: SVMProblem, solution: SVMSolution) -> Certificate:
     True
     """
     model = problem.model
-    _require_sizes(problem, solution)
+    _require_same_problem(problem, solution)
     with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
         scores, norm_squared = model.scores_and_norm(solution)
         margins = model.data.signs * (scores + solution.intercept)
@@ -144,8 +151,11 @@ def _allowed_intercept(problem: SVMProblem, solution: SVMSolution) -> float:
     return math.nan if wrong else 1.0
 
 
-def _require_sizes(problem: SVMProblem, solution: SVMSolution) -> None:
+def _require_same_problem(problem: SVMProblem, solution: SVMSolution) -> None:
+    """What is certified must be what predicts: ``decision_function`` uses kernel and data."""
     n, d = problem.data.n_samples, problem.data.n_features
+    if solution.alpha is None:
+        raise InvalidDataError("The solution has no alpha: there is no lower bound to certify.")
     for name, expected in (("alpha", n), ("expansion", n), ("coef", d)):
         vector = getattr(solution, name)
         if vector is not None and np.shape(vector) != (expected,):
@@ -153,8 +163,23 @@ def _require_sizes(problem: SVMProblem, solution: SVMSolution) -> None:
                 f"The solution's {name} has shape {np.shape(vector)}, the problem needs "
                 f"({expected},); it belongs to another problem."
             )
-    if problem.model.is_linear and solution.coef is None and solution.expansion is None:
+    if solution.coef is None and solution.expansion is None:
         raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
+    if solution.kernel != problem.kernel:
+        raise InvalidDataError(
+            f"The solution predicts with the {solution.kernel} kernel, the problem has "
+            f"{problem.kernel}; it belongs to another problem."
+        )
+    if not solution.data.equals(problem.data):
+        raise InvalidDataError(
+            "The solution predicts with other training data than the problem's (samples, labels "
+            "or their order); it belongs to another problem."
+        )
+    if solution.coef is not None and not problem.model.is_linear:
+        raise InvalidDataError(
+            f"The solution has a coef, but a {problem.kernel} kernel has no explicit weights; it "
+            "belongs to another problem."
+        )
 
 
 def _largest(values: Any) -> float:

@@ -10,15 +10,18 @@ With ``r = Px + q + G'z + A'y - z_lower + z_upper`` and slacks ``s = h - Gx``, `
 ===============  ====================================  ===========================================
 residual         absolute                              scaled: each entry divided by
 ===============  ====================================  ===========================================
-stationarity     ``|r_i|``                             ``max(1, |q_i|, |(Px)_i|)``
+stationarity     ``|r_i|``                             ``max(u, |q_i|, |(Px)_i|)``
 inequality       ``(Gx - h)_j`` if positive            the row's size ``max(max_k |G_jk|, |h_j|)``
 equality         ``|(Ax - b)_j|``                      the row's size ``max(max_k |A_jk|, |b_j|)``
 bounds           ``lb_i - x_i`` and ``x_i - ub_i``     ``min(ub_i - lb_i, max(1, |bound_i|))``
-multiplier sign  ``-z_j`` if positive, all three       ``max(1, max_i |q_i|)`` over the row's norm
+multiplier sign  ``-z_j`` if positive, all three       ``max(u, max_i |q_i|)`` over the row's norm
 complementarity  ``|z_j s_j|``, all three              ``max(1, |primal objective|)``
 duality gap      ``|primal - dual objective|``         ``max(1, |primal objective|)``
 natural          ``|min(z_j, s_j)|``, ``|r|, |Ax-b|``  the scales above
 ===============  ====================================  ===========================================
+
+Here ``u = min(1, max(max_i |q_i|, max_i P_ii))`` is the objective's own unit: a program whose
+coefficients are all tiny is not solved by any point that comes along.
 
 No scale depends on the multipliers: a candidate with huge multipliers that cancel each other
 would otherwise scale its own error away. The row scales make the verdict independent of the units
@@ -210,7 +213,8 @@ def _measure(
 
     # stationarity: r = Px + q + G'z + A'y - z_lower + z_upper
     r = np.abs(Px + program.q + G.T @ z + A.T @ y - z_lower + z_upper)
-    gradient_scale = np.maximum(1.0, np.maximum(np.abs(program.q), np.abs(Px)))
+    unit = _objective_unit(program)
+    gradient_scale = np.maximum(unit, np.maximum(np.abs(program.q), np.abs(Px)))
     stationarity = _residual("stationarity", r, r / gradient_scale)
 
     # primal feasibility, block by block
@@ -233,10 +237,10 @@ def _measure(
     upper_bound = _residual("upper_bound", above, above / upper_scale)
 
     # multipliers: non-negative, and zero where there is no bound to push against
-    q_scale = max(1.0, float(np.max(np.abs(program.q), initial=0.0)))
+    q_scale = max(unit, float(np.max(np.abs(program.q))))
     multipliers = np.concatenate([z, z_lower, z_upper])
     slacks = np.concatenate([slack, lower_slack, upper_slack])
-    norms = np.concatenate([G_norm, np.ones(2 * x.size)])
+    norms = np.concatenate([_positive(G_norm), np.ones(2 * x.size)])
     wrong_sign = np.maximum(-multipliers, 0.0)
     multiplier_sign = _residual("multiplier_sign", wrong_sign, wrong_sign * norms / q_scale)
 
@@ -410,6 +414,14 @@ def _worst(values: list[float]) -> float:
 
 def _finite(value: float) -> float:
     return value if math.isfinite(value) else INFINITE
+
+
+def _objective_unit(program: QuadraticProgram) -> float:
+    """``min(1, largest coefficient of the objective)``, 1 for an objective of zeros."""
+    largest = max(
+        float(np.max(np.abs(program.q))), float(np.max(np.abs(program.P.diagonal()), initial=0.0))
+    )
+    return min(1.0, largest) if largest > 0.0 else 1.0
 
 
 def _row_norms(matrix: Matrix) -> Vector:
