@@ -38,3 +38,8 @@ MANUFACTURED = 1e-6
 
 MANUFACTURED_OBJECTIVE = 1e-6
 """Relative distance to the manufactured optimum's objective, which the gap bounds."""
+
+# --- transforms and the polish --------------------------------------------------------------------
+
+TRANSFORMED = 1e-10
+"""Residuals of an exact solution after scaling by factors up to e^3 and back: their squares."""

@@ -44,6 +44,8 @@ class SolverOptions:
         Name of the time limit in seconds.
     fixed : mapping
         Set in any case.
+    retry : mapping
+        Set besides when the tolerance contract asks a second time.
     within : str or None
         The solver takes its settings inside a dictionary of this name.
     linear : bool
@@ -59,6 +61,7 @@ class SolverOptions:
     default_iterations: int | None = None
     time: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    retry: Mapping[str, Any] = field(default_factory=dict)
     within: str | None = None
     linear: bool = True
     quadratic: bool = True
@@ -72,7 +75,7 @@ class SolverOptions:
             options |= dict.fromkeys(self.iterations, iterations)
         if self.time is not None and settings.time_limit is not None:
             options[self.time] = settings.time_limit
-        options = {**self.fixed, **options}
+        options = {**self.fixed, **(self.retry if settings.attempt else {}), **options}
         if self.within is not None:
             options = {self.within: options}
         return options | dict(settings.options)
@@ -86,6 +89,9 @@ class SolverOptions:
             missing.append("iteration limit")
         return f"this solver has no setting for the {' or '.join(missing)}" if missing else ""
 
+
+SHORTER_STEPS: Mapping[str, Any] = {"max_step_fraction": 0.9}
+"""Clarabel takes steps of 99% to the boundary and now and then jams there; shorter ones do not."""
 
 UNSTATED = "see the package"
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
-from qpsvm.backends.bridge import PACKAGES, SolverOptions
+from qpsvm.backends.bridge import PACKAGES, SHORTER_STEPS, SolverOptions
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -138,6 +138,7 @@ OPTIONS: Mapping[str, SolverOptions] = {
         iterations=("max_iter",),
         time="time_limit",
         fixed={"accept_unknown": True},
+        retry=SHORTER_STEPS,
     ),
     "OSQP": SolverOptions(
         ("eps_abs", "eps_rel", "eps_prim_inf", "eps_dual_inf"),

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
-from qpsvm.backends.bridge import PACKAGES, SolverOptions
+from qpsvm.backends.bridge import PACKAGES, SHORTER_STEPS, SolverOptions
 from qpsvm.backends.equalities import independent_equalities
 from qpsvm.backends.multipliers import multipliers_at
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
@@ -126,7 +126,10 @@ _GAP = ("eps_duality_gap_abs", "eps_duality_gap_rel")
 
 OPTIONS: Mapping[str, SolverOptions] = {
     "clarabel": SolverOptions(
-        ("tol_gap_abs", "tol_gap_rel", "tol_feas"), iterations=("max_iter",), time="time_limit"
+        ("tol_gap_abs", "tol_gap_rel", "tol_feas"),
+        iterations=("max_iter",),
+        time="time_limit",
+        retry=SHORTER_STEPS,
     ),
     "cvxopt": SolverOptions(("abstol", "reltol", "feastol"), iterations=("maxiters",)),
     "daqp": SolverOptions(

@@ -179,18 +179,17 @@ def _unknown(name: str, wanted: str) -> str:
 
 # --- "auto" --------------------------------------------------------------------------------------
 
-LARGE_DENSE = 3000
-"""Variables above which a dense interior-point factorisation takes longer than OSQP's steps."""
-
 
 def choose(program: QuadraticProgram) -> tuple[str, str]:
     """The backend for ``"auto"``, and the reason in one sentence.
 
-    Only packages that qpsvm depends on are chosen: CVXOPT, and Clarabel, which CVXPY requires.
+    Only what qpsvm's own dependencies provide is chosen: CVXOPT, Clarabel (which CVXPY requires)
+    and HiGHS (which SciPy contains).
     """
     n = program.n_variables
     if program.is_linear:
-        return "cvxpy:CLARABEL", f"a linear program with {n} variables"
+        # on L1-norm machines as fast as an interior-point method, and exact: it ends at a vertex
+        return "cvxpy:SCIPY", f"a linear program ({n} variables), which HiGHS ends at a vertex of"
     if program.P.prefers_sparse:
         return "cvxpy:CLARABEL", f"P is sparse ({n} variables), and so is Clarabel's factorisation"
     return "cvxopt", f"P is dense ({n} variables), and CVXOPT factors it with LAPACK"
