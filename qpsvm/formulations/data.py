@@ -47,6 +47,18 @@ class BinaryTrainingSet:
         """Number of columns of X."""
         return int(self.X.shape[1])
 
+    def equals(self, other: BinaryTrainingSet) -> bool:
+        """True for the same samples and labels in the same order (dense or sparse alike)."""
+        if other is self:
+            return True
+        if self.X.shape != other.X.shape or not np.array_equal(self.signs, other.signs):
+            return False
+        if sp.issparse(self.X) or sp.issparse(other.X):
+            same = (sp.csr_array(self.X) - sp.csr_array(other.X)).count_nonzero() == 0
+        else:
+            same = np.array_equal(self.X, other.X)
+        return bool(same and np.array_equal(self.classes, other.classes))
+
     def labels(self, decision: Vector) -> Any:
         """The caller's labels for decision values: positive above zero."""
         return self.classes[(np.asarray(decision) > 0).astype(np.intp)]
@@ -97,6 +109,8 @@ def as_samples(X: Any, name: str = "X") -> Any:
     if sp.issparse(X):
         if np.issubdtype(X.dtype, np.complexfloating):
             raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
+        if X.ndim != 2:
+            raise InvalidDataError(_not_two_dimensional(name, X.shape))
         matrix = sp.csr_array(X, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
     else:
@@ -105,6 +119,8 @@ def as_samples(X: Any, name: str = "X") -> Any:
             raw = np.asarray(X)
             if np.issubdtype(raw.dtype, np.complexfloating):
                 raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
+            if raw.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
+                raise TypeError(f"its dtype is {raw.dtype}")
             matrix = np.array(raw, dtype=np.float64, order="C")
         except (TypeError, ValueError) as error:
             if isinstance(error, InvalidDataError):
@@ -114,16 +130,7 @@ def as_samples(X: Any, name: str = "X") -> Any:
                 "for instance with sklearn.preprocessing.OneHotEncoder."
             ) from error
         if matrix.ndim != 2:
-            remedy = (
-                f" Reshape it with {name}.reshape(-1, 1) (one feature) or {name}.reshape(1, -1) "
-                "(one sample)."
-                if matrix.ndim == 1
-                else ""
-            )
-            raise InvalidDataError(
-                f"{name} must have two dimensions (samples, features), got shape {matrix.shape}."
-                + remedy
-            )
+            raise InvalidDataError(_not_two_dimensional(name, matrix.shape))
     if 0 in matrix.shape:
         raise InvalidDataError(
             f"{name} is empty: shape {matrix.shape}; pass at least one sample and one feature."
@@ -151,17 +158,18 @@ def as_signs(y: Any) -> tuple[Vector, Any]:
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise InvalidDataError(
-            f"y[{row}] is {labels[row]!r} ({int(missing.sum())} missing labels); drop those rows."
+            f"y[{row}] is {_plain(labels[row])!r} ({int(missing.sum())} missing labels); drop "
+            "those rows."
         )
     if np.issubdtype(labels.dtype, np.complexfloating):
         raise InvalidDataError("y holds complex numbers; pass two different labels.")
+    if labels.dtype.kind == "U" and isinstance(y, list | tuple):
+        _require_one_kind(y)  # NumPy has already turned [1, "a"] into text
     try:
         classes, index = np.unique(labels, return_inverse=True)
     except TypeError as error:
-        kinds = sorted({type(v).__name__ for v in labels.tolist()})
-        raise InvalidDataError(
-            f"y mixes labels of kinds {', '.join(kinds)}; use one kind for both classes."
-        ) from error
+        _require_one_kind(labels.tolist())
+        raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
     if len(classes) == 1:
         raise InvalidDataError(
             f"y has only one class, {_plain(classes[0])!r}; a classifier needs samples of two."
@@ -191,6 +199,16 @@ def feature_names(X: Any) -> tuple[str, ...] | None:
     if columns is None or not all(isinstance(c, str) for c in columns):
         return None
     return tuple(columns)
+
+
+def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:
+    remedy = (
+        f" Reshape it with {name}.reshape(-1, 1) (one feature) or {name}.reshape(1, -1) "
+        "(one sample)."
+        if len(shape) == 1
+        else ""
+    )
+    return f"{name} must have two dimensions (samples, features), got shape {shape}." + remedy
 
 
 def _require_numeric_columns(X: Any, name: str) -> None:
@@ -225,6 +243,14 @@ def _require_finite_rows(matrix: Any, original: Any, name: str) -> None:
         f"{name} has {value} in row {row}, {where} ({rows} such rows); impute the missing values, "
         "for instance with sklearn.impute.SimpleImputer, or drop the rows."
     )
+
+
+def _require_one_kind(labels: Any) -> None:
+    kinds = sorted({type(_plain(label)).__name__ for label in labels})
+    if len(kinds) > 1:
+        raise InvalidDataError(
+            f"y mixes labels of kinds {', '.join(kinds)}; use one kind for both classes."
+        )
 
 
 def _is_missing(label: Any) -> bool:

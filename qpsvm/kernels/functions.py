@@ -361,11 +361,14 @@ def squared_norms(X: Any) -> Vector:
 
 
 def _variance(X: Any) -> float:
-    if not sp.issparse(X):
-        return float(np.var(X))
+    """Variance over all entries, stored or not; exactly zero when it is only rounding."""
     size = X.shape[0] * X.shape[1]
-    mean = float(X.sum()) / size
-    return float(X.multiply(X).sum() / size - mean**2)
+    values = X.data if sp.issparse(X) else X
+    mean = float(np.sum(values)) / size
+    # deviations, not E[x^2] - mean^2: that difference can be all rounding, even negative
+    squares = float(np.sum((values - mean) ** 2)) + (size - values.size) * mean**2
+    variance = squares / size
+    return variance if variance > (4.0 * np.finfo(np.float64).eps * mean) ** 2 else 0.0
 
 
 def _is_number(value: Any) -> bool:

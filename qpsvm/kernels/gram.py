@@ -40,23 +40,24 @@ def gram_quadratic(kernel: Kernel, X: Any, signs: Vector, *, constant: float = 0
         return LowRankQuadratic(_signed_features(X, signs, constant))
     if isinstance(kernel, Precomputed):
         K = np.array(X, dtype=np.float64)
+        _require_gram_matrix(kernel, DenseQuadratic.own(K.view()))
         K += constant
         K *= signs[:, None]
         K *= signs
-        stored = DenseQuadratic.own(K)
-        _require_gram_matrix(kernel, stored)
-        return stored
-    shifted = PlusConstant(kernel, constant) if constant else kernel
-    quadratic = KernelQuadratic(
-        shifted, X, signs, positive_semidefinite=shifted.is_positive_semidefinite
+        return DenseQuadratic.own(K)
+    if not kernel.is_positive_semidefinite:
+        # K itself, without the constant: 1/2 beta'K beta is in the kernel primal
+        _require_gram_matrix(kernel, KernelQuadratic(kernel, X, np.ones(len(signs))))
+    return KernelQuadratic(
+        PlusConstant(kernel, constant) if constant else kernel,
+        X,
+        signs,
+        positive_semidefinite=kernel.is_positive_semidefinite,
     )
-    if not shifted.is_positive_semidefinite:
-        _require_gram_matrix(kernel, quadratic)
-    return quadratic
 
 
 def _require_gram_matrix(kernel: Kernel, quadratic: Quadratic) -> None:
-    """Check symmetry and semidefiniteness; signs change neither."""
+    """Check symmetry and semidefiniteness."""
     K = quadratic.to_dense()
     asymmetry = largest_magnitude(K - K.T)
     scale = largest_magnitude(K)
