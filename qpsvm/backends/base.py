@@ -11,108 +11,29 @@ import importlib.metadata
 import importlib.util
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from qpsvm.backends.settings import Callback, Clock, Progress, Settings, Stop
 from qpsvm.exceptions import (
     BackendNotInstalledError,
-    InvalidParameterError,
     QPSVMError,
     SolverFailedError,
     UnsupportedProgramError,
 )
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import Chain, Inverse, drop_infinite_rows, fold_bounds
 
-
-@dataclass(frozen=True)
-class Progress:
-    """One event of a running solve, handed to the callback.
-
-    Attributes
-    ----------
-    stage : str
-        ``"solve"`` while the solver iterates; ``"verify"``, ``"polish"``, ``"escalate"`` and
-        ``"done"`` around it.
-    backend : str
-    iteration : int or None
-        The solver's own count.
-    seconds : float
-        Wall clock since the solve began.
-    objective : float or None
-    residual : float or None
-        Worst residual as the solver (stage "solve") or the verifier (other stages) measures it.
-    """
-
-    stage: str
-    backend: str
-    iteration: int | None = None
-    seconds: float = 0.0
-    objective: float | None = None
-    residual: float | None = None
-
-
-Callback: TypeAlias = Callable[[Progress], object]
-"""Called with each event. Returning exactly ``False`` asks the solver to stop."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a caller asks of any backend.
-
-    Attributes
-    ----------
-    eps : float
-        Relative accuracy: duality gap and scaled residuals.
-    time_limit : float or None
-        Seconds of wall clock.
-    max_iterations : int or None
-        In the solver's own counting; None for the backend's choice.
-    verbose : bool
-        Let the solver print.
-    warm_start : QPSolution or None
-        Where to begin, for the backends that can.
-    callback : callable or None
-        See ``Callback``.
-    options : mapping
-        Settings of the solver by its own names; they win over qpsvm's.
-    attempt : int
-        0 at first; 1 when the tolerance contract asks a second time, with a smaller ``eps``.
-
-    Raises
-    ------
-    InvalidParameterError
-        A value outside its domain.
-    """
-
-    eps: float = 1e-8
-    time_limit: float | None = None
-    max_iterations: int | None = None
-    verbose: bool = False
-    warm_start: QPSolution | None = None
-    callback: Callback | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    attempt: int = 0
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.eps < 1.0:
-            raise InvalidParameterError(
-                f"eps is {self.eps!r}; it is a relative accuracy between 0 and 1, such as 1e-8."
-            )
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise InvalidParameterError(
-                f"time_limit is {self.time_limit!r}; pass seconds above 0, or None."
-            )
-        if self.max_iterations is not None and not self.max_iterations >= 1:
-            raise InvalidParameterError(
-                f"max_iterations is {self.max_iterations!r}; pass at least 1, or None."
-            )
-
-    def replace(self, **changes: Any) -> Settings:
-        """A copy with some fields changed."""
-        return replace(self, **changes)
+__all__ = [
+    "Backend",
+    "Callback",
+    "Capabilities",
+    "Clock",
+    "Progress",
+    "Settings",
+    "Stop",
+]
 
 
 @dataclass(frozen=True)
@@ -145,22 +66,6 @@ class Capabilities:
     callback: bool = False
     certificates: bool = False
     max_variables: int | None = None
-
-
-class Stop(Exception):  # noqa: N818 - a signal, not an error
-    """Raised to leave a solve early; never seen by a caller.
-
-    Parameters
-    ----------
-    status : Status
-    solution : QPSolution, optional
-        What is known, in the variables of the program that ``solve`` was given.
-    """
-
-    def __init__(self, status: Status, solution: QPSolution | None = None) -> None:
-        super().__init__(status.value)
-        self.status = status
-        self.solution = solution
 
 
 class Backend(ABC):
@@ -307,45 +212,3 @@ def _installed(module: str) -> bool:
 
 def _length(vector: Any) -> int:
     return -1 if vector is None else len(vector)
-
-
-class Clock:
-    """Wall clock, limit and callback of one solve: ``tick`` once per iteration."""
-
-    def __init__(self, backend: str, settings: Settings) -> None:
-        self.backend = backend
-        self.settings = settings
-        self.began = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the clock was made."""
-        return time.perf_counter() - self.began
-
-    def tick(
-        self,
-        iteration: int | None = None,
-        objective: float | None = None,
-        residual: float | None = None,
-    ) -> None:
-        """Report to the callback; raise ``Stop`` past the time limit or when told to stop."""
-        reason = self.report(iteration, objective, residual)
-        if reason is not None:
-            raise Stop(reason)
-
-    def report(
-        self,
-        iteration: int | None = None,
-        objective: float | None = None,
-        residual: float | None = None,
-    ) -> Status | None:
-        """Like ``tick``, for solvers that can leave their loop: the reason to stop, or None."""
-        callback = self.settings.callback
-        if callback is not None:
-            event = Progress("solve", self.backend, iteration, self.seconds, objective, residual)
-            if callback(event) is False:
-                return Status.INTERRUPTED
-        limit = self.settings.time_limit
-        if limit is not None and self.seconds > limit:
-            return Status.TIME_LIMIT
-        return None
