@@ -42,4 +42,31 @@ MANUFACTURED_OBJECTIVE = 1e-6
 # --- transforms and the polish --------------------------------------------------------------------
 
 TRANSFORMED = 1e-10
-"""Residuals of an exact solution after scaling by factors up to e^3 and back: their squares."""
+"""Residuals of an exact solution after scaling by factors up to e^3 and back."""
+
+# --- mutations --------------------------------------------------------------------------------------
+
+VISIBLE_CHANGE = 1e-4
+"""Share of a change to one number that must show in some scaled residual: scales grow with the
+size of the row or gradient, a few hundred on manufactured programs; curvature is at least 0.1."""
+
+# --- SVM problems --------------------------------------------------------------------------------
+
+ROUNDING = 1e-12
+"""Two ways of evaluating the same formula on a few hundred numbers of order 1."""
+
+SAME_OBJECTIVE = 2e-8
+"""Relative difference of two objectives, each certified to a relative gap of 1e-8."""
+
+SAME_DECISION = 5e-4
+"""Decision values of two solutions with gaps of 1e-8: |w - w*| <= sqrt(2 gap) = 1.4e-4 each."""
+
+TIGHT = 1e-11
+"""The eps of a solve whose objective stands for the exact optimum."""
+
+KERNEL = 1e-13
+"""Relative error of a kernel value: a dot product of up to ten terms, then one exp or power."""
+
+FLOAT32_CACHE = 2e-3
+"""Decision values of LIBSVM: its kernel cache is float32, so it solves a program whose matrix is
+rounded to 6e-8; sqrt(2 n C 6e-8 |K|) bounds the effect for n C |K| up to 30."""

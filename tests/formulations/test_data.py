@@ -1,0 +1,440 @@
+"""What samples and labels may be, and what bad input is told."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import qpsvm
+from qpsvm import HardMargin, SoftMargin, kernels
+from qpsvm.exceptions import (
+    IndefiniteKernelError,
+    InvalidDataError,
+    InvalidParameterError,
+    KernelError,
+    MemoryLimitError,
+    QPSVMError,
+)
+
+X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [4.0, 1.0]])
+y = np.array([-1, -1, 1, 1])
+BUILD = [
+    pytest.param(SoftMargin().dual, id="dual"),
+    pytest.param(SoftMargin().primal, id="primal"),
+    pytest.param(HardMargin().dual, id="hard"),
+]
+
+
+def with_entry(value: float, row: int = 2, column: int = 1) -> np.ndarray:
+    samples = X.copy()
+    samples[row, column] = value
+    return samples
+
+
+def frame(samples: np.ndarray = X) -> pd.DataFrame:
+    return pd.DataFrame(samples, columns=["height", "width"])
+
+
+# --- refusals: what is wrong, the value seen, the remedy ----------------------------------------
+
+BAD_SAMPLES = {
+    "nan": (with_entry(np.nan), ["X", "nan", "row 2", "column 1", "SimpleImputer"]),
+    "inf": (with_entry(-np.inf, 3, 0), ["X", "-inf", "row 3", "column 0", "drop the rows"]),
+    "nan in a frame": (frame(with_entry(np.nan)), ["row 2", "column 'width'", "impute"]),
+    "nan in a sparse X": (
+        sp.coo_array(with_entry(np.inf, 1, 1)),
+        ["inf", "row 1", "column 1", "(1 such rows)"],
+    ),
+    "NA in a nullable frame": (
+        pd.DataFrame({"a": pd.array([1.0, None, 2.0, 3.0], dtype="Float64")}),
+        ["nan", "row 1", "column 'a'"],
+    ),
+    "None": (np.array([[1, 2], [3, None], [1, 1], [2, 2]], dtype=object), ["nan", "row 1"]),
+    "one dimension": (X[:, 0], ["X", "two dimensions", "(4,)", "X.reshape(-1, 1)"]),
+    "sparse, one dimension": (sp.coo_array(X[:, 0]), ["two dimensions", "(4,)", "reshape"]),
+    "three dimensions": (X[None], ["X", "two dimensions", "(1, 4, 2)"]),
+    "nothing": (None, ["X", "two dimensions", "()"]),
+    "no samples": (X[:0], ["X is empty", "(0, 2)", "at least one sample"]),
+    "no features": (X[:, :0], ["X is empty", "(4, 0)", "one feature"]),
+    "no samples, sparse": (sp.csr_array((0, 2)), ["X is empty", "(0, 2)"]),
+    "complex": (X * 1j, ["X", "complex", "real features"]),
+    "complex, sparse": (sp.csr_array(X * 1j), ["X", "complex", "real features"]),
+    "text": (np.array([["1", "2"]] * 4), ["X", "table of numbers", "<U1", "OneHotEncoder"]),
+    "words in objects": (np.array([["a", 2]] * 4, dtype=object), ["X", "numbers", "'a'", "encode"]),
+    "dates": (np.full((4, 1), np.datetime64("2020-01-01")), ["X", "datetime64", "encode"]),
+    "ragged": ([[1.0, 2.0], [3.0]], ["X", "table of numbers"]),
+    "text column": (
+        pd.DataFrame({"size": [1, 2, 3, 4], "colour": list("rgbr")}),
+        ["X column 'colour'", "not numeric", "OneHotEncoder", "drop it"],
+    ),
+    "categorical column": (
+        pd.DataFrame({"kind": pd.Categorical([1, 2, 1, 2])}),
+        ["X column 'kind'", "category", "encode"],
+    ),
+    "mismatch": (X[:3], ["X has 3 rows", "y has 4 labels", "one label per row"]),
+}
+
+BAD_LABELS = {
+    "one class": ([1, 1, 1, 1], ["y", "only one class", "1", "samples of two"]),
+    "three classes": (list("abca"), ["y has 3 classes", "'a', 'b', 'c'", "one against the rest"]),
+    "many classes": ([0, 1, 2, 3], ["y has 4 classes", "select two classes"]),
+    "continuous": ([0.1, 0.2, 0.7, 1.3], ["4 classes", "0.1, 0.2", "regression targets"]),
+    "None": ([1, None, -1, 1], ["y[1] is None", "(1 missing labels)", "drop those rows"]),
+    "nan": ([1, -1, np.nan, np.nan], ["y[2] is nan", "(2 missing labels)", "drop"]),
+    "NA": (pd.Series(["a", "b", pd.NA, "a"], dtype="string"), ["y[2]", "missing", "drop"]),
+    "mixed kinds": ([1, "a", "a", 1], ["y mixes", "int, str", "one kind"]),
+    "mixed kinds in objects": (
+        np.array([1, "a", "a", 1], dtype=object),
+        ["y mixes", "int, str", "one kind"],
+    ),
+    "two columns": (np.eye(4)[:, :2], ["y must be one-dimensional", "(4, 2)"]),
+    "a number": (1, ["y must be one-dimensional", "()"]),
+    "empty": ([], ["y is empty", "one label per sample"]),
+    "complex": ([1j, 1, 1, 1j], ["y", "complex", "two different labels"]),
+    "mismatch": ([1, -1, 1], ["X has 4 rows", "y has 3 labels"]),
+}
+
+
+def assert_says(error: BaseException, words: list[str]) -> None:
+    for word in words:
+        assert word in str(error), f"{word!r} is not in {error}"
+
+
+@pytest.mark.parametrize("build", BUILD)
+@pytest.mark.parametrize(("samples", "words"), BAD_SAMPLES.values(), ids=BAD_SAMPLES.keys())
+def test_bad_samples_are_refused_with_the_place_and_a_remedy(build, samples, words):
+    with pytest.raises(InvalidDataError) as caught:
+        build(samples, y)
+    assert_says(caught.value, words)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("build", BUILD)
+@pytest.mark.parametrize(("labels", "words"), BAD_LABELS.values(), ids=BAD_LABELS.keys())
+def test_bad_labels_are_refused_with_the_value_and_a_remedy(build, labels, words):
+    with pytest.raises(InvalidDataError) as caught:
+        build(X, labels)
+    assert_says(caught.value, words)
+
+
+def test_one_sample_is_one_class_too_few():
+    with pytest.raises(InvalidDataError, match="only one class, 1"):
+        SoftMargin().dual(X[:1], [1])
+
+
+C_MESSAGE = "must be a finite number above 0"
+BAD_PARAMETERS = {
+    "C=0": (lambda: SoftMargin(C=0.0), ["C is 0.0", C_MESSAGE]),
+    "C<0": (lambda: SoftMargin(C=-1), ["C is -1", C_MESSAGE]),
+    "C=nan": (lambda: SoftMargin(C=np.nan), ["C is nan", C_MESSAGE]),
+    "C=inf": (lambda: SoftMargin(C=np.inf), ["C is inf", C_MESSAGE, "use HardMargin"]),
+    "C=text": (lambda: SoftMargin(C="1"), ["C is '1'", C_MESSAGE]),
+    "C=bool": (lambda: SoftMargin(C=True), ["C is True", C_MESSAGE]),
+    "C=None": (lambda: SoftMargin(C=None), ["C is None", C_MESSAGE]),
+    "C=array": (lambda: SoftMargin(C=np.ones(3)), ["C is array", C_MESSAGE]),
+    "soft intercept": (
+        lambda: SoftMargin(intercept="yes"),
+        ["intercept is 'yes'", "'free', 'penalized'", "'none'"],
+    ),
+    "hard intercept": (lambda: HardMargin(intercept=None), ["intercept is None", "'free'"]),
+    "kernel name": (
+        lambda: SoftMargin().dual(X, y, kernel="gaussian"),
+        ["kernel is 'gaussian'", "linear", "rbf", "callable"],
+    ),
+    "kernel class": (
+        lambda: SoftMargin().dual(X, y, kernel=kernels.RBF),
+        ["class RBF", "RBF()"],
+    ),
+    "kernel number": (lambda: SoftMargin().dual(X, y, kernel=3), ["kernel is 3", "callable"]),
+    "gamma name": (lambda: kernels.RBF(gamma="fit"), ["gamma is 'fit'", "'scale', 'auto'"]),
+    "gamma=0": (lambda: kernels.RBF(gamma=0), ["gamma is 0", "above 0"]),
+    "gamma<0": (lambda: kernels.Sigmoid(gamma=-1.5), ["gamma is -1.5", "above 0"]),
+    "gamma=nan": (lambda: kernels.Polynomial(gamma=np.nan), ["gamma is nan", "above 0"]),
+    "gamma=bool": (lambda: kernels.RBF(gamma=True), ["gamma is True", "above 0"]),
+    "gamma unresolved": (
+        lambda: kernels.RBF()(X, X),
+        ["gamma='scale'", "depends on the training data", "kernel.resolve(X)"],
+    ),
+    "degree=0": (lambda: kernels.Polynomial(degree=0), ["degree is 0", "whole number from 1"]),
+    "degree=2.5": (lambda: kernels.Polynomial(degree=2.5), ["degree is 2.5", "whole number"]),
+    "degree=text": (lambda: kernels.Polynomial(degree="3"), ["degree is '3'", "whole number"]),
+    "coef0=inf": (lambda: kernels.Polynomial(coef0=np.inf), ["coef0 is inf", "finite number"]),
+    "coef0=None": (lambda: kernels.Sigmoid(coef0=None), ["coef0 is None", "finite number"]),
+    "storage": (
+        lambda: SoftMargin().dual(X, y).canonical("csr"),
+        ["storage is 'csr'", "'natural', 'dense' or 'sparse'"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("build", "words"), BAD_PARAMETERS.values(), ids=BAD_PARAMETERS.keys())
+def test_a_parameter_outside_its_domain_is_named_with_its_value(build, words):
+    with pytest.raises((InvalidParameterError, QPSVMError)) as caught:
+        build()
+    assert_says(caught.value, words)
+    assert isinstance(caught.value, ValueError)
+
+
+INDEFINITE = np.array([[1.0, 2.0], [2.0, 1.0]])  # eigenvalues 3 and -1
+BAD_KERNELS = {
+    "not square": (X, "precomputed", InvalidDataError, ["kernel matrix", "square", "(4, 2)"]),
+    "not symmetric": (
+        np.arange(16.0).reshape(4, 4),
+        "precomputed",
+        KernelError,
+        ["not symmetric", "max|K - K'| is 9", "k(x, z) = k(z, x)"],
+    ),
+    "indefinite": (
+        np.kron(np.eye(2), INDEFINITE),
+        "precomputed",
+        IndefiniteKernelError,
+        ["indefinite", "smallest eigenvalue is -1 ", "add 1 to its diagonal", "precomputed"],
+    ),
+    "sigmoid": (
+        X,
+        kernels.Sigmoid(gamma=1.0, coef0=-2.0),
+        IndefiniteKernelError,
+        ["sigmoid(gamma=1, coef0=-2)", "indefinite", "smallest eigenvalue is -", "RBF"],
+    ),
+    "negative coef0": (
+        X,
+        kernels.Polynomial(gamma=1.0, degree=2, coef0=-5.0),
+        IndefiniteKernelError,
+        ["polynomial", "smallest eigenvalue is -", "coef0 >= 0"],
+    ),
+    "callable, wrong shape": (
+        X,
+        lambda *pair: np.ones(len(pair[0])),
+        KernelError,
+        ["returned shape (4,)", "one number per pair", "(4, 4)"],
+    ),
+    "callable, NaN": (
+        X,
+        lambda *_: np.where(np.eye(4) > 0, np.nan, 1.0),
+        KernelError,
+        ["returned nan", "pair (0, 0)", "finite"],
+    ),
+    "callable, text": (
+        X,
+        lambda *_: np.full((4, 4), "k"),
+        KernelError,
+        ["kernel function", "real numbers"],
+    ),
+    "callable, asymmetric": (
+        X,
+        lambda A, B: A @ B.T + np.arange(4.0),
+        KernelError,
+        ["not symmetric", "max|K - K'| is 3"],
+    ),
+}
+
+
+@pytest.mark.parametrize("build", BUILD)
+@pytest.mark.parametrize(
+    ("samples", "kernel", "error", "words"), BAD_KERNELS.values(), ids=BAD_KERNELS.keys()
+)
+def test_what_is_not_a_kernel_matrix_is_refused_with_the_numbers(
+    build, samples, kernel, error, words
+):
+    with pytest.raises(error) as caught:
+        build(samples, y, kernel=kernel)
+    assert_says(caught.value, words)
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
+def test_the_constant_of_a_penalised_intercept_does_not_hide_an_indefinite_kernel(intercept):
+    K = np.eye(2) - 0.6  # K + 1 is positive semidefinite, K is not
+    with pytest.raises(IndefiniteKernelError) as caught:
+        SoftMargin(intercept=intercept).dual(K, [0, 1], kernel="precomputed")
+    assert caught.value.smallest_eigenvalue == pytest.approx(-0.2)
+
+
+def test_a_matrix_too_large_for_memory_is_refused_with_its_bytes_and_another_way():
+    problem = SoftMargin().dual(X, y, kernel="rbf")
+    with pytest.raises(MemoryLimitError) as caught:
+        problem.canonical("dense", memory_limit=100)
+    assert_says(caught.value, ["4 x 4", "128 bytes", "limit is 100 bytes", "fewer samples"])
+    assert (caught.value.required_bytes, caught.value.limit_bytes) == (128, 100)
+
+
+@pytest.mark.parametrize(
+    ("build", "remedy"),
+    [
+        (partial(SoftMargin().primal, kernel="rbf"), "use the dual form"),
+        (partial(SoftMargin().dual, kernel=lambda A, B: A @ B.T), "fewer samples"),
+    ],
+    ids=["kernel primal", "check of a callable"],
+)
+def test_building_a_program_never_exceeds_the_memory_limit(monkeypatch, build, remedy):
+    monkeypatch.setattr("qpsvm.qp._arrays.default_memory_limit", lambda: 100)
+    with pytest.raises(MemoryLimitError) as caught:
+        build(X, y)
+    assert_says(caught.value, ["128 bytes", "100 bytes", remedy])
+
+
+def test_a_dual_too_large_for_memory_is_still_built_and_multiplied(monkeypatch):
+    reference = SoftMargin().dual(X, y, kernel="rbf").qp.P.to_dense()
+    monkeypatch.setattr("qpsvm.qp.quadratic.default_memory_limit", lambda: 100)
+    P = SoftMargin().dual(X, y, kernel="rbf").qp.P
+    np.testing.assert_allclose(P @ np.arange(4.0), reference @ np.arange(4.0), rtol=1e-14)
+    assert "_dense" not in vars(P)
+
+
+# --- what is accepted, and is all the same ------------------------------------------------------
+
+
+def solved(samples, labels=y, **kwargs):
+    return qpsvm.solve(SoftMargin(C=2.0).dual(samples, labels, **kwargs), "cvxopt")
+
+
+SAME_SAMPLES = {
+    "list": X.tolist(),
+    "int": X.astype(int),
+    "float32": X.astype(np.float32),
+    "float16": X.astype(np.float16),
+    "Fortran": np.asfortranarray(X),
+    "strided": np.repeat(X, 2, axis=0)[::2],
+    "objects": X.astype(object),
+    "frame": frame(),
+    "frame of ints": frame(X.astype(int)),
+    "nullable frame": frame().astype("Float64"),
+    "csr": sp.csr_array(X),
+    "csr matrix": sp.csr_matrix(X),
+    "csc": sp.csc_array(X),
+    "coo": sp.coo_array(X),
+    "coo with duplicates": sp.coo_array(
+        (np.tile(X.ravel() / 2, 2), (np.repeat(range(4), 2).tolist() * 2, [0, 1] * 8))
+    ),
+    "sparse ints": sp.csr_array(X.astype(np.int32)),
+}
+
+
+@pytest.mark.parametrize("kernel", ["linear", kernels.RBF(gamma=0.3)], ids=str)
+@pytest.mark.parametrize("samples", SAME_SAMPLES.values(), ids=SAME_SAMPLES.keys())
+def test_every_container_of_the_same_numbers_gives_the_same_solution(samples, kernel):
+    expected, got = solved(X, kernel=kernel), solved(samples, kernel=kernel)
+    np.testing.assert_allclose(got.alpha, expected.alpha, atol=1e-9)
+    np.testing.assert_allclose(
+        got.decision_function(samples), expected.decision_function(X), atol=1e-9
+    )
+    assert got.data.equals(expected.data)
+
+
+def test_a_sparse_x_stays_sparse_and_a_dense_one_dense():
+    assert sp.issparse(SoftMargin().dual(sp.coo_array(X), y).data.X)
+    assert isinstance(SoftMargin().dual(frame(), y).data.X, np.ndarray)
+
+
+SAME_LABELS = {
+    "int": [-1, -1, 1, 1],
+    "zero-one": [0, 0, 1, 1],
+    "other ints": [3, 3, 7, 7],
+    "float": [0.0, 0.0, 2.5, 2.5],
+    "bool": [False, False, True, True],
+    "str": ["ham", "ham", "spam", "spam"],
+    "bytes": [b"a", b"a", b"b", b"b"],
+    "objects": np.array(["ham", "ham", "spam", "spam"], dtype=object),
+    "object ints": np.array([3, 3, 7, 7], dtype=object),
+    "series": pd.Series([3, 3, 7, 7], index=[9, 8, 7, 6]),
+    "string series": pd.Series(["ham", "ham", "spam", "spam"], dtype="string"),
+    "nullable": pd.Series([3, 3, 7, 7], dtype="Int64"),
+    "categorical": pd.Categorical(["ham", "ham", "spam", "spam"]),
+    "categorical series": pd.Series([3, 3, 7, 7], dtype="category"),
+    "dates": np.array(["2020", "2020", "2021", "2021"], dtype="datetime64[Y]"),
+    "column": np.array([[3], [3], [7], [7]]),
+    "frame": pd.DataFrame({"label": [3, 3, 7, 7]}),
+}
+
+
+@pytest.mark.parametrize("labels", SAME_LABELS.values(), ids=SAME_LABELS.keys())
+def test_any_two_labels_give_the_same_solution_and_come_back_from_predict(labels):
+    expected, got = solved(X), solved(X, labels)
+    np.testing.assert_array_equal(got.alpha, expected.alpha)
+    predicted = np.asarray(got.predict(X)).tolist()
+    assert predicted == np.asarray(labels).ravel().tolist()
+    assert got.score(X, np.asarray(labels).ravel()) == 1.0
+
+
+def test_the_larger_label_is_the_positive_class():
+    solution = solved(X, ["b", "b", "a", "a"])
+    assert solution.classes.tolist() == ["a", "b"]
+    assert (solution.decision_function(X[:2]) > 0).all()
+    np.testing.assert_array_equal(solution.data.signs, [1, 1, -1, -1])
+
+
+# --- predict -------------------------------------------------------------------------------------
+
+BAD_QUERIES = {
+    "columns": (X[:, :1], ["X has 1 columns", "trained on 2"]),
+    "names": (frame()[["width", "height"]], ["column 0 is 'width'", "'height'", "reorder"]),
+    "nan": (with_entry(np.nan), ["nan", "row 2", "column 1"]),
+    "one dimension": (X[0], ["two dimensions", "X.reshape(1, -1)"]),
+}
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize(("query", "words"), BAD_QUERIES.values(), ids=BAD_QUERIES.keys())
+def test_predict_refuses_other_columns_than_in_training(query, words, kernel):
+    solution = solved(frame(), kernel=kernel)
+    for method in (solution.decision_function, solution.predict):
+        with pytest.raises(InvalidDataError) as caught:
+            method(query)
+        assert_says(caught.value, words)
+
+
+def test_predict_takes_an_array_after_training_on_a_frame_and_the_other_way_round():
+    on_frame, on_array = solved(frame()), solved(X)
+    np.testing.assert_array_equal(
+        on_frame.decision_function(X), on_frame.decision_function(frame())
+    )
+    np.testing.assert_array_equal(
+        on_array.decision_function(X), on_array.decision_function(frame())
+    )
+
+
+def test_a_precomputed_kernel_predicts_from_one_column_per_training_sample():
+    K = X @ X.T
+    solution, linear = solved(K, kernel="precomputed"), solved(X)
+    new = np.array([[1.0, 5.0]])
+    np.testing.assert_allclose(
+        solution.decision_function(new @ X.T), linear.decision_function(new), atol=1e-7
+    )
+    with pytest.raises(InvalidDataError, match=re.escape("X has 2 columns")):
+        solution.decision_function(new)
+
+
+# --- nobody can change it afterwards ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [np.array, sp.csr_array, pd.DataFrame], ids=lambda m: m.__name__)
+def test_changing_x_and_y_afterwards_changes_nothing(make):
+    samples, labels = make(X), y.copy()
+    problem = SoftMargin().dual(samples, labels)
+    before = problem.qp.fingerprint(), problem.data.signs.copy()
+    if sp.issparse(samples):
+        samples.data[:] = 99.0
+    elif isinstance(samples, pd.DataFrame):
+        samples.iloc[:, :] = 99.0
+    else:
+        samples[:] = 99.0
+    labels[:] = 1
+    assert problem.qp.fingerprint() == before[0]
+    np.testing.assert_array_equal(problem.data.signs, before[1])
+    np.testing.assert_array_equal(
+        problem.data.X.toarray() if sp.issparse(problem.data.X) else problem.data.X, X
+    )
+
+
+@pytest.mark.parametrize("samples", [X, sp.csr_array(X)], ids=["dense", "sparse"])
+def test_training_data_are_read_only(samples):
+    data = SoftMargin().dual(samples, y).data
+    arrays = [data.signs, data.classes]
+    arrays += [data.X.data, data.X.indices, data.X.indptr] if sp.issparse(data.X) else [data.X]
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
