@@ -1,0 +1,5 @@
+"""The command line: ``qpsvm demo | solve | verify | backends``."""
+
+from qpsvm.cli.app import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,251 @@
+"""``qpsvm demo``: one data set, four programs, every backend, one table."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qpsvm.cli.printing import console, note, number, table, verdict
+
+if TYPE_CHECKING:
+    from qpsvm.formulations import SVMProblem
+    from qpsvm.reports import Comparison, ComparisonRow, Report
+
+PROGRAMS = (("linear", "dual"), ("linear", "primal"), ("rbf", "dual"), ("rbf", "primal"))
+QUICK_SAMPLES = 120
+REPORT = Path("qpsvm-demo.html")
+
+
+def demo(
+    eps: Annotated[float, typer.Option(help="Relative accuracy to be certified.")] = 1e-6,
+    report: Annotated[Path, typer.Option(help="The HTML (or .json) report to write.")] = REPORT,
+    samples: Annotated[
+        int | None, typer.Option(min=20, help="Use only the first N samples. [default: all 569]")
+    ] = None,
+    backend: Annotated[
+        list[str] | None, typer.Option(help="Only this backend; may be repeated.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help=f"The first {QUICK_SAMPLES} samples only.")
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option(help="Time limit of each solve, for backends that have one.")
+    ] = 15.0,
+) -> None:
+    """Solve four support vector machines with every installed backend and compare the answers.
+
+    Wisconsin breast cancer data (bundled with scikit-learn), standardised; soft margin with C = 1,
+    linear and RBF kernel, primal and dual.
+    """
+    from qpsvm import reports
+
+    began = time.perf_counter()
+    can_report = _can_report(report)
+    names, left_out = ((*backend,), ()) if backend else choose_backends()
+    for name in names:
+        _require_known(name)
+    count = samples or (QUICK_SAMPLES if quick else None)
+    source, problems = _problems(count)
+    rows, details = _run(problems, names, source, eps=eps, seconds=seconds)
+    comparison = reports.Comparison(tuple(rows), eps)
+    _print(source, comparison, left_out, time.perf_counter() - began)
+    if can_report:
+        title = "The same SVM, every solver, verified"
+        page = reports.Page(title, source, tuple(details), comparison, left_out)
+        reports.write(report, page)
+        note(f"Report written to {report}")
+    raise typer.Exit(0 if comparison.passed else 1)
+
+
+def choose_backends() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Installed backends worth a row, and the others with the reason why not."""
+    from qpsvm.backends import available
+    from qpsvm.backends.cvxpy import OPTIONS
+
+    installed = [info.name for info in available() if info.installed]
+    chosen, left_out = [], []
+    for name in installed:
+        bridge, _, solver = name.partition(":")
+        same = [n for n in (solver.lower(), f"qpsolvers:{solver.lower()}") if n in installed]
+        if bridge != "cvxpy" or not solver or solver == "CLARABEL":
+            chosen.append(name)
+        elif solver in OPTIONS and not OPTIONS[solver].quadratic:
+            left_out.append(f"{name} (linear programs only)")
+        elif same:
+            left_out.append(f"{name} (same solver as {same[0]})")
+        else:
+            chosen.append(name)
+    return tuple(chosen), tuple(left_out)
+
+
+def _can_report(path: Path) -> bool:
+    """Whether the report can be written; without its packages the table still is worth printing."""
+    from qpsvm import reports
+    from qpsvm.exceptions import MissingPackageError
+
+    try:
+        reports.require_reportable(path)
+    except MissingPackageError as error:
+        note(f"No report: {error}")
+        return False
+    return True
+
+
+def _require_known(name: str) -> None:
+    from qpsvm import backends
+
+    if name != "auto":
+        backends.get(name)
+
+
+def _problems(count: int | None) -> tuple[str, list[tuple[str, str, SVMProblem]]]:
+    from sklearn.datasets import load_breast_cancer
+
+    import qpsvm
+    from qpsvm.models import Scaling
+
+    bunch = load_breast_cancer()
+    X, y = bunch.data[:count], bunch.target_names[bunch.target[:count]]
+    X = Scaling.fit(X)(X)
+    source = (
+        f"Wisconsin breast cancer (bundled with scikit-learn), {X.shape[0]} samples x "
+        f"{X.shape[1]} features, standardised; soft margin, C = 1"
+    )
+    svm = qpsvm.SoftMargin(C=1.0)
+    return source, [
+        (kernel, form, getattr(svm, form)(X, y, kernel=kernel)) for kernel, form in PROGRAMS
+    ]
+
+
+def _run(
+    problems: list[tuple[str, str, SVMProblem]],
+    names: tuple[str, ...],
+    source: str,
+    *,
+    eps: float,
+    seconds: float,
+) -> tuple[list[ComparisonRow], list[Report]]:
+    """Every backend on every program; of each program the best answer in detail."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    from qpsvm import reports
+
+    rows, details = [], []
+    err = console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("starting", total=len(problems) * len(names))
+        for kernel, form, problem in problems:
+            best: Any = None
+            for name in names:
+                bar.update(task, description=f"{name}: {kernel} kernel, {form}")
+                row, answer = _solve_row(problem, name, kernel, form, eps=eps, seconds=seconds)
+                rows.append(row)
+                bar.advance(task)
+                if answer and (best is None or answer[1].worst < best[1].worst):
+                    best = answer
+            if best is not None:
+                details.append(reports.build(problem, *best, source=source))
+    return rows, details
+
+
+def _solve_row(
+    problem: SVMProblem, name: str, kernel: str, form: str, *, eps: float, seconds: float
+) -> tuple[ComparisonRow, Any]:
+    """One row of the table, whatever happens."""
+    import qpsvm
+    from qpsvm import exceptions, reports
+    from qpsvm.qp import Status
+
+    def row_without_answer(word: Any, reason: str) -> ComparisonRow:
+        elapsed = time.perf_counter() - began
+        return reports.ComparisonRow(name, kernel, form, elapsed, word, reason)
+
+    began = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            solution = qpsvm.solve(problem, name, eps=eps, time_limit=seconds)
+    except (
+        exceptions.UnsupportedProgramError,
+        exceptions.MemoryLimitError,
+        exceptions.BackendNotInstalledError,
+    ) as error:
+        return row_without_answer("skipped", str(error)), None
+    except Exception as error:  # noqa: BLE001 - one broken backend must not take the others along
+        return row_without_answer("FAIL", f"{type(error).__name__}: {error}"), None
+    elapsed = time.perf_counter() - began
+    report = qpsvm.verify(problem, solution, eps=eps)
+    if not report.passed and solution.status is Status.TIME_LIMIT:
+        return row_without_answer("skipped", f"no answer within {seconds:g} s (--seconds)"), None
+    row = reports.ComparisonRow.of(name, kernel, form, elapsed, solution, report)
+    return row, (solution, report)
+
+
+def _print(source: str, comparison: Comparison, left_out: tuple[str, ...], elapsed: float) -> None:
+    from qpsvm.reports.comparison import AGREEMENT
+
+    out = console()
+    out.print(source, soft_wrap=True)
+    rows = table(
+        ("backend", "left"), ("kernel", "left"), ("form", "left"), ("objective", "right"),
+        ("gap", "right"), ("KKT", "right"), ("SVs", "right"), ("s", "right"), ("", "left"),
+    )  # fmt: skip
+    previous = None
+    for row in comparison.rows:
+        if previous not in (None, (row.kernel, row.form)):
+            rows.add_section()
+        previous = (row.kernel, row.form)
+        rows.add_row(
+            row.backend,
+            row.kernel,
+            row.form,
+            number(row.objective, ".9g"),
+            number(row.relative_gap, ".1e"),
+            number(row.residual, ".1e"),
+            "-" if row.n_support is None else str(row.n_support),
+            f"{row.seconds:.2f}",
+            verdict(row.verdict),
+        )
+    out.print(rows)
+    out.print(
+        "gap: certified relative duality gap; KKT: worst scaled residual of the program; SVs: "
+        "support vectors; s: seconds of wall clock",
+        soft_wrap=True,
+    )
+    for word, name, programs, reason in comparison.reasons():
+        out.print(f"{word}: {name}, {', '.join(programs)}: {reason}", soft_wrap=True)
+    if left_out:
+        out.print(f"Not run: {', '.join(left_out)}", soft_wrap=True)
+    for kernel in comparison.kernels:
+        spread = comparison.spread(kernel)
+        word = "agree" if spread <= AGREEMENT else "DISAGREE"
+        out.print(
+            f"{kernel} kernel: all objectives {word} (relative spread {spread:.1e}, allowed "
+            f"{AGREEMENT:g})",
+            soft_wrap=True,
+        )
+    counts = ", ".join(
+        f"{comparison.count(word)} {word}"
+        for word in ("PASS", "FAIL", "skipped")
+        if comparison.count(word)
+    )
+    out.print(verdict("PASS" if comparison.passed else "FAIL"), end="")
+    out.print(f" at eps={comparison.eps:g}: {counts}; {elapsed:.0f} s", soft_wrap=True)

@@ -1,0 +1,74 @@
+"""What goes to the terminal: plain when it is none, coloured when it is.
+
+Results go to stdout, everything about the run to stderr. Texts of users and solvers are never
+read as Rich's markup.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from qpsvm import strict_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_PIPED_WIDTH = 160
+"""Nobody's terminal is that narrow when the output goes to a file."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console for stdout or stderr, made anew because tests and pipes replace them."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(
+        file=stream,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        width=None if stream.isatty() else _PIPED_WIDTH,
+    )
+
+
+def complain(message: str) -> None:
+    """One red line on stderr."""
+    typer.secho(f"Error: {' '.join(message.split())}", fg=typer.colors.RED, err=True)
+
+
+def note(message: str) -> None:
+    """One plain line on stderr."""
+    typer.echo(message, err=True)
+
+
+def print_json(content: Any) -> None:
+    """Strict JSON on stdout."""
+    typer.echo(strict_json.dumps(content, indent=2))
+
+
+def table(*columns: tuple[str, str]) -> Table:
+    """A table with (name, "left" or "right") columns that never cuts a number."""
+    from rich import box
+    from rich.table import Table
+
+    # eighty columns must do
+    result = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for name, justify in columns:
+        result.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
+    return result
+
+
+def verdict(word: str) -> Any:
+    """PASS in green, FAIL in red, anything else dim."""
+    from rich.text import Text
+
+    return Text(word, style={"PASS": "bold green", "FAIL": "bold red"}.get(word, "dim"))
+
+
+def number(value: float | None, form: str) -> str:
+    """A formatted number, a dash for none."""
+    return "-" if value is None else format(value, form)

@@ -1,0 +1,36 @@
+"""``qpsvm verify``: a saved model against its training data, trusting nothing in the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qpsvm.cli.options import DataFormat, LabelColumn
+from qpsvm.cli.outcome import Outcome, finish
+
+
+def verify(
+    model: Annotated[Path, typer.Argument(help="A model written by 'qpsvm solve --model'.")],
+    file: Annotated[Path, typer.Argument(help="The data file it was trained on.")],
+    format: Annotated[DataFormat | None, typer.Option(help="The data file's format.")] = None,
+    label: LabelColumn = None,
+    eps: Annotated[float, typer.Option(help="Relative accuracy to verify.")] = 1e-8,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write a report (.html or .json).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Rebuild the training problem from the data and check the model from scratch."""
+    from qpsvm import datasets, models, reports
+
+    if report is not None:
+        reports.require_reportable(report)
+    saved = models.load(model)
+    data = datasets.load(file, format=format, label=label)
+    problem = saved.problem(data.X, data.y)
+    solution = saved.solution(problem)
+    verified = saved.verify(data.X, data.y, eps=eps)
+    built = reports.build(problem, solution, verified, source=f"{file} (model {model})")
+    finish(Outcome("verify", built), report_path=report, as_json=as_json)

@@ -1,0 +1,142 @@
+"""The same problems solved by many backends, held against each other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from qpsvm.formulations import SVMSolution
+from qpsvm.verification import KKTReport
+
+Verdict: TypeAlias = Literal["PASS", "FAIL", "skipped"]
+
+AGREEMENT = 1e-6
+"""Largest relative difference between objectives of the same SVM."""
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """One backend on one program. Without an answer the figures are None.
+
+    Attributes
+    ----------
+    backend, kernel, form : str
+    seconds : float
+        Wall clock of solving, with everything the tolerance contract did.
+    verdict : "PASS", "FAIL" or "skipped"
+        Skipped: the backend does not take the program, or had no answer in time.
+    reason : str
+        Why not PASS.
+    objective, relative_gap, residual : float or None
+        Primal objective, certified relative gap, worst scaled KKT residual.
+    n_support : int or None
+    version : str
+        Of the backend.
+    """
+
+    backend: str
+    kernel: str
+    form: str
+    seconds: float
+    verdict: Verdict
+    reason: str = ""
+    objective: float | None = None
+    relative_gap: float | None = None
+    residual: float | None = None
+    n_support: int | None = None
+    version: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        kernel: str,
+        form: str,
+        seconds: float,
+        solution: SVMSolution,
+        report: KKTReport,
+    ) -> ComparisonRow:
+        """The row of an answer, as the verifier sees it."""
+        failed = [check for check in report.checks if not check.passed]
+        return cls(
+            backend=name,
+            kernel=kernel,
+            form=form,
+            seconds=seconds,
+            verdict="PASS" if report.passed else "FAIL",
+            reason=", ".join(
+                f"{check.name} {check.scaled:.1e} (allowed {check.tolerance:.0e})"
+                for check in failed
+            ),
+            objective=report.objective,
+            relative_gap=report.relative_gap,
+            residual=report.residuals.worst,
+            n_support=solution.n_support,
+            version=report.statistics.version,
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All rows, and what they say together."""
+
+    rows: tuple[ComparisonRow, ...]
+    eps: float
+
+    def count(self, verdict: Verdict) -> int:
+        """Number of rows with that verdict."""
+        return sum(row.verdict == verdict for row in self.rows)
+
+    def spread(self, kernel: str) -> float:
+        """``(max - min) / max(1, |min|)`` over the objectives of one SVM, primal and dual alike."""
+        values = [
+            row.objective
+            for row in self.rows
+            if row.kernel == kernel and row.verdict != "skipped" and row.objective is not None
+        ]
+        if not values:
+            return 0.0
+        if not all(map(math.isfinite, values)):
+            return math.inf
+        return (max(values) - min(values)) / max(1.0, abs(min(values)))
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Kernels, in order of appearance."""
+        return tuple(dict.fromkeys(row.kernel for row in self.rows))
+
+    @property
+    def largest_spread(self) -> float:
+        """The largest spread of any kernel."""
+        return max((self.spread(kernel) for kernel in self.kernels), default=0.0)
+
+    @property
+    def agree(self) -> bool:
+        """True when every kernel's objectives are within ``AGREEMENT``."""
+        return self.largest_spread <= AGREEMENT
+
+    @property
+    def passed(self) -> bool:
+        """Something was solved, nothing failed, and all agree."""
+        return self.count("PASS") > 0 and self.count("FAIL") == 0 and self.agree
+
+    def reasons(self) -> list[tuple[Verdict, str, tuple[str, ...], str]]:
+        """Why rows did not pass: verdict, backend, programs, reason; equal reasons together."""
+        found: dict[tuple[Verdict, str, str], list[str]] = {}
+        for row in self.rows:
+            if row.verdict != "PASS":
+                reason = " ".join(row.reason.split())[:300]
+                key = (row.verdict, row.backend, reason)
+                found.setdefault(key, []).append(f"{row.kernel} {row.form}")
+        return [(word, name, tuple(where), why) for (word, name, why), where in found.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain Python types."""
+        return {
+            "eps": self.eps,
+            "passed": self.passed,
+            "agree": self.agree,
+            "largest_spread": self.largest_spread,
+            "rows": [vars(row).copy() for row in self.rows],
+        }
