@@ -44,7 +44,7 @@ MANUFACTURED_OBJECTIVE = 1e-6
 TRANSFORMED = 1e-10
 """Residuals of an exact solution after scaling by factors up to e^3 and back."""
 
-# --- mutations --------------------------------------------------------------------------------------
+# --- mutations --------------------------------------------------------------------------------
 
 VISIBLE_CHANGE = 1e-4
 """Share of a change to one number that must show in some scaled residual: scales grow with the
@@ -70,3 +70,6 @@ KERNEL = 1e-13
 FLOAT32_CACHE = 2e-3
 """Decision values of LIBSVM: its kernel cache is float32, so it solves a program whose matrix is
 rounded to 6e-8; sqrt(2 n C 6e-8 |K|) bounds the effect for n C |K| up to 30."""
+
+POLISHED = 1e-9
+"""Residuals after polishing: linear solves of matrices with a condition up to about 1e6."""

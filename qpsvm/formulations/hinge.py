@@ -138,37 +138,36 @@ class HingeModel:
         Clip to the box; then remove the imbalance ``s'a`` from the variables that are strictly
         inside it, in proportion to their room ``min(a, C - a)``, where it costs the least
         (their reduced cost is zero at the optimum). Only if their room does not suffice, use all
-        the room there is.
+        the room there is. A hard margin's feasible points form a cone: the best multiple of a,
+        ``t = 1'a / a'Pa``, is taken.
         """
-        s, C = self.data.signs, self.C
-        a: Vector = np.minimum(np.maximum(alpha, 0.0), C)
-        if self.intercept != "free":
-            return a
-        for _ in range(2):  # the second pass removes the rounding of the first
-            imbalance = float(s @ a)
-            if imbalance == 0.0:
-                break
-            shrinks = s * imbalance > 0.0
-            inside = np.minimum(a, C - a)
-            room = np.where(shrinks, a, np.minimum(C - a, abs(imbalance)))
-            weights = inside if float(np.sum(inside)) >= abs(imbalance) else room
-            total = float(np.sum(weights))
-            if not total > 0.0:
-                break
-            share = min(1.0, abs(imbalance) / total)
-            a = np.minimum(np.maximum(a - np.where(shrinks, 1.0, -1.0) * share * weights, 0.0), C)
+        a: Vector = np.minimum(np.maximum(alpha, 0.0), self.C)
+        if self.intercept == "free":
+            for _ in range(2):  # the second pass removes the rounding of the first
+                a = self._balanced(a)
+        if self.is_hard:
+            total, curvature = float(np.sum(a)), 2.0 * self.hessian.value(a)
+            if total > 0.0 and curvature > 0.0:
+                a = a * (total / curvature)
         return a
 
-    def dual_objective(self, a: Vector) -> float:
-        """``1'a - 1/2 a'Pa`` for a feasible a.
+    def _balanced(self, a: Vector) -> Vector:
+        """Remove ``s'a`` from a point of the box without leaving it."""
+        s, C = self.data.signs, self.C
+        imbalance = float(s @ a)
+        shrinks = s * imbalance > 0.0
+        inside = np.minimum(a, C - a)
+        room = np.where(shrinks, a, np.minimum(C - a, abs(imbalance)))
+        weights = inside if float(np.sum(inside)) >= abs(imbalance) else room
+        total = float(np.sum(weights))
+        if imbalance == 0.0 or not total > 0.0:
+            return a
+        step = min(1.0, abs(imbalance) / total) * weights
+        return np.minimum(np.maximum(np.where(shrinks, a - step, a + step), 0.0), C)
 
-        A hard margin's cone of feasible points allows scaling: the best multiple of a has
-        ``(1'a)^2 / (2 a'Pa)``.
-        """
-        total, curvature = float(np.sum(a)), 2.0 * self.hessian.value(a)
-        if self.is_hard and total > 0.0 and curvature > 0.0:
-            return 0.5 * total * total / curvature
-        return total - 0.5 * curvature
+    def dual_objective(self, a: Vector) -> float:
+        """``1'a - 1/2 a'Pa`` for a feasible a."""
+        return float(np.sum(a)) - self.hessian.value(a)
 
     # --- recovery --------------------------------------------------------------------------------
 

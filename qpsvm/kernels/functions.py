@@ -144,8 +144,8 @@ class RBF(_WithGamma):
         # matrix with its own transpose (half the work for BLAS), then one pass that stays in cache.
         same = X is Z
         scale = math.sqrt(2.0 * self._gamma())
-        U = X * scale
-        V = U if same else Z * scale
+        U = _scaled(X, scale)
+        V = U if same else _scaled(Z, scale)
         half_u = 0.5 * squared_norms(U)
         half_v = half_u if same else 0.5 * squared_norms(V)
         gram = inner_products(U, V)
@@ -351,6 +351,10 @@ def inner_products(X: Any, Z: Any) -> Dense:
         return np.asarray(X @ (X if Z is X else np.asarray(Z, dtype=np.float64)).T)
     product = X @ Z.T
     return np.asarray(product.toarray() if sp.issparse(product) else product)
+
+
+def _scaled(X: Any, factor: float) -> Any:
+    return X * factor if sp.issparse(X) else np.asarray(X, dtype=np.float64) * factor
 
 
 def squared_norms(X: Any) -> Vector:

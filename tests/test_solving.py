@@ -1,0 +1,238 @@
+"""The tolerance contract: OPTIMAL comes from the verifier, everything else is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+import qpsvm
+from qpsvm.backends import Backend, Capabilities, Progress, Settings
+from qpsvm.exceptions import (
+    InfeasibleProgramError,
+    InvalidParameterError,
+    NotSeparableError,
+    SolverFailedError,
+    ToleranceNotReachedError,
+    ToleranceNotReachedWarning,
+    UnboundedProgramError,
+    UnknownBackendError,
+)
+from qpsvm.qp import QPSolution, QuadraticProgram, SolveStatistics, Status
+
+X, Y = make_blobs(40, centers=2, cluster_std=2.5, random_state=0)
+PROBLEM = qpsvm.SoftMargin(C=1.0).dual(X, Y, kernel="rbf")
+PROGRAM = QuadraticProgram(np.eye(2), [-1.0, 0.0], A=[[1.0, 1.0]], b=[1.0], lb=0.0)
+
+
+class Liar(Backend):
+    """Returns what it is told to, and claims that it is optimal."""
+
+    name = "liar"
+    licence = "none"
+    distribution = "numpy"
+    required_modules = ()
+    capabilities = Capabilities(sparse=True, bounds=True)
+
+    def __init__(self, *answers: QPSolution | Exception) -> None:
+        self.answers = list(answers)
+        self.asked: list[Settings] = []
+
+    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        del program
+        self.asked.append(settings)
+        answer = self.answers[min(len(self.asked), len(self.answers)) - 1]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def _true_solution() -> QPSolution:
+    return qpsvm.solve(PROGRAM, "cvxopt")
+
+
+def test_a_verified_answer_is_optimal_whatever_the_solver_called_it() -> None:
+    liar = Liar(_true_solution().replace(status=Status.UNKNOWN))
+    assert qpsvm.solve(PROGRAM, liar).status is Status.OPTIMAL
+    assert len(liar.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"x": [0.9, 0.9]}, {"x": [np.nan, 0.0]}, {"x": None}, {"y": None}, {"z_lower": [0.0]}],
+)
+def test_a_claim_the_verifier_refutes_is_not_optimal(changes: dict[str, Any]) -> None:
+    garbage = QPSolution(
+        Status.OPTIMAL, x=[5.0, 5.0], z=[], y=[9.0], z_lower=[0.0, 7.0], z_upper=[0.0, 0.0]
+    )
+    liar = Liar(garbage.replace(**changes))
+    if "x" in changes and changes["x"] == [0.9, 0.9]:
+        # wrong, but close enough for the polish to find the optimum by itself
+        assert qpsvm.verify(PROGRAM, qpsvm.solve(PROGRAM, liar)).passed
+        return
+    with pytest.warns(ToleranceNotReachedWarning, match="did not reach eps=1e-08"):
+        solution = qpsvm.solve(PROGRAM, liar)
+    assert solution.status in (Status.INACCURATE, Status.FAILED)
+    assert not qpsvm.verify(PROGRAM, solution).passed
+
+
+def test_status_is_optimal_exactly_when_verify_passes() -> None:
+    for eps in (1e-4, 1e-8):
+        for backend in ("cvxopt", "osqp"):
+            solution = qpsvm.solve(PROBLEM, backend, eps=eps)
+            assert solution.status is Status.OPTIMAL
+            assert qpsvm.verify(PROBLEM, solution, eps=eps).passed
+
+
+def test_a_rough_answer_is_polished_and_says_so() -> None:
+    exact = qpsvm.solve(PROBLEM, "cvxopt", eps=1e-10).qp
+    assert exact.x is not None
+    rough = exact.replace(x=np.round(exact.x, 3), statistics=SolveStatistics())
+    solution = qpsvm.solve(PROBLEM, Liar(rough))
+    assert solution.status is Status.OPTIMAL
+    assert solution.qp.statistics.polished
+    assert not solution.qp.statistics.escalated
+
+
+def test_the_backend_is_asked_a_second_time_with_a_smaller_eps() -> None:
+    hopeless = QPSolution(Status.OPTIMAL, native_status="all is well")
+    liar = Liar(hopeless, _true_solution())
+    solution = qpsvm.solve(PROGRAM, liar)
+    assert solution.status is Status.OPTIMAL
+    assert solution.statistics.escalated
+    assert [settings.attempt for settings in liar.asked] == [0, 1]
+    assert liar.asked[1].eps == pytest.approx(1e-10)
+
+
+def test_a_limit_the_caller_set_is_not_overruled() -> None:
+    stopped = QPSolution(Status.ITERATION_LIMIT)
+    liar = Liar(stopped, _true_solution())
+    with pytest.warns(ToleranceNotReachedWarning, match="iteration limit"):
+        solution = qpsvm.solve(PROGRAM, liar, max_iterations=3)
+    assert solution.status is Status.ITERATION_LIMIT
+    assert len(liar.asked) == 1
+
+
+def test_strict_raises_with_the_figures() -> None:
+    with pytest.raises(ToleranceNotReachedError, match="certified_gap inf"):
+        qpsvm.solve(PROBLEM, Liar(QPSolution(Status.OPTIMAL)), strict=True)
+
+
+def test_a_crash_names_the_backend_and_keeps_the_cause() -> None:
+    with pytest.raises(SolverFailedError, match="'liar' raised ZeroDivisionError: oops") as error:
+        qpsvm.solve(PROGRAM, Liar(ZeroDivisionError("oops")))
+    assert isinstance(error.value.__cause__, ZeroDivisionError)
+
+
+# --- no optimum --------------------------------------------------------------------------------
+
+INFEASIBLE = QuadraticProgram(np.eye(2), [0.0, 0.0], A=[[1.0, 1.0]], b=[3.0], lb=0.0, ub=1.0)
+UNBOUNDED = QuadraticProgram(np.diag([1.0, 0.0]), [0.0, -1.0], lb=0.0)
+
+
+@pytest.mark.parametrize("backend", ["cvxopt", "osqp", "cvxpy", "slsqp"])
+def test_infeasible_and_unbounded_programs_come_with_proof(backend: str) -> None:
+    solution = qpsvm.solve(INFEASIBLE, backend)
+    assert solution.status is Status.PRIMAL_INFEASIBLE
+    assert qpsvm.qp.kkt.farkas_violation(INFEASIBLE, solution) < 1e-7
+    solution = qpsvm.solve(UNBOUNDED, backend)
+    assert solution.status is Status.DUAL_INFEASIBLE
+    assert qpsvm.qp.kkt.ray_violation(UNBOUNDED, solution) < 1e-7
+    with pytest.raises(InfeasibleProgramError, match="contradict"):
+        qpsvm.solve(INFEASIBLE, backend, strict=True)
+    with pytest.raises(UnboundedProgramError, match="falls without end"):
+        qpsvm.solve(UNBOUNDED, backend, strict=True)
+
+
+@pytest.mark.parametrize("claim", [Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE])
+def test_a_claim_without_proof_is_not_believed(claim: Status) -> None:
+    unproved = QPSolution(
+        claim, x=[1.0, 1.0], z=[], y=[1.0], z_lower=[0.0, 0.0], z_upper=[0.0, 0.0]
+    )
+    solution = qpsvm.solve(PROGRAM, Liar(unproved, _true_solution()))
+    assert solution.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("backend", ["cvxopt", "osqp"])
+def test_classes_that_overlap_are_proved_inseparable(form: str, backend: str) -> None:
+    problem = getattr(qpsvm.HardMargin(), form)(X, Y)
+    with pytest.raises(NotSeparableError, match="convex hulls") as error:
+        qpsvm.solve(problem, backend)
+    weights, signs = error.value.weights, problem.data.signs
+    assert (weights >= 0).all()
+    for sign in (-1, 1):
+        assert weights[signs == sign].sum() == pytest.approx(1.0)
+        point = X[signs == sign].T @ weights[signs == sign]
+        np.testing.assert_allclose(point, error.value.common_point, atol=1e-6)
+
+
+# --- arguments -----------------------------------------------------------------------------------
+
+
+def test_warm_starts_of_either_kind_are_taken() -> None:
+    first = qpsvm.solve(PROBLEM, "osqp")
+    for start in (first, first.qp):
+        assert qpsvm.solve(PROBLEM, "osqp", warm_start=start).status is Status.OPTIMAL
+    other = qpsvm.SoftMargin().dual(X[:30], Y[:30])
+    with pytest.raises(InvalidParameterError, match="another number of samples"):
+        qpsvm.solve(other, "osqp", warm_start=first)
+    with pytest.raises(InvalidParameterError, match="warm_start is a str"):
+        qpsvm.solve(PROBLEM, "osqp", warm_start="yes")  # type: ignore[call-overload]
+
+
+def test_the_callback_hears_how_it_went() -> None:
+    events: list[Progress] = []
+    qpsvm.solve(PROBLEM, "cvxopt", callback=events.append)
+    assert events[-1].stage == "done"
+    assert events[-1].residual is not None
+    assert events[-1].residual <= 1e-8
+    assert any(event.stage == "solve" for event in events)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"eps": 0.0}, "eps is 0.0"),
+        ({"eps": 2.0}, "eps is 2.0"),
+        ({"time_limit": -1.0}, "time_limit is -1.0"),
+        ({"max_iterations": 0}, "max_iterations is 0"),
+    ],
+)
+def test_settings_outside_their_domain_are_refused(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidParameterError, match=words):
+        qpsvm.solve(PROBLEM, "cvxopt", **arguments)
+
+
+def test_unknown_backends_and_problems_are_refused() -> None:
+    with pytest.raises(UnknownBackendError, match="cvxopt"):
+        qpsvm.solve(PROBLEM, "cvxoptt")
+    with pytest.raises(InvalidParameterError, match="takes an SVMProblem or a QuadraticProgram"):
+        qpsvm.solve(X, "cvxopt")  # type: ignore[call-overload]
+
+
+def test_auto_says_what_it_chose_and_why() -> None:
+    solution = qpsvm.solve(PROBLEM)
+    assert solution.status is Status.OPTIMAL
+    assert solution.qp.statistics.backend
+    assert solution.qp.statistics.note
+
+
+@pytest.mark.parametrize("backend", ["cvxopt", "osqp", "cvxpy", "slsqp"])
+def test_the_same_question_gives_the_same_bits(backend: str) -> None:
+    first, second = (qpsvm.solve(PROBLEM, backend) for _ in range(2))
+    np.testing.assert_array_equal(first.alpha, second.alpha)
+    assert first.intercept == second.intercept
+
+
+def test_solving_in_threads_gives_what_solving_in_turn_gives() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    problems = [qpsvm.SoftMargin(C=C).dual(X, Y, kernel="rbf") for C in (0.1, 1.0, 10.0, 100.0)]
+    in_turn = [qpsvm.solve(problem, "cvxopt") for problem in problems]
+    with ThreadPoolExecutor(4) as pool:
+        at_once = list(pool.map(lambda problem: qpsvm.solve(problem, "cvxopt"), problems))
+    for a, b in zip(in_turn, at_once, strict=True):
+        np.testing.assert_array_equal(a.alpha, b.alpha)
