@@ -1,0 +1,182 @@
+"""Kernel functions against scikit-learn's, dense and sparse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import pairwise
+from sklearn.svm import SVC
+
+from qpsvm import kernels
+from qpsvm.exceptions import InvalidParameterError, KernelError
+from tests.tolerances import KERNEL
+
+rng = np.random.default_rng(0)
+X, Z = rng.normal(size=(70, 7)), rng.normal(size=(33, 7))
+X[X < -0.5] = 0.0
+Z[Z < -0.5] = 0.0
+
+PAIRS = {
+    "linear": (kernels.Linear(), pairwise.linear_kernel),
+    "rbf": (kernels.RBF(0.3), lambda A, B: pairwise.rbf_kernel(A, B, gamma=0.3)),
+    "wide rbf": (kernels.RBF(1e-6), lambda A, B: pairwise.rbf_kernel(A, B, gamma=1e-6)),
+    "narrow rbf": (kernels.RBF(50.0), lambda A, B: pairwise.rbf_kernel(A, B, gamma=50.0)),
+    "polynomial": (
+        kernels.Polynomial(0.2, 3, 1.0),
+        lambda A, B: pairwise.polynomial_kernel(A, B, 3, 0.2, 1.0),
+    ),
+    "quadratic": (
+        kernels.Polynomial(0.2, 2),
+        lambda A, B: pairwise.polynomial_kernel(A, B, 2, 0.2, 0.0),
+    ),
+    "sigmoid": (
+        kernels.Sigmoid(0.1, -0.5),
+        lambda A, B: pairwise.sigmoid_kernel(A, B, 0.1, -0.5),
+    ),
+    "callable": (kernels.Custom(pairwise.cosine_similarity), pairwise.cosine_similarity),
+}
+EVERY = pytest.mark.parametrize(("kernel", "reference"), PAIRS.values(), ids=PAIRS.keys())
+SEMIDEFINITE = [n for n in PAIRS if n not in ("sigmoid", "callable")]
+
+
+@EVERY
+@pytest.mark.parametrize("left", [np.array, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("right", [np.array, sp.csr_array], ids=["dense", "csr"])
+def test_a_block_equals_scikit_learns(kernel, reference, left, right):
+    expected = reference(X, Z)
+    block = kernel(left(X), right(Z))
+    assert isinstance(block, np.ndarray)
+    np.testing.assert_allclose(block, expected, rtol=100 * KERNEL, atol=KERNEL)
+
+
+@EVERY
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "csr"])
+def test_a_gram_matrix_is_symmetric_to_the_last_bit(kernel, reference, container):
+    del reference
+    samples = container(X)
+    gram = kernel(samples, samples)
+    np.testing.assert_array_equal(gram, gram.T)
+
+
+@EVERY
+def test_inputs_stay_as_they_were_and_the_block_is_the_callers(kernel, reference):
+    del reference
+    samples, others = X.copy(), Z.copy()
+    kernel(samples, others)[:] = 7.0
+    np.testing.assert_array_equal(samples, X)
+    np.testing.assert_array_equal(others, Z)
+    assert not (kernel(samples, others) == 7.0).any()
+
+
+def test_rbf_of_a_sample_with_itself_is_exactly_one():
+    for samples in (X, sp.csr_array(X), 1e6 + X):
+        np.testing.assert_array_equal(np.diagonal(kernels.RBF(3.0)(samples, samples)), 1.0)
+
+
+def test_rbf_never_exceeds_one_even_far_from_the_origin():
+    assert kernels.RBF(0.5)(1e4 + X, 1e4 + X.copy()).max() <= 1.0
+
+
+def test_a_block_with_no_rows_is_empty():
+    for kernel, _ in PAIRS.values():
+        if not isinstance(kernel, kernels.Custom):
+            assert kernel(X[:0], Z).shape == (0, 33)
+            assert kernel(X, Z[:0]).shape == (70, 0)
+
+
+@pytest.mark.parametrize("name", SEMIDEFINITE)
+def test_kernels_that_say_so_are_positive_semidefinite(name):
+    kernel, _ = PAIRS[name]
+    assert kernel.is_positive_semidefinite
+    gram = kernel(X, X)
+    assert np.linalg.eigvalsh(gram)[0] >= -1e-13 * len(X) * np.abs(gram).max()
+
+
+def test_kernels_that_may_be_indefinite_do_not_say_otherwise():
+    for kernel in (
+        kernels.Sigmoid(),
+        kernels.Polynomial(coef0=-1.0),
+        kernels.Precomputed(),
+        kernels.Custom(pairwise.cosine_similarity),
+        kernels.PlusConstant(kernels.Sigmoid()),
+        kernels.PlusConstant(kernels.RBF(), -1.0),
+    ):
+        assert not kernel.is_positive_semidefinite
+
+
+# --- gamma ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+@pytest.mark.parametrize("make", [kernels.RBF, kernels.Polynomial, kernels.Sigmoid])
+def test_gamma_means_what_it_means_in_scikit_learn(make, gamma, container):
+    labels = np.arange(70) % 2
+    theirs = SVC(gamma=gamma).fit(container(X), labels)._gamma
+    resolved = make(gamma=gamma).resolve(container(X))
+    assert resolved.gamma == pytest.approx(theirs, rel=1e-12)
+    assert type(resolved) is make
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e8, -3.7])
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "csr"])
+def test_gamma_scale_of_constant_samples_is_one_over_the_features(container, value):
+    constant = container(np.full((70, 3), value))
+    assert kernels.RBF().resolve(constant).gamma == pytest.approx(1 / 3)
+
+
+def test_gamma_scale_keeps_its_digits_far_from_the_origin():
+    # E[x^2] - mean^2 would have none left, and may even be negative
+    far = sp.csr_array(1e8 + X)
+    expected = 1.0 / (7 * np.var(1e8 + X))
+    assert kernels.RBF().resolve(far).gamma == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_number_for_gamma_is_kept():
+    assert kernels.RBF(0.25).resolve(X) == kernels.RBF(0.25)
+
+
+# --- names and values ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("linear", kernels.Linear()),
+        ("poly", kernels.Polynomial()),
+        ("polynomial", kernels.Polynomial()),
+        ("rbf", kernels.RBF()),
+        ("sigmoid", kernels.Sigmoid()),
+        ("precomputed", kernels.Precomputed()),
+        (kernels.RBF(2.0), kernels.RBF(2.0)),
+        (pairwise.chi2_kernel, kernels.Custom(pairwise.chi2_kernel)),
+    ],
+    ids=str,
+)
+def test_as_kernel_takes_names_objects_and_callables(given, expected):
+    assert kernels.as_kernel(given) == expected
+
+
+def test_as_kernel_refuses_the_rest():
+    for given in (None, 3, "Linear ", ["rbf"]):
+        with pytest.raises(InvalidParameterError, match="pass one of linear"):
+            kernels.as_kernel(given)
+
+
+def test_kernels_describe_themselves():
+    assert str(kernels.Polynomial(0.5, 2, 1.0)) == "polynomial(gamma=0.5, degree=2, coef0=1)"
+    assert str(kernels.Linear()) == "linear"
+    assert str(kernels.Custom(pairwise.chi2_kernel)) == "custom(chi2_kernel)"
+
+
+def test_a_callables_own_array_is_not_overwritten():
+    mine = np.ones((70, 70))
+    kernel = kernels.PlusConstant(kernels.Custom(lambda *_: mine), 5.0)
+    assert kernel(X, X)[0, 0] == 6.0
+    assert mine[0, 0] == 1.0
+
+
+def test_a_precomputed_block_needs_one_column_per_training_sample():
+    with pytest.raises(KernelError, match="got 3 columns for 70 training samples"):
+        kernels.Precomputed()(np.ones((2, 3)), X)

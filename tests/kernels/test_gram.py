@@ -1,0 +1,93 @@
+"""The dual Hessian in the structure its kernel has, against the dense formula."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from qpsvm import kernels
+from qpsvm.exceptions import IndefiniteKernelError, KernelError
+from qpsvm.kernels import gram_quadratic
+from qpsvm.qp import DenseQuadratic, KernelQuadratic, LowRankQuadratic
+from tests.tolerances import ROUNDING
+
+rng = np.random.default_rng(1)
+X = rng.normal(size=(30, 4)) * (rng.random((30, 4)) < 0.7)
+SIGNS = np.where(np.arange(30) % 3, 1.0, -1.0)
+KERNELS = {
+    "linear": (kernels.Linear(), LowRankQuadratic),
+    "rbf": (kernels.RBF(0.5), KernelQuadratic),
+    "polynomial": (kernels.Polynomial(0.5, 2, 1.0), KernelQuadratic),
+    "callable": (kernels.Custom(kernels.Polynomial(1.0, 2)), KernelQuadratic),
+    "precomputed": (kernels.Precomputed(), DenseQuadratic),
+}
+
+
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("constant", [0.0, 1.0, 2.5])
+@pytest.mark.parametrize(("kernel", "structure"), KERNELS.values(), ids=KERNELS.keys())
+def test_every_view_of_the_hessian_agrees_with_the_dense_formula(
+    kernel, structure, constant, container
+):
+    samples = container(X)
+    if structure is DenseQuadratic:
+        samples = X @ X.T  # a kernel matrix is always dense
+        K = samples
+    else:
+        K = kernel(X, X)
+    expected = SIGNS[:, None] * SIGNS * (K + constant)
+    P = gram_quadratic(kernel, samples, SIGNS, constant=constant)
+    assert isinstance(P, structure)
+    close = {"rtol": ROUNDING, "atol": ROUNDING * np.abs(expected).max()}
+    rows, columns = np.array([3, 0, 29]), np.array([5, 3])
+    v = rng.normal(size=30)
+    # the product first: once the matrix is stored, the other path is taken
+    np.testing.assert_allclose(P.block(rows, columns), expected[np.ix_(rows, columns)], **close)
+    np.testing.assert_allclose(P.diagonal(), np.diagonal(expected), **close)
+    np.testing.assert_allclose(P @ v, expected @ v, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(P.to_dense(), expected, **close)
+    np.testing.assert_allclose(P.to_sparse().toarray(), expected, **close)
+    np.testing.assert_allclose(P.block(rows, columns), expected[np.ix_(rows, columns)], **close)
+    assert P.value(v) == pytest.approx(0.5 * v @ expected @ v, rel=1e-10)
+    np.testing.assert_array_equal(P.to_dense(), P.to_dense().T)
+
+
+def test_a_linear_hessian_never_forms_the_square():
+    wide = LowRankQuadratic(np.ones((2_000_000, 1)))
+    assert (wide @ np.ones(2_000_000))[0] == 2_000_000
+    P = gram_quadratic(kernels.Linear(), sp.csr_array(X), SIGNS, constant=1.0)
+    assert P.factor.shape == (30, 5)
+    assert sp.issparse(P.factor)
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.0])
+def test_an_indefinite_matrix_carries_its_eigenvalue(constant):
+    K = np.diag([1.0, -0.25, 2.0])
+    with pytest.raises(IndefiniteKernelError) as caught:
+        gram_quadratic(kernels.Precomputed(), K, np.ones(3), constant=constant)
+    assert caught.value.smallest_eigenvalue == pytest.approx(-0.25)
+    assert "-0.25" in str(caught.value)
+
+
+def test_rounding_noise_is_neither_asymmetric_nor_indefinite():
+    K = X @ X.T  # rank 4: 26 eigenvalues are zero up to rounding, of either sign
+    K[0, 1] *= 1 + 1e-15
+    assert np.linalg.eigvalsh(K)[0] < 0
+    P = gram_quadratic(kernels.Precomputed(), K, SIGNS)
+    np.testing.assert_allclose(P.to_dense(), SIGNS[:, None] * SIGNS * K)
+
+
+def test_asymmetry_is_refused_with_its_size():
+    K = np.eye(3)
+    K[0, 2] = 0.5
+    with pytest.raises(KernelError, match=r"max\|K - K'\| is 0\.5"):
+        gram_quadratic(kernels.Precomputed(), K, np.ones(3))
+
+
+def test_the_callers_kernel_matrix_is_not_touched():
+    K = X @ X.T
+    before = K.copy()
+    gram_quadratic(kernels.Precomputed(), K, SIGNS, constant=1.0)
+    np.testing.assert_array_equal(K, before)
+    K[0, 0] = 5.0  # still writable
