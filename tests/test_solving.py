@@ -136,10 +136,10 @@ UNBOUNDED = QuadraticProgram(np.diag([1.0, 0.0]), [0.0, -1.0], lb=0.0)
 def test_infeasible_and_unbounded_programs_come_with_proof(backend: str) -> None:
     solution = qpsvm.solve(INFEASIBLE, backend)
     assert solution.status is Status.PRIMAL_INFEASIBLE
-    assert qpsvm.qp.kkt.farkas_violation(INFEASIBLE, solution) < 1e-7
+    assert qpsvm.qp.infeasibility.farkas_violation(INFEASIBLE, solution) < 1e-7
     solution = qpsvm.solve(UNBOUNDED, backend)
     assert solution.status is Status.DUAL_INFEASIBLE
-    assert qpsvm.qp.kkt.ray_violation(UNBOUNDED, solution) < 1e-7
+    assert qpsvm.qp.infeasibility.ray_violation(UNBOUNDED, solution) < 1e-7
     with pytest.raises(InfeasibleProgramError, match="contradict"):
         qpsvm.solve(INFEASIBLE, backend, strict=True)
     with pytest.raises(UnboundedProgramError, match="falls without end"):

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.equalities import independent_equalities
-from qpsvm.backends.evidence import find_evidence
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Inverse
@@ -26,9 +25,7 @@ class CVXOPTBackend(Backend):
     licence = "GPL-3.0-or-later"
     distribution = "cvxopt"
     required_modules = ("cvxopt",)
-    capabilities = Capabilities(
-        sparse=True, warm_start=True, time_limit=True, callback=True, certificates=True
-    )
+    capabilities = Capabilities(sparse=True, warm_start=True, time_limit=True, callback=True)
 
     def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
         # coneqp factors A H A' and refuses dependent rows
@@ -43,14 +40,6 @@ class CVXOPTBackend(Backend):
         iterations = solution.statistics.iterations
         if solution.status is Status.UNKNOWN and iterations is not None and iterations >= limit:
             solution = solution.replace(status=Status.ITERATION_LIMIT)
-        gave_up = solution.status in (Status.UNKNOWN, Status.FAILED)
-        # somebody's own low limit says nothing about the program
-        if gave_up or (solution.status is Status.ITERATION_LIMIT and limit >= MAX_ITERATIONS):
-
-            def feasibility() -> QPSolution:
-                return _run(_without_objective(program), options, clock, None)
-
-            solution = find_evidence(program, solution, feasibility)
         return solution.with_statistics(solve_seconds=clock.seconds, settings=options)
 
 
@@ -118,11 +107,6 @@ def _run(
         native_status=str(result["status"]),
         statistics=SolveStatistics(iterations=result.get("iterations")),
     )
-
-
-def _without_objective(program: QuadraticProgram) -> QuadraticProgram:
-    none = np.zeros(program.n_variables)
-    return QuadraticProgram(None, none, program.G, program.h, program.A, program.b)
 
 
 def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:

@@ -129,7 +129,9 @@ def certify(problem: SVMProblem, solution: SVMSolution) -> Certificate:
         scores, norm_squared = model.scores_and_norm(solution)
         margins = model.data.signs * (scores + solution.intercept)
         feasible = model.feasible_dual(solution.alpha)
-        box = np.where(np.isfinite(model.C), model.C, max(1.0, _largest(solution.alpha)))
+        box = np.where(
+            np.isfinite(model.C), model.C, max(_largest(solution.alpha), np.finfo(float).tiny)
+        )
         interval = (
             best_intercepts(scores, model.data.signs, model.C)
             if model.intercept == "free"
@@ -174,6 +176,10 @@ def _require_same_problem(problem: SVMProblem, solution: SVMSolution) -> None:
         raise InvalidDataError(
             "The solution predicts with other training data than the problem's (samples, labels "
             "or their order); it belongs to another problem."
+        )
+    if not np.array_equal(solution.upper, problem.model.C):
+        raise InvalidDataError(
+            "The solution's box (upper) is not the problem's C; it belongs to another problem."
         )
     if solution.coef is not None and not problem.model.is_linear:
         raise InvalidDataError(

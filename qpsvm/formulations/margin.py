@@ -11,9 +11,9 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.data import binary_training_set
-from qpsvm.formulations.hinge import (
+from qpsvm.formulations.hinge import HingeModel
+from qpsvm.formulations.hinge_programs import (
     DualRecovery,
-    HingeModel,
     PrimalRecovery,
     dual_program,
     primal_program,

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from qpsvm.exceptions import IndefiniteKernelError, KernelError
 from qpsvm.kernels.functions import Kernel, Linear, PlusConstant, Precomputed
 from qpsvm.qp._arrays import Vector, largest_magnitude
-from qpsvm.qp.quadratic import DenseQuadratic, KernelQuadratic, LowRankQuadratic, Quadratic
+from qpsvm.qp.quadratic import DenseQuadratic, Quadratic
+from qpsvm.qp.structured import KernelQuadratic, LowRankQuadratic
 
 INDEFINITE_RTOL = 1e-10
 """A Gram matrix counts as indefinite below ``-INDEFINITE_RTOL * sqrt(n) * max|K|``."""

@@ -5,14 +5,9 @@
 
 from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
 from qpsvm.qp.program import CanonicalForm, QuadraticProgram
-from qpsvm.qp.quadratic import (
-    DenseQuadratic,
-    KernelQuadratic,
-    LowRankQuadratic,
-    Quadratic,
-    SparseQuadratic,
-)
+from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.qp.structured import KernelQuadratic, LowRankQuadratic
 from qpsvm.qp.transforms import drop_dependent_equalities, drop_infinite_rows, fold_bounds, scale
 
 __all__ = [

@@ -1,22 +1,23 @@
-"""Evidence that a program has no optimum, found by linear programming.
+"""Evidence that a program has no optimum: how it is measured, and how it is found.
 
 Many QP solvers say "infeasible" without proof, or say nothing. Both kinds of evidence are
-solutions of linear programs, which HiGHS (through SciPy) solves to a vertex; whatever comes back
-is checked by ``kkt.farkas_violation`` and ``kkt.ray_violation`` before anyone believes it.
+solutions of linear programs, which HiGHS (through SciPy) solves to a vertex; whatever comes back,
+from there or from a solver, is measured before anyone believes it.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.qp._arrays import Vector
-from qpsvm.qp.kkt import farkas_violation, ray_violation
+from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import LowRankQuadratic
 from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.structured import LowRankQuadratic
 
 EVIDENCE_TOLERANCE = 1e-7
 """Largest violation of a certificate that counts as proof. At 1e-7, no x with a 1-norm below
@@ -24,6 +25,66 @@ EVIDENCE_TOLERANCE = 1e-7
 
 MAX_DENSE_RAY = 1500
 """Rays need the null space of P; beyond this size an unstructured P is not searched."""
+
+
+# --- measured ------------------------------------------------------------------------------------
+
+
+def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
+    """How far ``z, y, z_lower, z_upper`` are from proving that the constraints contradict.
+
+    They prove it when ``z >= 0``, ``G'z + A'y - z_lower + z_upper = 0`` and
+    ``h'z + b'y - lb'z_lower + ub'z_upper = -c < 0`` (Farkas' lemma; Boyd and Vandenberghe,
+    section 5.8.3). Returned is ``max|G'z + ...| / c`` or the largest wrong sign over c, whichever
+    is larger: every x of 1-norm below its reciprocal is then infeasible. Infinite when ``c <= 0``
+    or a vector is missing or not finite.
+    """
+    vectors, _ = checked_vectors(program, solution.replace(x=np.zeros(program.n_variables)))
+    if vectors is None:
+        return math.inf
+    _, z, y, z_lower, z_upper = vectors
+    with np.errstate(all="ignore"):
+        combination = np.abs(program.G.T @ z + program.A.T @ y - z_lower + z_upper)
+        value = float(program.b @ y)
+        wrong_sign = 0.0
+        for bound, multiplier, sign in (
+            (program.h, z, 1.0),
+            (program.lb, z_lower, -1.0),
+            (program.ub, z_upper, 1.0),
+        ):
+            finite = np.isfinite(bound)
+            if multiplier[~finite].any():
+                return math.inf
+            value += sign * float(bound[finite] @ multiplier[finite])
+            wrong_sign = max(wrong_sign, float(np.max(-multiplier, initial=0.0)))
+        if not value < 0.0:
+            return math.inf
+        return _or_infinite(max(float(np.max(combination, initial=0.0)), wrong_sign) / -value)
+
+
+def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
+    """How far ``x`` is from proving that the objective falls without end.
+
+    It proves it when ``q'x < 0``, ``Px = 0``, ``Ax = 0``, ``Gx <= 0``, and x points into every
+    finite bound. Returned is the largest violation over ``-q'x``; infinite when ``q'x >= 0`` or x
+    is missing or not finite. (A feasible point is needed besides: the program may be infeasible.)
+    """
+    x = solution.x
+    if x is None or x.shape != (program.n_variables,) or not np.isfinite(x).all():
+        return math.inf
+    with np.errstate(all="ignore"):
+        descent = -float(program.q @ x)
+        if not descent > 0.0:
+            return math.inf
+        Gx = (program.G @ x)[np.isfinite(program.h)]
+        violations = [
+            np.abs(program.P.matvec(x)),
+            np.abs(program.A @ x),
+            Gx,
+            -x[np.isfinite(program.lb)],
+            x[np.isfinite(program.ub)],
+        ]
+        return _or_infinite(max(float(np.max(v, initial=0.0)) for v in violations) / descent)
 
 
 def has_proof_of_infeasibility(program: QuadraticProgram, solution: QPSolution) -> bool:
@@ -34,6 +95,9 @@ def has_proof_of_infeasibility(program: QuadraticProgram, solution: QPSolution) 
 def has_proof_of_unboundedness(program: QuadraticProgram, solution: QPSolution) -> bool:
     """True when x is a direction in which the objective falls without leaving the constraints."""
     return ray_violation(program, solution) <= EVIDENCE_TOLERANCE
+
+
+# --- found ---------------------------------------------------------------------------------------
 
 
 def find_infeasibility(program: QuadraticProgram, seconds: float = 10.0) -> QPSolution | None:
@@ -101,6 +165,10 @@ def find_unboundedness(program: QuadraticProgram, seconds: float = 10.0) -> QPSo
         Status.DUAL_INFEASIBLE, x=result.x, native_status="certificate from a linear program"
     )
     return evidence if has_proof_of_unboundedness(program, evidence) else None
+
+
+def _or_infinite(value: float) -> float:
+    return value if math.isfinite(value) else math.inf
 
 
 def _null_space_rows(program: QuadraticProgram) -> Any:

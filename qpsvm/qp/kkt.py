@@ -198,7 +198,7 @@ def residuals(program: QuadraticProgram, solution: QPSolution) -> KKTResiduals:
     >>> residuals(program, wrong).multiplier_sign.scaled
     1.0
     """
-    vectors, problems = _checked_vectors(program, solution)
+    vectors, problems = checked_vectors(program, solution)
     if vectors is None:
         return _unusable(problems)
     with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed below
@@ -302,72 +302,13 @@ def _objectives(
     return primal, dual
 
 
-# --- evidence that there is no optimum -------------------------------------------------------
-
-
-def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
-    """How far ``z, y, z_lower, z_upper`` are from proving that the constraints contradict.
-
-    They prove it when ``z >= 0``, ``G'z + A'y - z_lower + z_upper = 0`` and
-    ``h'z + b'y - lb'z_lower + ub'z_upper = -c < 0`` (Farkas' lemma; Boyd and Vandenberghe,
-    section 5.8.3). Returned is ``max|G'z + ...| / c`` or the largest wrong sign over c, whichever
-    is larger: every x of 1-norm below its reciprocal is then infeasible. Infinite when ``c <= 0``
-    or a vector is missing or not finite.
-    """
-    vectors, _ = _checked_vectors(program, solution.replace(x=np.zeros(program.n_variables)))
-    if vectors is None:
-        return INFINITE
-    _, z, y, z_lower, z_upper = vectors
-    with np.errstate(all="ignore"):
-        combination = np.abs(program.G.T @ z + program.A.T @ y - z_lower + z_upper)
-        value = float(program.b @ y)
-        wrong_sign = 0.0
-        for bound, multiplier, sign in (
-            (program.h, z, 1.0),
-            (program.lb, z_lower, -1.0),
-            (program.ub, z_upper, 1.0),
-        ):
-            finite = np.isfinite(bound)
-            if multiplier[~finite].any():
-                return INFINITE
-            value += sign * float(bound[finite] @ multiplier[finite])
-            wrong_sign = max(wrong_sign, float(np.max(-multiplier, initial=0.0)))
-        if not value < 0.0:
-            return INFINITE
-        return _finite(max(float(np.max(combination, initial=0.0)), wrong_sign) / -value)
-
-
-def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
-    """How far ``x`` is from proving that the objective falls without end.
-
-    It proves it when ``q'x < 0``, ``Px = 0``, ``Ax = 0``, ``Gx <= 0``, and x points into every
-    finite bound. Returned is the largest violation over ``-q'x``; infinite when ``q'x >= 0`` or x
-    is missing or not finite. (A feasible point is needed besides: the program may be infeasible.)
-    """
-    x = solution.x
-    if x is None or x.shape != (program.n_variables,) or not np.isfinite(x).all():
-        return INFINITE
-    with np.errstate(all="ignore"):
-        descent = -float(program.q @ x)
-        if not descent > 0.0:
-            return INFINITE
-        Gx = (program.G @ x)[np.isfinite(program.h)]
-        violations = [
-            np.abs(program.P.matvec(x)),
-            np.abs(program.A @ x),
-            Gx,
-            -x[np.isfinite(program.lb)],
-            x[np.isfinite(program.ub)],
-        ]
-        return _finite(max(float(np.max(v, initial=0.0)) for v in violations) / descent)
-
-
 # --- small pieces ----------------------------------------------------------------------------
 
 
-def _checked_vectors(
+def checked_vectors(
     program: QuadraticProgram, solution: QPSolution
 ) -> tuple[tuple[Vector, Vector, Vector, Vector, Vector] | None, tuple[str, ...]]:
+    """``(x, z, y, z_lower, z_upper)`` if all are there, fit and are finite; else what is wrong."""
     n = program.n_variables
     lengths = {
         "x": n,

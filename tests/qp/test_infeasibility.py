@@ -8,8 +8,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 from qpsvm.qp import LowRankQuadratic, QPSolution, QuadraticProgram, Status
-from qpsvm.qp.infeasibility import find_infeasibility, find_unboundedness
-from qpsvm.qp.kkt import farkas_violation, ray_violation
+from qpsvm.qp.infeasibility import (
+    farkas_violation,
+    find_infeasibility,
+    find_unboundedness,
+    ray_violation,
+)
 from tests.strategies import manufactured_program
 from tests.tolerances import EVIDENCE
 

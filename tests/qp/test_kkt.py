@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.qp import QPSolution, QuadraticProgram, Status, Tolerances, residuals
-from qpsvm.qp.kkt import farkas_violation, ray_violation
+from qpsvm.qp.infeasibility import farkas_violation, ray_violation
 from tests.strategies import manufactured_program
 from tests.tolerances import EXACT
 

@@ -223,7 +223,7 @@ def test_kernel_products_without_a_stored_matrix(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quadratic, dense = _structured(kind)
-    monkeypatch.setattr("qpsvm.qp.quadratic.default_memory_limit", lambda: 0)
+    monkeypatch.setattr("qpsvm.qp.structured.default_memory_limit", lambda: 0)
     x = np.linspace(-1, 2, 7)
     np.testing.assert_allclose(quadratic @ x, dense @ x)
     assert "_dense" not in vars(quadratic)
