@@ -89,7 +89,10 @@ def decision_histogram(table: SampleTable, classes: Sequence[Any], *, dark: bool
     for name, spine in axes.spines.items():
         spine.set_visible(name in ("left", "bottom"))
         spine.set_color(colours["soft"])
-    axes.legend(frameon=False, labelcolor=colours["ink"], loc="upper left", fontsize=9)
+    # above the axes: it would cover bars anywhere inside
+    figure.legend(
+        frameon=False, labelcolor=colours["ink"], loc="outside upper left", ncols=2, fontsize=9
+    )
     return figure
 
 

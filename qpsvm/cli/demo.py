@@ -230,8 +230,8 @@ def _print(source: str, comparison: Comparison, left_out: tuple[str, ...], elaps
         "support vectors; s: seconds of wall clock",
         soft_wrap=True,
     )
-    for word, name, programs, reason in comparison.reasons():
-        out.print(f"{word}: {name}, {', '.join(programs)}: {reason}", soft_wrap=True)
+    for outcome, name, programs, reason in comparison.reasons():
+        out.print(f"{outcome}: {name}, {', '.join(programs)}: {reason}", soft_wrap=True)
     if left_out:
         out.print(f"Not run: {', '.join(left_out)}", soft_wrap=True)
     for kernel in comparison.kernels:

@@ -177,7 +177,9 @@ class SavedModel:
             return solution
         scores, _ = problem.model.scores_and_norm(solution)
         interval = best_intercepts(scores, problem.data.signs, problem.model.C)
-        return solution.replace(intercept_interval=interval)
+        if interval.upper > interval.lower:
+            return solution.replace(intercept_interval=interval)
+        return solution  # one point, which is the intercept up to rounding if it is right
 
     def verify(self, X: Any, y: Any, *, eps: float = 1e-8) -> KKTReport:
         """``qpsvm.verify`` on the training data, and whether the file predicts what was verified.

@@ -35,6 +35,9 @@ EXPLANATIONS = {
     "margin": "samples inside a hard margin",
     "sample_kkt": "worst sample's KKT violation",
     "slack": "stated slack against decision values",
+    "dual_repair": "what made alpha feasible",
+    "intercept_interval": "stated intercepts against the best",
+    "expansion": "stated coefficients against alpha",
     "predictions": "file's predictions against the verified ones",
 }
 
@@ -116,6 +119,7 @@ def _section(number: int, report: Report) -> dict[str, Any]:
     section: dict[str, Any] = {
         "id": f"report-{number + 1}",
         "report": report,
+        "heading": report.kernel.replace("rbf", "RBF", 1),
         "meaning": gap_in_words(report),
         "rows": rows[:SHOWN_SAMPLES],
         "n_rows": len(rows),
