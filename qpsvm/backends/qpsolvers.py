@@ -104,7 +104,9 @@ class QPSolversBackend(Backend):
         options = table.build(settings)
         warm = settings.warm_start if self.capabilities.warm_start else None
         initial = None if warm is None or warm.x is None else np.array(warm.x)
-        problem = _problem(qpsolvers, program, dense=self.solver in DENSE)
+        sparse_only = set(qpsolvers.sparse_solvers) - set(qpsolvers.dense_solvers)
+        prefers_sparse = program.P.prefers_sparse and self.solver not in DENSE
+        problem = _problem(qpsolvers, program, prefers_sparse or self.solver in sparse_only)
         clock = Clock(self.label, settings)
         try:
             answer = qpsolvers.solve_problem(
@@ -148,12 +150,11 @@ def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
         )
 
 
-def _problem(qpsolvers: Any, program: QuadraticProgram, dense: bool) -> Any:
+def _problem(qpsolvers: Any, program: QuadraticProgram, sparse: bool) -> Any:
     """All matrices dense or all sparse: solvers choose their linear algebra by the type of P.
 
     Copies throughout: some solvers refuse read-only arrays.
     """
-    sparse = program.P.prefers_sparse and not dense
     return qpsolvers.Problem(
         sp.csc_matrix(program.P.to_sparse(), copy=True)
         if sparse

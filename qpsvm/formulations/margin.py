@@ -152,7 +152,7 @@ class SoftMargin(_Margin):
     >>> problem = qpsvm.SoftMargin(C=10.0).dual([[0.0], [1.0], [2.0]], ["a", "b", "b"])
     >>> P, q, G, h, A, b = problem.canonical("dense")
     >>> h
-    array([-0., -0., -0., 10., 10., 10.])
+    array([ 0.,  0.,  0., 10., 10., 10.])
     """
 
     C: float = 1.0

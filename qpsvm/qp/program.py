@@ -248,7 +248,7 @@ class QuadraticProgram:
         --------
         >>> P, q, G, h, A, b = QuadraticProgram([[2.0]], [1.0], lb=[0.0]).canonical("dense")
         >>> G, h
-        (array([[-1.]]), array([-0.]))
+        (array([[-1.]]), array([0.]))
         """
         from qpsvm.qp.transforms import drop_infinite_rows, fold_bounds
 

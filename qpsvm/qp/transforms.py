@@ -96,7 +96,7 @@ def fold_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, UnfoldBoun
         sp.vstack(
             [sp.csc_array(program.G), -_unit_rows(lower, n), _unit_rows(upper, n)], format="csc"
         ),
-        np.concatenate([program.h, -program.lb[lower], program.ub[upper]]),
+        np.concatenate([program.h, 0.0 - program.lb[lower], program.ub[upper]]),
         program.A,
         program.b,
         names=program.names,

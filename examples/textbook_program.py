@@ -1,0 +1,25 @@
+"""The dual of a support vector machine as six matrices, handed to a solver by hand."""
+
+import numpy as np
+from cvxopt import matrix, solvers
+
+import qpsvm
+
+X = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 3.0], [3.0, 3.0]])
+y = ["left", "left", "right", "right"]
+
+problem = qpsvm.SoftMargin(C=10.0).dual(X, y)
+P, q, G, h, A, b = problem.canonical("dense")
+print(problem)
+for name, value in zip("PqGhAb", (P, q, G, h, A, b), strict=True):
+    print(f"{name} =\n{value}")
+
+# the solver knows nothing of qpsvm
+raw = solvers.qp(*map(matrix, (P, q, G, h, A, b)), options={"show_progress": False})
+alpha = np.array(raw["x"]).ravel()
+
+# qpsvm's own solve agrees, and its certificate says how well the answer above does
+solution = qpsvm.solve(problem)
+print("alpha by hand  ", alpha.round(6))
+print("alpha by qpsvm ", solution.alpha.round(6))
+print(qpsvm.verify(problem, solution))
