@@ -41,10 +41,14 @@ class Scaling:
         if not sp.issparse(samples):
             mean, scale = samples.mean(axis=0), samples.std(axis=0)
             return cls(mean, _usable(scale, np.abs(mean)))
-        n = samples.shape[0]
-        mean = np.asarray(samples.sum(axis=0)).ravel() / n
-        square = np.asarray(samples.multiply(samples).sum(axis=0)).ravel() / n
-        return cls(None, _usable(np.sqrt(np.maximum(square - mean**2, 0.0)), np.abs(mean)))
+        n, d = samples.shape
+        columns = samples.indices
+        mean = np.bincount(columns, samples.data, minlength=d) / n
+        # around the mean, entries that are not stored included: a difference of sums of squares
+        # would lose a small variance to rounding
+        squares = np.bincount(columns, (samples.data - mean[columns]) ** 2, minlength=d)
+        squares += (n - np.bincount(columns, minlength=d)) * mean**2
+        return cls(None, _usable(np.sqrt(squares / n), np.abs(mean)))
 
     def __call__(self, X: Any) -> Any:
         """The scaled samples, as an array or CSR array."""

@@ -1,0 +1,279 @@
+"""Data files: what is read, and what each broken file is told."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
+
+from qpsvm import datasets
+from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError, QPSVMError
+
+
+@pytest.fixture
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return X[:100], y[:100]
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# --- what is read ----------------------------------------------------------------------------
+
+
+def test_csv_with_header_and_text_labels(tmp_path):
+    path = write(tmp_path / "a.csv", "width,height,kind\n1,2,cat\n3,4.5,dog\n")
+    data = datasets.load(path)
+    assert data.X.tolist() == [[1.0, 2.0], [3.0, 4.5]]
+    assert data.y.tolist() == ["cat", "dog"]
+    assert data.feature_names == ("width", "height")
+    assert data.format == "csv"
+
+
+def test_csv_without_header(tmp_path):
+    data = datasets.load(write(tmp_path / "a.csv", "1,2,-1\n3,4,1\n"))
+    assert data.X.shape == (2, 2)
+    assert data.y.tolist() == [-1, 1]
+    assert data.y.dtype == np.int64
+    assert data.feature_names is None
+
+
+@pytest.mark.parametrize("label", ["kind", "0", 0, "-3"])
+def test_csv_label_by_name_or_position(tmp_path, label):
+    path = write(tmp_path / "a.csv", "kind,a,b\nx,1,2\ny,3,4\n")
+    data = datasets.load(path, label=label)
+    assert data.y.tolist() == ["x", "y"]
+    assert data.feature_names == ("a", "b")
+
+
+@pytest.mark.parametrize(("name", "separator"), [("a.csv", ";"), ("a.tsv", "\t"), ("a.csv", ", ")])
+def test_csv_separators(tmp_path, name, separator):
+    rows = [["a", "b", "y"], ["1", "2", "0"], ["3", "4", "1"]]
+    path = write(tmp_path / name, "\n".join(separator.join(row) for row in rows) + "\n\n")
+    data = datasets.load(path)
+    assert data.X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_csv_quotes_byte_order_mark_and_windows_lines(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes('\ufeff"a, first",y\r\n1.5,"p, q"\r\n2,r\r\n'.encode())
+    data = datasets.load(path)
+    assert data.feature_names == ("a, first",)
+    assert data.y.tolist() == ["p, q", "r"]
+
+
+def test_csv_fractional_labels_stay_numbers(tmp_path):
+    assert datasets.load(write(tmp_path / "a.csv", "1,0.5\n2,1\n")).y.dtype == np.float64
+
+
+@pytest.mark.parametrize(("suffix", "opener"), [(".gz", gzip.open), (".bz2", bz2.open)])
+def test_compressed_files(tmp_path, suffix, opener, iris):
+    path = tmp_path / f"a.csv{suffix}"
+    with opener(path, "wt") as stream:
+        stream.write("1,2,0\n3,4,1\n")
+    assert datasets.load(path).X.shape == (2, 2)
+    path = tmp_path / f"a.libsvm{suffix}"
+    with opener(path, "wb") as stream:
+        dump_svmlight_file(*iris, stream)
+    assert datasets.load(path).X.shape == (100, 4)
+
+
+def test_libsvm_is_sparse_and_exact(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    path = tmp_path / "bc.svm"
+    dump_svmlight_file(X, 2 * y - 1, str(path))
+    data = datasets.load(path)
+    assert sp.issparse(data.X)
+    assert np.array_equal(data.X.toarray(), X)
+    assert np.array_equal(data.y, 2 * y - 1)
+
+
+def test_npz_dense_and_csr(tmp_path, iris):
+    X, y = iris
+    np.savez_compressed(tmp_path / "a.npz", X=X, y=np.array(["no", "yes"])[y])
+    data = datasets.load(tmp_path / "a.npz")
+    assert np.array_equal(data.X, X)
+    assert data.y[0] == "no"
+    S = sp.csr_array(X)
+    np.savez(
+        tmp_path / "b.npz", X_data=S.data, X_indices=S.indices, X_indptr=S.indptr,
+        X_shape=S.shape, y=y,
+    )  # fmt: skip
+    assert np.array_equal(datasets.load(tmp_path / "b.npz").X.toarray(), X)
+
+
+def test_format_overrides_the_suffix(tmp_path):
+    path = write(tmp_path / "data", "1,2,0\n3,4,1\n")
+    assert datasets.load(path, format="csv").X.shape == (2, 2)
+
+
+# --- what broken files are told --------------------------------------------------------------
+
+CSV_ERRORS = {
+    "a,b,y\n1,x,p\n": (InvalidDataError, ["line 2", "'b'", "'x'", "not a number"]),
+    "a,b,y\n1,2,p\n3,,q\n": (InvalidDataError, ["line 3", "'b'", "empty"]),
+    "a,b,y\n1,nan,p\n": (InvalidDataError, ["line 2", "'b'", "'nan'", "impute"]),
+    "a,b,y\n1,1e999,p\n": (InvalidDataError, ["line 2", "'b'", "'1e999'"]),
+    "a,y\n1,p\n2,\n": (InvalidDataError, ["line 3", "'y'", "empty"]),
+    "1,2,0\n1,2,3,1\n": (DataFileError, ["line 2", "4 columns", "3"]),
+    "a,y\n": (DataFileError, ["no samples"]),
+    "": (DataFileError, ["empty"]),
+    "1\n2\n": (DataFileError, ["one column"]),
+    '1,0\n"2,1\n': (DataFileError, ["line 2"]),
+}
+
+
+@pytest.mark.parametrize("text", CSV_ERRORS)
+def test_csv_errors(tmp_path, text):
+    kind, words = CSV_ERRORS[text]
+    path = write(tmp_path / "bad.csv", text)
+    with pytest.raises(kind) as caught:
+        datasets.load(path)
+    for word in ["bad.csv", *words]:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [("z", ["'z'", "a, b, y"]), ("7", ["column 7", "3"]), (-4, ["column -4"])],
+)
+def test_csv_label_errors(tmp_path, label, words):
+    path = write(tmp_path / "a.csv", "a,b,y\n1,2,p\n3,4,q\n")
+    with pytest.raises(InvalidParameterError) as caught:
+        datasets.load(path, label=label)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_csv_ambiguous_label(tmp_path):
+    path = write(tmp_path / "a.csv", "a,a,y\n1,2,3\n")
+    with pytest.raises(InvalidParameterError, match="2 columns named 'a'"):
+        datasets.load(path, label="a")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1 1:2\ncat 1:3\n", ["line 2", "'cat'"]),
+        ("1 1:2\n-1 2=3\n", ["line 2", "'2=3'"]),
+        ("1 1:2 3:x\n", ["line 1", "'3:x'"]),
+        ("1 3:2 2:1\n", ["line 1", "index 2 after 3"]),
+        ("", ["no samples"]),
+    ],
+)
+def test_libsvm_errors(tmp_path, text, words):
+    path = write(tmp_path / "bad.libsvm", text)
+    with pytest.raises(DataFileError) as caught:
+        datasets.load(path)
+    for word in ["bad.libsvm", *words]:
+        assert word in str(caught.value)
+
+
+def test_libsvm_missing_value(tmp_path):
+    path = write(tmp_path / "bad.libsvm", "1 1:2\n-1 2:nan\n")
+    with pytest.raises(InvalidDataError, match="sample 1 has nan for feature 1"):
+        datasets.load(path)
+
+
+def test_missing_file_directory_and_unknown_suffix(tmp_path):
+    for name in ("no.csv", "no.libsvm", "no.npz"):
+        with pytest.raises(DataFileError, match="No such file"):
+            datasets.load(tmp_path / name)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(DataFileError, match="directory"):
+        datasets.load(tmp_path / "folder.csv")
+    with pytest.raises(InvalidParameterError, match="name the format"):
+        datasets.load(tmp_path / "a.parquet")
+    with pytest.raises(InvalidParameterError, match="'xml'"):
+        datasets.load(tmp_path / "a.csv", format="xml")
+    with pytest.raises(InvalidParameterError, match="label='y'"):
+        datasets.load(tmp_path / "a.npz", label="y")
+
+
+def test_damaged_compression_and_encoding(tmp_path):
+    whole = gzip.compress(b"1,2,0\n3,4,1\n" * 100)
+    (tmp_path / "a.csv.gz").write_bytes(whole[:30])
+    (tmp_path / "b.csv.gz").write_bytes(b"1,2,0\n")
+    (tmp_path / "c.csv").write_bytes("a,b\né,1\n".encode("latin-1"))
+    (tmp_path / "d.libsvm.bz2").write_bytes(b"nonsense")
+    for name in ("a.csv.gz", "b.csv.gz", "c.csv", "d.libsvm.bz2"):
+        with pytest.raises(DataFileError, match=name):
+            datasets.load(tmp_path / name)
+
+
+class Bomb:
+    """Unpickling it would leave a trace."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_pickles_are_never_loaded(tmp_path):
+    trace = tmp_path / "trace"
+    objects = np.array([Bomb(trace), 1], dtype=object)
+    np.savez(tmp_path / "evil.npz", X=np.ones((2, 1)), y=objects)
+    with pytest.raises(DataFileError, match="never loaded"):
+        datasets.load(tmp_path / "evil.npz")
+    assert not trace.exists()
+
+
+def test_npz_errors(tmp_path):
+    np.savez(tmp_path / "a.npz", data=np.ones(3))
+    with pytest.raises(DataFileError, match=r"holds data; it must hold X and y"):
+        datasets.load(tmp_path / "a.npz")
+    np.savez(
+        tmp_path / "b.npz", X_data=[1.0], X_indices=[5], X_indptr=[0, 1], X_shape=[1, 2], y=[1]
+    )
+    with pytest.raises(DataFileError, match="not a CSR matrix"):
+        datasets.load(tmp_path / "b.npz")
+    write(tmp_path / "c.npz", "not a zip")
+    with pytest.raises(DataFileError, match="damaged"):
+        datasets.load(tmp_path / "c.npz")
+
+
+def load_or_message(path):
+    try:
+        return datasets.load(path), ""
+    except QPSVMError as error:
+        return None, str(error)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    content=st.one_of(
+        st.binary(max_size=200),
+        st.text(alphabet="0123456789.,:;-+ex \n\t#\"'\0é", max_size=120).map(str.encode),
+    ),
+    suffix=st.sampled_from([".csv", ".libsvm", ".npz", ".csv.gz", ".libsvm.bz2", ".tsv"]),
+)
+def test_any_bytes_give_data_or_a_clear_error(tmp_path, content, suffix):
+    path = tmp_path / f"fuzz{suffix}"
+    path.write_bytes(content)
+    data, message = load_or_message(path)
+    assert "fuzz" in message if data is None else data.X.shape[0] == len(data.y)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.integers(0, 10_000), value=st.integers(0, 255))
+def test_npz_with_a_changed_byte(tmp_path, at, value):
+    stream = io.BytesIO()
+    np.savez(stream, X=np.arange(6.0).reshape(3, 2), y=np.array([0, 1, 1]))
+    content = bytearray(stream.getvalue())
+    content[at % len(content)] = value
+    path = tmp_path / "fuzz.npz"
+    path.write_bytes(bytes(content))
+    data, message = load_or_message(path)
+    assert data is not None or "fuzz" in message
