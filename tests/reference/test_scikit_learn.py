@@ -4,37 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn import datasets
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import qpsvm
 from qpsvm import SoftMargin, kernels
+from tests.reference.bundled import SETS, bundled
 from tests.tolerances import FLOAT32_CACHE
 
-SETS = {
-    "breast_cancer": (datasets.load_breast_cancer, None),
-    "iris 0-1": (datasets.load_iris, (0, 1)),
-    "iris 1-2": (datasets.load_iris, (1, 2)),
-    "wine 0-1": (datasets.load_wine, (0, 1)),
-    "wine 1-2": (datasets.load_wine, (1, 2)),
-    "digits 3-8": (datasets.load_digits, (3, 8)),
-    "digits 1-7": (datasets.load_digits, (1, 7)),
-}
 KERNELS = {
     "linear": (kernels.Linear(), {"kernel": "linear"}),
     "rbf": (kernels.RBF(), {"kernel": "rbf"}),
     "polynomial": (kernels.Polynomial(coef0=1.0), {"kernel": "poly", "coef0": 1.0}),
 }
-
-
-def bundled(name):
-    load, pair = SETS[name]
-    X, y = load(return_X_y=True)
-    if pair is not None:
-        chosen = np.isin(y, pair)
-        X, y = X[chosen], y[chosen]
-    return StandardScaler().fit_transform(X), y
 
 
 def in_our_terms(problem, ours, model):
