@@ -1,4 +1,4 @@
-"""Is a fitted scikit-learn SVC optimal? LIBSVM computes its kernel in float32; see what that costs."""
+"""Is a fitted scikit-learn SVC optimal? LIBSVM keeps its kernel in float32: see what that costs."""
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from qpsvm.qp._arrays import Vector
+    import numpy as np
+    import numpy.typing as npt
 
 
 class QPSVMError(Exception):
@@ -140,7 +141,11 @@ class NotSeparableError(InfeasibleProgramError):
     """
 
     def __init__(
-        self, message: str, weights: Vector, common_point: Vector | None, distance: float
+        self,
+        message: str,
+        weights: npt.NDArray[np.float64],
+        common_point: npt.NDArray[np.float64] | None,
+        distance: float,
     ) -> None:
         super().__init__(message)
         self.weights = weights

@@ -7,6 +7,7 @@ A backend knows one solver and no SVM. It translates the program, maps the one a
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import importlib.util
 import time
@@ -68,6 +69,15 @@ class Capabilities:
     max_variables: int | None = None
 
 
+@functools.cache
+def installed_version(distribution: str) -> str:
+    """Version of an installed package, empty without it; read from disk once (milliseconds)."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
 class Backend(ABC):
     """Base class of every backend.
 
@@ -103,10 +113,7 @@ class Backend(ABC):
 
     def version(self) -> str:
         """Version of the solver's package, empty when it is not installed."""
-        try:
-            return importlib.metadata.version(self.distribution)
-        except importlib.metadata.PackageNotFoundError:
-            return ""
+        return installed_version(self.distribution)
 
     def install_command(self) -> str:
         """The pip line that provides what is missing."""

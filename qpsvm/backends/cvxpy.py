@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import importlib.metadata
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.bridge import PACKAGES, SolverOptions
 from qpsvm.backends.cvxpy_options import CONSTRAINED, OPTIONS
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
@@ -62,10 +61,7 @@ class CVXPYBackend(Backend):
         own = super().version()
         if self.solver is None or not own:
             return own
-        try:
-            return f"{own} (cvxpy {importlib.metadata.version('cvxpy')})"
-        except importlib.metadata.PackageNotFoundError:
-            return ""
+        return f"{own} (cvxpy {installed_version('cvxpy')})"
 
     def install_command(self) -> str:
         packages = dict.fromkeys(["cvxpy", self.distribution])

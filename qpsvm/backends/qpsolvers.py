@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.bridge import PACKAGES, SolverOptions
 from qpsvm.backends.equalities import independent_equalities
 from qpsvm.backends.multipliers import multipliers_at
@@ -76,10 +75,7 @@ class QPSolversBackend(Backend):
 
     def version(self) -> str:
         own = super().version()
-        try:
-            return f"{own} (qpsolvers {importlib.metadata.version('qpsolvers')})" if own else ""
-        except importlib.metadata.PackageNotFoundError:
-            return ""
+        return f"{own} (qpsolvers {installed_version('qpsolvers')})" if own else ""
 
     def install_command(self) -> str:
         if self.solver in EXTRA:

@@ -180,7 +180,7 @@ class QuadraticProgram:
     def is_linear(self) -> bool:
         """True when P is stored as a matrix and every entry is zero (a linear program)."""
         matrix = getattr(self.P, "matrix", None)
-        if matrix is None:
+        if matrix is None or self.P.diagonal().any():  # the quick look that nearly always decides
             return False
         return bool(matrix.count_nonzero() == 0 if sp.issparse(matrix) else not matrix.any())
 

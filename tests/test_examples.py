@@ -1,0 +1,26 @@
+"""Every example runs as it stands, without a warning."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example(path: Path) -> None:
+    command = [sys.executable, "-W", "error::UserWarning", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_there_are_examples_and_they_are_short() -> None:
+    assert EXAMPLES
+    for path in EXAMPLES:
+        assert len(path.read_text(encoding="utf-8").splitlines()) < 80
