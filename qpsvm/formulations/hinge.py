@@ -39,6 +39,9 @@ from qpsvm.qp.solution import QPSolution
 
 Form: TypeAlias = Literal["primal", "dual"]
 
+SMALLEST_MARGIN = 1e-100
+"""Weights with a smaller margin count as not separating: their squares would underflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class HingeModel:
@@ -125,7 +128,7 @@ class HingeModel:
         margins = self.data.signs * (scores + b)
         if self.is_hard:
             smallest = float(np.min(margins))
-            if not smallest > 0.0:
+            if not smallest > SMALLEST_MARGIN:
                 return np.inf
             return 0.5 * norm_squared / min(1.0, smallest) ** 2
         return 0.5 * norm_squared + float(self.C @ np.maximum(0.0, 1.0 - margins))
