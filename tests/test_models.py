@@ -215,6 +215,25 @@ def test_a_change_in_any_array_is_found(tmp_path, form, kernel):
         assert not models.load(path).verify(X, y, eps=EPS).passed, name
 
 
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_a_change_in_any_support_vector_is_found(tmp_path, storage):
+    # an interior-point solver leaves weights of 1e-10: such rows hardly move a prediction
+    X, y = training_data()
+    X, y, problem, solution, report = train(
+        "dual", qpsvm.kernels.RBF(0.05), X=storage(X), y=y, backend="cvxopt"
+    )
+    path = tmp_path / "model.npz"
+    models.save(path, problem, solution, report)
+    original = members(path)
+    assert models.load(path).verify(X, y).passed
+    name = "support_vectors_data" if sp.issparse(X) else "support_vectors"
+    for at in range(0, original[name].size, 97):
+        changed = original[name].copy()
+        changed.flat[at] = np.nextafter(changed.flat[at], 10.0)
+        rewrite(path, original | {name: changed})
+        assert not models.load(path).verify(X, y).passed
+
+
 @pytest.mark.parametrize(
     "change",
     [

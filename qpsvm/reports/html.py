@@ -38,7 +38,7 @@ EXPLANATIONS = {
     "dual_repair": "what made alpha feasible",
     "intercept_interval": "stated intercepts against the best",
     "expansion": "stated coefficients against alpha",
-    "predictions": "file's predictions against the verified ones",
+    "predictions": "what the file predicts with against what was verified",
 }
 
 
