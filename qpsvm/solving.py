@@ -1,50 +1,27 @@
-"""``qpsvm.solve``: any problem, any backend, one tolerance contract.
-
-The contract, in order. Whoever gets a status OPTIMAL from here gets it from the verifier:
-
-1. the backend solves with all of its tolerances derived from ``eps``;
-2. the verifier measures; within ``eps``: OPTIMAL;
-3. otherwise polish (``qpsvm.qp.polish``), and measure again;
-4. otherwise ask the backend once more with a hundredth of ``eps``, polish, and measure;
-5. otherwise look for evidence that there is no optimum, and verify that;
-6. otherwise INACCURATE (or the limit that was hit) with the figures reached, and a warning - an
-   exception with ``strict=True``.
-"""
+"""``qpsvm.solve``: any problem, any backend, under the tolerance contract of ``contract.py``."""
 
 from __future__ import annotations
 
-import math
-import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, overload
 
-import numpy as np
-
 from qpsvm.backends import registry
-from qpsvm.backends.base import Backend, Callback, Progress, Settings
+from qpsvm.backends.base import Backend, Callback, Settings
+from qpsvm.certificates import not_separable
+from qpsvm.contract import Contract, fulfil
 from qpsvm.exceptions import (
     InfeasibleProgramError,
     InvalidParameterError,
-    NotSeparableError,
     ToleranceNotReachedError,
     ToleranceNotReachedWarning,
     UnboundedProgramError,
 )
 from qpsvm.formulations import SVMProblem, SVMSolution
-from qpsvm.qp.infeasibility import (
-    find_infeasibility,
-    find_unboundedness,
-    has_proof_of_infeasibility,
-    has_proof_of_unboundedness,
-)
-from qpsvm.qp.polish import polish
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.verification import KKTReport, verify
+from qpsvm.verification import KKTReport
 
-_STOPPED = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 _NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 
 
@@ -160,13 +137,13 @@ def solve(
         callback=callback,
         options=dict(options or {}),
     )
-    outcome = _fulfil(_Contract(problem, program, solver, settings))
+    outcome = fulfil(Contract(problem, program, solver, settings))
     solution = outcome.solution
     if reason:
         solution = solution.with_statistics(note=reason)
     if solution.status in _NO_OPTIMUM:
         if svm is not None and svm.model.is_hard:
-            raise _not_separable(svm, solution)
+            raise not_separable(svm, solution)
         if strict:
             raise _no_optimum(solution)
     elif solution.status is not Status.OPTIMAL:
@@ -177,144 +154,7 @@ def solve(
     return solution if svm is None else svm.recover(solution)
 
 
-# --- the contract ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Contract:
-    """One solve: what to solve, with what, and how its answers are measured."""
-
-    problem: SVMProblem | QuadraticProgram
-    program: QuadraticProgram
-    backend: Backend
-    settings: Settings
-
-    def measure(self, solution: QPSolution) -> KKTReport:
-        eps = self.settings.eps
-        if isinstance(self.problem, SVMProblem):
-            return verify(self.problem, self.problem.recover(solution), eps=eps)
-        return verify(self.problem, solution, eps=eps)
-
-    @property
-    def always_has_an_optimum(self) -> bool:
-        """A soft margin is feasible and bounded whatever the data."""
-        return isinstance(self.problem, SVMProblem) and not self.problem.model.is_hard
-
-
-@dataclass(frozen=True, eq=False)
-class _Outcome:
-    solution: QPSolution
-    report: KKTReport
-
-
-def _fulfil(contract: _Contract) -> _Outcome:
-    settings, began = contract.settings, time.perf_counter()
-    best: _Outcome | None = None
-    spent = 0.0
-    for attempt in (0, 1):
-        seconds = time.perf_counter() - began
-        if attempt:
-            if not _may_escalate(best, settings, seconds):
-                break
-            _report(contract, "escalate", seconds, best)
-            settings = contract.settings.replace(
-                eps=max(contract.settings.eps / 100, 1e-15), attempt=1,
-                time_limit=_remaining(contract.settings.time_limit, seconds),
-            )  # fmt: skip
-        raw = contract.backend.solve(contract.program, settings)
-        spent += raw.statistics.solve_seconds
-        raw = raw.with_statistics(solve_seconds=spent, escalated=bool(attempt))
-        proven = _proven_no_optimum(contract, raw)
-        if proven is not None:
-            return proven
-        candidate = _Outcome(raw, contract.measure(raw))
-        if not candidate.report.passed:
-            _report(contract, "polish", time.perf_counter() - began, candidate)
-            candidate = _better(candidate, _polished(contract, raw))
-        best = candidate if best is None else _better(best, candidate)
-        if best.report.passed:
-            break
-    assert best is not None  # the loop ran once
-    if not best.report.passed:
-        evidence = _find_evidence(contract, best)
-        if evidence is not None:
-            return evidence
-    final = _Outcome(best.solution.replace(status=_verdict(best)), best.report)
-    _report(contract, "done", time.perf_counter() - began, final)
-    return final
-
-
-def _polished(contract: _Contract, raw: QPSolution) -> _Outcome:
-    polished = polish(contract.program, raw)
-    return _Outcome(polished, contract.measure(polished))
-
-
-def _better(a: _Outcome, b: _Outcome) -> _Outcome:
-    return b if b.report.worst < a.report.worst else a
-
-
-def _may_escalate(best: _Outcome | None, settings: Settings, seconds: float) -> bool:
-    if best is None or best.solution.status in _STOPPED[1:]:
-        return False
-    if best.solution.status is Status.ITERATION_LIMIT and settings.max_iterations is not None:
-        return False  # the caller wanted it so
-    return settings.time_limit is None or seconds < settings.time_limit
-
-
-def _remaining(time_limit: float | None, seconds: float) -> float | None:
-    return None if time_limit is None else max(time_limit - seconds, 1e-3)
-
-
-def _verdict(outcome: _Outcome) -> Status:
-    if outcome.report.passed:
-        return Status.OPTIMAL
-    claimed = outcome.solution.status
-    if claimed in _STOPPED:
-        return claimed
-    return Status.FAILED if outcome.solution.x is None else Status.INACCURATE
-
-
-def _report(contract: _Contract, stage: str, seconds: float, outcome: _Outcome | None) -> None:
-    if contract.settings.callback is None:
-        return
-    report = None if outcome is None else outcome.report
-    contract.settings.callback(
-        Progress(
-            stage,
-            contract.backend.label,
-            seconds=seconds,
-            objective=None if report is None else report.objective,
-            residual=None if report is None else report.worst,
-        )
-    )
-
-
-# --- no optimum ------------------------------------------------------------------------------
-
-
-def _proven_no_optimum(contract: _Contract, raw: QPSolution) -> _Outcome | None:
-    """The solver says there is no optimum, and what it returned proves it."""
-    program = contract.program
-    proven = (
-        raw.status is Status.PRIMAL_INFEASIBLE and has_proof_of_infeasibility(program, raw)
-    ) or (raw.status is Status.DUAL_INFEASIBLE and has_proof_of_unboundedness(program, raw))
-    return _Outcome(raw, contract.measure(raw)) if proven else None
-
-
-def _find_evidence(contract: _Contract, best: _Outcome) -> _Outcome | None:
-    """Evidence of our own, where the solver gave none. Small residuals mean there is none."""
-    if contract.always_has_an_optimum or best.report.worst < 1e-4:
-        return None
-    if best.solution.status is Status.INTERRUPTED:
-        return None
-    limit = contract.settings.time_limit
-    seconds = 10.0 if limit is None else min(10.0, limit)
-    for search in (find_infeasibility, find_unboundedness):
-        evidence = search(contract.program, seconds)
-        if evidence is not None:
-            statistics = best.solution.statistics
-            return _Outcome(evidence.replace(statistics=statistics), best.report)
-    return None
+# --- small pieces -----------------------------------------------------------------------------
 
 
 def _no_optimum(solution: QPSolution) -> Exception:
@@ -328,43 +168,6 @@ def _no_optimum(solution: QPSolution) -> Exception:
         "The objective falls without end along the verified direction in x of the solution "
         "returned without strict=True; add bounds, or check the sign of q."
     )
-
-
-def _not_separable(problem: SVMProblem, evidence: QPSolution) -> NotSeparableError:
-    """Farkas multipliers of the margin rows, or a ray of the dual: weights on the samples.
-
-    Both satisfy ``sum_i s_i l_i x_i = 0`` and ``sum_i s_i l_i = 0`` with ``l >= 0``; scaled so
-    that each class sums to one they produce a point of both convex hulls.
-    """
-    model = problem.model
-    s = model.data.signs
-    raw = evidence.z if problem.form == "primal" else evidence.x
-    weights = np.maximum(np.zeros(len(s)) if raw is None else raw[: len(s)], 0.0)
-    where = "the convex hulls of the two classes share a point"
-    if model.intercept == "free":
-        for sign in (-1.0, 1.0):
-            weights[s == sign] /= max(float(np.sum(weights[s == sign])), np.finfo(float).tiny)
-    else:
-        weights /= max(float(np.sum(weights)), np.finfo(float).tiny)
-        where = "the origin is a convex combination of the samples times their signs"
-    signed = s * weights
-    # |sum_i s_i l_i phi(x_i)| = distance between the two weighted means, in feature space
-    distance = math.sqrt(max(float(signed @ model.kernel_product(signed)), 0.0))
-    point = None
-    if model.is_linear and model.intercept == "free":
-        point = np.asarray(model.data.X.T @ np.where(s > 0, weights, 0.0))
-    involved = int(np.count_nonzero(weights > 1e-12))
-    return NotSeparableError(
-        f"The classes cannot be separated with a margin: {where} (weights on {involved} samples "
-        f"produce it from either side, {distance:.2g} apart; see .weights and .common_point). Use "
-        "SoftMargin(C=...), or a kernel with more features.",
-        weights,
-        point,
-        distance,
-    )
-
-
-# --- small pieces ----------------------------------------------------------------------------
 
 
 def _resolve(backend: str | Backend, program: QuadraticProgram) -> tuple[Backend, str]:

@@ -28,6 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.qp._arrays import Index, Vector
+from qpsvm.qp._rows import take_rows
 from qpsvm.qp.kkt import residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
@@ -168,7 +169,7 @@ def _solve_on(program: QuadraticProgram, state: _State) -> _Iterate | None:
     sparse = P.prefers_sparse
     if size > (MAX_SPARSE_SYSTEM if sparse else MAX_DENSE_SYSTEM):
         return None
-    G_J, A = _take_rows(program.G, rows), program.A
+    G_J, A = take_rows(program.G, rows), program.A
     rhs = np.concatenate(
         [
             -(q + P.matvec(fixed_x))[free],
@@ -250,7 +251,3 @@ def _refined(system: _System, rhs: Vector, start: Vector) -> Vector | None:
             break
         u = u + system.solve(residual)
     return best
-
-
-def _take_rows(matrix: Any, rows: Index) -> Any:
-    return sp.csr_array(matrix)[rows] if sp.issparse(matrix) else matrix[rows]

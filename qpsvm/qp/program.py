@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Matrix, Vector, as_matrix, as_vector, require_finite, require_memory
+from qpsvm.qp._rows import fold, take_rows
 from qpsvm.qp.quadratic import Quadratic, as_quadratic
 
 if TYPE_CHECKING:
@@ -250,21 +251,22 @@ class QuadraticProgram:
         >>> G, h
         (array([[-1.]]), array([0.]))
         """
-        from qpsvm.qp.transforms import drop_infinite_rows, fold_bounds
-
         if storage not in ("natural", "dense", "sparse"):
             raise InvalidProgramError(
                 f"storage is {storage!r}; choose 'natural', 'dense' or 'sparse'."
             )
-        program = fold_bounds(drop_infinite_rows(self)[0])[0]
-        sparse = storage == "sparse" or (storage == "natural" and program.P.prefers_sparse)
-        P = program.P.to_sparse(memory_limit) if sparse else program.P.to_dense(memory_limit)
-        G, A = program.G, program.A
+        binding = np.flatnonzero(np.isfinite(self.h))
+        G, A = self.G, self.A
+        if binding.size < self.n_inequalities:
+            G = take_rows(G, binding)
+        G, h, _, _ = fold(G, self.h[binding], self.lb, self.ub)
+        sparse = storage == "sparse" or (storage == "natural" and self.P.prefers_sparse)
+        P = self.P.to_sparse(memory_limit) if sparse else self.P.to_dense(memory_limit)
         if storage == "dense":
             G, A = _to_dense(G, "G", memory_limit), _to_dense(A, "A", memory_limit)
         elif storage == "sparse":
             G, A = sp.csc_array(G), sp.csc_array(A)
-        return CanonicalForm(P, program.q, G, program.h, A, program.b)
+        return CanonicalForm(P, self.q, G, h, A, self.b)
 
     # --- identity --------------------------------------------------------------------------------
 

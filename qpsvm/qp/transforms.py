@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Index, Matrix, Vector, as_vector
+from qpsvm.qp._rows import fold, take_rows
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
 from qpsvm.qp.solution import QPSolution
@@ -84,29 +85,14 @@ class UnfoldBounds:
 
 def fold_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, UnfoldBounds]:
     """Write the finite bounds as rows: ``-x_i <= -lb_i`` and ``x_i <= ub_i``."""
-    n = program.n_variables
-    lower = np.flatnonzero(np.isfinite(program.lb))
-    upper = np.flatnonzero(np.isfinite(program.ub))
-    inverse = UnfoldBounds(program.n_inequalities, n, lower, upper)
-    if lower.size + upper.size == 0:
+    rows = fold(program.G, program.h, program.lb, program.ub)
+    inverse = UnfoldBounds(program.n_inequalities, program.n_variables, rows.lower, rows.upper)
+    if rows.lower.size + rows.upper.size == 0:
         return program, inverse
     folded = QuadraticProgram(
-        program.P,
-        program.q,
-        sp.vstack(
-            [sp.csc_array(program.G), -_unit_rows(lower, n), _unit_rows(upper, n)], format="csc"
-        ),
-        np.concatenate([program.h, 0.0 - program.lb[lower], program.ub[upper]]),
-        program.A,
-        program.b,
-        names=program.names,
+        program.P, program.q, rows.G, rows.h, program.A, program.b, names=program.names
     )
     return folded, inverse
-
-
-def _unit_rows(index: Index, columns: int) -> Matrix:
-    ones, rows = np.ones(index.size), np.arange(index.size)
-    return sp.csc_array((ones, (rows, index)), shape=(index.size, columns))
 
 
 # --- rows that do not bind -------------------------------------------------------------------
@@ -138,7 +124,7 @@ def drop_infinite_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Inv
     smaller = QuadraticProgram(
         program.P,
         program.q,
-        sp.csr_array(program.G)[kept] if sp.issparse(program.G) else program.G[kept],
+        take_rows(program.G, kept),
         program.h[kept],
         program.A,
         program.b,
@@ -179,7 +165,7 @@ def drop_dependent_equalities(
         program.q,
         program.G,
         program.h,
-        sp.csr_array(program.A)[kept] if sp.issparse(program.A) else program.A[kept],
+        take_rows(program.A, kept),
         program.b[kept],
         program.lb,
         program.ub,

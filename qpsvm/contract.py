@@ -1,0 +1,175 @@
+"""The tolerance contract: whoever gets a status OPTIMAL gets it from the verifier.
+
+In order:
+
+1. the backend solves with all of its tolerances derived from ``eps``;
+2. the verifier measures; within ``eps``: OPTIMAL;
+3. otherwise polish (``qpsvm.qp.polish``), and measure again;
+4. otherwise ask the backend once more with a hundredth of ``eps``, polish, and measure;
+5. otherwise look for evidence that there is no optimum, and verify that;
+6. otherwise INACCURATE, or the limit that was hit, with the figures reached.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from qpsvm.backends.base import Backend, Progress, Settings
+from qpsvm.formulations import SVMProblem
+from qpsvm.qp.infeasibility import (
+    find_infeasibility,
+    find_unboundedness,
+    has_proof_of_infeasibility,
+    has_proof_of_unboundedness,
+)
+from qpsvm.qp.polish import polish
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.verification import KKTReport, verify
+
+SMALL_RESIDUAL = 1e-4
+"""A point this close to optimal belongs to a program that has an optimum."""
+
+SEARCH_SECONDS = 10.0
+"""Longest search for evidence by each of the two linear programs."""
+
+_STOPPED = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
+_NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Contract:
+    """One solve: what to solve, with what, and how its answers are measured."""
+
+    problem: SVMProblem | QuadraticProgram
+    program: QuadraticProgram
+    backend: Backend
+    settings: Settings
+
+    def measure(self, solution: QPSolution) -> KKTReport:
+        eps = self.settings.eps
+        if isinstance(self.problem, SVMProblem):
+            return verify(self.problem, self.problem.recover(solution), eps=eps)
+        return verify(self.problem, solution, eps=eps)
+
+    @property
+    def always_has_an_optimum(self) -> bool:
+        """A soft margin is feasible and bounded whatever the data."""
+        return isinstance(self.problem, SVMProblem) and not self.problem.model.is_hard
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A solution with its final status, and the report that status rests on."""
+
+    solution: QPSolution
+    report: KKTReport
+
+    def better_of(self, other: Outcome) -> Outcome:
+        """The one the verifier measures to be closer to optimal."""
+        return other if other.report.worst < self.report.worst else self
+
+
+def fulfil(contract: Contract) -> Outcome:
+    """Carry the contract out, step by step; see the module's docstring."""
+    settings, began = contract.settings, time.perf_counter()
+    outcome = _attempt(contract, settings)
+    seconds = time.perf_counter() - began
+    if _may_escalate(outcome, settings, seconds):
+        _announce(contract, "escalate", seconds, outcome)
+        tighter = settings.replace(
+            eps=max(settings.eps / 100, 1e-15),
+            attempt=1,
+            time_limit=_remaining(settings.time_limit, seconds),
+        )
+        second = _attempt(contract, tighter)
+        spent = outcome.solution.statistics.solve_seconds
+        outcome = second if _is_settled(second) else outcome.better_of(second)
+        total = spent + second.solution.statistics.solve_seconds
+        outcome = replace(
+            outcome, solution=outcome.solution.with_statistics(solve_seconds=total, escalated=True)
+        )
+    if not _is_settled(outcome):
+        outcome = _evidence(contract, outcome) or outcome
+    if outcome.solution.status not in _NO_OPTIMUM:
+        outcome = replace(outcome, solution=outcome.solution.replace(status=_verdict(outcome)))
+    _announce(contract, "done", time.perf_counter() - began, outcome)
+    return outcome
+
+
+def _attempt(contract: Contract, settings: Settings) -> Outcome:
+    """One call of the backend, measured, and polished if that is not enough."""
+    raw = contract.backend.solve(contract.program, settings)
+    outcome = Outcome(_unproven_claims_dropped(contract.program, raw), contract.measure(raw))
+    if not _is_settled(outcome):
+        _announce(contract, "polish", raw.statistics.total_seconds, outcome)
+        polished = polish(contract.program, outcome.solution)
+        if polished is not outcome.solution:
+            outcome = outcome.better_of(Outcome(polished, contract.measure(polished)))
+    return outcome
+
+
+def _is_settled(outcome: Outcome) -> bool:
+    """Verified to be optimal, or proved to have no optimum."""
+    return outcome.report.passed or outcome.solution.status in _NO_OPTIMUM
+
+
+def _unproven_claims_dropped(program: QuadraticProgram, raw: QPSolution) -> QPSolution:
+    """A claim that there is no optimum stays only if the solver's own vectors prove it."""
+    proven = (
+        raw.status is Status.PRIMAL_INFEASIBLE and has_proof_of_infeasibility(program, raw)
+    ) or (raw.status is Status.DUAL_INFEASIBLE and has_proof_of_unboundedness(program, raw))
+    if raw.status in _NO_OPTIMUM and not proven:
+        return raw.replace(status=Status.UNKNOWN)
+    return raw
+
+
+def _may_escalate(outcome: Outcome, settings: Settings, seconds: float) -> bool:
+    if _is_settled(outcome) or outcome.solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
+        return False
+    if outcome.solution.status is Status.ITERATION_LIMIT and settings.max_iterations is not None:
+        return False  # the caller wanted it so
+    return settings.time_limit is None or seconds < settings.time_limit
+
+
+def _remaining(time_limit: float | None, seconds: float) -> float | None:
+    return None if time_limit is None else max(time_limit - seconds, 1e-3)
+
+
+def _evidence(contract: Contract, outcome: Outcome) -> Outcome | None:
+    """Evidence of our own, where the solver gave none. Small residuals mean there is none."""
+    if contract.always_has_an_optimum or outcome.report.worst < SMALL_RESIDUAL:
+        return None
+    if outcome.solution.status is Status.INTERRUPTED:
+        return None
+    limit = contract.settings.time_limit
+    seconds = SEARCH_SECONDS if limit is None else min(SEARCH_SECONDS, limit)
+    for search in (find_infeasibility, find_unboundedness):
+        evidence = search(contract.program, seconds)
+        if evidence is not None:
+            statistics = outcome.solution.statistics
+            return replace(outcome, solution=evidence.replace(statistics=statistics))
+    return None
+
+
+def _verdict(outcome: Outcome) -> Status:
+    if outcome.report.passed:
+        return Status.OPTIMAL
+    claimed = outcome.solution.status
+    if claimed in _STOPPED:
+        return claimed
+    return Status.FAILED if outcome.solution.x is None else Status.INACCURATE
+
+
+def _announce(contract: Contract, stage: str, seconds: float, outcome: Outcome) -> None:
+    if contract.settings.callback is not None:
+        contract.settings.callback(
+            Progress(
+                stage,
+                contract.backend.label,
+                seconds=seconds,
+                objective=outcome.report.objective,
+                residual=outcome.report.worst,
+            )
+        )
