@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.equalities import independent_equalities
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.qp.transforms import Inverse
+from qpsvm.qp.transforms import Identity, Inverse
 
 
 class CVXOPTBackend(Backend):
@@ -36,6 +37,12 @@ class CVXOPTBackend(Backend):
         options = _options(settings)
         clock = Clock(self.label, settings)
         solution = _run(program, options, clock, settings.warm_start)
+        if solution.status is Status.FAILED:
+            # CVXOPT needs [P; G; A] to have full column rank, which a kernel primal with duplicate
+            # samples has not: of its many optima, ask for the one without a null-space part
+            reduced, restore = _without_null_space(program)
+            if reduced is not program:
+                solution = restore(_run(reduced, options, clock, None))
         limit = options["maxiters"]
         iterations = solution.statistics.iterations
         if solution.status is Status.UNKNOWN and iterations is not None and iterations >= limit:
@@ -45,6 +52,10 @@ class CVXOPTBackend(Backend):
 
 MAX_ITERATIONS = 100
 """CVXOPT's own limit; an interior-point method that needs more is stuck."""
+
+NULL_RTOL = 1e-9
+"""Singular values of [P; G; A] below this, relative to the largest, span what is left out: CVXOPT
+squares the matrix, so that it loses all digits near the square root of the rounding unit."""
 
 _STATUS = {
     "optimal": Status.OPTIMAL,
@@ -107,6 +118,36 @@ def _run(
         native_status=str(result["status"]),
         statistics=SolveStatistics(iterations=result.get("iterations")),
     )
+
+
+def _without_null_space(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
+    """Add the rows ``N'x = 0`` for a basis N of the null space of [P; G; A]."""
+    rows = [m.toarray() if sp.issparse(m) else m for m in (program.G, program.A)]
+    stacked = np.vstack([program.P.to_dense(), *rows])
+    _, sizes, basis = np.linalg.svd(stacked, full_matrices=True)
+    padded = np.concatenate([sizes, np.zeros(program.n_variables - len(sizes))])
+    null = basis[padded <= NULL_RTOL * padded[0]]
+    if len(null) == 0:
+        return program, Identity()
+    extended = QuadraticProgram(
+        program.P,
+        program.q,
+        program.G,
+        program.h,
+        np.vstack([rows[1], null]),
+        np.concatenate([program.b, np.zeros(len(null))]),
+    )
+    return extended, _DropMultipliers(program.n_equalities)
+
+
+@dataclass(frozen=True)
+class _DropMultipliers:
+    """Forget the multipliers of added rows: they are zero wherever there is an optimum."""
+
+    kept: int
+
+    def __call__(self, solution: QPSolution) -> QPSolution:
+        return solution if solution.y is None else solution.replace(y=solution.y[: self.kept])
 
 
 def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:

@@ -21,6 +21,7 @@ algorithm in section 2; the proximal term is that of Rockafellar, *SIAM J. Contr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +38,12 @@ MAX_ROUNDS = 25
 MAX_REFINEMENTS = 40
 MAX_DENSE_SYSTEM = 4000
 MAX_SPARSE_SYSTEM = 200_000
-REGULARISATION = 1e-7
-"""d, relative to the largest diagonal entry: large enough to factor a singular matrix."""
+REGULARISATIONS = (1e-7, 1e-10, 1e-13)
+"""d, relative to the largest diagonal entry of P. The first is large enough to factor a singular
+matrix; along directions with curvature below d the refinement crawls, and a smaller d follows."""
+
+REFINED = 1e-14
+"""Residual of the linear equations, relative to their right-hand side, at which to stop."""
 
 
 def polish(program: QuadraticProgram, solution: QPSolution) -> QPSolution:
@@ -180,11 +185,10 @@ def _solve_on(program: QuadraticProgram, state: _State) -> _Iterate | None:
     start = np.concatenate([state.x[free], state.z[rows], state.y])
     constraints = sp.vstack([sp.csr_array(G_J), sp.csr_array(A)], format="csc")[:, free]
     if sparse:
-        hessian: Any = P.to_sparse()[free][:, free]
-        unknowns = _refined(_sparse_system(hessian, constraints), rhs, start)
+        system = _sparse_system(P.to_sparse()[free][:, free], constraints)
     else:
-        hessian = P.block(free, free)
-        unknowns = _refined(_dense_system(hessian, constraints.toarray()), rhs, start)
+        system = _dense_system(P.block(free, free), constraints.toarray())
+    unknowns = _refined(system, rhs, start)
     if unknowns is None:
         return None
     x = fixed_x
@@ -198,10 +202,10 @@ def _solve_on(program: QuadraticProgram, state: _State) -> _Iterate | None:
 
 @dataclass(frozen=True, eq=False)
 class _System:
-    """A symmetric matrix M, and a solver for M plus the proximal term."""
+    """A symmetric matrix M, and a way to factor M plus the proximal term for a given d."""
 
-    multiply: Any
-    solve: Any
+    multiply: Callable[[Vector], Vector]
+    factor: Callable[[float], Callable[[Vector], Vector]]
 
 
 def _dense_system(hessian: Any, constraints: Any) -> _System:
@@ -210,12 +214,15 @@ def _dense_system(hessian: Any, constraints: Any) -> _System:
     n, m = hessian.shape[0], constraints.shape[0]
     M = np.zeros((n + m, n + m))
     M[:n, :n], M[n:, :n], M[:n, n:] = hessian, constraints, constraints.T
-    delta = REGULARISATION * max(float(np.max(np.abs(np.diagonal(hessian)), initial=0.0)), 1e-300)
-    delta = delta if n and delta > 1e-290 else REGULARISATION
-    shifted = M.copy()
-    shifted[np.diag_indices(n + m)] += np.concatenate([np.full(n, delta), np.full(m, -delta)])
-    factor = lu_factor(shifted, overwrite_a=True, check_finite=False)
-    return _System(lambda v: M @ v, lambda r: lu_solve(factor, r, check_finite=False))
+    scale = _scale(np.diagonal(hessian))
+
+    def factor(d: float) -> Callable[[Vector], Vector]:
+        shifted = M.copy()
+        shifted[np.diag_indices(n + m)] += _proximal(n, m, d * scale)
+        lu = lu_factor(shifted, overwrite_a=True, check_finite=False)
+        return lambda r: np.asarray(lu_solve(lu, r, check_finite=False))
+
+    return _System(lambda v: M @ v, factor)
 
 
 def _sparse_system(hessian: Any, constraints: Any) -> _System:
@@ -223,31 +230,45 @@ def _sparse_system(hessian: Any, constraints: Any) -> _System:
 
     n, m = hessian.shape[0], constraints.shape[0]
     M = sp.block_array([[hessian, constraints.T], [constraints, None]], format="csc")
-    largest = float(np.max(np.abs(hessian.diagonal()), initial=0.0))
-    delta = REGULARISATION * (largest if largest > 0 else 1.0)
-    shift = sp.dia_array(
-        (np.concatenate([np.full(n, delta), np.full(m, -delta)])[None], [0]), shape=M.shape
-    )
-    factor = splu(sp.csc_array(M + shift))
-    return _System(lambda v: np.asarray(M @ v), factor.solve)
+    scale = _scale(hessian.diagonal())
+
+    def factor(d: float) -> Callable[[Vector], Vector]:
+        shift = sp.dia_array((_proximal(n, m, d * scale)[None], [0]), shape=M.shape)
+        solve: Callable[[Vector], Vector] = splu(sp.csc_array(M + shift)).solve
+        return solve
+
+    return _System(lambda v: np.asarray(M @ v), factor)
+
+
+def _scale(diagonal: Vector) -> float:
+    largest = float(np.max(np.abs(diagonal), initial=0.0))
+    return largest if largest > 0.0 else 1.0
+
+
+def _proximal(n: int, m: int, d: float) -> Vector:
+    """The diagonal ``(+d, ..., +d, -d, ..., -d)``."""
+    return np.concatenate([np.full(n, d), np.full(m, -d)])
 
 
 def _refined(system: _System, rhs: Vector, start: Vector) -> Vector | None:
-    """Proximal-point iterations ``u += (M + D)^-1 (rhs - M u)`` until they stop improving."""
-    u, best, best_norm = start, start, np.inf
-    for _ in range(MAX_REFINEMENTS):
-        residual = rhs - system.multiply(u)
-        norm = float(np.max(np.abs(residual), initial=0.0))
-        if not np.isfinite(norm):
-            return None
-        if norm < best_norm:
-            improved = norm < 0.5 * best_norm
-            best, best_norm = u, norm
-            if not improved:
+    """Proximal-point iterations ``u += (M + D)^-1 (rhs - M u)``, with smaller and smaller D."""
+    goal = REFINED * max(float(np.max(np.abs(rhs), initial=0.0)), np.finfo(float).tiny)
+    best, best_norm = start, np.inf
+    for d in REGULARISATIONS:
+        solve = system.factor(d)
+        u = best
+        for _ in range(MAX_REFINEMENTS):
+            residual = rhs - system.multiply(u)
+            norm = float(np.max(np.abs(residual), initial=0.0))
+            stalled = not norm < 0.5 * best_norm
+            if norm < best_norm:
+                best, best_norm = u, norm
+            if best_norm <= goal:
+                return best
+            if stalled and u is not best:
                 break
-        else:
-            break
-        if norm == 0.0:
-            break
-        u = u + system.solve(residual)
-    return best
+            step = solve(residual)
+            if not np.isfinite(step).all():
+                break
+            u = u + step
+    return best if np.isfinite(best_norm) else None
