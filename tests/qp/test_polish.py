@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
 
+import qpsvm
 from qpsvm.qp import QPSolution, QuadraticProgram, Status, residuals
 from qpsvm.qp.polish import polish
 from tests.strategies import manufactured_program
@@ -57,6 +59,14 @@ def test_singular_hessians_with_duplicate_variables_do_no_harm() -> None:
     )  # fmt: skip
     polished = polish(program, rough)
     assert residuals(program, polished).worst < residuals(program, rough).worst
+
+
+def test_directions_with_next_to_no_curvature_are_resolved() -> None:
+    # the kernel primal of a smooth kernel with duplicate samples: curvatures down to 1e-16
+    X, y = make_blobs(60, centers=2, cluster_std=2.5, random_state=0)
+    problem = qpsvm.SoftMargin(C=10.0).primal(np.r_[X, X[:20]], np.r_[y, y[:20]], kernel="rbf")
+    rough = qpsvm.backends.get("osqp").solve(problem.qp, qpsvm.backends.Settings(eps=1e-4))
+    assert residuals(problem.qp, polish(problem.qp, rough)).worst < POLISHED
 
 
 def _perturbed(solution: QPSolution, size: float, seed: int) -> QPSolution:
