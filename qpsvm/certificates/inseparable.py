@@ -15,14 +15,17 @@ def not_separable(problem: SVMProblem, evidence: QPSolution) -> NotSeparableErro
     """Farkas multipliers of the margin rows, or a ray of the dual: weights on the samples.
 
     Both satisfy ``sum_i s_i l_i x_i = 0`` and ``sum_i s_i l_i = 0`` with ``l >= 0``; scaled so
-    that each class sums to one they produce a point of both convex hulls.
+    that each class sums to one they produce a point of both convex hulls. (Without an intercept
+    only the first sum is zero: the weights then sum to one over both classes.)
     """
     model = problem.model
     s = model.data.signs
     raw = evidence.z if problem.form == "primal" else evidence.x
     weights = np.maximum(np.zeros(len(s)) if raw is None else raw[: len(s)], 0.0)
     where = "the convex hulls of the two classes share a point"
-    if model.intercept == "free":
+    # a penalised intercept is an extra feature of ones, so its evidence is balanced as well
+    balanced = model.intercept != "none"
+    if balanced:
         for sign in (-1.0, 1.0):
             weights[s == sign] /= max(float(np.sum(weights[s == sign])), np.finfo(float).tiny)
     else:
@@ -32,7 +35,7 @@ def not_separable(problem: SVMProblem, evidence: QPSolution) -> NotSeparableErro
     # |sum_i s_i l_i phi(x_i)| = distance between the two weighted means, in feature space
     distance = math.sqrt(max(float(signed @ model.kernel_product(signed)), 0.0))
     point = None
-    if model.is_linear and model.intercept == "free":
+    if model.is_linear and balanced:
         point = np.asarray(model.data.X.T @ np.where(s > 0, weights, 0.0))
     involved = int(np.count_nonzero(weights > 1e-12))
     return NotSeparableError(
