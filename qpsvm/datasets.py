@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm import csv_files, safe_npz, text_files
 from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError
+from qpsvm.files import csv_table, npz, text
+from qpsvm.files.text import is_number, narrowest
 from qpsvm.qp._arrays import default_memory_limit
-from qpsvm.text_files import is_number, narrowest
 
 Format: TypeAlias = Literal["libsvm", "csv", "npz"]
 
@@ -98,7 +98,7 @@ def load(
     if kind == "npz":
         X, y = _read_npz(source)
         return DataFile(X, y, None, source, kind)
-    X, y, names = csv_files.read(source, label)
+    X, y, names = csv_table.read(source, label)
     return DataFile(X, y, names, source, kind)
 
 
@@ -108,7 +108,7 @@ def _format(source: str, format: str | None) -> Format:
             raise InvalidParameterError(f"format is {format!r}; choose 'libsvm', 'csv' or 'npz'.")
         return cast("Format", format)
     suffixes = [suffix.lower() for suffix in Path(source).suffixes]
-    if suffixes and suffixes[-1] in text_files.COMPRESSIONS:
+    if suffixes and suffixes[-1] in text.COMPRESSIONS:
         suffixes.pop()
     kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
     if kind is None:
@@ -128,8 +128,8 @@ def _read_libsvm(source: str) -> tuple[Any, Any]:
 
     try:
         X, y = load_svmlight_file(source, dtype=np.float64)
-    except text_files.UNREADABLE as error:
-        raise text_files.unreadable(source, error) from error
+    except text.UNREADABLE as error:
+        raise text.unreadable(source, error) from error
     except (ValueError, OverflowError, IndexError) as error:
         raise DataFileError(
             f"{source!r} is not in LIBSVM format: {_first_bad_line(source) or error}. Each line is "
@@ -149,7 +149,7 @@ def _read_libsvm(source: str) -> tuple[Any, Any]:
 
 def _first_bad_line(source: str) -> str:
     """Scikit-learn does not say where; this does."""
-    with text_files.lines(source) as stream:
+    with text.lines(source) as stream:
         for number, line in enumerate(stream, 1):
             tokens = line.partition("#")[0].split()
             if not tokens:
@@ -173,7 +173,7 @@ def _first_bad_line(source: str) -> str:
 
 
 def _read_npz(source: str) -> tuple[Any, Any]:
-    arrays = safe_npz.read(source, DataFileError, limit_bytes=default_memory_limit())
+    arrays = npz.read(source, DataFileError, limit_bytes=default_memory_limit())
     parts = ("X_data", "X_indices", "X_indptr", "X_shape")
     if "y" not in arrays or not ("X" in arrays or all(part in arrays for part in parts)):
         raise DataFileError(

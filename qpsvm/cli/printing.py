@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from qpsvm import strict_json
+from qpsvm.files import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +47,7 @@ def note(message: str) -> None:
 
 def print_json(content: Any) -> None:
     """Strict JSON on stdout."""
-    typer.echo(strict_json.dumps(content, indent=2))
+    typer.echo(json_text.dumps(content, indent=2))
 
 
 def table(*columns: tuple[str, str]) -> Table:

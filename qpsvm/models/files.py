@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm import atomic_files, safe_npz, strict_json
 from qpsvm.exceptions import ModelFileError
+from qpsvm.files import atomic, json_text, npz
 from qpsvm.formulations import SVMProblem, SVMSolution
 from qpsvm.kernels import Linear, Precomputed
 from qpsvm.models import metadata
@@ -68,7 +68,7 @@ def save(
                 f"The solution cannot be saved: its {name} holds NaN or infinite numbers (status "
                 f"{solution.status.value!r}); solve the problem first."
             )
-    text = strict_json.dumps(
+    text = json_text.dumps(
         {
             "format": metadata.FORMAT,
             "format_version": metadata.FORMAT_VERSION,
@@ -87,8 +87,8 @@ def save(
     )
     arrays["metadata"] = np.frombuffer(text.encode(), dtype=np.uint8)
     try:
-        with atomic_files.replacing(path) as stream:
-            safe_npz.write(stream, arrays)
+        with atomic.replacing(path) as stream:
+            npz.write(stream, arrays)
     except OSError as error:
         raise ModelFileError(
             f"Cannot write the model to {os.fspath(path)!r}: {error.strerror or error}; choose "
@@ -159,7 +159,7 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
         writes.
     """
     limit = default_memory_limit()
-    arrays = safe_npz.read(path, ModelFileError, limit_bytes=limit, compressed=False)
+    arrays = npz.read(path, ModelFileError, limit_bytes=limit, compressed=False)
     try:
         return _model(arrays)
     except ModelFileError as error:

@@ -13,8 +13,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from qpsvm import formulations, kernels, strict_json
+from qpsvm import formulations, kernels
 from qpsvm.exceptions import ModelFileError, QPSVMError
+from qpsvm.files import json_text
 from qpsvm.formulations.hinge import Form
 from qpsvm.kernels import Kernel
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -208,7 +209,7 @@ def read(array: Any) -> Fields:
     if array.dtype != np.uint8 or array.ndim != 1 or array.size > _MAX_METADATA:
         raise ModelFileError("its metadata are not a JSON text.")
     try:
-        data = strict_json.loads(array.tobytes().decode("utf-8"))
+        data = json_text.loads(array.tobytes().decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"its metadata are not a JSON text ({error}).") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from qpsvm import atomic_files, strict_json
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.files import atomic, json_text
 from qpsvm.reports.html import render, require_packages
 from qpsvm.reports.report import SCHEMA, Page
 
@@ -24,7 +24,7 @@ def write(path: str | os.PathLike[str], page: Page) -> None:
     suffix = _suffix(path)
     text = _json(page) if suffix == ".json" else render(page)
     try:
-        atomic_files.write_text(path, text)
+        atomic.write_text(path, text)
     except OSError as error:
         raise InvalidParameterError(
             f"Cannot write the report to {os.fspath(path)!r}: {error.strerror or error}; choose "
@@ -79,7 +79,7 @@ def _suffix(path: str | os.PathLike[str]) -> str:
 
 def _json(page: Page) -> str:
     if page.comparison is None and len(page.reports) == 1:
-        return strict_json.dumps(page.reports[0].to_dict(samples=True), indent=1) + "\n"
+        return json_text.dumps(page.reports[0].to_dict(samples=True), indent=1) + "\n"
     content = {
         "schema": SCHEMA,
         "title": page.title,
@@ -88,4 +88,4 @@ def _json(page: Page) -> str:
         "left_out": list(page.left_out),
         "reports": [report.to_dict(samples=True) for report in page.reports],
     }
-    return strict_json.dumps(content, indent=1) + "\n"
+    return json_text.dumps(content, indent=1) + "\n"

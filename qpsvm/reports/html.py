@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from qpsvm import strict_json
 from qpsvm.exceptions import MissingPackageError
+from qpsvm.files import json_text
 from qpsvm.reports.comparison import ComparisonRow
 from qpsvm.reports.report import Page, Report
 
@@ -85,7 +85,7 @@ def render(page: Page) -> str:
         sections=[_section(i, report) for i, report in enumerate(page.reports)],
         explanations=EXPLANATIONS,
         # a script element ends at "</": the one thing that escaping must prevent in there
-        data=strict_json.dumps(_embedded(page)).replace("<", "\\u003c"),
+        data=json_text.dumps(_embedded(page)).replace("<", "\\u003c"),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm import strict_json
+from qpsvm.files import json_text
 from qpsvm.formulations import SVMProblem, SVMSolution
 from qpsvm.qp.solution import SolveStatistics
 from qpsvm.reports.comparison import Comparison
@@ -133,7 +133,7 @@ class Report:
         }
         if samples:
             result["samples"] = self.samples()
-        return dict(strict_json.plain(result))
+        return dict(json_text.plain(result))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm import text_files
 from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError
-from qpsvm.text_files import is_number, narrowest
+from qpsvm.files import text
+from qpsvm.files.text import is_number, narrowest
 
 
 def read(source: str, label: str | int | None) -> tuple[Any, Any, tuple[str, ...] | None]:
@@ -53,7 +53,7 @@ def read(source: str, label: str | int | None) -> tuple[Any, Any, tuple[str, ...
 
 
 def _csv_rows(source: str) -> tuple[list[list[str]], list[int]]:
-    with text_files.lines(source) as stream:
+    with text.lines(source) as stream:
         first = stream.readline()
         stream.seek(0)
         separator = max(",;\t", key=first.count)  # a comma when there is none
