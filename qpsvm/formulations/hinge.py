@@ -144,7 +144,9 @@ class HingeModel:
         """
         a: Vector = np.minimum(np.maximum(alpha, 0.0), self.C)
         if self.intercept == "free":
-            for _ in range(2):  # the second pass removes the rounding of the first
+            for _ in range(5):  # each pass removes the rounding of the one before
+                if abs(float(self.data.signs @ a)) <= np.finfo(np.float64).eps * float(np.sum(a)):
+                    break
                 a = self._balanced(a)
         if self.is_hard:
             total, curvature = float(np.sum(a)), 2.0 * self.hessian.value(a)
