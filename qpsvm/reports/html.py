@@ -146,7 +146,7 @@ def gap_in_words(report: Report) -> str:
         "Whatever the solver claims, the exact optimum lies between "
         f"{certificate.dual_objective:.12g} and {certificate.primal_objective:.12g}: this "
         f"classifier's objective is at most {max(certificate.gap, 0.0):.1e} above the best "
-        f"possible one (relative gap {certificate.relative_gap:.1e})."
+        f"possible one (relative gap {certificate.relative_gap:.1e}), up to rounding."
     )
 
 
