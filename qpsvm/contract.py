@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass, replace
 
 from qpsvm.backends.base import Backend, Progress, Settings
+from qpsvm.certificates import inseparability
 from qpsvm.formulations import SVMProblem
 from qpsvm.qp.infeasibility import (
     find_infeasibility,
@@ -52,6 +53,19 @@ class Contract:
         if isinstance(self.problem, SVMProblem):
             return verify(self.problem, self.problem.recover(solution), eps=eps)
         return verify(self.problem, solution, eps=eps)
+
+    def is_proof(self, evidence: QPSolution) -> bool:
+        """Whether the vectors prove that there is no optimum.
+
+        For a hard margin in the data's own units: the weights must show a common point of the two
+        convex hulls, however large or small the features are.
+        """
+        if isinstance(self.problem, SVMProblem):
+            proof = inseparability(self.problem, evidence)
+            return proof is not None and proof.is_proof
+        if evidence.status is Status.PRIMAL_INFEASIBLE:
+            return has_proof_of_infeasibility(self.program, evidence)
+        return has_proof_of_unboundedness(self.program, evidence)
 
     @property
     def always_has_an_optimum(self) -> bool:
@@ -101,7 +115,9 @@ def fulfil(contract: Contract) -> Outcome:
 def _attempt(contract: Contract, settings: Settings) -> Outcome:
     """One call of the backend, measured, and polished if that is not enough."""
     raw = contract.backend.solve(contract.program, settings)
-    outcome = Outcome(_unproven_claims_dropped(contract.program, raw), contract.measure(raw))
+    if raw.status in _NO_OPTIMUM and not contract.is_proof(raw):
+        raw = raw.replace(status=Status.UNKNOWN)
+    outcome = Outcome(raw, contract.measure(raw))
     if not _is_settled(outcome):
         _announce(contract, "polish", raw.statistics.total_seconds, outcome)
         polished = polish(contract.program, outcome.solution)
@@ -113,16 +129,6 @@ def _attempt(contract: Contract, settings: Settings) -> Outcome:
 def _is_settled(outcome: Outcome) -> bool:
     """Verified to be optimal, or proved to have no optimum."""
     return outcome.report.passed or outcome.solution.status in _NO_OPTIMUM
-
-
-def _unproven_claims_dropped(program: QuadraticProgram, raw: QPSolution) -> QPSolution:
-    """A claim that there is no optimum stays only if the solver's own vectors prove it."""
-    proven = (
-        raw.status is Status.PRIMAL_INFEASIBLE and has_proof_of_infeasibility(program, raw)
-    ) or (raw.status is Status.DUAL_INFEASIBLE and has_proof_of_unboundedness(program, raw))
-    if raw.status in _NO_OPTIMUM and not proven:
-        return raw.replace(status=Status.UNKNOWN)
-    return raw
 
 
 def _may_escalate(outcome: Outcome, settings: Settings, seconds: float) -> bool:
@@ -147,7 +153,7 @@ def _evidence(contract: Contract, outcome: Outcome) -> Outcome | None:
     seconds = SEARCH_SECONDS if limit is None else min(SEARCH_SECONDS, limit)
     for search in (find_infeasibility, find_unboundedness):
         evidence = search(contract.program, seconds)
-        if evidence is not None:
+        if evidence is not None and contract.is_proof(evidence):
             statistics = outcome.solution.statistics
             return replace(outcome, solution=evidence.replace(statistics=statistics))
     return None

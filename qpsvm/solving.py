@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Callback, Settings
-from qpsvm.certificates import not_separable
+from qpsvm.certificates import inseparability, not_separable
 from qpsvm.contract import Contract, fulfil
 from qpsvm.exceptions import (
     InfeasibleProgramError,
@@ -142,8 +142,9 @@ def solve(
     if reason:
         solution = solution.with_statistics(note=reason)
     if solution.status in _NO_OPTIMUM:
-        if svm is not None and svm.model.is_hard:
-            raise not_separable(svm, solution)
+        proof = None if svm is None else inseparability(svm, solution)
+        if svm is not None and proof is not None:
+            raise not_separable(svm, proof)
         if strict:
             raise _no_optimum(solution)
     elif solution.status is not Status.OPTIMAL:

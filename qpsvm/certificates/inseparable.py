@@ -1,48 +1,111 @@
-"""The proof that two classes cannot be separated: one point in both convex hulls."""
+"""The proof that two classes cannot be separated: one point in both convex hulls.
+
+Weights ``l >= 0`` that sum to one over each class and give both classes the same mean::
+
+    sum_{s_i = +1} l_i x_i  =  sum_{s_i = -1} l_i x_i
+
+leave no room for a hyperplane between them: whatever separates the classes has a margin no wider
+than the distance of the two means. (Without an intercept the hyperplane passes through the origin,
+the weights sum to one over both classes, and ``sum_i s_i l_i x_i = 0``.)
+
+Solvers deliver such weights as Farkas multipliers of the margin rows (primal) or as a ray (dual).
+They are measured here, in the data's own units, before anyone is told.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from qpsvm.exceptions import NotSeparableError
 from qpsvm.formulations.problem import SVMProblem
+from qpsvm.qp._arrays import Vector
 from qpsvm.qp.solution import QPSolution
 
+SEPARATION_RTOL = 1e-9
+"""Distance of the two means, relative to the radius of the data, that counts as zero. A margin
+narrower than that would need weights beyond what double precision can tell from noise."""
 
-def not_separable(problem: SVMProblem, evidence: QPSolution) -> NotSeparableError:
-    """Farkas multipliers of the margin rows, or a ray of the dual: weights on the samples.
 
-    Both satisfy ``sum_i s_i l_i x_i = 0`` and ``sum_i s_i l_i = 0`` with ``l >= 0``; scaled so
-    that each class sums to one they produce a point of both convex hulls. (Without an intercept
-    only the first sum is zero: the weights then sum to one over both classes.)
+@dataclass(frozen=True, eq=False)
+class Inseparability:
+    """Evidence that no hyperplane separates the classes.
+
+    Attributes
+    ----------
+    weights : array of shape (n,)
+    common_point : array of shape (d,) or None
+        None for a kernel without explicit features, and without an intercept.
+    distance : float
+        Between the two weighted means, in feature space.
+    radius : float
+        Largest distance of a sample from the mean (from the origin without an intercept).
     """
+
+    weights: Vector
+    common_point: Vector | None
+    distance: float
+    radius: float
+
+    @property
+    def is_proof(self) -> bool:
+        """The two means are the same point, up to ``SEPARATION_RTOL``; NaN is not."""
+        return self.distance <= SEPARATION_RTOL * self.radius
+
+
+def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability | None:
+    """Read the weights off a solver's evidence and measure them; None if there are none."""
     model = problem.model
-    s = model.data.signs
+    s, n = model.data.signs, model.data.n_samples
     raw = evidence.z if problem.form == "primal" else evidence.x
-    weights = np.maximum(np.zeros(len(s)) if raw is None else raw[: len(s)], 0.0)
-    where = "the convex hulls of the two classes share a point"
+    if raw is None or raw.shape != (n,) or not np.isfinite(raw).all():
+        return None
+    weights = np.maximum(raw, 0.0)
     # a penalised intercept is an extra feature of ones, so its evidence is balanced as well
     balanced = model.intercept != "none"
-    if balanced:
-        for sign in (-1.0, 1.0):
-            weights[s == sign] /= max(float(np.sum(weights[s == sign])), np.finfo(float).tiny)
-    else:
-        weights /= max(float(np.sum(weights)), np.finfo(float).tiny)
-        where = "the origin is a convex combination of the samples times their signs"
+    for members in (s > 0, s < 0) if balanced else (np.full(n, True),):
+        total = float(np.sum(weights[members]))
+        if not total > 0.0:
+            return None
+        weights[members] /= total
+    # |sum_i s_i l_i phi(x_i)|^2 = (s . l)' K (s . l)
     signed = s * weights
-    # |sum_i s_i l_i phi(x_i)| = distance between the two weighted means, in feature space
     distance = math.sqrt(max(float(signed @ model.kernel_product(signed)), 0.0))
     point = None
     if model.is_linear and balanced:
         point = np.asarray(model.data.X.T @ np.where(s > 0, weights, 0.0))
-    involved = int(np.count_nonzero(weights > 1e-12))
-    return NotSeparableError(
-        f"The classes cannot be separated with a margin: {where} (weights on {involved} samples "
-        f"produce it from either side, {distance:.2g} apart; see .weights and .common_point). Use "
-        "SoftMargin(C=...), or a kernel with more features.",
-        weights,
-        point,
-        distance,
+        # from the features themselves: K squares them, and with them the rounding
+        distance = float(np.linalg.norm(model.data.X.T @ signed))
+    return Inseparability(weights, point, distance, _radius(problem, centred=balanced))
+
+
+def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableError:
+    """The error that carries the proof."""
+    shared = (
+        "the origin is a convex combination of the samples times their signs"
+        if problem.model.intercept == "none"
+        else "the convex hulls of the two classes share a point"
     )
+    involved = int(np.count_nonzero(proof.weights > 1e-12))
+    return NotSeparableError(
+        f"The classes cannot be separated with a margin: {shared} (weights on {involved} samples "
+        f"produce it, up to {proof.distance:.2g} beside a radius of {proof.radius:.2g}; see "
+        ".weights and .common_point). Use SoftMargin(C=...), or a kernel with more features.",
+        proof.weights,
+        proof.common_point,
+        proof.distance,
+    )
+
+
+def _radius(problem: SVMProblem, *, centred: bool) -> float:
+    """``max_i |phi(x_i) - mean|``, or ``max_i |phi(x_i)|``."""
+    model = problem.model
+    squares = model.hessian.diagonal() - model.constant
+    if centred:
+        # |phi_i - mean|^2 = K_ii - 2 (K 1)_i / n + 1'K 1 / n^2
+        n = model.data.n_samples
+        means = model.kernel_product(np.full(n, 1.0 / n))
+        squares = squares - 2.0 * means + float(np.mean(means))
+    return math.sqrt(max(float(np.max(squares)), 0.0))

@@ -174,11 +174,6 @@ def test_overlapping_classes_raise_with_a_point_of_both_hulls(intercept, form, b
     assert_proof(caught.value, X, y)
 
 
-@pytest.mark.xfail(
-    reason="evidence is accepted on an absolute scale: a ray of the dual with |Pd| below 1e-7 "
-    "proves nothing when P itself is that small",
-    raises=NotSeparableError,
-)
 @pytest.mark.parametrize("scale", [1e-4, 1e-7])
 def test_separable_classes_are_never_proved_inseparable_however_small(scale):
     with warnings.catch_warnings():
