@@ -1,52 +1,48 @@
 """From a solver's answer to machine precision: a proximal primal-dual active-set method.
 
 An approximate solution says which constraints are active: those whose multiplier exceeds their
-slack. On a guess of the active set the optimality conditions are linear equations. With F the
-free variables, J the active rows of G, and the other variables fixed at their bounds, solve ::
+slack. On that guess optimality is a linear system (``qp/active_set.py``). Solve it, move whatever
+got the wrong sign, repeat: from a good answer this arrives in a few rounds.
 
-    [ P_FF + d I   G_JF'   A_F' ] [ x_F ]   [ -q_F - P_FB x_B ]
-    [ G_JF        -d I          ] [ z_J ] = [  h_J - G_JB x_B ]
-    [ A_F                  -d I ] [ y   ]   [  b   - A_B x_B  ]
+From a rough answer, or where the matrix is singular, the plain iteration overshoots and cycles.
+Then every round is damped by a proximal term around the last centre c::
 
-by factoring once with a small d > 0 and refining towards d = 0 from the last iterate (each
-refinement is a proximal-point step, so a singular matrix does no harm: among many solutions the
-one nearest to where we come from is kept). Then move whatever has the wrong sign and repeat.
+    minimise  1/2 x'Px + q'x + d/2 |x - c_x|^2   with multipliers   z = max(0, c_z + (Gx - h) / e)
 
-Nothing is taken on faith: every iterate is measured, and the best one is returned.
+which is a well-conditioned problem of the same kind. When its active set settles, its solution is
+the next centre, and d and e shrink; when it does not settle, they grow. After each such step the
+undamped equations are tried again on its active set.
 
-Source: the semismooth Newton view is Hintermueller, Ito and Kunisch, *SIAM J. Optim.* 13 (2002),
-algorithm in section 2; the proximal term is that of Rockafellar, *SIAM J. Control Optim.* 14
-(1976).
+Nothing is taken on faith: every candidate is measured, and the best one is returned.
+
+Sources: for the semismooth Newton view of the inner iteration Hintermueller, Ito and Kunisch,
+*SIAM J. Optim.* 13 (2002), section 2; for the outer one Rockafellar (see ``active_set``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Index, Vector
-from qpsvm.qp._rows import take_rows
+from qpsvm.qp.active_set import Equations, Guess, Point, typical_curvature
 from qpsvm.qp.kkt import residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 
-MAX_ROUNDS = 25
-MAX_REFINEMENTS = 40
-MAX_DENSE_SYSTEM = 4000
-MAX_SPARSE_SYSTEM = 200_000
-REGULARISATIONS = (1e-7, 1e-10, 1e-13)
-"""d, relative to the largest diagonal entry of P. The first is large enough to factor a singular
-matrix; along directions with curvature below d the refinement crawls, and a smaller d follows."""
+PLAIN_ROUNDS = 10
+INNER_ROUNDS = 20
+OUTER_ROUNDS = 60
+SIGMA_START, SIGMA_LARGEST, SIGMA_SMALLEST = 1e-3, 1.0, 1e-9
+"""Relative size of the proximal term."""
 
-REFINED = 1e-14
-"""Residual of the linear equations, relative to their right-hand side, at which to stop."""
+MAX_UNKNOWNS_DENSE, MAX_UNKNOWNS_SPARSE = 4000, 200_000
+WORK_LIMIT = 3e11
+"""Sum of (number of unknowns)^3 over all dense factorisations: some ten seconds, by count and not
+by the clock, so that the same question gives the same answer."""
 
 
-def polish(program: QuadraticProgram, solution: QPSolution) -> QPSolution:
+def polish(program: QuadraticProgram, solution: QPSolution, *, goal: float = 1e-10) -> QPSolution:
     """The best point found from ``solution``; ``solution`` itself if nothing better was.
 
     Parameters
@@ -54,221 +50,168 @@ def polish(program: QuadraticProgram, solution: QPSolution) -> QPSolution:
     program : QuadraticProgram
     solution : QPSolution
         Approximate x and multipliers. Missing or non-finite ones are returned unchanged.
+    goal : float
+        Worst scaled residual (relative) at which to stop; the last step usually lands at 1e-14.
 
     Returns
     -------
     QPSolution
         Its measured worst residual is at most that of ``solution``.
     """
-    best, best_score = solution, _score(program, solution)
-    state = _State.from_solution(program, solution)
-    if state is None or not np.isfinite(best_score):
+    guess = Guess.from_solution(program, solution)
+    if guess is None or not np.isfinite(residuals(program, solution).worst):
         return solution
-    seen: set[bytes] = set()
-    for _ in range(MAX_ROUNDS):
-        key = state.key()
-        if key in seen:
-            break
-        seen.add(key)
-        try:
-            candidate = _solve_on(program, state)
-        except (np.linalg.LinAlgError, RuntimeError, ValueError):
-            break
-        if candidate is None:
-            break
-        point = candidate.to_solution(solution)
-        score = _score(program, point)
-        if score < best_score:
-            best, best_score = point, score
-        following = candidate.next_state(program)
-        if following.key() == key:
-            break
-        state = following
-    if best is solution:
-        return solution
-    return best.with_statistics(polished=True)
+    search = _Search(program, solution, goal)
+    try:
+        search.plain_rounds(guess)
+        if not search.is_done:
+            search.proximal_rounds()
+    except (np.linalg.LinAlgError, RuntimeError, ValueError, _OutOfWork):
+        pass  # a matrix that cannot be factored: what was found so far stands
+    best = search.best
+    return best if best is solution else best.with_statistics(polished=True)
 
 
-def _score(program: QuadraticProgram, solution: QPSolution) -> float:
-    return residuals(program, solution).worst
+class _OutOfWork(Exception):  # noqa: N818 - a signal, not an error
+    pass
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
-    """A guess: which variables are free or at a bound, which rows bind; and a point to start."""
+@dataclass(eq=False)
+class _Search:
+    """The best candidate so far, and what it has cost."""
 
-    where: Index  # per variable: 0 free, -1 at lb, +1 at ub
-    active: Index  # per row of G: bool
-    x: Vector
-    z: Vector
-    y: Vector
-
-    @classmethod
-    def from_solution(cls, program: QuadraticProgram, solution: QPSolution) -> _State | None:
-        x, z, y = solution.x, solution.z, solution.y
-        lower, upper = solution.z_lower, solution.z_upper
-        if x is None or z is None or y is None or lower is None or upper is None:
-            return None
-        where = np.zeros(program.n_variables, dtype=np.intp)
-        # the multiplier exceeds the slack: the constraint binds
-        where[lower > x - program.lb] = -1
-        where[upper > program.ub - x] = 1
-        where[program.lb == program.ub] = -1
-        active = z > program.h - program.G @ x
-        return cls(where, active, x, z, y)
-
-    def key(self) -> bytes:
-        return self.where.astype(np.int8).tobytes() + self.active.tobytes()
-
-
-@dataclass(frozen=True, eq=False)
-class _Iterate:
-    """A solution of the linear equations on one guess."""
-
-    state: _State
-    x: Vector
-    z: Vector
-    y: Vector
-    gradient: Vector  # Px + q + G'z + A'y
     program: QuadraticProgram
+    origin: QPSolution
+    goal: float
 
-    def to_solution(self, origin: QPSolution) -> QPSolution:
-        at_lower, at_upper = self.state.where == -1, self.state.where == 1
-        fixed = self.program.lb == self.program.ub
-        z_lower = np.where(at_lower, np.maximum(self.gradient, 0.0), 0.0)
-        z_upper = np.where(at_upper | fixed, np.maximum(-self.gradient, 0.0), 0.0)
-        return origin.replace(
-            x=np.clip(self.x, self.program.lb, self.program.ub),
-            z=np.maximum(self.z, 0.0),
-            y=self.y,
-            z_lower=z_lower,
-            z_upper=z_upper,
-        )
+    def __post_init__(self) -> None:
+        self.best = self.origin
+        self.best_score = residuals(self.program, self.origin).worst
+        self.work = 0.0
 
-    def next_state(self, program: QuadraticProgram) -> _State:
-        where = np.zeros_like(self.state.where)
-        old, g = self.state.where, self.gradient
-        free = old == 0
-        rounding = 1e-13 * np.maximum(1.0, np.abs(self.x))
-        where[free & (self.x < program.lb - rounding)] = -1
-        where[free & (self.x > program.ub + rounding)] = 1
-        # a bound that pulls instead of pushing lets go; a tiny pull is rounding
-        pull = 1e-13 * np.maximum(1.0, np.abs(program.q))
-        where[(old == -1) & (g > -pull)] = -1
-        where[(old == 1) & (g < pull)] = 1
-        where[program.lb == program.ub] = -1
-        slack = program.h - program.G @ self.x
-        h_scale = np.maximum(1.0, np.where(np.isfinite(program.h), np.abs(program.h), 1.0))
-        active = np.where(self.state.active, self.z > -1e-13, slack < -1e-13 * h_scale)
-        return _State(where, active, np.clip(self.x, program.lb, program.ub), self.z, self.y)
+    @property
+    def is_done(self) -> bool:
+        return self.best_score <= self.goal
+
+    def plain_rounds(self, guess: Guess) -> None:
+        """Solve on the guess, correct the guess, until it repeats."""
+        seen: set[bytes] = set()
+        point = _start(self.origin)
+        for _ in range(PLAIN_ROUNDS):
+            if guess.key() in seen:
+                return
+            seen.add(guess.key())
+            equations = self.equations(guess)
+            solved = None if equations is None else equations.solve(point)
+            if solved is None or self.measure(solved, guess):
+                return
+            guess = _corrected(self.program, guess, solved)
+            point = Point(np.clip(solved.x, self.program.lb, self.program.ub), solved.z, solved.y)
+
+    def proximal_rounds(self) -> None:
+        """Damped rounds around moving centres, with the undamped equations tried after each."""
+        centre, sigma, smallest = _start(self.origin), SIGMA_START, SIGMA_SMALLEST
+        for _ in range(OUTER_ROUNDS):
+            settled, guess, rounds = self.settle(centre, sigma)
+            if settled is None:
+                smallest, sigma = 2.0 * sigma, 8.0 * sigma
+                if sigma > SIGMA_LARGEST:
+                    return
+                continue
+            x = np.clip(settled.x, self.program.lb, self.program.ub)
+            centre = Point(x, np.maximum(settled.z, 0.0), settled.y)
+            equations = self.equations(guess)
+            solved = None if equations is None else equations.solve(centre)
+            if solved is not None and self.measure(solved, guess):
+                return
+            if rounds <= 4:  # the nearer the optimum, the less damping is needed
+                smallest /= 1.5
+                sigma = min(sigma, max(sigma / 5.0, smallest))
+
+    def settle(self, centre: Point, sigma: float) -> tuple[Point | None, Guess, int]:
+        """The active set of the damped problem; None in place of the point when it cycles."""
+        program, point = self.program, centre
+        guess, seen = _damped_guess(program, point, centre, sigma), set[bytes]()
+        for rounds in range(INNER_ROUNDS):
+            seen.add(guess.key())
+            equations = self.equations(guess)
+            if equations is None:
+                return None, guess, rounds
+            point = equations.proximal_step(centre, sigma)
+            following = _damped_guess(program, point, centre, sigma)
+            if following.key() == guess.key():
+                return point, guess, rounds + 1
+            if following.key() in seen:
+                return None, guess, rounds
+            guess = following
+        return None, guess, INNER_ROUNDS
+
+    def equations(self, guess: Guess) -> Equations | None:
+        """Set up the equations; leave the search when they would cost too much."""
+        n_free = int(np.count_nonzero(guess.where == 0))
+        size = n_free + int(np.count_nonzero(guess.active)) + self.program.n_equalities
+        if self.program.P.prefers_sparse:
+            affordable = size <= MAX_UNKNOWNS_SPARSE
+        else:
+            self.work += float(size) ** 3
+            affordable = size <= MAX_UNKNOWNS_DENSE and self.work <= WORK_LIMIT
+        if not affordable:
+            raise _OutOfWork
+        return Equations.of(self.program, guess)
+
+    def measure(self, point: Point, guess: Guess) -> bool:
+        """Keep the point if it is the best so far; True when there is nothing left to gain."""
+        candidate = _with_bound_multipliers(self.program, self.origin, point, guess)
+        score = residuals(self.program, candidate).worst
+        if score < self.best_score:
+            self.best, self.best_score = candidate, score
+        return self.is_done
 
 
-def _solve_on(program: QuadraticProgram, state: _State) -> _Iterate | None:
-    P, q = program.P, program.q
-    free = np.flatnonzero(state.where == 0)
-    rows = np.flatnonzero(state.active)
-    fixed_x = np.where(state.where == -1, program.lb, np.where(state.where == 1, program.ub, 0.0))
-    if not np.isfinite(fixed_x).all():
-        return None
-    size = free.size + rows.size + program.n_equalities
-    sparse = P.prefers_sparse
-    if size > (MAX_SPARSE_SYSTEM if sparse else MAX_DENSE_SYSTEM):
-        return None
-    G_J, A = take_rows(program.G, rows), program.A
-    rhs = np.concatenate(
-        [
-            -(q + P.matvec(fixed_x))[free],
-            program.h[rows] - G_J @ fixed_x,
-            program.b - A @ fixed_x,
-        ]
+def _start(solution: QPSolution) -> Point:
+    x, z, y = (np.asarray(v, dtype=np.float64) for v in (solution.x, solution.z, solution.y))
+    return Point(x, np.maximum(z, 0.0), y)
+
+
+def _with_bound_multipliers(
+    program: QuadraticProgram, origin: QPSolution, point: Point, guess: Guess
+) -> QPSolution:
+    """A full solution: at a bound, stationarity says what the multiplier is."""
+    gradient = point.gradient(program)
+    at_lower, at_upper = guess.where == -1, guess.where == 1
+    is_fixed = program.lb == program.ub
+    return origin.replace(
+        x=np.clip(point.x, program.lb, program.ub),
+        z=np.maximum(point.z, 0.0),
+        y=point.y,
+        z_lower=np.where(at_lower, np.maximum(gradient, 0.0), 0.0),
+        z_upper=np.where(at_upper | is_fixed, np.maximum(-gradient, 0.0), 0.0),
     )
-    start = np.concatenate([state.x[free], state.z[rows], state.y])
-    constraints = sp.vstack([sp.csr_array(G_J), sp.csr_array(A)], format="csc")[:, free]
-    if sparse:
-        system = _sparse_system(P.to_sparse()[free][:, free], constraints)
-    else:
-        system = _dense_system(P.block(free, free), constraints.toarray())
-    unknowns = _refined(system, rhs, start)
-    if unknowns is None:
-        return None
-    x = fixed_x
-    x[free] = unknowns[: free.size]
-    z = np.zeros(program.n_inequalities)
-    z[rows] = unknowns[free.size : free.size + rows.size]
-    y = unknowns[free.size + rows.size :]
-    gradient = P.matvec(x) + q + program.G.T @ z + A.T @ y
-    return _Iterate(state, x, z, y, gradient, program)
 
 
-@dataclass(frozen=True, eq=False)
-class _System:
-    """A symmetric matrix M, and a way to factor M plus the proximal term for a given d."""
-
-    multiply: Callable[[Vector], Vector]
-    factor: Callable[[float], Callable[[Vector], Vector]]
-
-
-def _dense_system(hessian: Any, constraints: Any) -> _System:
-    from scipy.linalg import lu_factor, lu_solve
-
-    n, m = hessian.shape[0], constraints.shape[0]
-    M = np.zeros((n + m, n + m))
-    M[:n, :n], M[n:, :n], M[:n, n:] = hessian, constraints, constraints.T
-    scale = _scale(np.diagonal(hessian))
-
-    def factor(d: float) -> Callable[[Vector], Vector]:
-        shifted = M.copy()
-        shifted[np.diag_indices(n + m)] += _proximal(n, m, d * scale)
-        lu = lu_factor(shifted, overwrite_a=True, check_finite=False)
-        return lambda r: np.asarray(lu_solve(lu, r, check_finite=False))
-
-    return _System(lambda v: M @ v, factor)
+def _corrected(program: QuadraticProgram, guess: Guess, point: Point) -> Guess:
+    """Let go of what pulls instead of pushing; hold what has been left."""
+    where, gradient = guess.where, point.gradient(program)
+    rounding = 1e-13 * np.maximum(1.0, np.abs(point.x))
+    pull = 1e-13 * np.maximum(1.0, np.abs(program.q))
+    new = np.zeros_like(where)
+    new[(where == 0) & (point.x < program.lb - rounding)] = -1
+    new[(where == 0) & (point.x > program.ub + rounding)] = 1
+    new[(where == -1) & (gradient > -pull)] = -1
+    new[(where == 1) & (gradient < pull)] = 1
+    new[program.lb == program.ub] = -1
+    slack = program.h - program.G @ point.x
+    h_scale = np.maximum(1.0, np.where(np.isfinite(program.h), np.abs(program.h), 1.0))
+    return Guess(new, np.where(guess.active, point.z > -1e-13, slack < -1e-13 * h_scale))
 
 
-def _sparse_system(hessian: Any, constraints: Any) -> _System:
-    from scipy.sparse.linalg import splu
-
-    n, m = hessian.shape[0], constraints.shape[0]
-    M = sp.block_array([[hessian, constraints.T], [constraints, None]], format="csc")
-    scale = _scale(hessian.diagonal())
-
-    def factor(d: float) -> Callable[[Vector], Vector]:
-        shift = sp.dia_array((_proximal(n, m, d * scale)[None], [0]), shape=M.shape)
-        solve: Callable[[Vector], Vector] = splu(sp.csc_array(M + shift)).solve
-        return solve
-
-    return _System(lambda v: np.asarray(M @ v), factor)
-
-
-def _scale(diagonal: Vector) -> float:
-    largest = float(np.max(np.abs(diagonal), initial=0.0))
-    return largest if largest > 0.0 else 1.0
-
-
-def _proximal(n: int, m: int, d: float) -> Vector:
-    """The diagonal ``(+d, ..., +d, -d, ..., -d)``."""
-    return np.concatenate([np.full(n, d), np.full(m, -d)])
-
-
-def _refined(system: _System, rhs: Vector, start: Vector) -> Vector | None:
-    """Proximal-point iterations ``u += (M + D)^-1 (rhs - M u)``, with smaller and smaller D."""
-    goal = REFINED * max(float(np.max(np.abs(rhs), initial=0.0)), np.finfo(float).tiny)
-    best, best_norm = start, np.inf
-    for d in REGULARISATIONS:
-        solve = system.factor(d)
-        u = best
-        for _ in range(MAX_REFINEMENTS):
-            residual = rhs - system.multiply(u)
-            norm = float(np.max(np.abs(residual), initial=0.0))
-            stalled = not norm < 0.5 * best_norm
-            if norm < best_norm:
-                best, best_norm = u, norm
-            if best_norm <= goal:
-                return best
-            if stalled and u is not best:
-                break
-            step = solve(residual)
-            if not np.isfinite(step).all():
-                break
-            u = u + step
-    return best if np.isfinite(best_norm) else None
+def _damped_guess(program: QuadraticProgram, point: Point, centre: Point, sigma: float) -> Guess:
+    """Active constraints of the damped problem at a point: a projected gradient step decides."""
+    curvature = typical_curvature(program)
+    d, e = sigma * curvature, sigma / curvature
+    gradient = point.gradient(program) + d * (point.x - centre.x)
+    target = point.x - gradient / (curvature + d)
+    where = np.where(target <= program.lb, -1, np.where(target >= program.ub, 1, 0))
+    where[program.lb == program.ub] = -1
+    excess = program.G @ point.x - program.h
+    return Guess(where, centre.z + excess / e > 0.0)
