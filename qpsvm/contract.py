@@ -120,7 +120,12 @@ def _attempt(contract: Contract, settings: Settings) -> Outcome:
     outcome = Outcome(raw, contract.measure(raw))
     if not _is_settled(outcome):
         _announce(contract, "polish", raw.statistics.total_seconds, outcome)
-        polished = polish(contract.program, outcome.solution, goal=contract.settings.eps / 100)
+        polished = polish(
+            contract.program,
+            outcome.solution,
+            goal=contract.settings.eps / 100,
+            measure=lambda candidate: contract.measure(candidate).worst,
+        )
         if polished is not outcome.solution:
             outcome = outcome.better_of(Outcome(polished, contract.measure(polished)))
     return outcome

@@ -25,6 +25,7 @@ from qpsvm.certificates import Certificate, certify
 from qpsvm.exceptions import InvalidParameterError, QPSVMError
 from qpsvm.formulations import SVMProblem, SVMSolution
 from qpsvm.formulations.samples import MarginSummary, SampleTable, margin_summary, sample_table
+from qpsvm.formulations.solution import alpha_unit
 from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
@@ -230,7 +231,7 @@ def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Toleranc
         certificate = certify(problem, solution)
         table = sample_table(problem, solution)
         summary = margin_summary(problem, solution, table)
-    except (QPSVMError, ValueError, TypeError) as error:
+    except (QPSVMError, ValueError, TypeError, AttributeError) as error:
         notes.append(str(error))
     checks = [*measured.check(tolerances)]
     if certificate is None or table is None:
@@ -240,13 +241,15 @@ def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Toleranc
         if problem.model.is_hard:
             short = certificate.infeasibility
             checks.append(Check("margin", short, short, eps))
-        natural = tolerances.of("natural")
+        natural = tolerances.of("natural")  # distances go like the root of the gap
         checks.append(Check("dual_repair", certificate.repair, certificate.repair, natural))
         worst = table.worst_violation
         checks.append(Check("sample_kkt", worst, worst, natural))
         for name, stated, implied in _implications(problem, solution, certificate, table):
             difference = _difference(stated, implied)
             checks.append(Check(name, difference.absolute, difference.scaled, eps))
+        weights = _weights_difference(problem, solution)
+        checks.append(Check("weights", weights, weights, natural))
     return KKTReport(
         eps=eps,
         checks=tuple(checks),
@@ -270,9 +273,34 @@ def _implications(
     else:  # one best intercept: rounding may pick a neighbouring sample's, the gap covers that
         yield "intercept_interval", solution.intercept_interval, [solution.intercept] * 2
     if problem.form == "dual":
-        unit = np.where(np.isfinite(problem.model.C), problem.model.C, 1.0)
+        unit = alpha_unit(solution.alpha, problem.model.C)
         stated = math.nan if solution.expansion is None else solution.expansion / unit
         yield "expansion", stated, problem.data.signs * solution.alpha / unit
+
+
+def _weights_difference(problem: SVMProblem, solution: SVMSolution) -> float:
+    """``|w - sum_i s_i a_i phi(x_i)| / |w|``: both halves of a solution describe one machine.
+
+    The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``.
+    """
+    model = problem.model
+    implied = problem.data.signs * solution.alpha
+    if solution.coef is not None:
+        expected = model.data.X.T @ implied
+        size = float(np.linalg.norm(solution.coef))
+        distance = float(np.linalg.norm(solution.coef - expected))
+    elif solution.expansion is not None:
+        step = solution.expansion - implied
+        size = _root(solution.expansion @ model.kernel_product(solution.expansion))
+        distance = _root(step @ model.kernel_product(step))
+    else:
+        return math.inf
+    ratio = distance / max(size, float(np.finfo(float).tiny))
+    return ratio if math.isfinite(ratio) else math.inf
+
+
+def _root(square: Any) -> float:
+    return float(np.sqrt(np.maximum(square, 0.0)))  # np.maximum passes NaN on
 
 
 def _difference(stated: Any, implied: Any) -> Residual:

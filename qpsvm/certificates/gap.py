@@ -22,7 +22,7 @@ import numpy as np
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.intercept import Interval, best_intercepts
 from qpsvm.formulations.problem import SVMProblem
-from qpsvm.formulations.solution import SVMSolution
+from qpsvm.formulations.solution import SVMSolution, alpha_unit
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Certificate:
     dual_objective : float
         Objective of the repaired alpha: a lower bound on the optimum.
     repair : float
-        Largest change the repair made to an alpha, relative to the box (zero: it was feasible).
+        Largest change the repair made to an alpha, relative to ``alpha_unit`` (zero: feasible).
     infeasibility : float
         Hard margin only: ``max(0, 1 - smallest margin)``; the primal objective is then that of
         (w, b) scaled up until it is feasible.
@@ -57,9 +57,14 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """``|gap| / max(1, |primal objective|)``; infinite when it cannot be computed."""
-        value = abs(self.gap) / max(1.0, abs(self.primal_objective))
-        return value if math.isfinite(value) else math.inf
+        """``|gap| / |primal objective|``; infinite when it cannot be computed.
+
+        There is no ``max(1, ...)`` below: the optimum of an SVM is above zero, and with large
+        features or a small C it is far below one. An absolute gap would then prove nothing.
+        """
+        if not math.isfinite(self.gap):
+            return math.inf
+        return abs(self.gap) / max(abs(self.primal_objective), float(np.finfo(float).tiny))
 
     @property
     def weight_error(self) -> float:
@@ -129,9 +134,7 @@ def certify(problem: SVMProblem, solution: SVMSolution) -> Certificate:
         scores, norm_squared = model.scores_and_norm(solution)
         margins = model.data.signs * (scores + solution.intercept)
         feasible = model.feasible_dual(solution.alpha)
-        box = np.where(
-            np.isfinite(model.C), model.C, max(_largest(solution.alpha), np.finfo(float).tiny)
-        )
+        unit = alpha_unit(solution.alpha, model.C)
         interval = (
             best_intercepts(scores, model.data.signs, model.C)
             if model.intercept == "free"
@@ -141,7 +144,7 @@ def certify(problem: SVMProblem, solution: SVMSolution) -> Certificate:
             primal_objective=_allowed_intercept(problem, solution)
             * model.primal_objective(scores, norm_squared, solution.intercept),
             dual_objective=model.dual_objective(feasible),
-            repair=_largest((feasible - solution.alpha) / box),
+            repair=_largest((feasible - solution.alpha) / unit),
             infeasibility=max(0.0, 1.0 - float(np.min(margins))) if model.is_hard else 0.0,
             intercept_interval=interval,
         )

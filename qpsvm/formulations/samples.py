@@ -14,9 +14,7 @@ Each sample adds ``(C_i - a_i) max(0, 1 - m_i) + a_i max(0, m_i - 1)`` to the du
 ``w = sum_i s_i a_i x_i``. Its violation is the natural residual of the pair, in units of the
 margin::
 
-    violation_i = | a_i/C_i - clip(a_i/C_i - (m_i - 1), 0, 1) |
-
-(hard margin: ``a_i`` over the largest alpha, no upper clip).
+    violation_i = | a_i/u_i - clip(a_i/u_i - (m_i - 1), 0, C_i/u_i) |,    u_i = min(C_i, max_j a_j)
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.formulations.problem import SVMProblem
-from qpsvm.formulations.solution import SVMSolution, support_threshold
+from qpsvm.formulations.solution import SVMSolution, alpha_unit, support_threshold
 from qpsvm.qp._arrays import Index, Vector
 
 CASES = ("zero", "free", "bound")
@@ -121,10 +119,9 @@ def sample_table(problem: SVMProblem, solution: SVMSolution) -> SampleTable:
         decision = scores + solution.intercept
         margin = data.signs * decision
         alpha, C = np.asarray(solution.alpha, dtype=np.float64), model.C
-        hard = np.isinf(C)
-        unit = np.where(hard, max(float(np.max(alpha, initial=0.0)), np.finfo(float).tiny), C)
+        unit = alpha_unit(alpha, C)
         relative = alpha / unit
-        target = np.clip(relative - (margin - 1.0), 0.0, np.where(hard, np.inf, 1.0))
+        target = np.clip(relative - (margin - 1.0), 0.0, C / unit)
         violation = np.abs(relative - target)
         threshold = support_threshold(alpha, C)
         case = np.where(alpha <= threshold, 0, np.where(alpha >= C - threshold, 2, 1))

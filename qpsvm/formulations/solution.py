@@ -17,8 +17,8 @@ from qpsvm.qp._arrays import Index, Vector, row_blocks
 from qpsvm.qp.solution import QPSolution, Status
 
 SUPPORT_RTOL = 1e-6
-"""A sample supports the solution when ``alpha_i > SUPPORT_RTOL * C_i``. (Hard margin: relative to
-the largest alpha.) An interior-point solver leaves 1e-9 where the optimum has zero."""
+"""A sample supports the solution when ``alpha_i`` is above this share of ``alpha_unit``: an
+interior-point solver leaves 1e-9 where the optimum has zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class SVMSolution:
 
     @cached_property
     def support(self) -> Index:
-        """Indices of the support vectors: ``alpha_i > SUPPORT_RTOL * C_i``."""
+        """Indices of the support vectors: ``alpha_i > SUPPORT_RTOL * alpha_unit``."""
         return np.flatnonzero(self.alpha > support_threshold(self.alpha, self.upper))
 
     @property
@@ -149,7 +149,15 @@ class SVMSolution:
         )
 
 
+def alpha_unit(alpha: Vector, upper: Vector) -> Vector:
+    """What an alpha is measured in, shape (n,): its box, or the largest alpha where that is less.
+
+    With a generous C no alpha comes near it, and a share of C would say nothing.
+    """
+    largest = max(float(np.max(alpha, initial=0.0)), float(np.finfo(float).tiny))
+    return np.minimum(upper, largest)
+
+
 def support_threshold(alpha: Vector, upper: Vector) -> Vector:
     """The alpha above which a sample counts as a support vector, shape (n,)."""
-    largest = float(np.max(alpha, initial=0.0))
-    return SUPPORT_RTOL * np.where(np.isfinite(upper), upper, largest)
+    return SUPPORT_RTOL * alpha_unit(alpha, upper)

@@ -71,15 +71,17 @@ class Guess:
 
     @classmethod
     def from_solution(cls, program: QuadraticProgram, solution: QPSolution) -> Guess | None:
-        """A constraint binds where its multiplier exceeds its slack; None without multipliers."""
+        """A constraint binds where its multiplier outweighs its slack; None without multipliers."""
         x, z, lower, upper = solution.x, solution.z, solution.z_lower, solution.z_upper
         if x is None or z is None or lower is None or upper is None or solution.y is None:
             return None
+        # a slack times the curvature has the unit of a multiplier
+        curvature = typical_curvature(program)
         where = np.zeros(program.n_variables, dtype=np.intp)
-        where[lower > x - program.lb] = -1
-        where[upper > program.ub - x] = 1
+        where[lower > curvature * (x - program.lb)] = -1
+        where[upper > curvature * (program.ub - x)] = 1
         where[program.lb == program.ub] = -1
-        return cls(where, z > program.h - program.G @ x)
+        return cls(where, z > curvature * (program.h - program.G @ x))
 
     def key(self) -> bytes:
         """Equal for equal guesses."""
@@ -175,7 +177,7 @@ def typical_curvature(program: QuadraticProgram) -> float:
 
 
 def _dense(hessian: Any, constraints: Any) -> tuple[Any, Any]:
-    from scipy.linalg import lu_factor, lu_solve
+    from scipy.linalg.lapack import dgetrf, dgetrs
 
     n, m = hessian.shape[0], constraints.shape[0]
     M = np.zeros((n + m, n + m))
@@ -184,8 +186,10 @@ def _dense(hessian: Any, constraints: Any) -> tuple[Any, Any]:
     def factor(d: float, e: float) -> Callable[[Vector], Vector]:
         shifted = M.copy()
         shifted[np.diag_indices(n + m)] += _proximal(n, m, d, e)
-        lu = lu_factor(shifted, overwrite_a=True, check_finite=False)
-        return lambda r: np.asarray(lu_solve(lu, r, check_finite=False))
+        lu, pivots, info = dgetrf(shifted, overwrite_a=True)
+        if info != 0:
+            raise np.linalg.LinAlgError("singular even with the proximal term")
+        return lambda r: np.asarray(dgetrs(lu, pivots, r)[0])
 
     return (lambda v: M @ v), factor
 

@@ -21,14 +21,19 @@ Sources: for the semismooth Newton view of the inner iteration Hintermueller, It
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
+from qpsvm.qp._arrays import Vector
 from qpsvm.qp.active_set import Equations, Guess, Point, typical_curvature
 from qpsvm.qp.kkt import residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
+
+Measure: TypeAlias = Callable[[QPSolution], float]
 
 PLAIN_ROUNDS = 10
 INNER_ROUNDS = 20
@@ -42,7 +47,13 @@ WORK_LIMIT = 3e11
 by the clock, so that the same question gives the same answer."""
 
 
-def polish(program: QuadraticProgram, solution: QPSolution, *, goal: float = 1e-10) -> QPSolution:
+def polish(
+    program: QuadraticProgram,
+    solution: QPSolution,
+    *,
+    goal: float = 1e-10,
+    measure: Measure | None = None,
+) -> QPSolution:
     """The best point found from ``solution``; ``solution`` itself if nothing better was.
 
     Parameters
@@ -51,17 +62,20 @@ def polish(program: QuadraticProgram, solution: QPSolution, *, goal: float = 1e-
     solution : QPSolution
         Approximate x and multipliers. Missing or non-finite ones are returned unchanged.
     goal : float
-        Worst scaled residual (relative) at which to stop; the last step usually lands at 1e-14.
+        Measure (relative) at which to stop; the last step usually lands at 1e-14.
+    measure : callable, optional
+        How far a candidate is from optimal; the worst scaled KKT residual by default.
 
     Returns
     -------
     QPSolution
-        Its measured worst residual is at most that of ``solution``.
+        Its measure is at most that of ``solution``.
     """
-    guess = Guess.from_solution(program, solution)
-    if guess is None or not np.isfinite(residuals(program, solution).worst):
+    measured = measure or (lambda candidate: residuals(program, candidate).worst)
+    guess, score = Guess.from_solution(program, solution), measured(solution)
+    if guess is None or not np.isfinite(score):
         return solution
-    search = _Search(program, solution, goal)
+    search = _Search(program, solution, goal, measured, solution, score)
     try:
         search.plain_rounds(guess)
         if not search.is_done:
@@ -83,11 +97,10 @@ class _Search:
     program: QuadraticProgram
     origin: QPSolution
     goal: float
-
-    def __post_init__(self) -> None:
-        self.best = self.origin
-        self.best_score = residuals(self.program, self.origin).worst
-        self.work = 0.0
+    measure: Measure
+    best: QPSolution
+    best_score: float
+    work: float = 0.0
 
     @property
     def is_done(self) -> bool:
@@ -103,7 +116,7 @@ class _Search:
             seen.add(guess.key())
             equations = self.equations(guess)
             solved = None if equations is None else equations.solve(point)
-            if solved is None or self.measure(solved, guess):
+            if solved is None or self.keep(solved, guess):
                 return
             guess = _corrected(self.program, guess, solved)
             point = Point(np.clip(solved.x, self.program.lb, self.program.ub), solved.z, solved.y)
@@ -122,7 +135,7 @@ class _Search:
             centre = Point(x, np.maximum(settled.z, 0.0), settled.y)
             equations = self.equations(guess)
             solved = None if equations is None else equations.solve(centre)
-            if solved is not None and self.measure(solved, guess):
+            if solved is not None and self.keep(solved, guess):
                 return
             if rounds <= 4:  # the nearer the optimum, the less damping is needed
                 smallest /= 1.5
@@ -159,10 +172,10 @@ class _Search:
             raise _OutOfWork
         return Equations.of(self.program, guess)
 
-    def measure(self, point: Point, guess: Guess) -> bool:
-        """Keep the point if it is the best so far; True when there is nothing left to gain."""
+    def keep(self, point: Point, guess: Guess) -> bool:
+        """Keep the point if it is the best so far; True when the goal is reached."""
         candidate = _with_bound_multipliers(self.program, self.origin, point, guess)
-        score = residuals(self.program, candidate).worst
+        score = self.measure(candidate)
         if score < self.best_score:
             self.best, self.best_score = candidate, score
         return self.is_done
@@ -192,17 +205,21 @@ def _with_bound_multipliers(
 def _corrected(program: QuadraticProgram, guess: Guess, point: Point) -> Guess:
     """Let go of what pulls instead of pushing; hold what has been left."""
     where, gradient = guess.where, point.gradient(program)
-    rounding = 1e-13 * np.maximum(1.0, np.abs(point.x))
-    pull = 1e-13 * np.maximum(1.0, np.abs(program.q))
+    excess = program.G @ point.x - program.h
+    # rounding, in the unit of each quantity
+    tiny_x, tiny_z = _rounding(point.x), _rounding(point.z)
+    tiny_gradient, tiny_row = _rounding(program.q), _rounding(program.G @ point.x)
     new = np.zeros_like(where)
-    new[(where == 0) & (point.x < program.lb - rounding)] = -1
-    new[(where == 0) & (point.x > program.ub + rounding)] = 1
-    new[(where == -1) & (gradient > -pull)] = -1
-    new[(where == 1) & (gradient < pull)] = 1
+    new[(where == 0) & (point.x < program.lb - tiny_x)] = -1
+    new[(where == 0) & (point.x > program.ub + tiny_x)] = 1
+    new[(where == -1) & (gradient > -tiny_gradient)] = -1
+    new[(where == 1) & (gradient < tiny_gradient)] = 1
     new[program.lb == program.ub] = -1
-    slack = program.h - program.G @ point.x
-    h_scale = np.maximum(1.0, np.where(np.isfinite(program.h), np.abs(program.h), 1.0))
-    return Guess(new, np.where(guess.active, point.z > -1e-13, slack < -1e-13 * h_scale))
+    return Guess(new, np.where(guess.active, point.z > -tiny_z, excess > tiny_row))
+
+
+def _rounding(values: Vector) -> float:
+    return 1e-13 * float(np.max(np.abs(values), initial=0.0))
 
 
 def _damped_guess(program: QuadraticProgram, point: Point, centre: Point, sigma: float) -> Guess:
