@@ -105,6 +105,8 @@ def solve(
         The backend cannot be used; the message says what to do.
     InvalidParameterError
         A setting outside its domain.
+    NotPositiveSemidefiniteError
+        A program that is not convex; the message has the smallest eigenvalue of P.
 
     Warns
     -----
@@ -126,6 +128,8 @@ def solve(
             "formulations build one: qpsvm.SoftMargin(C=1.0).dual(X, y)."
         )
     svm = problem if isinstance(problem, SVMProblem) else None
+    if isinstance(problem, QuadraticProgram) and not problem.is_convex:
+        problem.P.require_positive_semidefinite()
     program = problem.qp if isinstance(problem, SVMProblem) else problem
     solver, reason = _resolve(backend, program)
     settings = Settings(

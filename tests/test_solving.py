@@ -13,6 +13,7 @@ from qpsvm.backends import Backend, Capabilities, Progress, Settings
 from qpsvm.exceptions import (
     InfeasibleProgramError,
     InvalidParameterError,
+    NotPositiveSemidefiniteError,
     NotSeparableError,
     SolverFailedError,
     ToleranceNotReachedError,
@@ -167,6 +168,12 @@ def test_classes_that_overlap_are_proved_inseparable(form: str, backend: str) ->
         assert weights[signs == sign].sum() == pytest.approx(1.0)
         point = X[signs == sign].T @ weights[signs == sign]
         np.testing.assert_allclose(point, error.value.common_point, atol=1e-6)
+
+
+def test_a_program_that_is_not_convex_is_refused() -> None:
+    hill = QuadraticProgram([[1.0, 2.0], [2.0, 1.0]], [0.0, 0.0], lb=-1.0, ub=1.0)
+    with pytest.raises(NotPositiveSemidefiniteError, match="smallest eigenvalue is -1"):
+        qpsvm.solve(hill, "cvxopt")
 
 
 # --- arguments -----------------------------------------------------------------------------------

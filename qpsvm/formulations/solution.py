@@ -154,7 +154,7 @@ def alpha_unit(alpha: Vector, upper: Vector) -> Vector:
 
     With a generous C no alpha comes near it, and a share of C would say nothing.
     """
-    largest = max(float(np.max(alpha, initial=0.0)), float(np.finfo(float).tiny))
+    largest = float(np.fmax.reduce(alpha, initial=np.finfo(float).tiny))  # passes over NaN
     return np.minimum(upper, largest)
 
 

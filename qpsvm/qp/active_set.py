@@ -186,6 +186,8 @@ def _dense(hessian: Any, constraints: Any) -> tuple[Any, Any]:
     def factor(d: float, e: float) -> Callable[[Vector], Vector]:
         shifted = M.copy()
         shifted[np.diag_indices(n + m)] += _proximal(n, m, d, e)
+        if n + m == 0:
+            return lambda r: r
         lu, pivots, info = dgetrf(shifted, overwrite_a=True)
         if info != 0:
             raise np.linalg.LinAlgError("singular even with the proximal term")

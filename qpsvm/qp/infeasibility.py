@@ -19,9 +19,9 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.qp.structured import LowRankQuadratic
 
-EVIDENCE_TOLERANCE = 1e-7
-"""Largest violation of a certificate that counts as proof. At 1e-7, no x with a 1-norm below
-1e7 can be feasible (see ``farkas_violation``)."""
+EVIDENCE_TOLERANCE = 1e-9
+"""Largest violation of a certificate that counts as proof: seven digits above the rounding of its
+sums, and far below any coefficient that means something beside the others of its column."""
 
 MAX_DENSE_RAY = 1500
 """Rays need the null space of P; beyond this size an unstructured P is not searched."""
@@ -31,60 +31,78 @@ MAX_DENSE_RAY = 1500
 
 
 def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
-    """How far ``z, y, z_lower, z_upper`` are from proving that the constraints contradict.
+    """How far ``z`` and ``y`` are from proving that the constraints contradict each other.
 
-    They prove it when ``z >= 0``, ``G'z + A'y - z_lower + z_upper = 0`` and
-    ``h'z + b'y - lb'z_lower + ub'z_upper = -c < 0`` (Farkas' lemma; Boyd and Vandenberghe,
-    section 5.8.3). Returned is ``max|G'z + ...| / c`` or the largest wrong sign over c, whichever
-    is larger: every x of 1-norm below its reciprocal is then infeasible. Infinite when ``c <= 0``
-    or a vector is missing or not finite.
+    For ``z >= 0`` every feasible x satisfies ``c'x <= h'z + b'y`` with ``c = G'z + A'y``. The proof
+    is that c'x cannot be that small within the bounds: its minimum over ``lb <= x <= ub`` is larger
+    (Farkas' lemma; Boyd and Vandenberghe, section 5.8.3). Where the bound that this needs does not
+    exist, ``c_k`` must be zero.
+
+    Returned is the largest ``|c_k| / (|G|'z + |A|'|y|)_k`` over those k: what is left of a sum
+    whose terms should cancel, so that a small coefficient is not mistaken for none. Infinite when
+    the minimum is not larger, or a vector is missing or not finite. Negative z count as zero, and
+    ``z_lower``, ``z_upper`` are not needed: c says what they are.
     """
     vectors, _ = checked_vectors(program, solution.replace(x=np.zeros(program.n_variables)))
     if vectors is None:
         return math.inf
-    _, z, y, z_lower, z_upper = vectors
+    _, z, y, _, _ = vectors
+    z = np.where(np.isfinite(program.h), np.maximum(z, 0.0), 0.0)
+    z, y = _without_noise(z, y)
     with np.errstate(all="ignore"):
-        combination = np.abs(program.G.T @ z + program.A.T @ y - z_lower + z_upper)
-        value = float(program.b @ y)
-        wrong_sign = 0.0
-        for bound, multiplier, sign in (
-            (program.h, z, 1.0),
-            (program.lb, z_lower, -1.0),
-            (program.ub, z_upper, 1.0),
-        ):
-            finite = np.isfinite(bound)
-            if multiplier[~finite].any():
-                return math.inf
-            value += sign * float(bound[finite] @ multiplier[finite])
-            wrong_sign = max(wrong_sign, float(np.max(-multiplier, initial=0.0)))
-        if not value < 0.0:
+        c = program.G.T @ z + program.A.T @ y
+        bound = np.where(c > 0.0, program.lb, program.ub)  # where c_k x_k is smallest
+        is_bounded = np.isfinite(bound)
+        binding = z > 0.0
+        right = np.concatenate([program.h[binding] * z[binding], program.b * y])
+        left = c[is_bounded] * bound[is_bounded]
+        excess = float(np.sum(left)) - float(np.sum(right))
+        if not excess > EVIDENCE_TOLERANCE * float(np.sum(np.abs(left)) + np.sum(np.abs(right))):
             return math.inf
-        return _or_infinite(max(float(np.max(combination, initial=0.0)), wrong_sign) / -value)
+        terms = abs(program.G).T @ z + abs(program.A).T @ np.abs(y)
+        return _largest_ratio(c[~is_bounded], terms[~is_bounded])
 
 
 def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
     """How far ``x`` is from proving that the objective falls without end.
 
     It proves it when ``q'x < 0``, ``Px = 0``, ``Ax = 0``, ``Gx <= 0``, and x points into every
-    finite bound. Returned is the largest violation over ``-q'x``; infinite when ``q'x >= 0`` or x
-    is missing or not finite. (A feasible point is needed besides: the program may be infeasible.)
+    finite bound. Returned is the largest violation, each relative to the terms of its sum (as in
+    ``farkas_violation``); infinite when ``q'x >= 0`` or x is missing or not finite. (A feasible
+    point is needed besides: the program may be infeasible.)
     """
     x = solution.x
     if x is None or x.shape != (program.n_variables,) or not np.isfinite(x).all():
         return math.inf
+    (x,) = _without_noise(x)
     with np.errstate(all="ignore"):
-        descent = -float(program.q @ x)
-        if not descent > 0.0:
+        descent = program.q * x
+        if not -float(np.sum(descent)) > EVIDENCE_TOLERANCE * float(np.sum(np.abs(descent))):
             return math.inf
-        Gx = (program.G @ x)[np.isfinite(program.h)]
-        violations = [
-            np.abs(program.P.matvec(x)),
-            np.abs(program.A @ x),
-            Gx,
-            -x[np.isfinite(program.lb)],
-            x[np.isfinite(program.ub)],
-        ]
-        return _or_infinite(max(float(np.max(v, initial=0.0)) for v in violations) / descent)
+        finite = np.isfinite(program.h)
+        largest = float(np.max(np.abs(x)))
+        return max(
+            program.P.null_violation(x),
+            _largest_ratio(program.A @ x, abs(program.A) @ np.abs(x)),
+            _largest_ratio(
+                np.maximum(program.G @ x, 0.0)[finite], (abs(program.G) @ np.abs(x))[finite]
+            ),
+            float(np.max(-x[np.isfinite(program.lb)], initial=0.0)) / largest,
+            float(np.max(x[np.isfinite(program.ub)], initial=0.0)) / largest,
+        )
+
+
+def _without_noise(*vectors: Vector) -> tuple[Vector, ...]:
+    """Entries below rounding level of the largest are what a solver leaves of zeros."""
+    largest = max((float(np.max(np.abs(v), initial=0.0)) for v in vectors), default=0.0)
+    return tuple(np.where(np.abs(v) > EVIDENCE_TOLERANCE * largest, v, 0.0) for v in vectors)
+
+
+def _largest_ratio(sums: Vector, terms: Vector) -> float:
+    """``max |sum_k| / terms_k``, zero where there are no terms."""
+    used = terms > 0.0
+    ratio = float(np.max(np.abs(sums[used]) / terms[used], initial=0.0))
+    return ratio if math.isfinite(ratio) else math.inf
 
 
 def has_proof_of_infeasibility(program: QuadraticProgram, solution: QPSolution) -> bool:
@@ -165,10 +183,6 @@ def find_unboundedness(program: QuadraticProgram, seconds: float = 10.0) -> QPSo
         Status.DUAL_INFEASIBLE, x=result.x, native_status="certificate from a linear program"
     )
     return evidence if has_proof_of_unboundedness(program, evidence) else None
-
-
-def _or_infinite(value: float) -> float:
-    return value if math.isfinite(value) else math.inf
 
 
 def _null_space_rows(program: QuadraticProgram) -> Any:

@@ -16,12 +16,16 @@ equality         ``|(Ax - b)_j|``                      the row's size ``max(max_
 bounds           ``lb_i - x_i`` and ``x_i - ub_i``     ``min(ub_i - lb_i, max(1, |bound_i|))``
 multiplier sign  ``-z_j`` if positive, all three       ``max(u, max_i |q_i|)`` over the row's norm
 complementarity  ``|z_j s_j|``, all three              ``max(1, |primal objective|)``
-duality gap      ``|primal - dual objective|``         ``max(1, |primal objective|)``
+duality gap      ``|primal - dual objective|``, twice  ``max(1, |primal objective|)``
 natural          ``|min(z_j, s_j)|``, ``|r|, |Ax-b|``  the scales above
 ===============  ====================================  ===========================================
 
 Here ``u = min(1, max(max_i |q_i|, max_i P_ii))`` is the objective's own unit: a program whose
 coefficients are all tiny is not solved by any point that comes along.
+
+The duality gap is taken with the multipliers as they are and with repaired ones (negative ones
+set to zero, those of finite bounds read off stationarity), whichever is larger: the repaired ones
+bound the optimum of a program with bounded variables whatever the solver returned.
 
 No scale depends on the multipliers: a candidate with huge multipliers that cancel each other
 would otherwise scale its own error away. The row scales make the verdict independent of the units
@@ -199,7 +203,9 @@ def residuals(program: QuadraticProgram, solution: QPSolution) -> KKTResiduals:
     1.0
     """
     vectors, problems = checked_vectors(program, solution)
-    if vectors is None:
+    if not program.is_convex:
+        problems += ("P is not positive semidefinite: stationarity does not mean optimality",)
+    if vectors is None or problems:
         return _unusable(problems)
     with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed below
         return _measure(program, *vectors)
@@ -252,7 +258,8 @@ def _measure(
     objective_scale = max(1.0, abs(primal))
     complementarity = _residual("complementarity", product, product / objective_scale)
 
-    gap = np.array([abs(primal - dual)])
+    repaired = _repaired_dual_objective(program, Px, x, z, y)
+    gap = np.array([abs(primal - dual), abs(primal - repaired)])
     duality_gap = _residual("duality_gap", gap, gap / objective_scale)
 
     # natural residual: |min(z_j, s_j)|, the distance to the nearer of the two cases
@@ -303,6 +310,17 @@ def _objectives(
 
 
 # --- small pieces ----------------------------------------------------------------------------
+
+
+def _repaired_dual_objective(
+    program: QuadraticProgram, Px: Vector, x: Vector, z: Vector, y: Vector
+) -> float:
+    """The dual objective of z clipped at zero, with bound multipliers that balance the gradient."""
+    z = np.where(np.isfinite(program.h), np.maximum(z, 0.0), 0.0)
+    gradient = Px + program.q + program.G.T @ z + program.A.T @ y
+    z_lower = np.where(np.isfinite(program.lb), np.maximum(gradient, 0.0), 0.0)
+    z_upper = np.where(np.isfinite(program.ub), np.maximum(-gradient, 0.0), 0.0)
+    return _objectives(program, Px, x, z, y, z_lower, z_upper)[1]
 
 
 def checked_vectors(

@@ -75,7 +75,7 @@ class QuadraticProgram:
     QuadraticProgram(1 variable, 0 inequalities, 0 equalities, 1 finite bound, P dense)
     """
 
-    __slots__ = ("A", "G", "P", "_fingerprint", "b", "h", "lb", "names", "q", "ub")
+    __slots__ = ("A", "G", "P", "_is_convex", "b", "h", "lb", "names", "q", "ub")
 
     P: Quadratic
     q: Vector
@@ -184,6 +184,18 @@ class QuadraticProgram:
         if matrix is None or self.P.diagonal().any():  # the quick look that nearly always decides
             return False
         return bool(matrix.count_nonzero() == 0 if sp.issparse(matrix) else not matrix.any())
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether P is positive semidefinite; computed once.
+
+        Without it a stationary point proves nothing, and no verifier passes it.
+        """
+        known: bool | None = getattr(self, "_is_convex", None)
+        if known is None:
+            known = self.P.is_positive_semidefinite()
+            object.__setattr__(self, "_is_convex", known)
+        return known
 
     # --- values --------------------------------------------------------------------------------
 

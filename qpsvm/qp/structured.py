@@ -76,6 +76,13 @@ class LowRankQuadratic(Quadratic):
         squares = F.multiply(F).sum(axis=1) if sp.issparse(F) else np.einsum("ij,ij->i", F, F)
         return np.asarray(squares).ravel() + self.diag
 
+    def null_violation(self, x: Vector) -> float:
+        # x'Px = |F'x|^2 + x'Dx: both must vanish, and F'x squares nothing
+        terms = abs(self.factor).T @ np.abs(x)
+        used = terms > 0.0
+        ratio = float(np.max(np.abs(self.factor.T @ x)[used] / terms[used], initial=0.0))
+        return max(ratio, float(np.any((self.diag > 0.0) & (x != 0.0))))
+
     @cached_property
     def _dense(self) -> Dense:
         product = self.factor @ self.factor.T

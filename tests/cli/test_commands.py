@@ -159,7 +159,7 @@ def test_not_separable_exits_with_1(overlapping_libsvm, tmp_path):
 def test_tolerance_not_reached_exits_with_1(breast_csv, tmp_path):
     model = tmp_path / "m.npz"
     result = run(
-        "solve", breast_csv, "--backend", "osqp", "--time-limit", "1e-4", "--model", model,
+        "solve", breast_csv, "--backend", "cvxopt", "--time-limit", "1e-4", "--model", model,
         "--report", tmp_path / "r.json",
     )  # fmt: skip
     assert result.exit_code == 1, result.output

@@ -43,8 +43,9 @@ def test_residuals_by_hand() -> None:
     assert measured.primal_objective == 1.0 + 4.0
     # -1/2 x'Px - h'z - b'y + lb'z_lower - ub'z_upper
     assert measured.dual_objective == -1.0 - 2.0 - 1.5 + 0.0 + 2.5
-    assert measured.duality_gap.absolute == 7.0
-    assert measured.duality_gap.scaled == 7.0 / 5.0
+    # with z_lower repaired to the gradient (1/2, 0) and z_upper to 0 the dual value is -4.5
+    assert measured.duality_gap.absolute == 9.5
+    assert measured.duality_gap.scaled == 9.5 / 5.0
 
 
 @given(manufactured_program())
@@ -177,6 +178,21 @@ def test_farkas_multipliers_prove_a_contradiction() -> None:
     assert farkas_violation(program, proof.replace(z=None)) == np.inf
 
 
+def test_a_small_coefficient_is_not_mistaken_for_none() -> None:
+    # 1e-8 x >= 1 holds for x = 1e8, and 1/2 1e-9 x^2 - x is smallest at 1e9
+    feasible = QuadraticProgram([[1.0]], [0.0], G=[[-1e-8]], h=[-1.0])
+    guess = QPSolution(Status.UNKNOWN, z=[1.0], y=[], z_lower=[0.0], z_upper=[0.0])
+    assert farkas_violation(feasible, guess) == 1.0
+    bounded = QuadraticProgram([[1e-9]], [-1.0])
+    assert ray_violation(bounded, QPSolution(Status.UNKNOWN, x=[1.0])) == 1.0
+
+
+def test_wrong_signs_prove_nothing() -> None:
+    program = QuadraticProgram([[1.0]], [0.0], lb=0.0, ub=1e8)
+    guess = QPSolution(Status.UNKNOWN, z=[], y=[], z_lower=[-1.0], z_upper=[-1.0])
+    assert farkas_violation(program, guess) == np.inf
+
+
 def test_no_multipliers_prove_a_feasible_program_infeasible() -> None:
     rng = np.random.default_rng(0)
     G = rng.normal(size=(6, 3))
@@ -210,3 +226,26 @@ def _small() -> tuple[QuadraticProgram, dict[str, Any]]:
         "z_upper": np.zeros(2),
     }
     return program, vectors
+
+
+# --- found by attack ------------------------------------------------------------------------------
+
+
+def test_a_wrong_sign_earns_no_credit_in_the_gap() -> None:
+    program = QuadraticProgram(None, [1.0, 5e-9], lb=0.0, ub=1e9)  # optimum 0
+    crafted = _solution(x=[0.0, 1e9], z=[], y=[], z_lower=[1.0, 0.0], z_upper=[0.0, -5e-9])
+    assert not residuals(program, crafted).passed(1e-8)
+
+
+def test_a_small_gradient_times_a_wide_box_is_a_gap() -> None:
+    program = QuadraticProgram(None, [1.0, -5e-9], lb=0.0, ub=1e9)  # optimum -5
+    crafted = _solution(x=[0.0, 0.0], z=[], y=[], z_lower=[1.0, 0.0], z_upper=[0.0, 0.0])
+    assert not residuals(program, crafted).passed(1e-8)
+
+
+def test_the_top_of_a_hill_is_not_an_optimum() -> None:
+    program = QuadraticProgram([[-1.0]], [0.0], lb=-1.0, ub=1.0)
+    top = _solution(x=[0.0], z=[], y=[], z_lower=[0.0], z_upper=[0.0])
+    measured = residuals(program, top)
+    assert not measured.passed(0.999)
+    assert "not positive semidefinite" in measured.problems[0]
