@@ -99,12 +99,12 @@ def fulfil(contract: Contract) -> Outcome:
         )
         second = _attempt(contract, tighter)
         spent = outcome.solution.statistics.solve_seconds
-        outcome = second if _is_settled(second) else outcome.better_of(second)
+        outcome = second if is_settled(second) else outcome.better_of(second)
         total = spent + second.solution.statistics.solve_seconds
         outcome = replace(
             outcome, solution=outcome.solution.with_statistics(solve_seconds=total, escalated=True)
         )
-    if not _is_settled(outcome):
+    if not is_settled(outcome):
         outcome = _evidence(contract, outcome) or outcome
     if outcome.solution.status not in _NO_OPTIMUM:
         outcome = replace(outcome, solution=outcome.solution.replace(status=_verdict(outcome)))
@@ -118,7 +118,7 @@ def _attempt(contract: Contract, settings: Settings) -> Outcome:
     if raw.status in _NO_OPTIMUM and not contract.is_proof(raw):
         raw = raw.replace(status=Status.UNKNOWN)
     outcome = Outcome(raw, contract.measure(raw))
-    if not _is_settled(outcome):
+    if not is_settled(outcome):
         _announce(contract, "polish", raw.statistics.total_seconds, outcome)
         polished = polish(
             contract.program,
@@ -131,13 +131,13 @@ def _attempt(contract: Contract, settings: Settings) -> Outcome:
     return outcome
 
 
-def _is_settled(outcome: Outcome) -> bool:
+def is_settled(outcome: Outcome) -> bool:
     """Verified to be optimal, or proved to have no optimum."""
     return outcome.report.passed or outcome.solution.status in _NO_OPTIMUM
 
 
 def _may_escalate(outcome: Outcome, settings: Settings, seconds: float) -> bool:
-    if _is_settled(outcome) or outcome.solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
+    if is_settled(outcome) or outcome.solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
         return False
     if outcome.solution.status is Status.ITERATION_LIMIT and settings.max_iterations is not None:
         return False  # the caller wanted it so

@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, overload
 
+import numpy as np
+
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Callback, Settings
 from qpsvm.certificates import inseparability, not_separable
-from qpsvm.contract import Contract, fulfil
+from qpsvm.contract import Contract, fulfil, is_settled
 from qpsvm.exceptions import (
     InfeasibleProgramError,
     InvalidParameterError,
@@ -22,6 +24,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport
 
+_GIVEN_UP = (Status.FAILED, Status.INACCURATE)
 _NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 
 
@@ -142,6 +145,10 @@ def solve(
         options=dict(options or {}),
     )
     outcome = fulfil(Contract(problem, program, solver, settings))
+    if backend == "auto" and outcome.solution.status in _GIVEN_UP:
+        name, reason = registry.choose_again(program, solver.label)
+        second = fulfil(Contract(problem, program, registry.get(name), settings))
+        outcome = second if is_settled(second) else outcome.better_of(second)
     solution = outcome.solution
     if reason:
         solution = solution.with_statistics(note=reason)
@@ -195,6 +202,10 @@ def _warm_start(svm: SVMProblem | None, start: SVMSolution | QPSolution | None) 
     if start is not None and not isinstance(start, QPSolution):
         raise InvalidParameterError(
             f"warm_start is a {type(start).__name__}; pass an SVMSolution or a QPSolution."
+        )
+    if start is not None and (start.x is None or not np.isfinite(start.x).all()):
+        raise InvalidParameterError(
+            "warm_start has no x, or NaN or infinite entries in it; pass a solution with a point."
         )
     return start
 

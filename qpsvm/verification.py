@@ -28,7 +28,7 @@ from qpsvm.formulations.samples import MarginSummary, SampleTable, margin_summar
 from qpsvm.formulations.solution import alpha_unit
 from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, SolveStatistics
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,35 +221,25 @@ def _verify_program(
 
 
 def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Tolerances) -> KKTReport:
-    eps = tolerances.eps
-    measured = residuals(problem.qp, solution.qp)
+    eps, natural = tolerances.eps, tolerances.of("natural")
+    claimed = solution.qp if isinstance(solution.qp, QPSolution) else QPSolution(Status.UNKNOWN)
+    measured = residuals(problem.qp, claimed)
     notes = list(measured.problems)
     certificate: Certificate | None = None
     table: SampleTable | None = None
     summary: MarginSummary | None = None
+    checks = [*measured.check(tolerances)]
     try:
+        if np.ndim(solution.intercept) != 0:
+            raise InvalidParameterError(f"The intercept is {solution.intercept!r}, not a number.")
         certificate = certify(problem, solution)
         table = sample_table(problem, solution)
         summary = margin_summary(problem, solution, table)
+        checks += _classifier_checks(problem, solution, certificate, table, eps, natural)
     except (QPSVMError, ValueError, TypeError, AttributeError) as error:
+        # not even measurable: whatever is wrong with it, it is not a solution
         notes.append(str(error))
-    checks = [*measured.check(tolerances)]
-    if certificate is None or table is None:
         checks.append(Check("certified_gap", math.inf, math.inf, eps))
-    else:
-        checks.append(Check("certified_gap", abs(certificate.gap), certificate.relative_gap, eps))
-        if problem.model.is_hard:
-            short = certificate.infeasibility
-            checks.append(Check("margin", short, short, eps))
-        natural = tolerances.of("natural")  # distances go like the root of the gap
-        checks.append(Check("dual_repair", certificate.repair, certificate.repair, natural))
-        worst = table.worst_violation
-        checks.append(Check("sample_kkt", worst, worst, natural))
-        for name, stated, implied in _implications(problem, solution, certificate, table):
-            difference = _difference(stated, implied)
-            checks.append(Check(name, difference.absolute, difference.scaled, eps))
-        weights = _weights_difference(problem, solution)
-        checks.append(Check("weights", weights, weights, natural))
     return KKTReport(
         eps=eps,
         checks=tuple(checks),
@@ -258,9 +248,30 @@ def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Toleranc
         samples=table,
         summary=summary,
         problem=repr(problem),
-        statistics=solution.qp.statistics,
+        statistics=claimed.statistics,
         notes=tuple(notes),
     )
+
+
+def _classifier_checks(
+    problem: SVMProblem,
+    solution: SVMSolution,
+    certificate: Certificate,
+    table: SampleTable,
+    eps: float,
+    natural: float,
+) -> Iterator[Check]:
+    """The second and third view; distances go like the root of the gap (``natural``)."""
+    yield Check("certified_gap", abs(certificate.gap), certificate.relative_gap, eps)
+    if problem.model.is_hard:
+        yield Check("margin", certificate.infeasibility, certificate.infeasibility, eps)
+    yield Check("dual_repair", certificate.repair, certificate.repair, natural)
+    yield Check("sample_kkt", table.worst_violation, table.worst_violation, natural)
+    for name, stated, implied in _implications(problem, solution, certificate, table):
+        difference = _difference(stated, implied)
+        yield Check(name, difference.absolute, difference.scaled, eps)
+    weights = _weights_difference(problem, solution)
+    yield Check("weights", weights, weights, natural)
 
 
 def _implications(

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.equalities import independent_equalities
+from qpsvm.exceptions import InvalidParameterError
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Identity, Inverse
@@ -64,7 +65,18 @@ _STATUS = {
 }
 
 
+KNOWN_OPTIONS = frozenset(
+    {"abstol", "reltol", "feastol", "maxiters", "show_progress", "refinement", "kktreg"}
+)
+
+
 def _options(settings: Settings) -> dict[str, Any]:
+    unknown = set(settings.options) - KNOWN_OPTIONS
+    if unknown:  # CVXOPT itself would ignore a misspelt one
+        raise InvalidParameterError(
+            f"CVXOPT has no option {', '.join(map(repr, sorted(unknown)))}; it has "
+            f"{', '.join(sorted(KNOWN_OPTIONS))}."
+        )
     gap, feasibility = settings.eps / 100, settings.eps / 10
     return {
         # an interior point spreads the gap evenly over all rows: only a gap well below eps

@@ -193,3 +193,19 @@ def choose(program: QuadraticProgram) -> tuple[str, str]:
     if program.P.prefers_sparse:
         return "cvxpy:CLARABEL", f"P is sparse ({n} variables), and so is Clarabel's factorisation"
     return "cvxopt", f"P is dense ({n} variables), and CVXOPT factors it with LAPACK"
+
+
+def choose_again(program: QuadraticProgram, first: str) -> tuple[str, str]:
+    """Who is asked when the backend of ``choose`` did not succeed, and the reason.
+
+    An interior-point method of the other kind (dense or sparse) while that is affordable, else
+    OSQP, which rarely fails altogether.
+    """
+    small = program.n_variables <= MANY_VARIABLES
+    if first != "cvxopt" and small:
+        return "cvxopt", f"{first} did not succeed, and {program.n_variables} variables are few"
+    return "osqp", f"{first} did not succeed, and a first-order method seldom breaks down"
+
+
+MANY_VARIABLES = 3000
+"""Beyond this a dense factorisation per iteration takes minutes."""

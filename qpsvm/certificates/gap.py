@@ -163,6 +163,8 @@ def _require_same_problem(problem: SVMProblem, solution: SVMSolution) -> None:
         raise InvalidDataError("The solution has no alpha: there is no lower bound to certify.")
     for name, expected in (("alpha", n), ("expansion", n), ("coef", d)):
         vector = getattr(solution, name)
+        if np.iscomplexobj(vector):
+            raise InvalidDataError(f"The solution's {name} holds complex numbers.")
         if vector is not None and np.shape(vector) != (expected,):
             raise InvalidDataError(
                 f"The solution's {name} has shape {np.shape(vector)}, the problem needs "

@@ -18,6 +18,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from qpsvm.exceptions import NotSeparableError
 from qpsvm.formulations.problem import SVMProblem
@@ -28,6 +29,10 @@ SEPARATION_RTOL = 1e-9
 """Distance of the two means, relative to the radius of the data, that counts as zero. A margin
 narrower than that would need weights beyond what double precision can tell from noise."""
 
+KERNEL_SEPARATION_RTOL = 1e-7
+"""The same without explicit features: the distance is then the root of a sum that cancels, and the
+rounding of the sum is added to it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Inseparability:
@@ -37,7 +42,8 @@ class Inseparability:
     ----------
     weights : array of shape (n,)
     common_point : array of shape (d,) or None
-        None for a kernel without explicit features, and without an intercept.
+        In both convex hulls; the origin without an intercept; None for a kernel without explicit
+        features.
     distance : float
         Between the two weighted means, in feature space.
     radius : float
@@ -51,8 +57,9 @@ class Inseparability:
 
     @property
     def is_proof(self) -> bool:
-        """The two means are the same point, up to ``SEPARATION_RTOL``; NaN is not."""
-        return self.distance <= SEPARATION_RTOL * self.radius
+        """The two means are the same point, up to the tolerance; NaN is not."""
+        tolerance = KERNEL_SEPARATION_RTOL if self.common_point is None else SEPARATION_RTOL
+        return self.distance <= tolerance * self.radius
 
 
 def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability | None:
@@ -70,15 +77,25 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
         if not total > 0.0:
             return None
         weights[members] /= total
-    # |sum_i s_i l_i phi(x_i)|^2 = (s . l)' K (s . l)
     signed = s * weights
-    distance = math.sqrt(max(float(signed @ model.kernel_product(signed)), 0.0))
-    point = None
-    if model.is_linear and balanced:
-        point = np.asarray(model.data.X.T @ np.where(s > 0, weights, 0.0))
-        # from the features themselves: K squares them, and with them the rounding
-        distance = float(np.linalg.norm(model.data.X.T @ signed))
-    return Inseparability(weights, point, distance, _radius(problem, centred=balanced))
+    if not model.is_linear:
+        # |sum_i s_i l_i phi(x_i)|^2 = (s . l)' K (s . l), at most as large as its rounding
+        largest = float(np.max(np.abs(model.hessian.diagonal())))
+        rounding = n * float(np.finfo(float).eps) * largest
+        square = max(float(signed @ model.kernel_product(signed)), 0.0) + rounding
+        return Inseparability(weights, None, math.sqrt(square), _kernel_radius(problem, balanced))
+    X = model.data.X
+    if sp.issparse(X):
+        centre, squares = np.zeros(X.shape[1]), np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        difference = np.asarray(X.T @ signed)
+    else:
+        # a common offset cancels; taking it out first keeps its rounding out
+        centre = np.mean(X, axis=0) if balanced else np.zeros(X.shape[1])
+        squares = np.sum((X - centre) ** 2, axis=1)
+        difference = (X - centre).T @ signed
+    point = np.asarray(X.T @ np.where(s > 0, weights, 0.0)) if balanced else np.zeros(X.shape[1])
+    radius = math.sqrt(float(np.max(squares)))
+    return Inseparability(weights, point, float(np.linalg.norm(difference)), radius)
 
 
 def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableError:
@@ -90,16 +107,17 @@ def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableErr
     )
     involved = int(np.count_nonzero(proof.weights > 1e-12))
     return NotSeparableError(
-        f"The classes cannot be separated with a margin: {shared} (weights on {involved} samples "
-        f"produce it, up to {proof.distance:.2g} beside a radius of {proof.radius:.2g}; see "
-        ".weights and .common_point). Use SoftMargin(C=...), or a kernel with more features.",
+        f"The classes cannot be separated with a margin wider than {proof.distance:.2g} (the "
+        f"radius of the data is {proof.radius:.2g}): {shared}, shown by weights on {involved} "
+        "samples (see .weights and .common_point). Use SoftMargin(C=...), or a kernel with more "
+        "features.",
         proof.weights,
         proof.common_point,
         proof.distance,
     )
 
 
-def _radius(problem: SVMProblem, *, centred: bool) -> float:
+def _kernel_radius(problem: SVMProblem, centred: bool) -> float:
     """``max_i |phi(x_i) - mean|``, or ``max_i |phi(x_i)|``."""
     model = problem.model
     squares = model.hessian.diagonal() - model.constant

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.qp._arrays import Vector, freeze
+from qpsvm.qp._arrays import Vector, freeze, restore_frozen
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,9 @@ class BinaryTrainingSet:
     classes: Any
     feature_names: tuple[str, ...] | None = None
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
+
     @property
     def n_samples(self) -> int:
         """Number of rows of X."""
@@ -57,7 +60,12 @@ class BinaryTrainingSet:
             same = (sp.csr_array(self.X) - sp.csr_array(other.X)).count_nonzero() == 0
         else:
             same = np.array_equal(self.X, other.X)
-        return bool(same and np.array_equal(self.classes, other.classes))
+        names_differ = (
+            self.feature_names is not None
+            and other.feature_names is not None
+            and self.feature_names != other.feature_names
+        )
+        return bool(same and not names_differ and np.array_equal(self.classes, other.classes))
 
     def labels(self, decision: Vector) -> Any:
         """The caller's labels for decision values: positive above zero."""
@@ -115,14 +123,18 @@ def as_samples(X: Any, name: str = "X") -> Any:
         matrix.sum_duplicates()
     else:
         _require_numeric_columns(X, name)
+        _require_unmasked(X, name)
         try:
             raw = np.asarray(X)
             if np.issubdtype(raw.dtype, np.complexfloating):
                 raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
             if raw.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
                 raise TypeError(f"its dtype is {raw.dtype}")
+            text = [v for v in raw.flat if isinstance(v, str | bytes)] if raw.dtype == "O" else []
+            if text:
+                raise TypeError(f"it holds text such as {text[0]!r}")
             matrix = np.array(raw, dtype=np.float64, order="C")
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InvalidDataError):
                 raise
             raise InvalidDataError(
@@ -147,6 +159,7 @@ def as_signs(y: Any) -> tuple[Vector, Any]:
     InvalidDataError
         Not one-dimensional, missing values, continuous targets, one class, more than two.
     """
+    _require_unmasked(y, "y")
     labels = y.toarray() if sp.issparse(y) else np.asarray(y)
     if labels.ndim == 2 and 1 in labels.shape:
         labels = labels.ravel()
@@ -209,6 +222,16 @@ def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:
         else ""
     )
     return f"{name} must have two dimensions (samples, features), got shape {shape}." + remedy
+
+
+def _require_unmasked(values: Any, name: str) -> None:
+    """NumPy drops a mask silently, and the hidden values come back."""
+    if np.ma.is_masked(values):
+        hidden = int(np.sum(np.ma.getmaskarray(values)))
+        raise InvalidDataError(
+            f"{name} is a masked array with {hidden} hidden entries; fill them "
+            f"({name}.filled(...)) or drop those rows."
+        )
 
 
 def _require_numeric_columns(X: Any, name: str) -> None:

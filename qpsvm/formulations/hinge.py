@@ -33,7 +33,7 @@ from qpsvm.formulations.data import BinaryTrainingSet
 from qpsvm.formulations.intercept import InterceptKind, Interval, best_intercepts
 from qpsvm.formulations.solution import SVMSolution
 from qpsvm.kernels import Kernel, Linear, gram_quadratic
-from qpsvm.qp._arrays import Vector
+from qpsvm.qp._arrays import Vector, restore_frozen
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 
@@ -77,6 +77,9 @@ class HingeModel:
         C = np.array(C, dtype=np.float64)
         C.flags.writeable = False
         return cls(data, resolved, C, intercept, hessian)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
 
     @property
     def constant(self) -> float:

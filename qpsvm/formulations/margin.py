@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -161,7 +162,7 @@ class SoftMargin(_Margin):
     def __post_init__(self) -> None:
         C = self.C
         is_number = isinstance(C, (int, float, np.integer, np.floating)) and not isinstance(C, bool)
-        if not is_number or not math.isfinite(C) or not C > 0:
+        if not is_number or not 0 < C <= sys.float_info.max:
             hint = "; for C = infinity use HardMargin" if is_number and math.inf == C else ""
             raise InvalidParameterError(f"C is {C!r}; it must be a finite number above 0{hint}.")
         require_intercept_kind(self.intercept)

@@ -13,7 +13,7 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.data import BinaryTrainingSet, as_samples, feature_names
 from qpsvm.formulations.intercept import Interval
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.qp._arrays import Index, Vector, row_blocks
+from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen, row_blocks
 from qpsvm.qp.solution import QPSolution, Status
 
 SUPPORT_RTOL = 1e-6
@@ -62,6 +62,9 @@ class SVMSolution:
     data: BinaryTrainingSet
     qp: QPSolution
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
+
     @property
     def status(self) -> Status:
         """Status of the program's solution; OPTIMAL only if the verifier said so."""
@@ -70,7 +73,8 @@ class SVMSolution:
     @cached_property
     def support(self) -> Index:
         """Indices of the support vectors: ``alpha_i > SUPPORT_RTOL * alpha_unit``."""
-        return np.flatnonzero(self.alpha > support_threshold(self.alpha, self.upper))
+        indices = np.flatnonzero(self.alpha > support_threshold(self.alpha, self.upper))
+        return np.asarray(freeze(indices))
 
     @property
     def n_support(self) -> int:
@@ -119,8 +123,20 @@ class SVMSolution:
         return self.data.labels(self.decision_function(X))
 
     def score(self, X: Any, y: Any) -> float:
-        """Fraction of rows of X whose predicted label equals y."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        """Fraction of rows of X whose predicted label equals y.
+
+        Raises
+        ------
+        InvalidDataError
+            As ``decision_function``; or y has not one label per row.
+        """
+        predicted = self.predict(X)
+        labels = np.asarray(y)
+        if labels.shape not in (predicted.shape, (len(predicted), 1)):
+            raise InvalidDataError(
+                f"y has shape {labels.shape} for {len(predicted)} rows of X; pass one label a row."
+            )
+        return float(np.mean(predicted == labels.ravel()))
 
     def replace(self, **changes: Any) -> SVMSolution:
         """A copy with some fields changed."""

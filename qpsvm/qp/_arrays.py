@@ -35,6 +35,14 @@ def freeze(array: Any) -> Any:
     return array
 
 
+def restore_frozen(instance: Any, state: dict[str, Any]) -> None:
+    """``__setstate__`` of immutable classes: pickling forgets that arrays are read-only."""
+    for name, value in state.items():
+        if isinstance(value, np.ndarray) or sp.issparse(value):
+            freeze(value)
+        object.__setattr__(instance, name, value)
+
+
 def as_vector(value: Any, name: str, length: int | None = None, fill: float = 0.0) -> Vector:
     """Copy ``value`` into a read-only float64 vector; ``None`` and scalars are broadcast."""
     if value is None:
@@ -43,14 +51,14 @@ def as_vector(value: Any, name: str, length: int | None = None, fill: float = 0.
         return _frozen_vector(np.full(length, fill))
     if sp.issparse(value):
         value = value.toarray()
+    if np.iscomplexobj(value):
+        raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
     try:
         array = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidProgramError(
             f"{name} must hold real numbers, got {_describe(value)} ({error})."
         ) from error
-    if np.iscomplexobj(value):
-        raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
     if array.ndim == 0 and length is not None:
         array = np.full(length, float(array))
     if array.ndim == 2 and 1 in array.shape:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.qp._arrays import Vector
+from qpsvm.qp._arrays import Vector, restore_frozen
 
 
 class Status(enum.Enum):
@@ -113,9 +113,14 @@ class QPSolution:
         for name in ("x", "z", "y", "z_lower", "z_upper"):
             value = getattr(self, name)
             if value is not None:
+                if np.iscomplexobj(value):  # half of it is not an answer
+                    value = np.full(np.shape(value), np.nan)
                 array = np.array(value, dtype=np.float64)
                 array.flags.writeable = False
                 object.__setattr__(self, name, array)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
 
     def replace(self, **changes: Any) -> QPSolution:
         """A copy with some fields changed."""

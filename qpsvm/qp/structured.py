@@ -194,6 +194,11 @@ class KernelQuadratic(Quadratic):
             dense = self.kernel(self.X, self.X)
         else:
             dense = self.kernel(self.X, self.X)[np.ix_(self.index, self.index)]
+        if not np.isfinite(np.sum(dense)) and not np.isfinite(dense).all():
+            raise InvalidProgramError(
+                "The kernel matrix has NaN or infinite entries: the features are too large for "
+                "this kernel in double precision; scale them, for instance with StandardScaler."
+            )
         for rows in row_blocks(self.size, self.size, 2**20):  # one pass that stays in cache
             dense[rows] *= self.signs[rows, None]
             dense[rows] *= self.signs

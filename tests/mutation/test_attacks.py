@@ -1,0 +1,145 @@
+"""Answers that once passed and were wrong, and inputs that once slipped through."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+import qpsvm
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.formulations.intercept import best_intercepts
+from qpsvm.qp import Status
+
+FOUR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 5.0]])  # w = (2, 0), b = -1
+FOUR_LABELS = [-1, -1, 1, 1]
+
+
+@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3, 1e5])
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("backend", ["auto", "cvxopt", "osqp", "cvxpy:CLARABEL"])
+def test_large_features_do_not_make_every_classifier_optimal(
+    size: float, form: str, backend: str
+) -> None:
+    # with an absolute gap any small w was "optimal": the optimum itself is 2 / size^2
+    problem = getattr(qpsvm.SoftMargin(C=1e3), form)(FOUR * size, FOUR_LABELS)
+    solution = qpsvm.solve(problem, backend)
+    if solution.status is Status.OPTIMAL:
+        best = qpsvm.solve(qpsvm.SoftMargin(C=1e3 * size**2).dual(FOUR, FOUR_LABELS), eps=1e-10)
+        np.testing.assert_allclose(
+            solution.decision_function(FOUR * size), best.decision_function(FOUR), atol=1e-3
+        )
+
+
+@pytest.mark.parametrize(("C", "size"), [(1e-7, 1.0), (1e-6, 1.0), (1.0, 1e-6), (1.0, 1e-5)])
+def test_minus_the_right_weights_are_refused(C: float, size: float) -> None:
+    X, y = make_blobs(40, centers=[[-3, -3], [3, 3]], random_state=0)
+    problem = qpsvm.SoftMargin(C=C).dual(X * size, y)
+    solution = qpsvm.solve(problem, "cvxopt")
+    assert solution.coef is not None
+    interval = best_intercepts(-X * size @ solution.coef, problem.data.signs, problem.model.C)
+    b = interval.midpoint
+    decision = -X * size @ solution.coef + b
+    flipped = solution.replace(
+        coef=-solution.coef,
+        intercept=b,
+        intercept_interval=interval,
+        slack=np.maximum(0.0, 1.0 - problem.data.signs * decision),
+    )
+    assert qpsvm.verify(problem, solution).passed
+    assert not qpsvm.verify(problem, flipped).passed
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e6, 1e8])
+def test_a_generous_c_does_not_hide_the_support_vectors(C: float) -> None:
+    X, y = make_blobs(60, centers=[[-3, -3], [3, 3]], random_state=0)
+    generous = qpsvm.solve(qpsvm.SoftMargin(C=C).dual(X, y), "cvxopt")
+    hard = qpsvm.solve(qpsvm.HardMargin().dual(X, y), "cvxopt")
+    np.testing.assert_array_equal(generous.support, hard.support)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1.6e9])
+def test_a_common_offset_does_not_drown_the_distances_of_an_rbf_kernel(offset: float) -> None:
+    X = np.round(np.random.default_rng(0).normal(size=(50, 2)) * 64) / 64  # exact beside 1.6e9
+    kernel = qpsvm.kernels.RBF(gamma=0.5)
+    np.testing.assert_allclose(kernel(X + offset, X + offset), kernel(X, X), atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"intercept": np.zeros(4)},
+        {"intercept": None},
+        {"data": None},
+        {"qp": None},
+        {"kernel": None},
+        {"alpha": np.zeros(4) + 1j},
+        {"slack": None},
+        {"coef": np.zeros((2, 1))},
+    ],
+)
+def test_what_cannot_be_measured_fails_without_raising(changes: dict[str, Any]) -> None:
+    problem = qpsvm.SoftMargin().dual(FOUR, FOUR_LABELS)
+    broken = qpsvm.solve(problem).replace(**changes)
+    assert not qpsvm.verify(problem, broken).passed
+
+
+def test_masks_are_not_dropped() -> None:
+    X = np.ma.masked_array(FOUR, mask=[[0, 0], [0, 1], [0, 0], [0, 0]])
+    with pytest.raises(InvalidDataError, match="X is a masked array with 1 hidden"):
+        qpsvm.SoftMargin().dual(X, FOUR_LABELS)
+    y = np.ma.masked_array(FOUR_LABELS, mask=[0, 0, 0, 1])
+    with pytest.raises(InvalidDataError, match="y is a masked array with 1 hidden"):
+        qpsvm.SoftMargin().dual(FOUR, y)
+
+
+def test_numbers_beyond_float64_are_refused() -> None:
+    with pytest.raises(InvalidDataError, match="table of numbers"):
+        qpsvm.SoftMargin().dual([[10**400], [0]], [0, 1])
+    with pytest.raises(InvalidParameterError, match="finite number"):
+        qpsvm.SoftMargin(C=10**400)
+
+
+def test_score_takes_a_column_and_refuses_other_shapes() -> None:
+    solution = qpsvm.solve(qpsvm.SoftMargin(C=100.0).dual(FOUR, FOUR_LABELS))
+    assert solution.score(FOUR, np.array(FOUR_LABELS)[:, None]) == 1.0
+    with pytest.raises(InvalidDataError, match=r"y has shape \(3,\) for 4 rows"):
+        solution.score(FOUR, FOUR_LABELS[:3])
+
+
+def test_column_names_belong_to_the_data() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(FOUR, columns=["u", "v"])
+    problem = qpsvm.SoftMargin().dual(frame, FOUR_LABELS)
+    swapped = qpsvm.SoftMargin().dual(frame.set_axis(["v", "u"], axis=1), FOUR_LABELS)
+    assert not qpsvm.verify(problem, qpsvm.solve(swapped)).passed
+
+
+@pytest.mark.parametrize("again", [lambda s: pickle.loads(pickle.dumps(s)), copy.deepcopy])
+def test_copies_stay_read_only(again: Any) -> None:
+    problem = qpsvm.SoftMargin().dual(FOUR, FOUR_LABELS)
+    solution = again(qpsvm.solve(problem))
+    for array in (
+        solution.alpha, solution.slack, solution.qp.x, solution.data.X, solution.support,
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    assert qpsvm.verify(problem, solution).passed
+
+
+def test_a_misspelt_option_is_noticed() -> None:
+    problem = qpsvm.SoftMargin().dual(FOUR, FOUR_LABELS)
+    with pytest.raises(InvalidParameterError, match="no option 'abstoll'; it has abstol"):
+        qpsvm.solve(problem, "cvxopt", options={"abstoll": 1e-3})
+
+
+def test_a_warm_start_must_be_a_point() -> None:
+    problem = qpsvm.SoftMargin().dual(FOUR, FOUR_LABELS)
+    nowhere = qpsvm.solve(problem).qp.replace(x=np.full(4, np.nan))
+    with pytest.raises(InvalidParameterError, match="warm_start has no x, or NaN"):
+        qpsvm.solve(problem, "osqp", warm_start=nowhere)
