@@ -28,6 +28,7 @@ Index: TypeAlias = npt.NDArray[np.intp]
 def freeze(array: Any) -> Any:
     """Make a NumPy array, or the arrays inside a CSC/CSR matrix, read-only; return it."""
     if sp.issparse(array):
+        array.sum_duplicates()  # SciPy sorts on demand, in place, and could not do so any more
         for part in (array.data, array.indices, array.indptr):
             part.flags.writeable = False
     else:
