@@ -149,13 +149,13 @@ class Quadratic(ABC):
         rounding = PSD_RTOL * np.sqrt(self.size) * largest_magnitude(self.diagonal())
         if self.prefers_sparse and self.size > DENSE_EIGENVALUE_SIZE:
             return bool(self.smallest_eigenvalue() >= -rounding)
-        shifted = np.array(self.to_dense())
-        shifted[np.diag_indices(self.size)] += max(rounding, float(np.finfo(float).tiny))
-        try:
-            np.linalg.cholesky(shifted)
-        except np.linalg.LinAlgError:
-            return False
-        return True
+        from scipy.linalg.lapack import dpotrf
+
+        shifted = np.array(self.to_dense(), order="C")
+        shifted.flat[:: self.size + 1] += max(rounding, float(np.finfo(float).tiny))
+        # in place: the transpose of a C-ordered copy is what LAPACK calls a matrix
+        _, info = dpotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
+        return bool(info == 0)
 
     def require_positive_semidefinite(self, name: str = "P") -> None:
         """Raise unless ``is_positive_semidefinite``, with the smallest eigenvalue.
