@@ -118,7 +118,7 @@ def _attempt(contract: Contract, settings: Settings) -> Outcome:
     if raw.status in _NO_OPTIMUM and not contract.is_proof(raw):
         raw = raw.replace(status=Status.UNKNOWN)
     outcome = Outcome(raw, contract.measure(raw))
-    if not is_settled(outcome):
+    if not is_settled(outcome) and raw.status is not Status.INTERRUPTED:
         _announce(contract, "polish", raw.statistics.total_seconds, outcome)
         polished = polish(
             contract.program,

@@ -7,11 +7,11 @@ Examples
 'rbf(gamma=0.5)'
 """
 
+from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.functions import (
     RBF,
     Custom,
     Gamma,
-    Kernel,
     Linear,
     PlusConstant,
     Polynomial,

@@ -17,53 +17,27 @@ Source: Schoelkopf and Smola, *Learning with Kernels*, section 2.3.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError, KernelError
-from qpsvm.qp._arrays import Dense, Vector, row_blocks
+from qpsvm.kernels.base import Kernel
+from qpsvm.kernels.products import (
+    common_centre,
+    inner_products,
+    scaled,
+    squared_norms,
+    variance,
+)
+from qpsvm.qp._arrays import Dense, row_blocks
 
 Gamma: TypeAlias = float | Literal["scale", "auto"]
 """``"scale"``: 1 / (n_features * variance of X); ``"auto"``: 1 / n_features; or a number > 0."""
-
-
-@dataclass(frozen=True)
-class Kernel(ABC):
-    """A kernel function. ``kernel(X, Z)`` is a fresh Gram block of shape (len(X), len(Z))."""
-
-    name: ClassVar[str]
-
-    @abstractmethod
-    def __call__(self, X: Any, Z: Any) -> Dense:
-        """Evaluate the block ``k(x_i, z_j)``.
-
-        Parameters
-        ----------
-        X, Z : arrays or CSR matrices of shape (n, d) and (m, d)
-        """
-
-    def resolve(self, X: Any) -> Self:
-        """The same kernel with every parameter a number (``gamma="scale"`` needs the data)."""
-        del X
-        return self
-
-    @property
-    def is_positive_semidefinite(self) -> bool:
-        """True when every Gram matrix of this kernel is positive semidefinite."""
-        return False
-
-    def parameters(self) -> dict[str, Any]:
-        """The kernel's parameters by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def __str__(self) -> str:
-        inside = ", ".join(f"{key}={_short(value)}" for key, value in self.parameters().items())
-        return f"{self.name}({inside})" if inside else self.name
 
 
 @dataclass(frozen=True)
@@ -104,11 +78,11 @@ class _WithGamma(Kernel):
         if not isinstance(self.gamma, str):
             return self
         features = X.shape[1]
-        variance = 1.0
+        spread = 1.0
         if self.gamma == "scale":
             # as scikit-learn defines it: the variance over all entries, 1 for constant data
-            variance = _variance(X) or 1.0
-        return replace(self, gamma=1.0 / (features * variance))
+            spread = variance(X) or 1.0
+        return replace(self, gamma=1.0 / (features * spread))
 
     def _gamma(self) -> float:
         if isinstance(self.gamma, str):
@@ -145,9 +119,9 @@ class RBF(_WithGamma):
         # The centre c changes nothing but the rounding: a common offset would drown the distances.
         same = X is Z
         scale = math.sqrt(2.0 * self._gamma())
-        centre = _centre(X, Z)
-        U = _scaled(X, scale, centre)
-        V = U if same else _scaled(Z, scale, centre)
+        centre = common_centre(X, Z)
+        U = scaled(X, scale, centre)
+        V = U if same else scaled(Z, scale, centre)
         half_u = 0.5 * squared_norms(U)
         half_v = half_u if same else 0.5 * squared_norms(V)
         gram = inner_products(U, V)
@@ -343,62 +317,15 @@ def as_kernel(kernel: Any) -> Kernel:
     )
 
 
-# --- products ----------------------------------------------------------------------------------
-
-
-def inner_products(X: Any, Z: Any) -> Dense:
-    """``X Z'`` as a fresh dense array, for dense or CSR input."""
-    if not (sp.issparse(X) or sp.issparse(Z)):
-        X = np.asarray(X, dtype=np.float64)
-        return np.asarray(X @ (X if Z is X else np.asarray(Z, dtype=np.float64)).T)
-    product = X @ Z.T
-    return np.asarray(product.toarray() if sp.issparse(product) else product)
-
-
-def _centre(X: Any, Z: Any) -> Vector | None:
-    """A point amid the samples; None where subtracting it would fill a sparse matrix."""
-    if sp.issparse(X) or sp.issparse(Z) or len(Z) == 0:
-        return None
-    return np.asarray(np.mean(Z, axis=0))
-
-
-def _scaled(X: Any, factor: float, centre: Vector | None) -> Any:
-    if sp.issparse(X):
-        return X * factor
-    array = np.asarray(X, dtype=np.float64)
-    return (array if centre is None else array - centre) * factor
-
-
-def squared_norms(X: Any) -> Vector:
-    """``|x_i|^2`` for every row."""
-    if sp.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X))
-
-
-def _variance(X: Any) -> float:
-    """Variance over all entries, stored or not; exactly zero when it is only rounding."""
-    size = X.shape[0] * X.shape[1]
-    values = X.data if sp.issparse(X) else X
-    mean = float(np.sum(values)) / size
-    # deviations, not E[x^2] - mean^2: that difference can be all rounding, even negative
-    squares = float(np.sum((values - mean) ** 2)) + (size - values.size) * mean**2
-    variance = squares / size
-    return variance if variance > (4.0 * np.finfo(np.float64).eps * mean) ** 2 else 0.0
+# --- parameters ----------------------------------------------------------------------------------
 
 
 def _is_number(value: Any) -> bool:
-    return (
-        isinstance(value, (int, float, np.integer, np.floating))
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-    )
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return bool(abs(value) <= sys.float_info.max)  # false for NaN, and for integers beyond it
 
 
 def _require_number(value: Any, name: str) -> None:
     if not _is_number(value):
         raise InvalidParameterError(f"{name} is {value!r}; it must be a finite number.")
-
-
-def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

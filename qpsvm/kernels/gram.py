@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import IndefiniteKernelError, KernelError
-from qpsvm.kernels.functions import Kernel, Linear, PlusConstant, Precomputed
+from qpsvm.kernels.base import Kernel
+from qpsvm.kernels.functions import Linear, PlusConstant, Precomputed
 from qpsvm.qp._arrays import Vector, largest_magnitude
 from qpsvm.qp.quadratic import DenseQuadratic, Quadratic
 from qpsvm.qp.structured import KernelQuadratic, LowRankQuadratic

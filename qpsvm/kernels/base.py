@@ -1,0 +1,47 @@
+"""What a kernel is: an immutable function that evaluates Gram blocks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+from qpsvm.qp._arrays import Dense
+
+
+@dataclass(frozen=True)
+class Kernel(ABC):
+    """A kernel function. ``kernel(X, Z)`` is a fresh Gram block of shape (len(X), len(Z))."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        """Evaluate the block ``k(x_i, z_j)``.
+
+        Parameters
+        ----------
+        X, Z : arrays or CSR matrices of shape (n, d) and (m, d)
+        """
+
+    def resolve(self, X: Any) -> Self:
+        """The same kernel with every parameter a number (``gamma="scale"`` needs the data)."""
+        del X
+        return self
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        """True when every Gram matrix of this kernel is positive semidefinite."""
+        return False
+
+    def parameters(self) -> dict[str, Any]:
+        """The kernel's parameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{key}={_short(value)}" for key, value in self.parameters().items())
+        return f"{self.name}({inside})" if inside else self.name
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,52 @@
+"""Products and statistics of samples, dense or CSR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.qp._arrays import Dense, Vector
+
+
+def inner_products(X: Any, Z: Any) -> Dense:
+    """``X Z'`` as a fresh dense array, for dense or CSR input."""
+    if not (sp.issparse(X) or sp.issparse(Z)):
+        X = np.asarray(X, dtype=np.float64)
+        return np.asarray(X @ (X if Z is X else np.asarray(Z, dtype=np.float64)).T)
+    product = X @ Z.T
+    return np.asarray(product.toarray() if sp.issparse(product) else product)
+
+
+def common_centre(X: Any, Z: Any) -> Vector | None:
+    """A point amid the samples; None where subtracting it would fill a sparse matrix."""
+    if sp.issparse(X) or sp.issparse(Z) or len(Z) == 0:
+        return None
+    return np.asarray(np.mean(Z, axis=0))
+
+
+def scaled(X: Any, factor: float, centre: Vector | None) -> Any:
+    """``factor (x_i - centre)`` for every row; a sparse X has no centre."""
+    if sp.issparse(X):
+        return X * factor
+    array = np.asarray(X, dtype=np.float64)
+    return (array if centre is None else array - centre) * factor
+
+
+def squared_norms(X: Any) -> Vector:
+    """``|x_i|^2`` for every row."""
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def variance(X: Any) -> float:
+    """Variance over all entries, stored or not; exactly zero when it is only rounding."""
+    size = X.shape[0] * X.shape[1]
+    values = X.data if sp.issparse(X) else X
+    mean = float(np.sum(values)) / size
+    # deviations, not E[x^2] - mean^2: that difference can be all rounding, even negative
+    squares = float(np.sum((values - mean) ** 2)) + (size - values.size) * mean**2
+    value = squares / size
+    return value if value > (4.0 * np.finfo(np.float64).eps * mean) ** 2 else 0.0
