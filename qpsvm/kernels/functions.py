@@ -323,7 +323,8 @@ def as_kernel(kernel: Any) -> Kernel:
 def _is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return False
-    return bool(abs(value) <= sys.float_info.max)  # false for NaN, and for integers beyond it
+    largest: Any = sys.float_info.max
+    return bool(-largest <= value <= largest)  # false for NaN, and for integers beyond it
 
 
 def _require_number(value: Any, name: str) -> None:
