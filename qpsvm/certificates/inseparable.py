@@ -80,7 +80,7 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
     signed = s * weights
     if not model.is_linear:
         # |sum_i s_i l_i phi(x_i)|^2 = (s . l)' K (s . l), at most as large as its rounding
-        largest = float(np.max(np.abs(model.hessian.diagonal())))
+        largest = float(np.max(np.abs(model.gram.diagonal())))
         rounding = n * float(np.finfo(float).eps) * largest
         square = max(float(signed @ model.kernel_product(signed)), 0.0) + rounding
         return Inseparability(weights, None, math.sqrt(square), _kernel_radius(problem, balanced))
@@ -120,7 +120,7 @@ def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableErr
 def _kernel_radius(problem: SVMProblem, centred: bool) -> float:
     """``max_i |phi(x_i) - mean|``, or ``max_i |phi(x_i)|``."""
     model = problem.model
-    squares = model.hessian.diagonal() - model.constant
+    squares = model.gram.diagonal()
     if centred:
         # |phi_i - mean|^2 = K_ii - 2 (K 1)_i / n + 1'K 1 / n^2
         n = model.data.n_samples

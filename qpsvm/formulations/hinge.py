@@ -24,6 +24,7 @@ appendix A; for the kernel primal Chapelle, *Neural Computation* 19 (2007), sect
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -32,7 +33,7 @@ import numpy as np
 from qpsvm.formulations.data import BinaryTrainingSet
 from qpsvm.formulations.intercept import InterceptKind, Interval, best_intercepts
 from qpsvm.formulations.solution import SVMSolution
-from qpsvm.kernels import Kernel, Linear, gram_quadratic
+from qpsvm.kernels import RBF, Kernel, Linear, gram_quadratic
 from qpsvm.qp._arrays import Vector, restore_frozen
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
@@ -56,8 +57,10 @@ class HingeModel:
         The box; infinite entries for a hard margin.
     intercept : "free", "penalized" or "none"
     hessian : Quadratic
-        ``s_i s_j (K_ij + constant)``, the dual Hessian. Products with K go through it, so that a
-        stored matrix is used wherever there is one.
+        ``s_i s_j (K_ij + constant)``, the dual Hessian: what solvers are given.
+    gram : Quadratic
+        ``s_i s_j K_ij``, what certificates are computed from; the same object without a constant.
+        (Taking the constant off again would leave only the digits of K that survived adding it.)
     """
 
     data: BinaryTrainingSet
@@ -65,6 +68,7 @@ class HingeModel:
     C: Vector
     intercept: InterceptKind
     hessian: Quadratic
+    gram: Quadratic
 
     @classmethod
     def build(
@@ -73,10 +77,13 @@ class HingeModel:
         """Resolve the kernel's parameters and set up the Hessian (nothing large is computed)."""
         resolved = kernel.resolve(data.X)
         constant = 1.0 if intercept == "penalized" else 0.0
-        hessian = gram_quadratic(resolved, data.X, data.signs, constant=constant)
+        gram = gram_quadratic(resolved, data.X, data.signs)
+        hessian = gram
+        if constant:
+            hessian = gram_quadratic(resolved, data.X, data.signs, constant=constant)
         C = np.array(C, dtype=np.float64)
         C.flags.writeable = False
-        return cls(data, resolved, C, intercept, hessian)
+        return cls(data, resolved, C, intercept, hessian, gram)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restore_frozen(self, state)
@@ -99,9 +106,13 @@ class HingeModel:
     # --- products --------------------------------------------------------------------------------
 
     def kernel_product(self, v: Vector) -> Vector:
-        """``K v``, from ``K = ss' . P - constant``."""
+        """``K v``."""
         s = self.data.signs
-        return s * self.hessian.matvec(s * v) - self.constant * float(np.sum(v))
+        return s * self.gram.matvec(s * v)
+
+    def curvature(self, a: Vector) -> float:
+        """``a'Pa = |w|^2 + constant (s'a)^2`` for ``w = sum_i s_i a_i phi(x_i)``."""
+        return 2.0 * self.gram.value(a) + self.constant * float(self.data.signs @ a) ** 2
 
     def coef(self, expansion: Vector) -> Vector | None:
         """``w = X' v``, for the linear kernel."""
@@ -136,6 +147,35 @@ class HingeModel:
             return 0.5 * norm_squared / min(1.0, smallest) ** 2
         return 0.5 * norm_squared + float(self.C @ np.maximum(0.0, 1.0 - margins))
 
+    def rounding(self, solution: SVMSolution, margins: Vector, objective: float) -> float:
+        """What rounding can add to the objective, relative to it (hard margin: to the margins).
+
+        A decision value is a sum whose terms may be far larger than it is: its error is of the
+        order of ``e_i = u (sum |terms| + |b| + 1)`` with the rounding unit u, and each sample that
+        can be short of its margin passes ``C_i e_i`` on to the objective. An estimate, not an
+        enclosure.
+        """
+        unit = float(np.finfo(np.float64).eps)
+        if solution.coef is not None:
+            sizes = np.asarray(abs(self.data.X) @ np.abs(solution.coef))
+            square = float(solution.coef @ solution.coef)
+        elif solution.expansion is not None:
+            v = np.abs(solution.expansion)
+            if isinstance(self.kernel, RBF):  # K has no negative entries
+                sizes = self.kernel_product(v)
+            else:  # |k(x, z)| <= |phi(x)| |phi(z)|
+                norms = np.sqrt(np.abs(self.gram.diagonal()))
+                sizes = norms * float(norms @ v)
+            square = float(v @ sizes)
+        else:
+            return math.inf
+        errors = unit * (sizes + abs(solution.intercept) + 1.0)
+        if self.is_hard:
+            return float(np.max(errors))
+        short = margins < 1.0 + errors
+        total = float(self.C[short] @ errors[short]) + unit * square
+        return total / max(abs(objective), float(np.finfo(float).tiny))
+
     def feasible_dual(self, alpha: Vector) -> Vector:
         """The nearest thing to alpha that is dual feasible: ``0 <= a <= C`` and ``s'a = 0``.
 
@@ -152,7 +192,7 @@ class HingeModel:
                     break
                 a = self._balanced(a)
         if self.is_hard:
-            total, curvature = float(np.sum(a)), 2.0 * self.hessian.value(a)
+            total, curvature = float(np.sum(a)), self.curvature(a)
             if total > 0.0 and curvature > 0.0:
                 a = a * (total / curvature)
         return a
@@ -173,7 +213,7 @@ class HingeModel:
 
     def dual_objective(self, a: Vector) -> float:
         """``1'a - 1/2 a'Pa`` for a feasible a."""
-        return float(np.sum(a)) - self.hessian.value(a)
+        return float(np.sum(a)) - 0.5 * self.curvature(a)
 
     # --- recovery --------------------------------------------------------------------------------
 

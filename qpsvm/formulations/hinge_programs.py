@@ -176,9 +176,9 @@ class PrimalRecovery:
 
 
 def _plain_gram(model: HingeModel) -> Any:
-    """K itself, from the signed and shifted Hessian."""
+    """K itself, from the signed one."""
     s = model.data.signs
-    return s[:, None] * model.hessian.to_dense() * s - model.constant
+    return s[:, None] * model.gram.to_dense() * s
 
 
 def _scale_rows(matrix: Matrix, factors: Vector) -> Matrix:

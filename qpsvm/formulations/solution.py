@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -61,6 +62,14 @@ class SVMSolution:
     kernel: Kernel
     data: BinaryTrainingSet
     qp: QPSolution
+
+    def __post_init__(self) -> None:
+        # one precision for everything: what is measured must be what predicts
+        for name in ("alpha", "expansion", "coef", "slack", "upper"):
+            object.__setattr__(self, name, _as_float64(getattr(self, name)))
+        object.__setattr__(self, "intercept", _as_float(self.intercept))
+        bounds = [_as_float(end) for end in self.intercept_interval]
+        object.__setattr__(self, "intercept_interval", Interval(*bounds))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restore_frozen(self, state)
@@ -163,6 +172,23 @@ class SVMSolution:
             f"SVMSolution({self.status.value}, {self.n_support} of {self.data.n_samples} support "
             f"vectors, {self.kernel} kernel, {kind} data)"
         )
+
+
+def _as_float64(vector: Any) -> Any:
+    """A read-only float64 array; complex numbers become NaN, which no verifier passes."""
+    if vector is None:
+        return None
+    if np.iscomplexobj(vector):
+        vector = np.full(np.shape(vector), np.nan)
+    array = np.asarray(vector, dtype=np.float64)
+    return array if not array.flags.writeable else freeze(array.copy())
+
+
+def _as_float(number: Any) -> float:
+    """A float; whatever is not one real number becomes NaN."""
+    if number is None or np.ndim(number) != 0 or np.iscomplexobj(number):
+        return math.nan
+    return float(number)
 
 
 def alpha_unit(alpha: Vector, upper: Vector) -> Vector:

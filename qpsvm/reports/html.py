@@ -38,6 +38,8 @@ EXPLANATIONS = {
     "dual_repair": "what made alpha feasible",
     "intercept_interval": "stated intercepts against the best",
     "expansion": "stated coefficients against alpha",
+    "rounding": "what floating point can hide in the objective",
+    "weights": "coefficients that predict against alpha",
     "predictions": "what the file predicts with against what was verified",
 }
 

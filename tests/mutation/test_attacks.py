@@ -143,3 +143,58 @@ def test_a_warm_start_must_be_a_point() -> None:
     nowhere = qpsvm.solve(problem).qp.replace(x=np.full(4, np.nan))
     with pytest.raises(InvalidParameterError, match="warm_start has no x, or NaN"):
         qpsvm.solve(problem, "osqp", warm_start=nowhere)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_fields_in_another_precision_are_measured_as_they_predict(dtype: Any) -> None:
+    k = 14
+    x = 1.0 / np.sqrt(1.0 + 2.0 * k / 1024.0)
+    problem = qpsvm.HardMargin().dual([[-x], [x]], [-1, 1])
+    solution = qpsvm.solve(problem, "cvxopt")
+    rounded = solution.replace(coef=np.array([1.0 + k / 1024.0], dtype), slack=np.zeros(2))
+    assert rounded.coef is not None
+    assert rounded.coef.dtype == np.float64
+    assert not qpsvm.verify(problem, rounded).passed
+
+
+@pytest.mark.parametrize("intercept", [1e-9j, 100j])
+def test_half_an_intercept_is_none(intercept: complex) -> None:
+    problem = qpsvm.SoftMargin(C=0.01).dual(FOUR, FOUR_LABELS)
+    solution = qpsvm.solve(problem)
+    assert not qpsvm.verify(
+        problem, solution.replace(intercept=solution.intercept + intercept)
+    ).passed
+
+
+@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
+def test_a_penalised_intercept_does_not_swallow_a_small_kernel() -> None:
+    # K is of the order 1e-11 beside the 1 that a penalised intercept adds to it
+    X, y = make_blobs(12, centers=[[-1, -1], [1, 1]], cluster_std=0.3, random_state=0)
+    kernel = qpsvm.kernels.Polynomial(gamma=1.0, degree=2)
+    problem = qpsvm.HardMargin(intercept="penalized").dual(X * 1e-3 + 1e-3, y, kernel=kernel)
+    solution = qpsvm.solve(problem, "cvxopt")
+    if solution.status is Status.OPTIMAL:
+        margins = problem.data.signs * solution.decision_function(X * 1e-3 + 1e-3)
+        assert margins.min() >= 1.0 - 1e-7
+
+
+@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
+def test_an_objective_below_its_own_rounding_is_not_certified() -> None:
+    x = 89607.7  # the optimum is 1/(2 x^2) = 6e-11; C times one rounding of a margin is 1e-10
+    solution = qpsvm.solve(qpsvm.SoftMargin(C=1e6).primal([[-x], [x]], [-1, 1]))
+    assert solution.status is not Status.OPTIMAL
+
+
+@pytest.mark.parametrize("backend", ["cvxopt", "osqp"])
+def test_weights_that_cancel_to_zero_are_an_optimum_too(backend: str) -> None:
+    # the same points in both classes: w = 0
+    X = np.array([[1.0, 2.0], [-1.0, 0.5], [1.0, 2.0], [-1.0, 0.5]])
+    for form in ("primal", "dual"):
+        problem = getattr(qpsvm.SoftMargin(C=1.0), form)(X, [-1, -1, 1, 1])
+        assert qpsvm.solve(problem, backend).status is Status.OPTIMAL
+
+
+def test_a_primal_machine_states_no_expansion() -> None:
+    problem = qpsvm.SoftMargin().primal(FOUR, FOUR_LABELS)
+    solution = qpsvm.solve(problem)
+    assert not qpsvm.verify(problem, solution.replace(expansion=np.full(4, 1e9))).passed
