@@ -183,7 +183,8 @@ def test_scaling_leaves_constant_columns_alone():
 
 
 def test_feature_names_from_a_data_frame(tmp_path):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     X, y = load_iris(return_X_y=True)
     frame = pandas.DataFrame(X[:100], columns=["a", "b", "c", "d"])
     _, _, problem, solution, report = train(X=frame, y=y[:100])

@@ -93,6 +93,20 @@ class SolverOptions:
 SHORTER_STEPS: Mapping[str, Any] = {"max_step_fraction": 0.9}
 """Clarabel takes steps of 99% to the boundary and now and then jams there; shorter ones do not."""
 
+HIGHS = SolverOptions(
+    (
+        "primal_feasibility_tolerance",
+        "dual_feasibility_tolerance",
+        "ipm_optimality_tolerance",
+    ),
+    floor=1e-10,
+    # HiGHS adds a multiple of the identity to P, 1e-7 by default: another program's optimum
+    fixed={"qp_regularization_value": 1e-12},
+    iterations=("qp_iteration_limit", "simplex_iteration_limit", "ipm_iteration_limit"),
+    time="time_limit",
+)
+"""The same names behind either bridge."""
+
 UNSTATED = "see the package"
 
 PACKAGES: Mapping[str, SolverPackage] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from qpsvm.backends.bridge import SHORTER_STEPS, SolverOptions
+from qpsvm.backends.bridge import HIGHS, SHORTER_STEPS, SolverOptions
 
 _FIRST_ORDER = 100_000  # cheap iterations: CVXPY's own limits end such solvers early
 
@@ -42,18 +42,7 @@ OPTIONS: Mapping[str, SolverOptions] = {
     ),
     # CVXPY hands ProxQP these and no more: its duality gap goes unchecked
     "PROXQP": SolverOptions(("eps_abs", "eps_rel"), factor=0.01, iterations=("max_iter",)),
-    "HIGHS": SolverOptions(
-        (
-            "primal_feasibility_tolerance",
-            "dual_feasibility_tolerance",
-            "ipm_optimality_tolerance",
-        ),
-        floor=1e-10,
-        # HiGHS adds a multiple of the identity to P, 1e-7 by default: another program's optimum
-        fixed={"qp_regularization_value": 1e-12},
-        iterations=("qp_iteration_limit", "simplex_iteration_limit", "ipm_iteration_limit"),
-        time="time_limit",
-    ),
+    "HIGHS": HIGHS,
     "DAQP": SolverOptions(
         ("primal_tol", "dual_tol"),
         floor=1e-11,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from qpsvm.backends.bridge import SHORTER_STEPS, SolverOptions
+from qpsvm.backends.bridge import HIGHS, SHORTER_STEPS, SolverOptions
 
 _GAP = ("eps_duality_gap_abs", "eps_duality_gap_rel")
 
@@ -24,18 +24,7 @@ OPTIONS: Mapping[str, SolverOptions] = {
         time="time_limit",
     ),
     "ecos": SolverOptions(("abstol", "reltol", "feastol"), iterations=("max_iters",), linear=False),
-    "highs": SolverOptions(
-        (
-            "primal_feasibility_tolerance",
-            "dual_feasibility_tolerance",
-            "ipm_optimality_tolerance",
-        ),
-        floor=1e-10,
-        # HiGHS adds a multiple of the identity to P, 1e-7 by default: another program's optimum
-        fixed={"qp_regularization_value": 1e-12},
-        iterations=("qp_iteration_limit", "simplex_iteration_limit", "ipm_iteration_limit"),
-        time="time_limit",
-    ),
+    "highs": HIGHS,
     "osqp": SolverOptions(
         ("eps_abs", "eps_rel", "eps_prim_inf", "eps_dual_inf"),
         iterations=("max_iter",),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.qp.kkt import Tolerances
 from qpsvm.qp.solution import QPSolution, Status
 
 
@@ -18,8 +19,8 @@ class Progress:
     Attributes
     ----------
     stage : str
-        ``"solve"`` while the solver iterates; ``"verify"``, ``"polish"``, ``"escalate"`` and
-        ``"done"`` around it.
+        ``"solve"`` while the solver iterates; ``"polish"``, ``"escalate"`` and ``"done"`` around
+        it.
     backend : str
     iteration : int or None
         The solver's own count.
@@ -81,10 +82,7 @@ class Settings:
     attempt: int = 0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.eps < 1.0:
-            raise InvalidParameterError(
-                f"eps is {self.eps!r}; it is a relative accuracy between 0 and 1, such as 1e-8."
-            )
+        Tolerances(self.eps)  # the rule for eps is there
         if self.time_limit is not None and not self.time_limit > 0:
             raise InvalidParameterError(
                 f"time_limit is {self.time_limit!r}; pass seconds above 0, or None."

@@ -147,19 +147,13 @@ def certify(problem: SVMProblem, solution: SVMSolution) -> Certificate:
         )
         primal = model.primal_objective(scores, norm_squared, solution.intercept)
         return Certificate(
-            primal_objective=_allowed_intercept(problem, solution) * primal,
+            primal_objective=primal,
             dual_objective=model.dual_objective(feasible),
             repair=_largest((feasible - solution.alpha) / unit),
             infeasibility=max(0.0, 1.0 - float(np.min(margins))) if model.is_hard else 0.0,
             intercept_interval=interval,
             rounding=model.rounding(solution, margins, primal),
         )
-
-
-def _allowed_intercept(problem: SVMProblem, solution: SVMSolution) -> float:
-    """NaN when the program has no intercept and the solution uses one all the same."""
-    wrong = problem.model.intercept == "none" and solution.intercept != 0.0
-    return math.nan if wrong else 1.0
 
 
 def _require_same_problem(problem: SVMProblem, solution: SVMSolution) -> None:

@@ -33,8 +33,8 @@ import numpy as np
 from qpsvm.formulations.data import BinaryTrainingSet
 from qpsvm.formulations.intercept import InterceptKind, Interval, best_intercepts
 from qpsvm.formulations.solution import SVMSolution
-from qpsvm.kernels import RBF, Kernel, Linear, gram_quadratic
-from qpsvm.qp._arrays import Vector, restore_frozen
+from qpsvm.kernels import Kernel, Linear, gram_quadratic
+from qpsvm.qp._arrays import Vector, as_vector, restore_frozen
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 
@@ -56,34 +56,26 @@ class HingeModel:
     C : array of shape (n,)
         The box; infinite entries for a hard margin.
     intercept : "free", "penalized" or "none"
-    hessian : Quadratic
-        ``s_i s_j (K_ij + constant)``, the dual Hessian: what solvers are given.
     gram : Quadratic
-        ``s_i s_j K_ij``, what certificates are computed from; the same object without a constant.
-        (Taking the constant off again would leave only the digits of K that survived adding it.)
+        ``s_i s_j K_ij``, without the constant of a penalised intercept: certificates are computed
+        from it, and taking the constant off again would leave only the digits of K that survived
+        adding it.
     """
 
     data: BinaryTrainingSet
     kernel: Kernel
     C: Vector
     intercept: InterceptKind
-    hessian: Quadratic
     gram: Quadratic
 
     @classmethod
     def build(
         cls, data: BinaryTrainingSet, kernel: Kernel, C: Vector, intercept: InterceptKind
     ) -> HingeModel:
-        """Resolve the kernel's parameters and set up the Hessian (nothing large is computed)."""
+        """Resolve the kernel's parameters and set up the Gram matrix (not computed yet)."""
         resolved = kernel.resolve(data.X)
-        constant = 1.0 if intercept == "penalized" else 0.0
         gram = gram_quadratic(resolved, data.X, data.signs)
-        hessian = gram
-        if constant:
-            hessian = gram_quadratic(resolved, data.X, data.signs, constant=constant)
-        C = np.array(C, dtype=np.float64)
-        C.flags.writeable = False
-        return cls(data, resolved, C, intercept, hessian, gram)
+        return cls(data, resolved, as_vector(C, "C"), intercept, gram)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restore_frozen(self, state)
@@ -102,6 +94,12 @@ class HingeModel:
     def is_linear(self) -> bool:
         """True when there is an explicit weight vector."""
         return isinstance(self.kernel, Linear)
+
+    def dual_hessian(self) -> Quadratic:
+        """``s_i s_j (K_ij + constant)``, what solvers of the dual are given."""
+        if not self.constant:
+            return self.gram
+        return gram_quadratic(self.kernel, self.data.X, self.data.signs, constant=self.constant)
 
     # --- products --------------------------------------------------------------------------------
 
@@ -136,8 +134,11 @@ class HingeModel:
         """``1/2 |w|^2 + sum_i C_i max(0, 1 - s_i (g_i + b))``, plus ``1/2 b^2`` if penalised.
 
         For a hard margin, an infeasible (w, b) is scaled up until its smallest margin is 1 (the
-        objective of the scaled point, infinite when some sample is on the wrong side).
+        objective of the scaled point, infinite when some sample is on the wrong side). Where the
+        program has no intercept, any other b than zero is infeasible: infinite.
         """
+        if self.intercept == "none" and b != 0.0:
+            return math.inf
         norm_squared = max(norm_squared, 0.0) + self.constant * b * b
         margins = self.data.signs * (scores + b)
         if self.is_hard:
@@ -161,7 +162,7 @@ class HingeModel:
             square = float(solution.coef @ solution.coef)
         elif solution.expansion is not None:
             v = np.abs(solution.expansion)
-            if isinstance(self.kernel, RBF):  # K has no negative entries
+            if self.kernel.is_nonnegative:
                 sizes = self.kernel_product(v)
             else:  # |k(x, z)| <= |phi(x)| |phi(z)|
                 norms = np.sqrt(np.abs(self.gram.diagonal()))
@@ -233,12 +234,12 @@ class HingeModel:
         """
         n = self.data.n_samples
         draft = SVMSolution(
-            alpha=_frozen(alpha),
-            expansion=None if expansion is None else _frozen(expansion),
-            coef=None if coef is None else _frozen(coef),
+            alpha=alpha,
+            expansion=expansion,
+            coef=coef,
             intercept=0.0,
             intercept_interval=Interval(0.0, 0.0),
-            slack=_frozen(np.zeros(n)),
+            slack=np.zeros(n),
             upper=self.C,
             kernel=self.kernel,
             data=self.data,
@@ -251,12 +252,4 @@ class HingeModel:
             fixed = 0.0 if self.intercept == "none" or b is None else b
             interval = Interval(fixed, fixed)
         slack = np.maximum(0.0, 1.0 - self.data.signs * (scores + interval.midpoint))
-        return draft.replace(
-            intercept=interval.midpoint, intercept_interval=interval, slack=_frozen(slack)
-        )
-
-
-def _frozen(array: Any) -> Vector:
-    copy = np.array(array, dtype=np.float64)
-    copy.flags.writeable = False
-    return copy
+        return draft.replace(intercept=interval.midpoint, intercept_interval=interval, slack=slack)

@@ -26,7 +26,7 @@ def dual_program(model: HingeModel) -> QuadraticProgram:
     n = model.data.n_samples
     free = model.intercept == "free"
     return QuadraticProgram(
-        model.hessian,
+        model.dual_hessian(),
         -np.ones(n),
         A=model.data.signs[None, :] if free else None,
         b=np.zeros(1) if free else None,

@@ -34,6 +34,11 @@ class Kernel(ABC):
         """True when every Gram matrix of this kernel is positive semidefinite."""
         return False
 
+    @property
+    def is_nonnegative(self) -> bool:
+        """True when no value of this kernel is below zero."""
+        return False
+
     def parameters(self) -> dict[str, Any]:
         """The kernel's parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -136,6 +136,10 @@ class RBF(_WithGamma):
         return gram
 
     @property
+    def is_nonnegative(self) -> bool:
+        return True
+
+    @property
     def is_positive_semidefinite(self) -> bool:
         return True
 

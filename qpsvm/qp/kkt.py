@@ -47,7 +47,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.qp._arrays import Matrix, Vector
-from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.program import QuadraticProgram, finite_dot
 from qpsvm.qp.solution import QPSolution
 
 INFINITE = math.inf
@@ -136,15 +136,8 @@ class KKTResiduals:
     problems: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Residual]:
-        yield self.stationarity
-        yield self.inequality
-        yield self.equality
-        yield self.lower_bound
-        yield self.upper_bound
-        yield self.multiplier_sign
-        yield self.complementarity
-        yield self.duality_gap
-        yield self.natural
+        for name in RESIDUAL_NAMES:
+            yield getattr(self, name)
 
     @property
     def worst(self) -> float:
@@ -298,14 +291,8 @@ def _objectives(
     quadratic = 0.5 * float(x @ Px)
     primal = quadratic + float(program.q @ x)
     # D = -1/2 x'Px - h'z - b'y + lb'z_lower - ub'z_upper, finite bounds only
-    dual = -quadratic - float(program.b @ y)
-    for bound, multiplier, sign in (
-        (program.h, z, -1.0),
-        (program.lb, z_lower, 1.0),
-        (program.ub, z_upper, -1.0),
-    ):
-        finite = np.isfinite(bound)
-        dual += sign * float(bound[finite] @ multiplier[finite])
+    dual = -quadratic - finite_dot(program.h, z) - float(program.b @ y)
+    dual += finite_dot(program.lb, z_lower) - finite_dot(program.ub, z_upper)
     return primal, dual
 
 

@@ -220,10 +220,10 @@ class QuadraticProgram:
         point = as_vector(x, "x", n)
         return (
             -self.P.value(point)
-            - _finite_dot(self.h, as_vector(z, "z", self.n_inequalities))
+            - finite_dot(self.h, as_vector(z, "z", self.n_inequalities))
             - float(self.b @ as_vector(y, "y", self.n_equalities))
-            + _finite_dot(self.lb, as_vector(z_lower, "z_lower", n))
-            - _finite_dot(self.ub, as_vector(z_upper, "z_upper", n))
+            + finite_dot(self.lb, as_vector(z_lower, "z_lower", n))
+            - finite_dot(self.ub, as_vector(z_upper, "z_upper", n))
         )
 
     # --- the textbook form -----------------------------------------------------------------------
@@ -313,7 +313,8 @@ def _rebuild(arguments: tuple[Any, ...], names: dict[str, str]) -> QuadraticProg
     return QuadraticProgram(P, q, G, h, A, b, lb, ub, names=names)
 
 
-def _finite_dot(bounds: Vector, multipliers: Vector) -> float:
+def finite_dot(bounds: Vector, multipliers: Vector) -> float:
+    """``sum_j bound_j multiplier_j`` over the finite bounds."""
     finite = np.isfinite(bounds)
     if finite.all():
         return float(bounds @ multipliers)

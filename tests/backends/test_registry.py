@@ -102,7 +102,8 @@ def test_a_name_is_text() -> None:
 
 def test_solvers_that_only_the_package_knows() -> None:
     """GLPK_MI is in no table of ours; CVXPY reports it."""
-    cp = pytest.importorskip("cvxpy")
+    import cvxpy as cp
+
     unknown = set(cp.installed_solvers()) - set(registry.cvxpy.OPTIONS)
     for name in unknown:
         assert get(f"cvxpy:{name}").label == f"cvxpy:{name}"
@@ -130,7 +131,9 @@ def test_every_listed_backend_can_be_asked_for() -> None:
 
 
 def test_tables_cover_what_is_installed() -> None:
-    cp, qpsolvers = pytest.importorskip("cvxpy"), pytest.importorskip("qpsolvers")
+    import cvxpy as cp
+    import qpsolvers
+
     names = {info.name for info in available() if info.installed}
     assert {f"qpsolvers:{name}" for name in qpsolvers.available_solvers} <= names
     integer = {"GLPK_MI", "ECOS_BB", "CBC", "SCIP"}  # for mixed-integer programs
