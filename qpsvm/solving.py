@@ -79,7 +79,8 @@ def solve(
     eps : float
         Relative accuracy to be certified: duality gap and scaled KKT residuals.
     time_limit : float, optional
-        Seconds of wall clock for the backend, where it has such a limit.
+        Seconds of wall clock for the backend, where it has such a limit. The polish that may
+        follow is bounded by its work, not by the clock, and can add some seconds.
     max_iterations : int, optional
         In the backend's own counting.
     verbose : bool
