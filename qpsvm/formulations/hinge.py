@@ -110,7 +110,8 @@ class HingeModel:
 
     def curvature(self, a: Vector) -> float:
         """``a'Pa = |w|^2 + constant (s'a)^2`` for ``w = sum_i s_i a_i phi(x_i)``."""
-        return 2.0 * self.gram.value(a) + self.constant * float(self.data.signs @ a) ** 2
+        imbalance = float(self.data.signs @ a)  # times itself: a power of a float can raise
+        return 2.0 * self.gram.value(a) + self.constant * imbalance * imbalance
 
     def coef(self, expansion: Vector) -> Vector | None:
         """``w = X' v``, for the linear kernel."""

@@ -204,3 +204,19 @@ def test_a_primal_machine_states_no_expansion() -> None:
     problem = qpsvm.SoftMargin().primal(FOUR, FOUR_LABELS)
     solution = qpsvm.solve(problem)
     assert not qpsvm.verify(problem, solution.replace(expansion=np.full(4, 1e9))).passed
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("size", [1e100, 1e160, 1e200, 1e300])
+def test_multipliers_that_overflow_fail_without_raising(
+    intercept: Any, form: str, size: float
+) -> None:
+    # what an interior-point method leaves of a hard margin that does not exist
+    centred = 2.0 * FOUR - 1.0  # separable through the origin, too
+    problem = getattr(qpsvm.HardMargin(intercept=intercept), form)(centred, FOUR_LABELS)
+    solution = qpsvm.solve(problem, "cvxopt")
+    for name in ("alpha", "coef"):
+        diverged = solution.replace(**{name: size * getattr(solution, name)})
+        assert not qpsvm.verify(problem, diverged).passed
+    assert not qpsvm.verify(problem, solution.replace(intercept=size)).passed
