@@ -10,7 +10,21 @@
 
 from qpsvm import backends, exceptions, kernels, qp
 from qpsvm.certificates import Certificate, certify
-from qpsvm.formulations import HardMargin, SoftMargin, SVMProblem, SVMSolution
+from qpsvm.formulations import (
+    DataDescription,
+    EpsilonRegression,
+    HardMargin,
+    LeastSquares,
+    NuClassification,
+    NuRegression,
+    OneClass,
+    QuantileRegression,
+    Ranking,
+    SoftMargin,
+    SVMProblem,
+    SVMSolution,
+    constraints,
+)
 from qpsvm.solving import solve
 from qpsvm.verification import KKTReport, verify
 
@@ -18,13 +32,22 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Certificate",
+    "DataDescription",
+    "EpsilonRegression",
     "HardMargin",
     "KKTReport",
+    "LeastSquares",
+    "NuClassification",
+    "NuRegression",
+    "OneClass",
+    "QuantileRegression",
+    "Ranking",
     "SVMProblem",
     "SVMSolution",
     "SoftMargin",
     "backends",
     "certify",
+    "constraints",
     "exceptions",
     "kernels",
     "qp",

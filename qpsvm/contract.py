@@ -60,7 +60,7 @@ class Contract:
         For a hard margin in the data's own units: the weights must show a common point of the two
         convex hulls, however large or small the features are.
         """
-        if isinstance(self.problem, SVMProblem):
+        if isinstance(self.problem, SVMProblem) and self.problem.model.constraints is None:
             proof = inseparability(self.problem, evidence)
             return proof is not None and proof.is_proof
         if evidence.status is Status.PRIMAL_INFEASIBLE:
@@ -69,8 +69,8 @@ class Contract:
 
     @property
     def always_has_an_optimum(self) -> bool:
-        """A soft margin is feasible and bounded whatever the data."""
-        return isinstance(self.problem, SVMProblem) and not self.problem.model.is_hard
+        """Without hard conditions and constraints an SVM is feasible and bounded."""
+        return isinstance(self.problem, SVMProblem) and self.problem.model.always_has_an_optimum
 
 
 @dataclass(frozen=True, eq=False)

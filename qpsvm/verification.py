@@ -24,15 +24,10 @@ import numpy as np
 from qpsvm.certificates import Certificate, certify
 from qpsvm.exceptions import InvalidParameterError, QPSVMError
 from qpsvm.formulations import SVMProblem, SVMSolution
-from qpsvm.formulations.samples import MarginSummary, SampleTable, margin_summary, sample_table
-from qpsvm.formulations.solution import alpha_unit
+from qpsvm.formulations.samples import MarginSummary, SampleTable
 from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-
-CANCELLING = 1e-4
-"""Share of the terms of ``sum_i s_i a_i phi(x_i)`` below which w counts as cancelled: with the
-tolerance sqrt(eps) = 1e-4 the difference may then be 1e-8 of the terms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,12 +134,7 @@ class KKTReport:
                 f"{self.certificate.primal_objective:.12g}]"
             )
         if self.summary is not None:
-            s = self.summary
-            lines.append(
-                f"  margin width {s.margin_width:.6g}, {s.n_support} support vectors "
-                f"({s.n_free} free, {s.n_bound} at C), leave-one-out error <= "
-                f"{s.leave_one_out_bound:.3g}"
-            )
+            lines.append(f"  {self.summary}")
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -234,9 +224,9 @@ def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Toleranc
     checks = [*measured.check(tolerances)]
     try:
         certificate = certify(problem, solution)
-        table = sample_table(problem, solution)
-        summary = margin_summary(problem, solution, table)
-        checks += _classifier_checks(problem, solution, certificate, table, eps, natural)
+        table = problem.model.sample_table(solution)
+        summary = problem.model.summary(solution, table)
+        checks += _machine_checks(problem, solution, certificate, table, eps, natural)
     except (QPSVMError, ValueError, TypeError, AttributeError) as error:
         # not even measurable: whatever is wrong with it, it is not a solution
         notes.append(str(error))
@@ -254,7 +244,7 @@ def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Toleranc
     )
 
 
-def _classifier_checks(
+def _machine_checks(
     problem: SVMProblem,
     solution: SVMSolution,
     certificate: Certificate,
@@ -263,73 +253,29 @@ def _classifier_checks(
     natural: float,
 ) -> Iterator[Check]:
     """The second and third view; distances go like the root of the gap (``natural``)."""
+    size = max(abs(certificate.primal_objective), certificate.floor)
     yield Check("certified_gap", abs(certificate.gap), certificate.relative_gap, eps)
-    if problem.model.is_hard:
-        yield Check("margin", certificate.infeasibility, certificate.infeasibility, eps)
-    rounding = certificate.rounding
-    yield Check("rounding", rounding * abs(certificate.primal_objective), rounding, eps)
+    if not problem.model.always_has_an_optimum:
+        yield Check("feasibility", certificate.infeasibility, certificate.infeasibility, eps)
+    yield Check("rounding", certificate.rounding * size, certificate.rounding, eps)
     yield Check("dual_repair", certificate.repair, certificate.repair, natural)
     yield Check("sample_kkt", table.worst_violation, table.worst_violation, natural)
-    for name, stated, implied in _implications(problem, solution, certificate, table):
-        difference = _difference(stated, implied)
+    model = problem.model
+    best = certificate.intercept_interval
+    for name, stated, implied in model.implications(problem.form, solution, table, best):
+        difference = _difference(stated, implied, model.unit)
         yield Check(name, difference.absolute, difference.scaled, eps)
-    weights = _weights_difference(problem, solution)
+    weights = model.weights_difference(solution)
     yield Check("weights", weights, weights, natural)
 
 
-def _implications(
-    problem: SVMProblem, solution: SVMSolution, certificate: Certificate, table: SampleTable
-) -> Iterator[tuple[str, Any, Any]]:
-    """What the solution states beside its weights: (name, as stated, as implied by the weights)."""
-    yield "slack", solution.slack, table.slack
-    if certificate.intercept_interval.upper > certificate.intercept_interval.lower:
-        yield "intercept_interval", solution.intercept_interval, certificate.intercept_interval
-    else:  # one best intercept: rounding may pick a neighbouring sample's, the gap covers that
-        yield "intercept_interval", solution.intercept_interval, [solution.intercept] * 2
-    if problem.form == "primal" and problem.model.is_linear:
-        yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
-    if problem.form == "dual":
-        unit = alpha_unit(solution.alpha, problem.model.C)
-        stated = math.nan if solution.expansion is None else solution.expansion / unit
-        yield "expansion", stated, problem.data.signs * solution.alpha / unit
-
-
-def _weights_difference(problem: SVMProblem, solution: SVMSolution) -> float:
-    """``|w - sum_i s_i a_i phi(x_i)| / |w|``: both halves of a solution describe one machine.
-
-    The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``.
-    """
-    model = problem.model
-    implied = problem.data.signs * solution.alpha
-    if solution.coef is not None:
-        expected = model.data.X.T @ implied
-        # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
-        terms = float(np.linalg.norm(abs(model.data.X).T @ np.abs(implied)))
-        size = max(float(np.linalg.norm(solution.coef)), CANCELLING * terms)
-        distance = float(np.linalg.norm(solution.coef - expected))
-    elif solution.expansion is not None:
-        step = solution.expansion - implied
-        terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied))
-        own = _root(solution.expansion @ model.kernel_product(solution.expansion))
-        size = max(own, CANCELLING * terms)
-        distance = _root(step @ model.kernel_product(step))
-    else:
-        return math.inf
-    ratio = distance / max(size, float(np.finfo(float).tiny))
-    return ratio if math.isfinite(ratio) else math.inf
-
-
-def _root(square: Any) -> float:
-    return float(np.sqrt(np.maximum(square, 0.0)))  # np.maximum passes NaN on
-
-
-def _difference(stated: Any, implied: Any) -> Residual:
-    """Largest difference of two vectors, absolute and over ``max(1, |implied|)``."""
+def _difference(stated: Any, implied: Any, unit: float) -> Residual:
+    """Largest difference of two vectors, absolute and over ``max(unit, |implied|)``."""
     given, expected = np.asarray(stated, dtype=np.float64), np.asarray(implied, dtype=np.float64)
     if given.shape != expected.shape:
         return Residual("difference", math.inf, math.inf)
     with np.errstate(all="ignore"):
         distance = np.abs(given - expected)
-        scaled = distance / np.maximum(1.0, np.abs(expected))
+        scaled = distance / np.maximum(unit, np.abs(expected))
         largest = [float(np.max(values, initial=0.0)) for values in (distance, scaled)]
     return Residual("difference", *(v if math.isfinite(v) else math.inf for v in largest))

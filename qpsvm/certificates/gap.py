@@ -6,7 +6,7 @@ dual objective is at most the optimum. So whatever a solver claims::
     dual objective  <=  optimum  <=  primal objective,      gap = primal - dual
 
 The multipliers need not be feasible as they come: they are clipped to their box and balanced
-(``HingeModel.feasible_dual``) before the dual objective is evaluated.
+(``SupportVectorModel.feasible_dual``) before the dual objective is evaluated.
 
 The figures are evaluated in float64. ``rounding`` estimates what that can hide.
 """
@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations.intercept import Interval, best_intercepts
+from qpsvm.formulations.intercept import Interval
 from qpsvm.formulations.problem import SVMProblem
-from qpsvm.formulations.solution import SVMSolution, alpha_unit
+from qpsvm.formulations.solution import SVMSolution
 
 
 @dataclass(frozen=True)
@@ -38,13 +37,18 @@ class Certificate:
     repair : float
         Largest change the repair made to an alpha, relative to ``alpha_unit`` (zero: feasible).
     infeasibility : float
-        Hard margin only: ``max(0, 1 - smallest margin)``; the primal objective is then that of
-        (w, b) scaled up until it is feasible.
+        By how much a hard margin (``max(0, 1 - smallest margin)``) or a constraint is missed. The
+        primal objective of a hard margin is that of (w, b) scaled up until it is feasible.
     intercept_interval : Interval
         Intercepts that are best for these weights.
     rounding : float
         Estimate of what rounding can add to the primal objective, relative to it: sums that cancel
         in the decision values, times C. A gap below it says nothing.
+    floor : float
+        The gap is relative to the objective, but to no less than this: above zero where the
+        optimum can be zero (a regression whose targets all fit into the tube).
+    curvature : float
+        The objective minus ``curvature/2 |w|^2`` is convex; 0 where w is not determined (L1-norm).
     """
 
     primal_objective: float
@@ -53,6 +57,8 @@ class Certificate:
     infeasibility: float
     intercept_interval: Interval
     rounding: float
+    floor: float = 0.0
+    curvature: float = 1.0
 
     @property
     def gap(self) -> float:
@@ -61,26 +67,27 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """``|gap| / |primal objective|``; infinite when it cannot be computed.
+        """``|gap| / max(|primal objective|, floor)``; infinite when it cannot be computed.
 
-        There is no ``max(1, ...)`` below: the optimum of an SVM is above zero, and with large
+        There is no ``max(1, ...)`` below: the optimum of a classifier is above zero, and with large
         features or a small C it is far below one. An absolute gap would then prove nothing.
         """
         if not math.isfinite(self.gap):
             return math.inf
-        return abs(self.gap) / max(abs(self.primal_objective), float(np.finfo(float).tiny))
+        size = max(abs(self.primal_objective), self.floor, float(np.finfo(float).tiny))
+        return abs(self.gap) / size
 
     @property
     def weight_error(self) -> float:
-        """``|w - w*| <= sqrt(2 gap)``: the primal objective is strongly convex in w.
+        """``|w - w*| <= sqrt(2 gap / kappa)``: the primal objective is strongly convex in w.
 
         An infeasible (w, b) of a hard margin adds its distance ``infeasibility * |w'|`` from the
         feasible multiple w' that the gap is about.
         """
-        if not math.isfinite(self.gap):
+        if not math.isfinite(self.gap) or not self.curvature > 0.0:
             return math.inf
         scaling = self.infeasibility * math.sqrt(2.0 * max(self.primal_objective, 0.0))
-        return math.sqrt(2.0 * max(self.gap, 0.0)) + scaling
+        return math.sqrt(2.0 * max(self.gap, 0.0) / self.curvature) + scaling
 
     def passed(self, eps: float) -> bool:
         """True when relative gap, infeasibility and rounding are at most ``eps``; NaN is not."""
@@ -134,62 +141,17 @@ def certify(problem: SVMProblem, solution: SVMSolution) -> Certificate:
     True
     """
     model = problem.model
-    _require_same_problem(problem, solution)
+    model.require_own(solution)
     with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
-        scores, norm_squared = model.scores_and_norm(solution)
-        margins = model.data.signs * (scores + solution.intercept)
-        feasible = model.feasible_dual(solution.alpha)
-        unit = alpha_unit(solution.alpha, model.C)
-        interval = (
-            best_intercepts(scores, model.data.signs, model.C)
-            if model.intercept == "free"
-            else Interval(solution.intercept, solution.intercept)
-        )
-        primal = model.primal_objective(scores, norm_squared, solution.intercept)
+        feasible = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
+        primal = model.primal_objective(solution)
         return Certificate(
             primal_objective=primal,
             dual_objective=model.dual_objective(feasible),
-            repair=_largest((feasible - solution.alpha) / unit),
-            infeasibility=max(0.0, 1.0 - float(np.min(margins))) if model.is_hard else 0.0,
-            intercept_interval=interval,
-            rounding=model.rounding(solution, margins, primal),
+            repair=model.repair_size(solution.alpha, feasible),
+            infeasibility=model.infeasibility(solution),
+            intercept_interval=model.best_intercepts(solution),
+            rounding=model.rounding(solution, primal),
+            floor=model.objective_floor,
+            curvature=model.norm_curvature,
         )
-
-
-def _require_same_problem(problem: SVMProblem, solution: SVMSolution) -> None:
-    """What is certified must be what predicts: ``decision_function`` uses kernel and data."""
-    n, d = problem.data.n_samples, problem.data.n_features
-    if solution.alpha is None:
-        raise InvalidDataError("The solution has no alpha: there is no lower bound to certify.")
-    for name, expected in (("alpha", n), ("expansion", n), ("coef", d)):
-        vector = getattr(solution, name)
-        if vector is not None and np.shape(vector) != (expected,):
-            raise InvalidDataError(
-                f"The solution's {name} has shape {np.shape(vector)}, the problem needs "
-                f"({expected},); it belongs to another problem."
-            )
-    if solution.coef is None and solution.expansion is None:
-        raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
-    if solution.kernel != problem.kernel:
-        raise InvalidDataError(
-            f"The solution predicts with the {solution.kernel} kernel, the problem has "
-            f"{problem.kernel}; it belongs to another problem."
-        )
-    if not solution.data.equals(problem.data):
-        raise InvalidDataError(
-            "The solution predicts with other training data than the problem's (samples, labels "
-            "or their order); it belongs to another problem."
-        )
-    if not np.array_equal(solution.upper, problem.model.C):
-        raise InvalidDataError(
-            "The solution's box (upper) is not the problem's C; it belongs to another problem."
-        )
-    if solution.coef is not None and not problem.model.is_linear:
-        raise InvalidDataError(
-            f"The solution has a coef, but a {problem.kernel} kernel has no explicit weights; it "
-            "belongs to another problem."
-        )
-
-
-def _largest(values: Any) -> float:
-    return float(np.max(np.abs(values), initial=0.0))

@@ -65,7 +65,7 @@ class Inseparability:
 def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability | None:
     """Read the weights off a solver's evidence and measure them; None if there are none."""
     model = problem.model
-    s, n = model.data.signs, model.data.n_samples
+    s, n = model.conditions.signs, model.data.n_samples
     raw = evidence.z if problem.form == "primal" else evidence.x
     if raw is None or raw.shape != (n,) or not np.isfinite(raw).all():
         return None

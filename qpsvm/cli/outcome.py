@@ -87,11 +87,7 @@ def _print(built: Report) -> None:
             f"relative gap {certificate.relative_gap:.1e}"
         )
     if summary is not None:
-        out.print(
-            f"margin width {summary.margin_width:.6g}; {summary.n_support} support vectors "
-            f"({summary.n_free} free, {summary.n_bound} at C); leave-one-out error <= "
-            f"{summary.leave_one_out_bound:.3g}"
-        )
+        out.print(str(summary))
     out.print(f"training accuracy {built.accuracy:.4f}")
     for line in verified.notes:
         out.print(f"note: {line}")

@@ -1,4 +1,4 @@
-"""Training data: whatever the caller has, checked and in one form.
+"""Samples, labels, targets and weights: whatever the caller has, checked and in one form.
 
 Every refusal names the argument, the row or column, the value seen and the remedy.
 """
@@ -6,103 +6,13 @@ Every refusal names the argument, the row or column, the value seen and the reme
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.qp._arrays import Vector, freeze, restore_frozen
-
-
-@dataclass(frozen=True, eq=False)
-class BinaryTrainingSet:
-    """Samples of two classes.
-
-    Attributes
-    ----------
-    X : array or CSR array of shape (n, d), float64, read-only
-    signs : array of shape (n,)
-        -1 for the first class, +1 for the second.
-    classes : array of shape (2,)
-        The caller's two labels, sorted: (negative, positive).
-    feature_names : tuple of str or None
-        Column names, when X came as a DataFrame.
-    """
-
-    X: Any
-    signs: Vector
-    classes: Any
-    feature_names: tuple[str, ...] | None = None
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        restore_frozen(self, state)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows of X."""
-        return int(self.X.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of X."""
-        return int(self.X.shape[1])
-
-    def equals(self, other: BinaryTrainingSet) -> bool:
-        """True for the same samples and labels in the same order (dense or sparse alike)."""
-        if other is self:
-            return True
-        if self.X.shape != other.X.shape or not np.array_equal(self.signs, other.signs):
-            return False
-        if sp.issparse(self.X) or sp.issparse(other.X):
-            same = (sp.csr_array(self.X) - sp.csr_array(other.X)).count_nonzero() == 0
-        else:
-            same = np.array_equal(self.X, other.X)
-        names_differ = (
-            self.feature_names is not None
-            and other.feature_names is not None
-            and self.feature_names != other.feature_names
-        )
-        return bool(same and not names_differ and np.array_equal(self.classes, other.classes))
-
-    def labels(self, decision: Vector) -> Any:
-        """The caller's labels for decision values: positive above zero."""
-        return self.classes[(np.asarray(decision) > 0).astype(np.intp)]
-
-
-def binary_training_set(X: Any, y: Any, kernel: Kernel) -> BinaryTrainingSet:
-    """Check samples and labels together.
-
-    Parameters
-    ----------
-    X : array, DataFrame or sparse matrix of shape (n, d)
-    y : array of shape (n,)
-        Two different labels of any kind: numbers, strings, booleans.
-    kernel : Kernel
-        ``Precomputed`` asks for a square X.
-
-    Raises
-    ------
-    InvalidDataError
-        See the module's tests for every case.
-    """
-    samples = as_samples(X)
-    signs, classes = as_signs(y)
-    if len(signs) != samples.shape[0]:
-        raise InvalidDataError(
-            f"X has {samples.shape[0]} rows and y has {len(signs)} labels; pass one label per row."
-        )
-    if isinstance(kernel, Precomputed):
-        if samples.shape[0] != samples.shape[1]:
-            raise InvalidDataError(
-                f"With kernel='precomputed', X is the kernel matrix and must be square, got shape "
-                f"{samples.shape}."
-            )
-        if sp.issparse(samples):
-            samples = freeze(samples.toarray())
-    return BinaryTrainingSet(samples, signs, classes, feature_names(X))
+from qpsvm.qp._arrays import Index, Vector, freeze
 
 
 def as_samples(X: Any, name: str = "X") -> Any:
@@ -157,16 +67,36 @@ def as_signs(y: Any) -> tuple[Vector, Any]:
     Raises
     ------
     InvalidDataError
-        Not one-dimensional, missing values, continuous targets, one class, more than two.
+        As ``as_classes``; more than two classes.
     """
-    _require_unmasked(y, "y")
-    labels = y.toarray() if sp.issparse(y) else np.asarray(y)
-    if labels.ndim == 2 and 1 in labels.shape:
-        labels = labels.ravel()
-    if labels.ndim != 1:
-        raise InvalidDataError(f"y must be one-dimensional, got shape {labels.shape}.")
-    if labels.size == 0:
-        raise InvalidDataError("y is empty; pass one label per sample.")
+    codes, classes = as_classes(y)
+    if len(classes) > 2:
+        shown = ", ".join(repr(_plain(c)) for c in classes[:6]) + (
+            ", ..." if len(classes) > 6 else ""
+        )
+        looks_continuous = np.issubdtype(classes.dtype, np.floating) and not np.array_equal(
+            classes, np.round(classes)
+        )
+        hint = (
+            "these look like regression targets, not classes; use EpsilonRegression"
+            if looks_continuous
+            else "select two classes, or use OneVsRest, OneVsOne or CrammerSinger"
+        )
+        raise InvalidDataError(
+            f"y has {len(classes)} classes ({shown}); this formulation takes two: {hint}."
+        )
+    return freeze(np.where(codes == 1, 1.0, -1.0)), classes
+
+
+def as_classes(y: Any) -> tuple[Index, Any]:
+    """Labels as indices into the sorted different labels, which come second.
+
+    Raises
+    ------
+    InvalidDataError
+        Not one-dimensional, empty, missing values, mixed kinds, or only one class.
+    """
+    labels = _as_column(y, "label")
     missing = np.array([_is_missing(label) for label in labels.tolist()])
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
@@ -175,7 +105,7 @@ def as_signs(y: Any) -> tuple[Vector, Any]:
             "those rows."
         )
     if np.issubdtype(labels.dtype, np.complexfloating):
-        raise InvalidDataError("y holds complex numbers; pass two different labels.")
+        raise InvalidDataError("y holds complex numbers; pass labels of any other kind.")
     if labels.dtype.kind == "U" and isinstance(y, list | tuple):
         _require_one_kind(y)  # NumPy has already turned [1, "a"] into text
     try:
@@ -187,23 +117,86 @@ def as_signs(y: Any) -> tuple[Vector, Any]:
         raise InvalidDataError(
             f"y has only one class, {_plain(classes[0])!r}; a classifier needs samples of two."
         )
-    if len(classes) > 2:
-        shown = ", ".join(repr(_plain(c)) for c in classes[:6]) + (
-            ", ..." if len(classes) > 6 else ""
-        )
-        looks_continuous = np.issubdtype(labels.dtype, np.floating) and not np.array_equal(
-            labels, np.round(labels)
-        )
-        hint = (
-            "these look like regression targets, not classes"
-            if looks_continuous
-            else "select two classes, or train one classifier per class (one against the rest)"
-        )
+    return np.asarray(freeze(np.asarray(index).ravel().astype(np.intp))), freeze(np.array(classes))
+
+
+def as_targets(y: Any) -> Vector:
+    """Numbers to predict, shape (n,), float64.
+
+    Raises
+    ------
+    InvalidDataError
+        Not one-dimensional, empty, not numeric, NaN or infinite (with the row).
+    """
+    raw = _as_column(y, "target")
+    if raw.dtype.kind not in "biuf":
+        try:
+            if raw.dtype.kind != "O" or any(isinstance(v, str | bytes) for v in raw.tolist()):
+                raise TypeError(f"its dtype is {raw.dtype}")
+            raw = raw.astype(np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidDataError(
+                f"y must hold numbers to predict ({error}); for classes use a classifier such as "
+                "SoftMargin."
+            ) from error
+    values = np.array(raw, dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
         raise InvalidDataError(
-            f"y has {len(classes)} classes ({shown}); this formulation takes two: {hint}."
+            f"y[{bad[0]}] is {values[bad[0]]} ({bad.size} such targets); drop those rows."
         )
-    signs = np.where(np.asarray(index).ravel() == 1, 1.0, -1.0)
-    return freeze(signs), freeze(np.array(classes))
+    return np.asarray(freeze(values))
+
+
+def as_weights(sample_weight: Any, n_samples: int) -> Vector:
+    """Sample weights, shape (n,), ones if None.
+
+    Raises
+    ------
+    InvalidDataError
+        Another length, not numeric, negative, not finite, or all zero.
+    """
+    if sample_weight is None:
+        return np.asarray(freeze(np.ones(n_samples)))
+    _require_unmasked(sample_weight, "sample_weight")
+    raw = np.asarray(sample_weight)
+    if raw.dtype.kind not in "biuf":
+        raise InvalidDataError(f"sample_weight must hold numbers, its dtype is {raw.dtype}.")
+    weights = np.array(raw, dtype=np.float64).reshape(-1) if raw.ndim else raw.astype(np.float64)
+    if weights.shape != (n_samples,) or (raw.ndim > 1 and 1 not in raw.shape):
+        raise InvalidDataError(
+            f"sample_weight has shape {raw.shape} for {n_samples} rows of X; pass one weight a row."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if bad.size:
+        raise InvalidDataError(
+            f"sample_weight[{bad[0]}] is {weights[bad[0]]} ({bad.size} such weights); weights are "
+            "finite and at least 0."
+        )
+    if not weights.any():
+        raise InvalidDataError("sample_weight is 0 for every row; nothing would be left to learn.")
+    return np.asarray(freeze(weights))
+
+
+def as_groups(groups: Any, n_samples: int) -> Index:
+    """The group of every sample as a number from 0, shape (n,); one group if None.
+
+    Raises
+    ------
+    InvalidDataError
+        Another length, or labels that cannot be sorted.
+    """
+    if groups is None:
+        return np.zeros(n_samples, dtype=np.intp)
+    labels = np.asarray(groups)
+    if labels.shape != (n_samples,):
+        raise InvalidDataError(
+            f"groups has shape {labels.shape} for {n_samples} rows of X; pass one group a row."
+        )
+    try:
+        return np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    except TypeError as error:
+        raise InvalidDataError(f"groups holds labels that cannot be sorted ({error}).") from error
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:
@@ -212,6 +205,21 @@ def feature_names(X: Any) -> tuple[str, ...] | None:
     if columns is None or not all(isinstance(c, str) for c in columns):
         return None
     return tuple(columns)
+
+
+def _as_column(y: Any, what: str) -> Any:
+    """A one-dimensional array out of a vector, or a matrix with one row or column."""
+    if y is None:
+        raise InvalidDataError(f"y is missing; pass one {what} per sample.")
+    _require_unmasked(y, "y")
+    column = y.toarray() if sp.issparse(y) else np.asarray(y)
+    if column.ndim == 2 and 1 in column.shape:
+        column = column.ravel()
+    if column.ndim != 1:
+        raise InvalidDataError(f"y must be one-dimensional, got shape {column.shape}.")
+    if column.size == 0:
+        raise InvalidDataError(f"y is empty; pass one {what} per sample.")
+    return column
 
 
 def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:

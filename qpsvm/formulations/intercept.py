@@ -1,12 +1,13 @@
 """The intercept: the best one for given weights, exactly.
 
-For fixed scores ``g_i = w'x_i`` the hinge loss is piecewise linear and convex in the intercept b::
+For fixed weights the objective is a convex function of the intercept b alone::
 
-    phi(b) = sum_i C_i max(0, 1 - s_i (g_i + b))
+    phi(b) = price b + sum_i loss_i(t_i - b),    phi'(b) = price - sum_i a_i(t_i - b)
 
-with one breakpoint per sample, ``b_i = s_i - g_i``. From far left, where the slope is
-``-sum_{s_i = +1} C_i``, each breakpoint adds ``C_i``; phi is smallest where the slope passes
-through zero. That is a weighted median: sort, do not iterate.
+with the losses of ``losses`` and their slopes ``a_i``, which fall from ``upper_i`` to ``lower_i``
+as b grows: at once, at ``b = t_i``, where the loss has a kink (phi is piecewise linear, and its
+minimiser a weighted quantile), or along a ramp where it is quadratic. Either way phi' changes form
+at a few points only: sort them, find the piece where it passes through zero, and solve there.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ class Interval(NamedTuple):
         return self.lower + 0.5 * (self.upper - self.lower)
 
 
+NOT_A_NUMBER = Interval(math.nan, math.nan)
+
+
 def require_intercept_kind(kind: str) -> None:
     """Raise InvalidParameterError unless kind is one of the three."""
     if kind not in ("free", "penalized", "none"):
@@ -45,38 +49,95 @@ def require_intercept_kind(kind: str) -> None:
         )
 
 
-def best_intercepts(scores: Vector, signs: Vector, C: Vector) -> Interval:
-    """All minimisers of ``sum_i C_i max(0, 1 - s_i (g_i + b))`` over b.
+def best_shifts(
+    targets: Vector, lower: Vector, upper: Vector, curvature: Vector, price: float = 0.0
+) -> Interval:
+    """All minimisers of ``price b + sum_i loss_i(t_i - b)`` over b.
 
     Parameters
     ----------
-    scores : array of shape (n,)
-        g, the decision values without an intercept.
-    signs : array of shape (n,)
-        s, both signs present.
-    C : array of shape (n,)
-        Positive and finite for a soft margin; all infinite for a hard one, where the interval is
-        the set of intercepts with the largest smallest margin (one point).
+    targets : array of shape (n,)
+        t.
+    lower, upper, curvature : arrays of shape (n,)
+        The losses, see ``losses``. All with curvature zero, or all above zero.
+    price : float
+        Strictly between ``sum lower`` and ``sum upper``, so that there is a minimiser.
+
+    Returns
+    -------
+    Interval
+        Of NaN where a target is not a number. Where conditions are hard (infinite slopes and no
+        curvature) the middle of the b that satisfy them, or the one that misses them by least.
 
     Notes
     -----
-    Slopes are compared to zero with a tolerance of ``n`` roundings of ``sum C``: on a flat piece
-    the true slope is zero and only rounding would pick one end of it.
+    Slopes are compared to zero with a tolerance of n roundings of their terms: on a flat piece the
+    true slope is zero, and only rounding would pick one end of it.
     """
-    if not np.isfinite(scores).all():
-        return Interval(math.nan, math.nan)
-    if np.isinf(C).any():
-        # the smallest margin min(min_+ g + b, min_- -g - b) is largest where both are equal
-        lowest_positive = float(np.min(scores[signs > 0]))
-        highest_negative = float(np.max(scores[signs < 0]))
-        b = -0.5 * (lowest_positive + highest_negative)
+    if not np.isfinite(targets).all():
+        return NOT_A_NUMBER
+    if (curvature > 0.0).any():
+        return _on_ramps(targets, lower, upper, curvature, price)
+    from_below, from_above = np.isinf(upper), np.isinf(lower)
+    if from_below.any() or from_above.any():
+        lowest = float(np.max(targets[from_below], initial=-math.inf))
+        highest = float(np.min(targets[from_above], initial=math.inf))
+        ends = [end for end in (lowest, highest) if math.isfinite(end)]
+        b = ends[0] + 0.5 * (ends[-1] - ends[0])
         return Interval(b, b)
-    breakpoints = signs - scores
-    order = np.argsort(breakpoints, kind="stable")
-    slopes = np.cumsum(C[order]) - float(np.sum(C[signs > 0]))  # right of each breakpoint
-    rounding = len(C) * np.finfo(np.float64).eps * float(np.sum(C))
-    first = int(np.argmax(slopes >= -rounding))
-    flat = slopes[first] <= rounding and first + 1 < len(order)
-    return Interval(
-        float(breakpoints[order[first]]), float(breakpoints[order[first + 1 if flat else first]])
+    return _at_steps(targets, lower, upper, price)
+
+
+def signed(
+    targets: Vector, signs: Vector, lower: Vector, upper: Vector
+) -> tuple[Vector, Vector, Vector]:
+    """``loss(t - s b)`` with a sign s as a loss of ``s t - b``: (targets, lower, upper)."""
+    positive = signs > 0.0
+    return (
+        signs * targets,
+        np.where(positive, lower, -upper),
+        np.where(positive, upper, -lower),
     )
+
+
+def _at_steps(targets: Vector, lower: Vector, upper: Vector, price: float) -> Interval:
+    """Every slope jumps from upper to lower at its target."""
+    order = np.argsort(targets, kind="stable")
+    steps = (upper - lower)[order]
+    right = np.cumsum(steps) + (price - float(np.sum(upper)))  # phi' right of each target
+    terms = float(np.sum(np.maximum(np.abs(lower), np.abs(upper)))) + abs(price)
+    rounding = len(targets) * float(np.finfo(np.float64).eps) * terms
+    first = int(np.argmax(right >= -rounding))
+    flat = right[first] <= rounding and first + 1 < len(order)
+    return Interval(float(targets[order[first]]), float(targets[order[first + flat]]))
+
+
+def _on_ramps(
+    targets: Vector, lower: Vector, upper: Vector, curvature: Vector, price: float
+) -> Interval:
+    """Every slope is ``(t - b) / d`` between its bounds."""
+    begins, ends = targets - curvature * upper, targets - curvature * lower
+
+    def slope_at(b: float) -> float:
+        return price - float(np.sum(np.clip((targets - b) / curvature, lower, upper)))
+
+    corners = np.unique(np.concatenate([begins, ends]))
+    corners = corners[np.isfinite(corners)]
+    left, right = -1, len(corners)  # phi' < 0 up to corner `left`, >= 0 from corner `right` on
+    while right - left > 1:
+        middle = (left + right) // 2
+        if slope_at(float(corners[middle])) < 0.0:
+            left = middle
+        else:
+            right = middle
+    low = float(corners[left]) if left >= 0 else -math.inf
+    high = float(corners[right]) if right < len(corners) else math.inf
+    # on the piece between the two corners the same losses are quadratic
+    active = (begins <= low) & (high <= ends)
+    if not active.any():
+        return Interval(high, high)
+    still = np.where(ends <= low, lower, upper)[~active]
+    weights = 1.0 / curvature[active]
+    b = float(targets[active] @ weights + np.sum(still) - price) / float(np.sum(weights))
+    b = min(max(b, low), high)
+    return Interval(b, b)

@@ -1,86 +1,47 @@
-"""The formulations a user names: ``HardMargin`` and ``SoftMargin``."""
+"""Maximum-margin classifiers: ``HardMargin`` and ``SoftMargin``.
+
+Primal, in (w, b, xi), with signs s of the two classes::
+
+    minimize    1/2 w'w + sum_i C_i xi_i          (squared hinge: sum_i C_i xi_i^2)
+    subject to  s_i (w'x_i + b) >= 1 - xi_i,   xi_i >= 0
+
+Dual, in alpha::
+
+    minimize    1/2 alpha'(ss' . K) alpha - 1'alpha
+    subject to  s'alpha = 0,   0 <= alpha_i <= C_i
+
+The squared hinge has no upper bound and ``diag(1/(2 C_i))`` on the Hessian; a hard margin has
+neither. ``C_i = C x class weight x sample weight``, divided by the sum of the sample weights (by n,
+without any) for ``average_loss=True``.
+
+Source: Cortes and Vapnik, "Support-vector networks", *Machine Learning* 20 (1995), section 2 and
+appendix A.
+"""
 
 from __future__ import annotations
 
 import math
-import sys
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
-from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.data import binary_training_set
-from qpsvm.formulations.hinge import HingeModel
-from qpsvm.formulations.hinge_programs import (
-    DualRecovery,
-    PrimalRecovery,
-    dual_program,
-    primal_program,
-)
+from qpsvm.formulations.conditions import UNBOUNDED, ZERO, Conditions
+from qpsvm.formulations.family import Family, is_number, require_choice, require_price
 from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
-from qpsvm.formulations.problem import SVMProblem
-from qpsvm.kernels import as_kernel
-from qpsvm.qp._arrays import Vector
+from qpsvm.formulations.training_sets import (
+    BinaryTrainingSet,
+    binary_training_set,
+    class_factors,
+    require_class_weight,
+)
+from qpsvm.kernels import Kernel
+from qpsvm.kernels.gram import Gram
 
 
-@dataclass(frozen=True)
-class _Margin:
-    @abstractmethod
-    def box(self, n_samples: int) -> Vector:
-        """C_i for every sample, shape (n,)."""
-
-    @abstractmethod
-    def _intercept(self) -> InterceptKind: ...
-
-    def primal(self, X: Any, y: Any, *, kernel: Any = "linear") -> SVMProblem:
-        """The primal program: variables (w, b, xi), or (beta, b, xi) for a nonlinear kernel.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n, d)
-            The (n, n) kernel matrix with ``kernel="precomputed"``.
-        y : array of shape (n,)
-            Two different labels of any kind; the larger one is the positive class.
-        kernel : Kernel, str or callable
-            See ``qpsvm.kernels``.
-
-        Returns
-        -------
-        SVMProblem
-
-        Raises
-        ------
-        InvalidDataError
-            Samples or labels an SVM cannot be built from.
-        InvalidParameterError
-            An unknown kernel.
-        KernelError, IndefiniteKernelError
-            A kernel matrix that is not symmetric, or not positive semidefinite.
-        MemoryLimitError
-            A kernel matrix larger than a quarter of the machine's memory.
-        """
-        model = self._model(X, y, kernel)
-        return SVMProblem(primal_program(model), self, "primal", model, PrimalRecovery(model))
-
-    def dual(self, X: Any, y: Any, *, kernel: Any = "linear") -> SVMProblem:
-        """The dual program: one variable alpha per sample.
-
-        Parameters, result and errors are those of ``primal``; the Hessian is structured, so
-        nothing of size n x n is computed before a solver asks for it.
-        """
-        model = self._model(X, y, kernel)
-        return SVMProblem(dual_program(model), self, "dual", model, DualRecovery(model))
-
-    def _model(self, X: Any, y: Any, kernel: Any) -> HingeModel:
-        function = as_kernel(kernel)
-        data = binary_training_set(X, y, function)
-        return HingeModel.build(data, function, self.box(data.n_samples), self._intercept())
-
-
-@dataclass(frozen=True)
-class HardMargin(_Margin):
+@dataclass(frozen=True, repr=False)
+class HardMargin(Family):
     """The largest margin that separates the classes without error.
 
     ``minimize 1/2 w'w subject to s_i (w'x_i + b) >= 1``
@@ -116,17 +77,24 @@ class HardMargin(_Margin):
     def __post_init__(self) -> None:
         require_intercept_kind(self.intercept)
 
-    def box(self, n_samples: int) -> Vector:
-        """No upper bound."""
-        return np.full(n_samples, np.inf)
+    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
+        return binary_training_set(X, y, kernel, sample_weight)
 
-    def _intercept(self) -> InterceptKind:
-        return self.intercept
+    def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
+        del gram
+        return Conditions(
+            rows=sp.diags_array(data.signs),
+            required=np.ones(data.n_samples),
+            lower=ZERO,
+            upper=UNBOUNDED,
+            curvature=ZERO,
+            intercept=self.intercept,
+        )
 
 
-@dataclass(frozen=True)
-class SoftMargin(_Margin):
-    """The C-support vector classifier with hinge loss.
+@dataclass(frozen=True, repr=False)
+class SoftMargin(Family):
+    """The C-support vector classifier.
 
     ``minimize 1/2 w'w + C sum_i max(0, 1 - s_i (w'x_i + b))``
 
@@ -137,11 +105,18 @@ class SoftMargin(_Margin):
     intercept : {"free", "penalized", "none"}
         Whether b is left out of the objective, enters it as ``1/2 b^2`` (what LIBLINEAR solves),
         or is zero.
+    loss : {"hinge", "squared_hinge"}
+        Whether a violation v costs ``C v`` or ``C v^2``.
+    class_weight : dict, "balanced" or None
+        Factors of C by label; "balanced" makes the sums of C_i of both classes equal.
+    average_loss : bool
+        Divide C by the sum of the sample weights, which is n without any: the average loss many
+        textbooks write.
 
     Raises
     ------
     InvalidParameterError
-        C not a finite number above 0, or another intercept.
+        C not a finite number above 0, another loss or intercept, class weights not above zero.
 
     Notes
     -----
@@ -158,18 +133,31 @@ class SoftMargin(_Margin):
 
     C: float = 1.0
     intercept: InterceptKind = "free"
+    loss: Literal["hinge", "squared_hinge"] = "hinge"
+    class_weight: Any = None
+    average_loss: bool = False
 
     def __post_init__(self) -> None:
-        C = self.C
-        is_number = isinstance(C, (int, float, np.integer, np.floating)) and not isinstance(C, bool)
-        if not is_number or not 0 < C <= sys.float_info.max:
-            hint = "; for C = infinity use HardMargin" if is_number and math.inf == C else ""
-            raise InvalidParameterError(f"C is {C!r}; it must be a finite number above 0{hint}.")
+        infinite = is_number(self.C) and math.inf == self.C
+        require_price(self.C, hint="; for C = infinity use HardMargin" if infinite else "")
+        require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
         require_intercept_kind(self.intercept)
+        require_class_weight(self.class_weight)
 
-    def box(self, n_samples: int) -> Vector:
-        """C for every sample."""
-        return np.full(n_samples, float(self.C))
+    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
+        return binary_training_set(X, y, kernel, sample_weight)
 
-    def _intercept(self) -> InterceptKind:
-        return self.intercept
+    def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
+        del gram
+        C = self.C * class_factors(self.class_weight, data) * data.weights
+        if self.average_loss:
+            C = C / np.sum(data.weights)
+        squared = self.loss == "squared_hinge"
+        return Conditions(
+            rows=sp.diags_array(data.signs),
+            required=np.ones(data.n_samples),
+            lower=ZERO,
+            upper=UNBOUNDED if squared else C,
+            curvature=0.5 / C if squared else ZERO,
+            intercept=self.intercept,
+        )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import scipy.sparse as sp
 
-from qpsvm.formulations.hinge import Form, HingeModel
+from qpsvm.formulations.model import SupportVectorModel
 from qpsvm.formulations.solution import SVMSolution
 from qpsvm.qp.program import CanonicalForm, QuadraticProgram, Storage
 from qpsvm.qp.solution import QPSolution
 
 if TYPE_CHECKING:
-    from qpsvm.formulations.data import BinaryTrainingSet
+    from qpsvm.formulations.training_sets import TrainingSet
     from qpsvm.kernels import Kernel
+    from qpsvm.kernels.indefinite import KernelRepair
+
+Form: TypeAlias = Literal["primal", "dual"]
 
 
 class Recovery(Protocol):
@@ -37,15 +40,15 @@ class SVMProblem:
         What the user named, with its parameters: ``SoftMargin(C=1.0)``. Its ``primal`` and ``dual``
         build this problem again.
     form : "primal" or "dual"
-    model : HingeModel
-        Data, resolved kernel, box and intercept: what certificates are computed from.
+    model : SupportVectorModel
+        Data, resolved kernel and conditions: what certificates are computed from.
     recovery : Recovery
     """
 
     qp: QuadraticProgram
     formulation: Any
     form: Form
-    model: HingeModel
+    model: SupportVectorModel
     recovery: Recovery
 
     @property
@@ -54,7 +57,7 @@ class SVMProblem:
         return repr(self.formulation)
 
     @property
-    def data(self) -> BinaryTrainingSet:
+    def data(self) -> TrainingSet:
         """The checked training data."""
         return self.model.data
 
@@ -62,6 +65,11 @@ class SVMProblem:
     def kernel(self) -> Kernel:
         """The kernel, with every parameter a number."""
         return self.model.kernel
+
+    @property
+    def kernel_repair(self) -> KernelRepair | None:
+        """What was done to an indefinite kernel matrix: its spectrum, and how far it was moved."""
+        return self.model.repair
 
     def canonical(
         self, storage: Storage = "natural", *, memory_limit: int | None = None

@@ -1,54 +1,67 @@
-"""The KKT conditions sample by sample, and the figures textbooks ask for.
+"""The KKT conditions one by one, and the figures textbooks ask for.
 
-With the margin ``m_i = s_i f(x_i)`` the optimum has exactly three cases:
+A condition asks its row value ``r = R f`` to reach ``p`` (less ``e t`` where the program chooses a
+width t); for a classifier r is the margin ``s_i f(x_i)`` and p is 1. At the optimum there are three
+cases:
 
-==============  ==============  ================================
-alpha_i         margin          case
-==============  ==============  ================================
-``0``           ``m_i >= 1``    ``"zero"``: the sample could be left out
-``(0, C_i)``    ``m_i = 1``     ``"free"``: it lies on the margin
-``C_i``         ``m_i <= 1``    ``"bound"``: it lies inside the margin or on the wrong side
-==============  ==============  ================================
+==============  ===============  ================================
+alpha           row value        case
+==============  ===============  ================================
+``0``           ``r >= p``       ``"zero"``: the sample could be left out
+inside the box  ``r = p``        ``"free"``: it lies on the margin, or on the edge of the tube
+at a bound      ``r <= p``       ``"bound"``: it is beyond, and pays
+==============  ===============  ================================
 
-Each sample adds ``(C_i - a_i) max(0, 1 - m_i) + a_i max(0, m_i - 1)`` to the duality gap of
-``w = sum_i s_i a_i x_i``. Its violation is the natural residual of the pair, in units of the
-margin::
+(With a quadratic loss nothing is at a bound: a "free" condition has ``alpha = (p - r) / d``.) Each
+sample of a classifier adds ``(C_i - a_i) max(0, 1 - m_i) + a_i max(0, m_i - 1)`` to the duality
+gap. The violation of a condition is the natural residual of the pair, in units of both::
 
-    violation_i = | a_i/u_i - clip(a_i/u_i - (m_i - 1), 0, C_i/u_i) |,    u_i = min(C_i, max_j a_j)
+    violation = | a/u - clip(a/u - (d a + r - p)/unit, lower/u, upper/u) |
+    u = min(box, max |a|),   unit: ``Conditions.unit``, 1 for a classifier
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.formulations.problem import SVMProblem
 from qpsvm.formulations.solution import SVMSolution, alpha_unit, support_threshold
+from qpsvm.formulations.training_sets import BinaryTrainingSet
 from qpsvm.qp._arrays import Index, Vector
+
+if TYPE_CHECKING:
+    from qpsvm.formulations.model import SupportVectorModel
 
 CASES = ("zero", "free", "bound")
 
 
 @dataclass(frozen=True, eq=False)
 class SampleTable:
-    """One row per training sample.
+    """One row per condition: per training sample, side of a tube, or ranked pair.
 
     Attributes
     ----------
-    label : array of shape (n,)
-        The caller's labels.
-    decision, margin, alpha, upper, slack, violation : arrays of shape (n,)
-        ``f(x_i)``, ``s_i f(x_i)``, alpha, ``C_i``, ``max(0, 1 - margin)``, and the violation.
-    case : array of int of shape (n,)
+    sample : array of int of shape (N,)
+        The sample the condition is about, as the caller numbered the rows of X.
+    label : array of shape (N,)
+        The caller's label or target of that sample.
+    decision, margin, required : arrays of shape (N,)
+        ``f(x_i)``, the row value (``s_i f(x_i)`` for a classifier), and what it must reach.
+    alpha, lower, upper, slack, violation : arrays of shape (N,)
+        alpha, its bounds, by how much the condition is missed, and the violation.
+    case : array of int of shape (N,)
         Index into ``CASES``.
     """
 
+    sample: Index
     label: Any
     decision: Vector
     margin: Vector
+    required: Vector
     alpha: Vector
+    lower: Vector
     upper: Vector
     slack: Vector
     violation: Vector
@@ -68,13 +81,14 @@ class SampleTable:
         return np.argsort(-self.violation, kind="stable")
 
     def row(self, i: int) -> dict[str, Any]:
-        """Sample i by column name, in plain Python types."""
+        """Condition i by column name, in plain Python types."""
         label = self.label[i]
         return {
-            "sample": int(i),
+            "sample": int(self.sample[i]),
             "label": label.item() if isinstance(label, np.generic) else label,
             "decision": float(self.decision[i]),
             "margin": float(self.margin[i]),
+            "required": float(self.required[i]),
             "alpha": float(self.alpha[i]),
             "C": float(self.upper[i]),
             "slack": float(self.slack[i]),
@@ -85,69 +99,97 @@ class SampleTable:
 
 @dataclass(frozen=True)
 class MarginSummary:
-    """What textbooks ask of a maximum-margin classifier.
+    """What textbooks ask of a support vector machine.
 
     Attributes
     ----------
-    margin_width : float
-        ``2 / |w|``, the distance between the two margin hyperplanes (infinite for w = 0).
     n_support, n_free, n_bound : int
-        Support vectors: all, on the margin, at their upper bound.
-    leave_one_out_bound : float
+        Conditions that hold the machine: all, those met exactly, those at their bound. For a
+        two-class machine these are its support vectors.
+    margin_width : float or None
+        ``2 / |w|``, the distance between the two margin hyperplanes of a classifier
+        (``2 rho / |w|`` where rho is chosen by the program); infinite for w = 0.
+    leave_one_out_bound : float or None
         ``min(1, n_support / (n - 1))``: a bound on the expected error of a classifier trained on
         one sample less (Vapnik, *The Nature of Statistical Learning Theory*, theorem 5.2).
-    training_errors : int
-        Samples with a margin of zero or less.
+    training_errors : int or None
+        Samples of a classifier with a margin of zero or less.
     """
 
-    margin_width: float
     n_support: int
     n_free: int
     n_bound: int
-    leave_one_out_bound: float
-    training_errors: int
+    margin_width: float | None = None
+    leave_one_out_bound: float | None = None
+    training_errors: int | None = None
+
+    def __str__(self) -> str:
+        counts = f"{self.n_support} support vectors ({self.n_free} free, {self.n_bound} at a bound)"
+        if self.margin_width is None:
+            return counts
+        return (
+            f"margin width {self.margin_width:.6g}, {counts}, leave-one-out error <= "
+            f"{self.leave_one_out_bound:.3g}"
+        )
 
 
-def sample_table(problem: SVMProblem, solution: SVMSolution) -> SampleTable:
-    """Hold every training sample against its KKT case.
+def sample_table(model: SupportVectorModel, solution: SVMSolution) -> SampleTable:
+    """Hold every condition against its KKT case.
 
     Nothing is taken from the solution but alpha and the decision function.
     """
-    model, data = problem.model, problem.data
+    data, c = model.data, model.conditions
     with np.errstate(all="ignore"):
         scores, _ = model.scores_and_norm(solution)
-        decision = scores + solution.intercept
-        margin = data.signs * decision
-        alpha, C = np.asarray(solution.alpha, dtype=np.float64), model.C
-        unit = alpha_unit(alpha, C)
+        v = model.violations(scores, solution.intercept, solution.width)
+        alpha = np.asarray(solution.alpha, dtype=np.float64)
+        unit = alpha_unit(alpha, c)
         relative = alpha / unit
-        target = np.clip(relative - (margin - 1.0), 0.0, C / unit)
+        gradient = (c.curvature * alpha - v) / c.unit
+        target = np.clip(relative - gradient, c.lower / unit, c.upper / unit)
         violation = np.abs(relative - target)
-        threshold = support_threshold(alpha, C)
-        case = np.where(alpha <= threshold, 0, np.where(alpha >= C - threshold, 2, 1))
+        threshold = support_threshold(alpha, c)
+        at_lower, at_upper = alpha <= c.lower + threshold, alpha >= c.upper - threshold
+        case = np.where(at_lower & (c.lower == 0.0), 0, np.where(at_lower | at_upper, 2, 1))
+        decision = scores + solution.intercept
+        if c.minus_self_similarity:
+            decision = decision - model.gram.diagonal()
+        margin = model.row_values(scores, solution.intercept)
+        if c.minus_self_similarity:
+            margin = margin - model.gram.diagonal()
     return SampleTable(
-        label=data.classes[(data.signs > 0).astype(np.intp)],
-        decision=decision,
+        sample=data.kept[c.samples],
+        label=data.targets[c.samples],
+        decision=decision[c.samples],
         margin=margin,
+        required=margin + v,
         alpha=alpha,
-        upper=C,
-        slack=np.maximum(0.0, 1.0 - margin),
+        lower=c.lower,
+        upper=c.upper,
+        slack=model.slack(v),
         violation=np.where(np.isfinite(violation), violation, np.inf),
         case=case.astype(np.intp),
     )
 
 
-def margin_summary(problem: SVMProblem, solution: SVMSolution, table: SampleTable) -> MarginSummary:
+def margin_summary(
+    model: SupportVectorModel, solution: SVMSolution, table: SampleTable
+) -> MarginSummary:
     """The textbook figures of a solution."""
-    _, norm_squared = problem.model.scores_and_norm(solution)
+    support = {
+        "n_support": int(np.count_nonzero(table.case != 0)),
+        "n_free": int(np.count_nonzero(table.case == 1)),
+        "n_bound": int(np.count_nonzero(table.case == 2)),
+    }
+    if not isinstance(model.data, BinaryTrainingSet):
+        return MarginSummary(**support)
+    _, norm_squared = model.scores_and_norm(solution)
     norm = float(np.sqrt(max(norm_squared, 0.0)))
+    half_width = solution.width if model.conditions.width else 1.0
     n = len(table)
-    n_support = int(np.count_nonzero(table.case != 0))
     return MarginSummary(
-        margin_width=2.0 / norm if norm > 0.0 else np.inf,
-        n_support=n_support,
-        n_free=int(np.count_nonzero(table.case == 1)),
-        n_bound=int(np.count_nonzero(table.case == 2)),
-        leave_one_out_bound=min(1.0, n_support / (n - 1)),
+        **support,
+        margin_width=2.0 * half_width / norm if norm > 0.0 else np.inf,
+        leave_one_out_bound=min(1.0, support["n_support"] / (n - 1)),
         training_errors=int(np.count_nonzero(table.margin <= 0.0)),
     )

@@ -1,4 +1,4 @@
-"""What a classifier learned, in the words of the SVM: alpha, coef, intercept, slack."""
+"""What a machine learned, in the words of the SVM: alpha, coef, intercept, slack."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations.data import BinaryTrainingSet, as_samples, feature_names
+from qpsvm.formulations.conditions import Conditions
+from qpsvm.formulations.data import as_samples, feature_names
 from qpsvm.formulations.intercept import Interval
+from qpsvm.formulations.training_sets import BinaryTrainingSet, TrainingSet
 from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen, row_blocks
 from qpsvm.qp.solution import QPSolution, Status
 
@@ -24,32 +27,43 @@ interior-point solver leaves 1e-9 where the optimum has zero."""
 
 @dataclass(frozen=True, eq=False)
 class SVMSolution:
-    """A two-class support vector machine.
+    """A support vector machine of any family with one decision function.
 
     The decision function is ``f(x) = coef'x + intercept`` for the linear kernel and
-    ``f(x) = sum_i expansion_i k(x_i, x) + intercept`` for the others.
+    ``f(x) = sum_i expansion_i k(x_i, x) + intercept`` for the others (``DataDescription``
+    subtracts ``k(x, x)``).
 
     Attributes
     ----------
-    alpha : array of shape (n,)
-        Dual variables, one per training sample.
+    alpha : array of shape (N,)
+        Dual variables, one per condition: per training sample for classifiers, novelty detection
+        and quantiles; ``(alpha, alpha*)`` of length 2n for the tube of a regression; one per pair
+        for ``Ranking``.
     expansion : array of shape (n,) or None
-        Coefficients of the kernel expansion: ``s_i alpha_i`` from a dual program, the program's
-        own ``beta`` from a kernel primal one; None when only ``coef`` exists.
+        Coefficients of the kernel expansion: from a dual program ``s_i alpha_i`` (regression:
+        ``alpha_i - alpha*_i``), the program's own ``beta`` from a kernel primal one; None when only
+        ``coef`` exists.
     coef : array of shape (d,) or None
         w, for the linear kernel.
     intercept : float
     intercept_interval : Interval
         All intercepts that are equally good for these weights; more than a point when no support
         vector is free. ``intercept`` is the midpoint.
-    slack : array of shape (n,)
-        ``max(0, 1 - s_i f(x_i))``.
-    upper : array of shape (n,)
-        The box ``C_i`` (infinite for a hard margin).
+    width : float
+        The half-width the program chose: rho of ``NuClassification``, epsilon of ``NuRegression``;
+        0 for the others.
+    slack : array of shape (N,)
+        By how much each condition is missed: ``max(0, 1 - s_i f(x_i))`` for a classifier.
+    constraint_multipliers : array of shape (m,)
+        Of constraints on (w, b): inequalities (not negative), then equalities; else empty.
+    conditions : Conditions
+        What the training problem asks of the samples; its ``upper`` is the box ``C_i``.
     kernel : Kernel
-    data : BinaryTrainingSet
+    data : TrainingSet
     qp : QPSolution
         The solution of the program this came from.
+    repair : KernelRepair or None
+        How an indefinite kernel was made a kernel.
     """
 
     alpha: Vector
@@ -57,17 +71,21 @@ class SVMSolution:
     coef: Vector | None
     intercept: float
     intercept_interval: Interval
+    width: float
     slack: Vector
-    upper: Vector
+    constraint_multipliers: Vector
+    conditions: Conditions
     kernel: Kernel
-    data: BinaryTrainingSet
+    data: TrainingSet
     qp: QPSolution
+    repair: KernelRepair | None = None
 
     def __post_init__(self) -> None:
         # one precision for everything: what is measured must be what predicts
-        for name in ("alpha", "expansion", "coef", "slack", "upper"):
+        for name in ("alpha", "expansion", "coef", "slack", "constraint_multipliers"):
             object.__setattr__(self, name, _as_float64(getattr(self, name)))
-        object.__setattr__(self, "intercept", _as_float(self.intercept))
+        for name in ("intercept", "width"):
+            object.__setattr__(self, name, _as_float(getattr(self, name)))
         bounds = [_as_float(end) for end in self.intercept_interval]
         object.__setattr__(self, "intercept_interval", Interval(*bounds))
 
@@ -79,11 +97,17 @@ class SVMSolution:
         """Status of the program's solution; OPTIMAL only if the verifier said so."""
         return self.qp.status
 
+    @property
+    def upper(self) -> Vector:
+        """Upper bounds of alpha, shape (N,): ``C_i``, infinite where there is none."""
+        return self.conditions.upper
+
     @cached_property
     def support(self) -> Index:
-        """Indices of the support vectors: ``alpha_i > SUPPORT_RTOL * alpha_unit``."""
-        indices = np.flatnonzero(self.alpha > support_threshold(self.alpha, self.upper))
-        return np.asarray(freeze(indices))
+        """Indices of the support vectors: samples with ``|alpha| > SUPPORT_RTOL * alpha_unit``."""
+        used = np.abs(self.alpha) > support_threshold(self.alpha, self.conditions)
+        samples = np.unique(self.conditions.rows[np.flatnonzero(used)].indices)
+        return np.asarray(freeze(samples.astype(np.intp)))
 
     @property
     def n_support(self) -> int:
@@ -92,7 +116,9 @@ class SVMSolution:
 
     @property
     def classes(self) -> Any:
-        """The two labels, (negative, positive)."""
+        """The two labels of a classifier, (negative, positive)."""
+        if not isinstance(self.data, BinaryTrainingSet):
+            raise AttributeError("Only classifiers have classes.")
         return self.data.classes
 
     def decision_function(self, X: Any) -> Vector:
@@ -112,50 +138,72 @@ class SVMSolution:
         InvalidDataError
             Another number of columns than in training, other column names, NaN.
         """
-        samples = as_samples(X)
-        self._require_same_features(X, samples)
+        samples = self._samples(X)
         if self.coef is not None:
-            return np.asarray(samples @ self.coef) + self.intercept
-        if self.expansion is None:
+            decision = np.asarray(samples @ self.coef)
+        elif self.expansion is None:
             raise InvalidDataError("This solution has neither coef nor an expansion.")
+        else:
+            decision = self._expanded(samples)
+        decision = decision + self.intercept
+        return np.asarray(decision - self._self_similarity(samples))
+
+    def _expanded(self, samples: Any) -> Vector:
+        """``sum_i beta_i k(x_i, x)``."""
+        assert self.expansion is not None
+        beta = self.expansion if self.repair is None else self.repair.coefficients(self.expansion)
         if isinstance(self.kernel, Precomputed):
-            return np.asarray(samples @ self.expansion) + self.intercept
-        used = np.flatnonzero(self.expansion)
-        centres, weights = self.data.X[used], self.expansion[used]
-        decision = np.empty(samples.shape[0])
+            return np.asarray(samples @ beta)
+        used = np.flatnonzero(beta)
+        centres, weights = self.data.X[used], beta[used]
+        values = np.empty(samples.shape[0])
         for rows in row_blocks(samples.shape[0], max(1, len(used))):
-            decision[rows] = self.kernel(samples[rows], centres) @ weights
-        return decision + self.intercept
+            values[rows] = self.kernel(samples[rows], centres) @ weights
+        return values
+
+    def _self_similarity(self, samples: Any) -> Any:
+        """``k(x, x)``, where the decision function subtracts it."""
+        if not self.conditions.minus_self_similarity:
+            return 0.0
+        if isinstance(self.kernel, Precomputed):
+            raise InvalidDataError(
+                "The distance of a new sample from the centre needs k(x, x), which a precomputed "
+                "kernel matrix does not hold; use decision_function(K) of OneClass, or a kernel "
+                "function."
+            )
+        return self.kernel.diagonal(samples)
 
     def predict(self, X: Any) -> Any:
-        """The label of every row of X, as the caller's own labels; shape (m,)."""
-        return self.data.labels(self.decision_function(X))
+        """What the decision values predict, shape (m,).
+
+        The caller's own labels for a classifier, the values themselves for a regression and a
+        ranking, +1 (inside) or -1 (outside) for novelty detection.
+        """
+        return self.data.predictions(self.decision_function(X))
 
     def score(self, X: Any, y: Any) -> float:
-        """Fraction of rows of X whose predicted label equals y.
+        """How good the predictions for X are: share of right labels, or ``R^2`` for a regression.
 
         Raises
         ------
         InvalidDataError
             As ``decision_function``; or y has not one label per row.
         """
-        predicted = self.predict(X)
-        labels = np.asarray(y)
-        if labels.shape not in (predicted.shape, (len(predicted), 1)):
-            raise InvalidDataError(
-                f"y has shape {labels.shape} for {len(predicted)} rows of X; pass one label a row."
-            )
-        return float(np.mean(predicted == labels.ravel()))
+        return self.data.score(self.decision_function(X), y)
 
     def replace(self, **changes: Any) -> SVMSolution:
         """A copy with some fields changed."""
         return replace(self, **changes)
 
-    def _require_same_features(self, X: Any, samples: Any) -> None:
-        expected = self.data.n_features
-        if samples.shape[1] != expected:
+    def _samples(self, X: Any) -> Any:
+        """X checked, with the columns of the training data."""
+        samples = as_samples(X)
+        data = self.data
+        if isinstance(self.kernel, Precomputed) and samples.shape[1] == data.n_given:
+            samples = samples[:, data.kept]  # rows of weight zero have left the training data
+        if samples.shape[1] != data.n_features:
             raise InvalidDataError(
-                f"X has {samples.shape[1]} columns, the model was trained on {expected}."
+                f"X has {samples.shape[1]} columns, the model was trained on {data.n_features}."
             )
         names = feature_names(X)
         trained = self.data.feature_names
@@ -165,6 +213,7 @@ class SVMSolution:
                 f"X column {first} is {names[first]!r}, the model was trained with "
                 f"{trained[first]!r} there; reorder the columns: X[{list(trained[:3])} ...]."
             )
+        return samples
 
     def __repr__(self) -> str:
         kind = "sparse" if sp.issparse(self.data.X) else "dense"
@@ -191,15 +240,16 @@ def _as_float(number: Any) -> float:
     return float(number)
 
 
-def alpha_unit(alpha: Vector, upper: Vector) -> Vector:
-    """What an alpha is measured in, shape (n,): its box, or the largest alpha where that is less.
+def alpha_unit(alpha: Vector, conditions: Conditions) -> Vector:
+    """What an alpha is measured in, shape (N,): its box, or the largest alpha where that is less.
 
     With a generous C no alpha comes near it, and a share of C would say nothing.
     """
-    largest = float(np.fmax.reduce(alpha, initial=np.finfo(float).tiny))  # passes over NaN
-    return np.minimum(upper, largest)
+    largest = float(np.fmax.reduce(np.abs(alpha), initial=np.finfo(float).tiny))  # passes over NaN
+    box = np.maximum(np.abs(conditions.lower), np.abs(conditions.upper))
+    return np.minimum(box, largest)
 
 
-def support_threshold(alpha: Vector, upper: Vector) -> Vector:
-    """The alpha above which a sample counts as a support vector, shape (n,)."""
-    return SUPPORT_RTOL * alpha_unit(alpha, upper)
+def support_threshold(alpha: Vector, conditions: Conditions) -> Vector:
+    """The ``|alpha|`` above which a sample counts as a support vector, shape (N,)."""
+    return SUPPORT_RTOL * alpha_unit(alpha, conditions)

@@ -13,24 +13,25 @@ from qpsvm.kernels.functions import (
     Custom,
     Gamma,
     Linear,
-    PlusConstant,
     Polynomial,
     Precomputed,
     Sigmoid,
     as_kernel,
 )
-from qpsvm.kernels.gram import gram_quadratic
+from qpsvm.kernels.gram import Gram, gram
+from qpsvm.kernels.indefinite import KernelRepair
 
 __all__ = [
     "RBF",
     "Custom",
     "Gamma",
+    "Gram",
     "Kernel",
+    "KernelRepair",
     "Linear",
-    "PlusConstant",
     "Polynomial",
     "Precomputed",
     "Sigmoid",
     "as_kernel",
-    "gram_quadratic",
+    "gram",
 ]

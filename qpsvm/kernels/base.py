@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
-from qpsvm.qp._arrays import Dense
+import numpy as np
+
+from qpsvm.qp._arrays import Dense, Vector, row_blocks
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,11 @@ class Kernel(ABC):
         ----------
         X, Z : arrays or CSR matrices of shape (n, d) and (m, d)
         """
+
+    def diagonal(self, X: Any) -> Vector:
+        """``k(x_i, x_i)`` for every row of X, shape (n,)."""
+        blocks = row_blocks(X.shape[0], 256, 8 * 256 * 256)
+        return np.concatenate([np.diagonal(self(X[rows], X[rows])) for rows in blocks])
 
     def resolve(self, X: Any) -> Self:
         """The same kernel with every parameter a number (``gamma="scale"`` needs the data)."""

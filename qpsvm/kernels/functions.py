@@ -269,24 +269,6 @@ class Custom(Kernel):
         return f"custom({getattr(self.function, '__name__', type(self.function).__name__)})"
 
 
-@dataclass(frozen=True)
-class PlusConstant(Kernel):
-    """``k(x, z) + constant``: a penalised intercept is an extra constant feature."""
-
-    name = "plus_constant"
-    kernel: Kernel
-    constant: float = 1.0
-
-    def __call__(self, X: Any, Z: Any) -> Dense:
-        gram = self.kernel(X, Z)
-        gram += self.constant
-        return gram
-
-    @property
-    def is_positive_semidefinite(self) -> bool:
-        return self.constant >= 0 and self.kernel.is_positive_semidefinite
-
-
 NAMES: dict[str, type[Kernel]] = {
     "linear": Linear,
     "polynomial": Polynomial,

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files import atomic, json_text, npz
-from qpsvm.formulations import SVMProblem, SVMSolution
+from qpsvm.formulations import BinaryTrainingSet, SVMProblem, SVMSolution
 from qpsvm.kernels import Linear, Precomputed
 from qpsvm.models import metadata
 from qpsvm.models.fingerprint import fingerprint
@@ -61,6 +61,7 @@ def save(
         A kernel, parameter or label that cannot be written as plain data; NaN; a path that cannot
         be written.
     """
+    data = _plain_training_set(problem)
     arrays = _arrays(problem, solution, scaling)
     for name, array in arrays.items():
         if not np.isfinite(array).all():
@@ -76,11 +77,11 @@ def save(
             "formulation": metadata.from_formulation(problem.formulation),
             "form": problem.form,
             "kernel": metadata.from_kernel(problem.kernel),
-            "classes": metadata.from_classes(problem.data.classes),
-            "n_samples": problem.data.n_samples,
-            "n_features": problem.data.n_features,
-            "feature_names": feature_names or problem.data.feature_names,
-            "fingerprint": fingerprint(problem.data),
+            "classes": metadata.from_classes(data.classes),
+            "n_samples": data.n_samples,
+            "n_features": data.n_features,
+            "feature_names": feature_names or data.feature_names,
+            "fingerprint": fingerprint(data),
             "qp": metadata.from_qp(solution.qp),
             "certificate": report.to_dict(),
         }
@@ -96,6 +97,27 @@ def save(
         ) from error
 
 
+def _plain_training_set(problem: SVMProblem) -> BinaryTrainingSet:
+    """The data, if a file can hold what was learned from them."""
+    data = problem.data
+    if not isinstance(data, BinaryTrainingSet):
+        raise ModelFileError(
+            f"A model of {problem.family} cannot be saved; {', '.join(metadata.FORMULATIONS)} can."
+        )
+    extras = {
+        "sample weights": bool((data.weights != 1.0).any()) or data.n_given != data.n_samples,
+        "constraints": problem.model.constraints is not None,
+        "a repaired kernel": problem.kernel_repair is not None,
+    }
+    for name, present in extras.items():
+        if present:
+            raise ModelFileError(
+                f"A model with {name} cannot be saved: a file says how to build its problem from "
+                "X and y alone."
+            )
+    return data
+
+
 def _arrays(problem: SVMProblem, solution: SVMSolution, scaling: Scaling | None) -> dict[str, Any]:
     arrays: dict[str, Any] = {
         "alpha": solution.alpha,
@@ -106,7 +128,7 @@ def _arrays(problem: SVMProblem, solution: SVMSolution, scaling: Scaling | None)
         arrays["coef"] = solution.coef
     elif solution.expansion is not None:
         weights = solution.expansion
-        if not np.array_equal(weights, problem.data.signs * solution.alpha):
+        if not np.array_equal(weights, problem.model.expansion(solution.alpha)):
             arrays["expansion"] = weights
         if not isinstance(problem.kernel, Precomputed):
             rows = support_rows(weights)

@@ -7,7 +7,6 @@ parameters, so their own checks apply; anything else in the text is an error.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -16,7 +15,7 @@ import numpy as np
 from qpsvm import formulations, kernels
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.files import json_text
-from qpsvm.formulations.hinge import Form
+from qpsvm.formulations.problem import Form
 from qpsvm.kernels import Kernel
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
@@ -24,10 +23,10 @@ FORMAT = "qpsvm model"
 FORMAT_VERSION = 1
 
 FORMULATIONS: Mapping[str, type[Any]] = {
-    name: kind
-    for name, kind in vars(formulations).items()
-    if inspect.isclass(kind) and hasattr(kind, "dual") and hasattr(kind, "primal")
+    kind.__name__: kind
+    for kind in (formulations.HardMargin, formulations.SoftMargin, formulations.LeastSquares)
 }
+"""What a file can hold: two-class machines that are alpha, weights and an intercept."""
 
 KERNELS: Mapping[str, type[Kernel]] = {
     kind.name: kind

@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import ModelFileError
-from qpsvm.formulations import Interval, SVMProblem, SVMSolution
+from qpsvm.formulations import BinaryTrainingSet, Interval, SVMProblem, SVMSolution
 from qpsvm.formulations.data import as_samples, feature_names
-from qpsvm.formulations.hinge import Form
-from qpsvm.formulations.intercept import best_intercepts
+from qpsvm.formulations.problem import Form
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.models.fingerprint import fingerprint
 from qpsvm.models.scaling import Scaling
@@ -130,13 +129,14 @@ class SavedModel:
             )
         build = self.formulation.primal if self.form == "primal" else self.formulation.dual
         problem: SVMProblem = build(samples, y, kernel=self.kernel)
-        found, expected = problem.data.classes.tolist(), self.classes.tolist()
+        data = cast(BinaryTrainingSet, problem.data)  # what every family in a file is about
+        found, expected = data.classes.tolist(), self.classes.tolist()
         if found != expected:
             raise ModelFileError(
                 f"The model tells {expected[0]!r} from {expected[1]!r}, the data have the labels "
                 f"{found[0]!r} and {found[1]!r}; pass the training data."
             )
-        if fingerprint(problem.data) != self.fingerprint:
+        if fingerprint(data) != self.fingerprint:
             raise ModelFileError(
                 "The data have the size and the labels of the training data, but other values or "
                 "another order (their SHA-256 differs); pass the training data unchanged."
@@ -161,23 +161,23 @@ class SavedModel:
             )
         expansion = self.expansion
         if expansion is None and (self.form == "dual" or self.coef is None):
-            expansion = problem.data.signs * self.alpha
+            expansion = problem.model.expansion(self.alpha)
         solution = SVMSolution(
             alpha=self.alpha,
             expansion=expansion,
             coef=self.coef,
             intercept=self.intercept,
             intercept_interval=Interval(self.intercept, self.intercept),
+            width=0.0,
             slack=self.slack,
-            upper=problem.model.C,
+            constraint_multipliers=np.zeros(0),
+            conditions=problem.model.conditions,
             kernel=problem.kernel,
             data=problem.data,
             qp=self.qp,
         )
-        if problem.model.intercept != "free":
-            return solution
         scores, _ = problem.model.scores_and_norm(solution)
-        interval = best_intercepts(scores, problem.data.signs, problem.model.C)
+        interval, _ = problem.model.best_offsets(scores, self.intercept, 0.0)
         if interval.upper > interval.lower:
             return solution.replace(intercept_interval=interval)
         return solution  # one point, which is the intercept up to rounding if it is right

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files import json_text
-from qpsvm.formulations import SVMProblem, SVMSolution
+from qpsvm.formulations import BinaryTrainingSet, SVMProblem, SVMSolution
 from qpsvm.qp.solution import SolveStatistics
 from qpsvm.reports.comparison import Comparison
 from qpsvm.verification import KKTReport
@@ -174,8 +175,18 @@ def build(
         What ``qpsvm.verify(problem, solution)`` returned.
     source : str
         Where the data came from, in words.
+
+    Raises
+    ------
+    InvalidParameterError
+        The problem is not about two classes.
     """
     data = problem.data
+    if not isinstance(data, BinaryTrainingSet):
+        raise InvalidParameterError(
+            f"A report page is about a two-class machine, and this is {problem.family}; print the "
+            "KKTReport, or use its to_dict()."
+        )
     table = verified.samples
     # a decision value of exactly zero predicts the negative class
     right = 0.0 if table is None else np.mean((table.decision > 0.0) == (data.signs > 0.0))

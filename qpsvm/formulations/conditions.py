@@ -1,0 +1,162 @@
+"""What makes one SVM family different from another: the conditions it puts on the samples.
+
+All families but two minimise the same function of a machine ``f(x) = w'phi(x) + b``::
+
+    kappa/2 |w|^2  [+ 1/2 b^2]  +  price_b b  +  price_t t  +  sum_k loss_k(v_k)
+    v = p - R f - e t
+
+Row k of R says which samples condition k looks at and with which sign: ``s_i`` for a classifier,
+``+1`` and ``-1`` for the two sides of a regression's tube, both at once for a ranked pair. ``p`` is
+what the row must reach; t, where there is one, is the half-width of a margin or tube that the
+program chooses itself. The losses are those of ``losses``.
+
+The dual follows by conjugacy, one variable a_k per condition::
+
+    minimize    1/2 a'(R K R' / kappa + diag(d)) a - p'a
+    subject to  (R 1)'a = price_b,   e 1'a <= price_t,   lower <= a <= upper
+
+with K replaced by K + 1, and the equality gone, where the intercept is penalised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.formulations.intercept import InterceptKind
+from qpsvm.kernels.gram import Gram
+from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
+from qpsvm.qp.structured import LowRankQuadratic
+
+ZERO: Vector = np.zeros(1)
+UNBOUNDED: Vector = np.full(1, np.inf)
+"""For families where every condition has the same bound: vectors of length 1 are repeated."""
+
+
+def squared_size(gram: Gram) -> float:
+    """The square of the samples' size in feature space, without their common offset if it is cheap.
+
+    ``max_i |x_i - mean|^2`` for the linear kernel, ``max_i k(x_i, x_i)`` for the others, which is
+    no smaller; 1 where that is zero.
+    """
+    squares = gram.diagonal()
+    if isinstance(gram, LowRankQuadratic):
+        n = gram.size
+        products = gram.matvec(np.full(n, 1.0 / n))  # with the mean
+        squares = squares - 2.0 * products + float(np.mean(products))
+    size = float(np.max(squares))
+    return size if size > 0.0 else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """The conditions of one training problem.
+
+    Attributes
+    ----------
+    rows : CSR array of shape (N, n_samples)
+        R.
+    required : array of shape (N,)
+        p.
+    lower, upper, curvature : arrays of shape (N,)
+        The losses: the box of the dual variables, and d.
+    intercept : "free", "penalized" or "none"
+    intercept_price : float
+        price_b.
+    width : {-1, 0, 1}
+        e: -1 where a margin is to be as wide as possible, +1 where a tube is to be as narrow, 0
+        where there is no such variable.
+    width_price : float
+        price_t.
+    norm_weight : float
+        kappa.
+    unit : float
+        In which violations are measured: the size of decision values that matters.
+    scale : float
+        Size of the objective's terms; the certified gap is never measured against less than
+        ``OBJECTIVE_FLOOR`` of it. Zero where the optimum is known to be above zero.
+    minus_self_similarity : bool
+        Decision values are ``f(x) - k(x, x)``.
+    """
+
+    rows: Any
+    required: Vector
+    lower: Vector
+    upper: Vector
+    curvature: Vector
+    intercept: InterceptKind = "free"
+    intercept_price: float = 0.0
+    width: float = 0.0
+    width_price: float = 0.0
+    norm_weight: float = 1.0
+    unit: float = 1.0
+    scale: float = 0.0
+    minus_self_similarity: bool = False
+
+    def __post_init__(self) -> None:
+        size = self.rows.shape[0]
+        object.__setattr__(self, "rows", freeze(sp.csr_array(self.rows, dtype=np.float64)))
+        for name in ("required", "lower", "upper", "curvature"):
+            vector = np.array(np.broadcast_to(getattr(self, name), size), dtype=np.float64)
+            object.__setattr__(self, name, freeze(vector))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
+
+    def __len__(self) -> int:
+        return len(self.required)
+
+    def equals(self, other: Any) -> bool:
+        """True for the same conditions, bit for bit."""
+        if not isinstance(other, Conditions):
+            return False
+        for field in fields(self):
+            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+            if sp.issparse(mine):
+                if mine.shape != theirs.shape or (mine - theirs).count_nonzero():
+                    return False
+            elif not np.array_equal(mine, theirs):
+                return False
+        return True
+
+    @cached_property
+    def signs(self) -> Vector:
+        """``R 1``: what b adds to every row, shape (N,)."""
+        return np.asarray(freeze(np.asarray(self.rows.sum(axis=1)).ravel()))
+
+    @cached_property
+    def selection(self) -> tuple[Vector, Index | None] | None:
+        """(sign, sample) of every row with one entry each; sample None for the identity."""
+        R = self.rows
+        if not (np.diff(R.indptr) == 1).all():
+            return None
+        index = R.indices.astype(np.intp)
+        same = R.shape[0] == R.shape[1] and np.array_equal(index, np.arange(R.shape[1]))
+        return R.data, None if same else index
+
+    @property
+    def samples(self) -> Index:
+        """The sample of every row, shape (N,): the first one of a pair."""
+        return np.asarray(self.rows.indices[self.rows.indptr[:-1]], dtype=np.intp)
+
+    @cached_property
+    def is_hard(self) -> Any:
+        """Rows that must hold, whatever it costs; bool array of shape (N,)."""
+        return (self.curvature == 0.0) & (np.isinf(self.upper) | np.isinf(self.lower))
+
+    @property
+    def all_hard(self) -> bool:
+        """A hard margin."""
+        return bool(self.is_hard.all())
+
+    @property
+    def is_cone(self) -> bool:
+        """With a dual point every multiple of it is feasible, too."""
+        bounds = np.concatenate([self.lower, self.upper])
+        return bool((np.isinf(bounds) | (bounds == 0.0)).all()) and not (
+            self.intercept_price or self.width
+        )

@@ -1,0 +1,139 @@
+"""Whether a solution belongs to a problem, and whether its parts describe one machine.
+
+A certificate is about weights and multipliers. A solution states more: slack, expansion, intercept
+interval. Each of them is held here against what the weights imply.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.formulations.intercept import Interval
+from qpsvm.formulations.samples import SampleTable
+from qpsvm.formulations.solution import SVMSolution, alpha_unit
+from qpsvm.kernels.indefinite import KernelRepair
+
+if TYPE_CHECKING:
+    from qpsvm.formulations.model import SupportVectorModel
+    from qpsvm.formulations.problem import Form
+
+CANCELLING = 1e-4
+"""Share of the terms of ``sum_i s_i a_i phi(x_i)`` below which w counts as cancelled: with the
+tolerance sqrt(eps) = 1e-4 the difference may then be 1e-8 of the terms."""
+
+
+def require_own(model: SupportVectorModel, solution: SVMSolution) -> None:
+    """What is certified must be what predicts: ``decision_function`` uses kernel and data."""
+    n, d = model.data.n_samples, model.data.n_features
+    conditions, constraints = model.conditions, model.constraints
+    m = 0 if constraints is None else len(constraints.h) + len(constraints.b)
+    if solution.alpha is None:
+        raise InvalidDataError("The solution has no alpha: there is no lower bound to certify.")
+    for name, expected in (
+        ("alpha", len(conditions)),
+        ("expansion", n),
+        ("coef", d),
+        ("constraint_multipliers", m),
+    ):
+        vector = getattr(solution, name)
+        if vector is not None and np.shape(vector) != (expected,):
+            raise InvalidDataError(
+                f"The solution's {name} has shape {np.shape(vector)}, the problem needs "
+                f"({expected},); it belongs to another problem."
+            )
+    if solution.coef is None and solution.expansion is None:
+        raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
+    if solution.kernel != model.kernel:
+        raise InvalidDataError(
+            f"The solution predicts with the {solution.kernel} kernel, the problem has "
+            f"{model.kernel}; it belongs to another problem."
+        )
+    if not solution.data.equals(model.data):
+        raise InvalidDataError(
+            "The solution predicts with other training data than the problem's (samples, labels "
+            "or their order); it belongs to another problem."
+        )
+    if not conditions.equals(solution.conditions):
+        raise InvalidDataError(
+            "The solution's conditions (what is required of each sample, and at what price C) are "
+            "not the problem's; it belongs to another problem."
+        )
+    if not _same_repair(solution.repair, model.repair):
+        raise InvalidDataError(
+            "The solution predicts with another repair of the indefinite kernel than the problem's "
+            "(problem.kernel_repair); it belongs to another problem."
+        )
+    if solution.coef is not None and not model.is_linear:
+        raise InvalidDataError(
+            f"The solution has a coef, but a {model.kernel} kernel has no explicit weights; it "
+            "belongs to another problem."
+        )
+
+
+def _same_repair(mine: KernelRepair | None, theirs: KernelRepair | None) -> bool:
+    if mine is None or theirs is None:
+        return mine is theirs
+    return (
+        mine.policy == theirs.policy
+        and mine.shift == theirs.shift
+        and np.array_equal(mine.negative_vectors, theirs.negative_vectors)
+    )
+
+
+def implications(
+    model: SupportVectorModel,
+    form: Form,
+    solution: SVMSolution,
+    table: SampleTable,
+    best: Interval,
+) -> Iterator[tuple[str, Any, Any]]:
+    """What the solution states beside its weights: (name, as stated, as implied by the weights).
+
+    ``best`` are the intercepts that are best for these weights.
+    """
+    yield "slack", solution.slack, table.slack
+    if best.upper > best.lower:
+        yield "intercept_interval", solution.intercept_interval, best
+    else:  # one best intercept: rounding may pick a neighbouring sample's, the gap covers that
+        yield "intercept_interval", solution.intercept_interval, [solution.intercept] * 2
+    if form == "primal" and model.is_linear:
+        yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
+    if form == "dual":
+        conditions = model.conditions
+        unit = abs(conditions.rows).T @ alpha_unit(solution.alpha, conditions)  # of each sample
+        stated = math.nan if solution.expansion is None else solution.expansion / unit
+        yield "expansion", stated, model.expansion(solution.alpha) / unit
+
+
+def weights_difference(model: SupportVectorModel, solution: SVMSolution) -> float:
+    """``|w - sum_k a_k sum_i R_ki phi(x_i) / kappa| / |w|``: both halves describe one machine.
+
+    The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``.
+    """
+    model = model
+    implied = model.expansion(solution.alpha)
+    if solution.coef is not None:
+        expected = model.weights(implied, solution.constraint_multipliers)
+        # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
+        terms = float(np.linalg.norm(abs(model.data.X).T @ np.abs(implied)))
+        size = max(float(np.linalg.norm(solution.coef)), CANCELLING * terms)
+        distance = float(np.linalg.norm(solution.coef - expected))
+    elif solution.expansion is not None:
+        step = solution.expansion - implied
+        terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied))
+        own = _root(solution.expansion @ model.kernel_product(solution.expansion))
+        size = max(own, CANCELLING * terms)
+        distance = _root(step @ model.kernel_product(step))
+    else:
+        return math.inf
+    ratio = distance / max(size, float(np.finfo(float).tiny))
+    return ratio if math.isfinite(ratio) else math.inf
+
+
+def _root(square: Any) -> float:
+    return float(np.sqrt(np.maximum(square, 0.0)))  # np.maximum passes NaN on

@@ -1,0 +1,176 @@
+"""What every formulation does: samples -> conditions -> program, primal or dual."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.conditions import Conditions
+from qpsvm.formulations.constraints import combine
+from qpsvm.formulations.model import SupportVectorModel
+from qpsvm.formulations.problem import Form, SVMProblem
+from qpsvm.formulations.programs import (
+    DualRecovery,
+    PrimalRecovery,
+    dual_program,
+    primal_program,
+)
+from qpsvm.formulations.training_sets import TrainingSet
+from qpsvm.kernels import Kernel, Linear, as_kernel
+from qpsvm.kernels.gram import Gram, gram
+from qpsvm.kernels.indefinite import Indefinite, require_policy
+
+
+@dataclass(frozen=True)
+class Family(ABC):
+    """A formulation: parameters, and the conditions they put on samples.
+
+    A subclass says what its training data are (``training_set``) and what it asks of them
+    (``conditions``). Programs, recovery, certificates and sample tables follow from that.
+    """
+
+    def __repr__(self) -> str:
+        """The first parameter, and those that are not at their defaults."""
+        shown = [
+            f"{f.name}={getattr(self, f.name)!r}"
+            for i, f in enumerate(fields(self))
+            if i == 0 or getattr(self, f.name) != f.default
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    @abstractmethod
+    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> TrainingSet:
+        """The checked data; rows of weight zero are gone."""
+
+    @abstractmethod
+    def conditions(self, data: Any, gram: Gram) -> Conditions:
+        """What the family asks of the data. ``gram`` is the unsigned kernel matrix."""
+
+    def primal(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        kernel: Any = "linear",
+        sample_weight: Any = None,
+        constraints: Any = None,
+        indefinite: Indefinite = "error",
+    ) -> SVMProblem:
+        """The primal program: variables (w, b, slack), or (beta, b, slack) for other kernels.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, d)
+            The (n, n) kernel matrix with ``kernel="precomputed"``.
+        y : array of shape (n,)
+            For classifiers two different labels of any kind, the larger one the positive class;
+            for regression the targets. Not used by ``OneClass`` and ``DataDescription``.
+        kernel : Kernel, str or callable
+            See ``qpsvm.kernels``.
+        sample_weight : array of shape (n,), optional
+            Factors of the losses, not negative. A weight of 2 is the same as a repeated row, a
+            weight of 0 the same as a missing one (the row is removed).
+        constraints : LinearConstraints, builder, or list of them, optional
+            On (w, b), for the linear kernel; see ``qpsvm.constraints``.
+        indefinite : {"error", "clip", "flip", "shift"}
+            What to do with a kernel matrix that has negative eigenvalues; what was done is in
+            ``problem.kernel_repair``.
+
+        Returns
+        -------
+        SVMProblem
+
+        Raises
+        ------
+        InvalidDataError
+            Samples, labels, weights or constraints an SVM cannot be built from.
+        InvalidParameterError
+            An unknown kernel or policy, or parameters these data make impossible.
+        KernelError, IndefiniteKernelError
+            A kernel matrix that is not symmetric, or not positive semidefinite.
+        MemoryLimitError
+            A kernel matrix larger than a quarter of the machine's memory.
+        """
+        data, function = self._data(X, y, kernel, sample_weight)
+        return self._problem("primal", data, function, constraints, indefinite)
+
+    def dual(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        kernel: Any = "linear",
+        sample_weight: Any = None,
+        constraints: Any = None,
+        indefinite: Indefinite = "error",
+    ) -> SVMProblem:
+        """The dual program: one variable alpha per condition (and one per constraint).
+
+        Parameters, result and errors are those of ``primal``; the Hessian is structured, so
+        nothing of size n x n is computed before a solver asks for it.
+        """
+        data, function = self._data(X, y, kernel, sample_weight)
+        return self._problem("dual", data, function, constraints, indefinite)
+
+    def _data(self, X: Any, y: Any, kernel: Any, sample_weight: Any) -> tuple[TrainingSet, Kernel]:
+        function = as_kernel(kernel)
+        data = self.training_set(X, y, function, sample_weight)
+        return data, function.resolve(data.X)
+
+    def _problem(
+        self,
+        form: Form,
+        data: TrainingSet,
+        kernel: Kernel,
+        constraints: Any,
+        indefinite: Indefinite,
+    ) -> SVMProblem:
+        require_policy(indefinite)
+        if constraints is not None:
+            if not isinstance(kernel, Linear):
+                raise InvalidParameterError(
+                    f"constraints are on (w, b), and a {kernel} kernel has no explicit w; use the "
+                    "linear kernel, on transformed features if need be."
+                )
+            constraints = combine(constraints, data.X, data.feature_names)
+        K, repair = gram(kernel, data.X, indefinite=indefinite)
+        model = SupportVectorModel(
+            data, kernel, self.conditions(data, K), K, repair=repair, constraints=constraints
+        )
+        if form == "primal":
+            return SVMProblem(primal_program(model), self, form, model, PrimalRecovery(model))
+        return SVMProblem(dual_program(model), self, form, model, DualRecovery(model))
+
+
+# --- checking parameters -------------------------------------------------------------------------
+
+
+def is_number(value: Any) -> bool:
+    """A real number, and no truth value."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def require_price(C: Any, name: str = "C", hint: str = "") -> None:
+    """Raise InvalidParameterError unless C is a finite number above zero."""
+    if not is_number(C) or not 0 < C <= sys.float_info.max:
+        raise InvalidParameterError(f"{name} is {C!r}; it must be a finite number above 0{hint}.")
+
+
+def require_share(nu: Any, name: str = "nu", *, closed: bool = True) -> None:
+    """Raise InvalidParameterError unless 0 < nu <= 1 (below 1, if not closed)."""
+    if not is_number(nu) or not (0 < nu < 1 or (closed and nu == 1)):
+        end = "]" if closed else ")"
+        raise InvalidParameterError(f"{name} is {nu!r}; it must be a number in (0, 1{end}.")
+
+
+def require_choice(value: Any, choices: tuple[str, ...], name: str) -> None:
+    """Raise InvalidParameterError unless value is one of the choices."""
+    if value not in choices:
+        raise InvalidParameterError(
+            f"{name} is {value!r}; choose {' or '.join(map(repr, choices))}."
+        )

@@ -1,0 +1,99 @@
+"""The least-squares classifier: ``LeastSquares``.
+
+Primal, in (w, b, e), with signs s of the two classes::
+
+    minimize    1/2 w'w + sum_i C_i/2 e_i^2     subject to  s_i (w'x_i + b) = 1 - e_i
+
+Dual, in alpha, without bounds::
+
+    minimize    1/2 alpha'(ss' . K + diag(1/C_i)) alpha - 1'alpha     subject to  s'alpha = 0
+
+Its optimality conditions are one linear system. Every sample is a support vector, with
+``alpha_i = C_i e_i``.
+
+Source: Suykens and Vandewalle, "Least squares support vector machine classifiers", *Neural
+Processing Letters* 9 (1999), equations (5) to (11), where C is called gamma.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.formulations.conditions import UNBOUNDED, Conditions
+from qpsvm.formulations.family import Family, require_price
+from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
+from qpsvm.formulations.training_sets import (
+    BinaryTrainingSet,
+    binary_training_set,
+    class_factors,
+    require_class_weight,
+)
+from qpsvm.kernels import Kernel
+from qpsvm.kernels.gram import Gram
+
+
+@dataclass(frozen=True, repr=False)
+class LeastSquares(Family):
+    """The least-squares support vector classifier.
+
+    ``minimize 1/2 w'w + C/2 sum_i (1 - s_i (w'x_i + b))^2``
+
+    Parameters
+    ----------
+    C : float
+        Price of a squared deviation, above 0 and finite (gamma in the source).
+    intercept : {"free", "penalized", "none"}
+    class_weight : dict, "balanced" or None
+        Factors of C by label.
+    average_loss : bool
+        Divide C by the sum of the sample weights, which is n without any.
+
+    Raises
+    ------
+    InvalidParameterError
+        C not a finite number above 0, another intercept, class weights not above zero.
+
+    Notes
+    -----
+    Least squares for numeric targets is ``EpsilonRegression(C / 2, epsilon=0.0,
+    loss="squared_epsilon_insensitive")``.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.LeastSquares(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> solution = qpsvm.solve(problem)
+    >>> round(float(solution.coef[0]), 6), round(solution.intercept, 6)
+    (0.666667, -0.666667)
+    """
+
+    C: float = 1.0
+    intercept: InterceptKind = "free"
+    class_weight: Any = None
+    average_loss: bool = False
+
+    def __post_init__(self) -> None:
+        require_price(self.C)
+        require_intercept_kind(self.intercept)
+        require_class_weight(self.class_weight)
+
+    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
+        return binary_training_set(X, y, kernel, sample_weight)
+
+    def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
+        del gram
+        C = self.C * class_factors(self.class_weight, data) * data.weights
+        if self.average_loss:
+            C = C / np.sum(data.weights)
+        return Conditions(
+            rows=sp.diags_array(data.signs),
+            required=np.ones(data.n_samples),
+            lower=-UNBOUNDED,
+            upper=UNBOUNDED,
+            curvature=1.0 / C,
+            intercept=self.intercept,
+        )

@@ -1,0 +1,504 @@
+"""The support vector machine of any family: both objectives, and the way between them.
+
+``conditions`` has the problem that is solved here. With ``f(x_i) = g_i + b`` and, for a kernel
+without explicit features, ``w = sum_i beta_i phi(x_i)``, ``|w|^2 = beta'K beta`` and
+``g = K beta``, stationarity gives the machine that belongs to dual variables a::
+
+    w = 1/kappa sum_k a_k sum_i R_ki phi(x_i),   that is  beta = R'a / kappa
+
+Constraints ``G (w, b) <= h``, ``A (w, b) = b_eq`` with multipliers z and y subtract ``G'z + A'y``
+from ``X'R'a`` and ``h'z + b_eq'y`` from the dual objective.
+
+Sources: Cortes and Vapnik, "Support-vector networks", *Machine Learning* 20 (1995); Schoelkopf and
+Smola, *Learning with Kernels* (2002), chapters 7 to 9; for the kernel primal Chapelle, *Neural
+Computation* 19 (2007), section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qpsvm.formulations import consistency, samples
+from qpsvm.formulations.conditions import Conditions
+from qpsvm.formulations.constraints import LinearConstraints
+from qpsvm.formulations.intercept import Interval, best_shifts, signed
+from qpsvm.formulations.losses import losses, slopes
+from qpsvm.formulations.repair import with_sum
+from qpsvm.formulations.samples import MarginSummary, SampleTable
+from qpsvm.formulations.solution import SVMSolution, alpha_unit
+from qpsvm.formulations.training_sets import TrainingSet
+from qpsvm.kernels import Kernel, Linear
+from qpsvm.kernels.gram import Gram
+from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.qp._arrays import Vector, restore_frozen
+from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.solution import QPSolution
+
+if TYPE_CHECKING:
+    from qpsvm.formulations.problem import Form
+
+EPS = float(np.finfo(np.float64).eps)
+TINY = float(np.finfo(np.float64).tiny)
+
+SMALLEST_MARGIN = 1e-100
+"""Weights with a smaller margin count as not separating: their squares would underflow."""
+
+OBJECTIVE_FLOOR = 1e-6
+"""Share of ``Conditions.scale`` below which an objective counts as zero: where the optimum may be
+exactly zero, a gap relative to it would ask for more digits than its terms have."""
+
+NO_MULTIPLIERS: Vector = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    """Dual variables.
+
+    Attributes
+    ----------
+    alpha : array of shape (N,)
+    constraint_multipliers : array of shape (m,)
+        z of the inequalities, then y of the equalities.
+    """
+
+    alpha: Vector
+    constraint_multipliers: Vector = field(default_factory=lambda: NO_MULTIPLIERS)
+
+
+@dataclass(frozen=True, eq=False)
+class SupportVectorModel:
+    """Everything both forms of one training problem share.
+
+    Attributes
+    ----------
+    data : TrainingSet
+    kernel : Kernel
+        With every parameter a number.
+    conditions : Conditions
+    gram : LowRankQuadratic or KernelQuadratic
+        K, without the constant of a penalised intercept: certificates are computed from it, and
+        taking the constant off again would leave only the digits of K that survived adding it.
+    repair : KernelRepair or None
+        What was done to an indefinite K.
+    constraints : LinearConstraints or None
+        On (w, b), with one column more than the samples.
+    """
+
+    data: TrainingSet
+    kernel: Kernel
+    conditions: Conditions
+    gram: Gram
+    repair: KernelRepair | None = None
+    constraints: LinearConstraints | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
+
+    # --- what kind of problem it is --------------------------------------------------------------
+
+    @property
+    def intercept(self) -> str:
+        """``"free"``, ``"penalized"`` or ``"none"``."""
+        return self.conditions.intercept
+
+    @property
+    def constant(self) -> float:
+        """What a penalised intercept adds to every entry of K."""
+        return 1.0 if self.intercept == "penalized" else 0.0
+
+    @property
+    def is_hard(self) -> bool:
+        """True when no slack is allowed: a hard margin."""
+        return self.conditions.all_hard
+
+    @property
+    def is_linear(self) -> bool:
+        """True when there is an explicit weight vector."""
+        return isinstance(self.kernel, Linear)
+
+    @property
+    def always_has_an_optimum(self) -> bool:
+        """False where the data or the constraints can leave nothing feasible."""
+        return not self.is_hard and self.constraints is None
+
+    @property
+    def intercept_is_constrained(self) -> bool:
+        """True when a constraint involves b: the best b is then not a matter of the losses alone."""
+        c = self.constraints
+        if c is None:
+            return False
+        return any(np.any(_intercept_column(M)) for M in (c.G, c.A))
+
+    @property
+    def n_weights(self) -> int:
+        """Length of w, or of beta without explicit features."""
+        return self.data.n_features if self.is_linear else self.data.n_samples
+
+    def dual_hessian(self) -> Quadratic:
+        """``R (K + constant) R' / kappa + diag(d)``, what solvers of the dual are given."""
+        c = self.conditions
+        if c.selection is None:
+            return self.gram.combine(c.rows, c.curvature)
+        signs, index = c.selection
+        if c.norm_weight != 1.0:
+            signs = signs / math.sqrt(c.norm_weight)
+        return self.gram.select(signs, index, c.curvature, constant=self.constant)
+
+    # --- the machine -----------------------------------------------------------------------------
+
+    def kernel_product(self, v: Vector) -> Vector:
+        """``K v``."""
+        return self.gram.matvec(v)
+
+    def expansion(self, alpha: Vector) -> Vector:
+        """``beta = R'a / kappa``, shape (n,)."""
+        return np.asarray(self.conditions.rows.T @ alpha) / self.conditions.norm_weight
+
+    def coef(self, expansion: Vector, multipliers: Vector = NO_MULTIPLIERS) -> Vector | None:
+        """``weights`` for the linear kernel, None for the others."""
+        return self.weights(expansion, multipliers) if self.is_linear else None
+
+    def weights(self, expansion: Vector, multipliers: Vector = NO_MULTIPLIERS) -> Vector:
+        """``w = X'beta - (G'z + A'y) / kappa``."""
+        w = np.asarray(self.data.X.T @ expansion)
+        c = self.constraints
+        if c is None or multipliers.size == 0:
+            return w
+        m = len(c.h)
+        pull = c.G[:, :-1].T @ multipliers[:m] + c.A[:, :-1].T @ multipliers[m:]
+        return w - np.asarray(pull) / self.conditions.norm_weight
+
+    def scores_and_norm(self, solution: SVMSolution) -> tuple[Vector, float]:
+        """Decision values without the intercept, shape (n,), and ``|w|^2``.
+
+        From ``coef`` when there is one, because that is what predictions use.
+        """
+        if solution.coef is not None:
+            return np.asarray(self.data.X @ solution.coef), float(solution.coef @ solution.coef)
+        if solution.expansion is None:
+            return np.full(self.data.n_samples, np.nan), np.nan
+        scores = self.kernel_product(solution.expansion)
+        return scores, float(solution.expansion @ scores)
+
+    def row_values(self, scores: Vector, b: float) -> Vector:
+        """``R f``, shape (N,): what each condition looks at."""
+        c = self.conditions
+        return np.asarray(c.rows @ scores) + c.signs * b
+
+    def violations(self, scores: Vector, b: float, t: float) -> Vector:
+        """``v = p - R f - e t``, shape (N,): above zero where a condition is missed."""
+        c = self.conditions
+        return c.required - self.row_values(scores, b) - c.width * t
+
+    # --- the primal objective, for anything ------------------------------------------------------
+
+    def primal_objective(self, solution: SVMSolution) -> float:
+        """The objective of the machine as it predicts, whatever it is.
+
+        For a hard margin, an infeasible (w, b) is scaled up until its smallest margin is 1 (the
+        objective of the scaled point, infinite when some sample is on the wrong side). Otherwise
+        conditions and constraints that must hold do not enter: ``infeasibility`` measures them.
+        Infinite for a b or t that the program does not have.
+        """
+        c = self.conditions
+        b, t = solution.intercept, solution.width
+        if (self.intercept == "none" and b != 0.0) or (not c.width and t != 0.0) or t < 0.0:
+            return math.inf
+        scores, norm = self.scores_and_norm(solution)
+        size = c.norm_weight * max(norm, 0.0) + self.constant * b * b
+        if self.is_hard and self.constraints is None:
+            smallest = float(np.min(self.row_values(scores, b) / c.required))
+            if not smallest > SMALLEST_MARGIN:
+                return math.inf if smallest == smallest else math.nan
+            return 0.5 * size / min(1.0, smallest) ** 2
+        v = self.violations(scores, b, t)
+        cost = float(np.sum(losses(v, c.lower, c.upper, c.curvature)[~c.is_hard]))
+        return 0.5 * size + c.intercept_price * b + c.width_price * t + cost
+
+    def infeasibility(self, solution: SVMSolution) -> float:
+        """By how much a condition or constraint is missed that must hold.
+
+        Conditions relative to their unit; a constraint ``g'(w, b) <= h`` relative to
+        ``|h| + max|g| max|(w, b)|``.
+        """
+        worst = 0.0
+        if self.conditions.is_hard.any():
+            v = self.violations(self.scores_and_norm(solution)[0], solution.intercept, 0.0)
+            worst = float(np.max(np.maximum(v[self.conditions.is_hard], 0.0), initial=0.0))
+        c = self.constraints
+        if c is not None and solution.coef is not None:
+            point = np.append(solution.coef, solution.intercept)
+            size = float(np.max(np.abs(point)))
+            for matrix, right, equal in ((c.G, c.h, False), (c.A, c.b, True)):
+                if not len(right):
+                    continue
+                missed = np.asarray(matrix @ point) - right
+                missed = np.abs(missed) if equal else np.maximum(missed, 0.0)
+                rows = np.abs(matrix).max(axis=1)
+                scale = np.abs(right) + size * np.asarray(_dense(rows)).ravel()
+                worst = float(np.maximum(worst, np.max(missed / np.maximum(scale, TINY))))
+        return worst
+
+    def rounding(self, solution: SVMSolution, objective: float) -> float:
+        """What rounding can add to the objective, relative to it (hard margin: to the margins).
+
+        A decision value is a sum whose terms may be far larger than it is: its error is of the
+        order of ``e_i = u (sum |terms| + |b| + |p|)`` with the rounding unit u, and each condition
+        passes on its slope times that. An estimate, not an enclosure.
+        """
+        c = self.conditions
+        if solution.coef is not None:
+            sizes = np.asarray(abs(self.data.X) @ np.abs(solution.coef))
+            square = float(solution.coef @ solution.coef)
+        elif solution.expansion is not None:
+            v = np.abs(solution.expansion)
+            if self.kernel.is_nonnegative:
+                sizes = self.kernel_product(v)
+            else:  # |k(x, z)| <= |phi(x)| |phi(z)|
+                norms = np.sqrt(np.abs(self.gram.diagonal()))
+                sizes = norms * float(norms @ v)
+            square = float(v @ sizes)
+        else:
+            return math.inf
+        terms = np.asarray(abs(c.rows) @ sizes) + np.abs(c.signs * solution.intercept)
+        errors = EPS * (terms + abs(c.width * solution.width) + np.abs(c.required))
+        if self.is_hard:
+            return float(np.max(errors))
+        scores, _ = self.scores_and_norm(solution)
+        v = self.violations(scores, solution.intercept, solution.width)
+        steepest = np.maximum(
+            np.abs(slopes(v + errors, c.lower, c.upper, c.curvature)),
+            np.abs(slopes(v - errors, c.lower, c.upper, c.curvature)),
+        )
+        soft = ~c.is_hard
+        total = float(steepest[soft] @ errors[soft]) + EPS * c.norm_weight * square
+        return total / max(abs(objective), self.objective_floor, TINY)
+
+    @property
+    def objective_floor(self) -> float:
+        """The certified gap is relative to the objective, but to no less than this."""
+        return OBJECTIVE_FLOOR * self.conditions.scale
+
+    # --- the dual objective, for anything --------------------------------------------------------
+
+    def feasible_dual(self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS) -> DualPoint:
+        """The nearest thing to a dual point that is feasible.
+
+        Clip to the box; then move the sums that have to have a value there (``(R 1)'a``, ``1'a``),
+        see ``repair``. Where feasible points form a cone, the best multiple is taken:
+        ``t = p'a / a'Pa``.
+        """
+        c = self.conditions
+        a: Vector = np.minimum(np.maximum(alpha, c.lower), c.upper)
+        mu = np.array(multipliers, dtype=np.float64)
+        price = c.intercept_price
+        if self.constraints is not None:
+            m = len(self.constraints.h)
+            mu[:m] = np.maximum(mu[:m], 0.0)
+            price += self.constrained_price(mu)
+        if c.width:
+            a = self._with_width(a, price)
+        elif self.intercept == "free":
+            a = with_sum(a, c.lower, c.upper, c.signs, price)
+        if c.is_cone:
+            point = DualPoint(a, mu)
+            # along the ray s -> s (a, mu) the dual objective is s linear - s^2/2 square
+            linear, square = self._linear_part(point), self._square_part(point)
+            if linear > 0.0 and square > 0.0:
+                a, mu = a * (linear / square), mu * (linear / square)
+        return DualPoint(a, mu)
+
+    def constrained_price(self, multipliers: Vector) -> float:
+        """What the constraints add to ``(R 1)'a``."""
+        c = self.constraints
+        if c is None or multipliers.size == 0:
+            return 0.0
+        m = len(c.h)
+        G, A = _intercept_column(c.G), _intercept_column(c.A)
+        return float(G @ multipliers[:m]) + float(A @ multipliers[m:])
+
+    def _with_width(self, a: Vector, price: float) -> Vector:
+        """``1'a >= price_t`` (a margin) or ``1'a <= price_t`` (a tube), and ``(R 1)'a = price``.
+
+        The sums over rows of either sign follow from both.
+        """
+        c = self.conditions
+        everyone = np.full(len(c), True)
+        groups = [c.signs > 0.0, c.signs < 0.0] if self.intercept == "free" else [everyone]
+        sums = [float(np.sum(a[g])) for g in groups]
+        room = [float(np.sum(c.upper[g])) for g in groups]
+        shift = 0.5 * price if len(groups) == 2 else 0.0
+        limit = c.width * c.width_price / len(groups)
+        middle = float(np.mean(sums))
+        target = max(middle, limit) if c.width < 0.0 else min(middle, limit)
+        result = a.copy()
+        for group, own, capacity in zip(groups, (shift, -shift), room, strict=False):
+            wanted = min(target + own, capacity)
+            ones = np.ones(int(np.count_nonzero(group)))
+            result[group] = with_sum(a[group], c.lower[group], c.upper[group], ones, wanted)
+        return result
+
+    def _linear_part(self, point: DualPoint) -> float:
+        value = float(self.conditions.required @ point.alpha)
+        if self.constraints is not None:
+            right = np.concatenate([self.constraints.h, self.constraints.b])
+            value -= float(right @ point.constraint_multipliers)
+        return value
+
+    def _square_part(self, point: DualPoint) -> float:
+        """``kappa |w|^2 + d'a^2``, plus the square of a penalised intercept."""
+        c = self.conditions
+        beta = self.expansion(point.alpha)
+        w = self.coef(beta, point.constraint_multipliers)
+        norm = float(w @ w) if w is not None else float(beta @ self.kernel_product(beta))
+        b = float(c.signs @ point.alpha) - self.constrained_price(point.constraint_multipliers)
+        curved = float(c.curvature @ (point.alpha * point.alpha))
+        return c.norm_weight * norm + self.constant * b * b + curved
+
+    def dual_objective(self, point: DualPoint) -> float:
+        """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for a feasible point."""
+        return self._linear_part(point) - 0.5 * self._square_part(point)
+
+    # --- what a verifier asks --------------------------------------------------------------------
+
+    @property
+    def unit(self) -> float:
+        """What violations are measured in."""
+        return self.conditions.unit
+
+    @property
+    def norm_curvature(self) -> float:
+        """kappa: the objective minus ``kappa/2 |w|^2`` is convex."""
+        return self.conditions.norm_weight
+
+    def repair_size(self, alpha: Vector, point: DualPoint) -> float:
+        """Largest change the repair made to an alpha, relative to ``alpha_unit``."""
+        moved = (point.alpha - alpha) / alpha_unit(alpha, self.conditions)
+        return float(np.max(np.abs(moved), initial=0.0))
+
+    def best_intercepts(self, solution: SVMSolution) -> Interval:
+        """All intercepts that are best for the weights of a solution."""
+        scores, _ = self.scores_and_norm(solution)
+        return self.best_offsets(scores, solution.intercept, solution.width)[0]
+
+    def require_own(self, solution: SVMSolution) -> None:
+        """Raise InvalidDataError unless the solution is of this problem."""
+        consistency.require_own(self, solution)
+
+    def sample_table(self, solution: SVMSolution) -> SampleTable:
+        """Every condition and its KKT case."""
+        return samples.sample_table(self, solution)
+
+    def summary(self, solution: SVMSolution, table: SampleTable) -> MarginSummary:
+        """The textbook figures."""
+        return samples.margin_summary(self, solution, table)
+
+    def implications(
+        self, form: Form, solution: SVMSolution, table: SampleTable, best: Interval
+    ) -> Iterator[tuple[str, Any, Any]]:
+        """What a solution states beside its weights, and what the weights imply."""
+        return consistency.implications(self, form, solution, table, best)
+
+    def weights_difference(self, solution: SVMSolution) -> float:
+        """How far the weights are from those that alpha implies, relative."""
+        return consistency.weights_difference(self, solution)
+
+    # --- recovery --------------------------------------------------------------------------------
+
+    def best_offsets(self, scores: Vector, b: float, t: float) -> tuple[Interval, float]:
+        """All intercepts that are best for these weights, and the best t beside their midpoint.
+
+        ``b`` and ``t`` are the program's own, used where it is not a matter of the losses alone:
+        for a penalised intercept, and where a constraint involves b.
+        """
+        c = self.conditions
+        free = self.intercept == "free" and not self.intercept_is_constrained
+        if not c.width:
+            if not free:
+                fixed = 0.0 if self.intercept == "none" else b
+                return Interval(fixed, fixed), 0.0
+            return self._minimisers(scores, 0.0), 0.0
+        if not free:
+            fixed = 0.0 if self.intercept == "none" else b
+            targets = self.violations(scores, fixed, 0.0)
+            shift = best_shifts(
+                targets, c.lower, c.upper, c.curvature, c.width * c.width_price
+            ).midpoint
+            return Interval(fixed, fixed), max(0.0, c.width * shift)
+        # rows of either sign see one unknown each, b + e t and -b + e t
+        targets = self.violations(scores, 0.0, 0.0)
+        ends = []
+        for group in (c.signs > 0.0, c.signs < 0.0):
+            rows = (targets[group], c.lower[group], c.upper[group], c.curvature[group])
+            ends.append(best_shifts(*rows, 0.5 * c.width * c.width_price))
+        above, below = ends
+        t = 0.5 * c.width * (above.midpoint + below.midpoint)
+        if t <= 0.0:
+            return self._minimisers(scores, 0.0), 0.0
+        interval = Interval(0.5 * (above.lower - below.upper), 0.5 * (above.upper - below.lower))
+        return interval, t
+
+    def _minimisers(self, scores: Vector, t: float) -> Interval:
+        c = self.conditions
+        targets = self.violations(scores, 0.0, t)
+        rows = signed(targets, c.signs, c.lower, c.upper)
+        return best_shifts(*rows, c.curvature, c.intercept_price)
+
+    def solution(
+        self,
+        qp: QPSolution,
+        alpha: Vector,
+        *,
+        expansion: Vector | None = None,
+        coef: Vector | None = None,
+        multipliers: Vector = NO_MULTIPLIERS,
+        b: float = 0.0,
+        t: float = 0.0,
+    ) -> SVMSolution:
+        """An SVMSolution whose intercept, width and slack are exact for its weights.
+
+        With a free intercept, b is the exact minimiser of the objective for these weights (the
+        midpoint, if there are many). ``b`` and ``t`` are the program's own.
+        """
+        draft = SVMSolution(
+            alpha=alpha,
+            expansion=expansion,
+            coef=coef,
+            intercept=0.0,
+            intercept_interval=Interval(0.0, 0.0),
+            width=0.0,
+            slack=np.zeros(len(self.conditions)),
+            constraint_multipliers=multipliers,
+            conditions=self.conditions,
+            kernel=self.kernel,
+            data=self.data,
+            qp=qp,
+            repair=self.repair,
+        )
+        scores, _ = self.scores_and_norm(draft)
+        interval, width = self.best_offsets(scores, b, t)
+        v = self.violations(scores, interval.midpoint, width)
+        return draft.replace(
+            intercept=interval.midpoint,
+            intercept_interval=interval,
+            width=width,
+            slack=self.slack(v),
+        )
+
+    def slack(self, v: Vector) -> Vector:
+        """The part of every violation that costs: ``max(0, v)``, or ``|v|`` for two-sided losses."""
+        return np.where(self.conditions.lower < 0.0, np.abs(v), np.maximum(v, 0.0))
+
+
+def _intercept_column(matrix: Any) -> Vector:
+    """The coefficients of b in constraints on (w, b)."""
+    return np.asarray(_dense(matrix[:, [-1]])).ravel()
+
+
+def _dense(matrix: Any) -> Any:
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix

@@ -1,0 +1,180 @@
+"""Where the data are: ``OneClass`` and ``DataDescription`` (SVDD).
+
+One-class, with weights ``u_i`` that add up to 1 (``1/n`` each) and ``rho = -b``::
+
+    primal   minimize    1/2 w'w - rho + 1/nu sum_i u_i xi_i
+             subject to  w'phi(x_i) >= rho - xi_i,   xi_i >= 0
+    dual     minimize    1/2 alpha'K alpha     subject to  1'alpha = 1,   0 <= alpha_i <= u_i / nu
+
+Data description, with the ball of centre c and radius R::
+
+    primal   minimize    R^2 + sum_i C_i xi_i
+             subject to  |phi(x_i) - c|^2 <= R^2 + xi_i,   xi_i >= 0
+    dual     minimize    alpha'K alpha - diag(K)'alpha
+             subject to  1'alpha = 1,   0 <= alpha_i <= C_i
+
+The ball becomes a machine ``f(x) = R^2 - |phi(x) - c|^2 = w'phi(x) + b - k(x, x)`` with
+``w = 2 c`` and ``b = R^2 - |c|^2``: then ``R^2 = b + 1/4 |w|^2`` and the program is quadratic.
+Where ``k(x, x)`` is constant (RBF) both are the same machine with ``C = 1 / (nu n)``.
+
+LIBSVM multiplies the one-class dual by ``nu n`` (``0 <= alpha_i <= 1``, ``1'alpha = nu n``): its
+alpha, w and rho are ``nu n`` times ours.
+
+Sources: Schoelkopf, Platt, Shawe-Taylor, Smola and Williamson, "Estimating the support of a
+high-dimensional distribution", *Neural Computation* 13 (2001), section 3; Tax and Duin, "Support
+vector data description", *Machine Learning* 54 (2004), section 2; Chang, Lee and Lin, "A revisit to
+support vector data description" (2013), for the convex form and for small C.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.conditions import ZERO, Conditions, squared_size
+from qpsvm.formulations.family import Family, require_price, require_share
+from qpsvm.formulations.solution import SVMSolution
+from qpsvm.formulations.training_sets import TrainingSet, unlabelled_training_set
+from qpsvm.kernels import Kernel
+from qpsvm.kernels.gram import Gram
+
+
+@dataclass(frozen=True, repr=False)
+class OneClass(Family):
+    """The hyperplane that separates most of the data from the origin, as far out as possible.
+
+    ``minimize 1/2 w'w - rho + 1/(nu n) sum_i max(0, rho - w'phi(x_i))``,
+    ``f(x) = w'phi(x) - rho``
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1]: bounds the share of samples outside from above, that of support vectors from
+        below.
+
+    Raises
+    ------
+    InvalidParameterError
+        nu outside (0, 1].
+
+    Notes
+    -----
+    ``solution.intercept`` is -rho; ``predict`` gives +1 inside and -1 outside.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.OneClass(nu=0.5).dual([[1.0], [2.0], [3.0], [4.0]])
+    >>> solution = qpsvm.solve(problem)
+    >>> round(-solution.intercept / float(solution.coef[0]), 6)  # half of the samples lie below
+    2.0
+    """
+
+    nu: float = 0.5
+
+    def __post_init__(self) -> None:
+        require_share(self.nu)
+
+    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> TrainingSet:
+        del y
+        return unlabelled_training_set(X, kernel, sample_weight)
+
+    def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
+        size = float(np.max(gram.diagonal()))  # from the origin, which is what matters here
+        return Conditions(
+            rows=sp.eye_array(data.n_samples),
+            required=ZERO,
+            lower=ZERO,
+            upper=data.weights / (self.nu * np.sum(data.weights)),
+            curvature=ZERO,
+            intercept_price=1.0,
+            unit=size if size > 0.0 else 1.0,
+            scale=0.5 * size,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class DataDescription(Family):
+    """The smallest ball around most of the data (SVDD).
+
+    ``minimize R^2 + C sum_i max(0, |phi(x_i) - c|^2 - R^2)``,
+    ``f(x) = R^2 - |phi(x) - c|^2``
+
+    Parameters
+    ----------
+    C : float
+        Price of a squared distance beyond the ball. From 1/n on (the sum of ``C x sample weight``
+        at least 1), below which the best ball has no samples in it; with 1 or more no sample
+        stays outside.
+
+    Raises
+    ------
+    InvalidParameterError
+        C not a finite number above 0. When a problem is built: a C too small for these data; the
+        message says the smallest.
+
+    Notes
+    -----
+    ``solution.coef`` is twice the centre; ``predict`` gives +1 inside and -1 outside.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> ball = qpsvm.DataDescription(C=1.0)
+    >>> solution = qpsvm.solve(ball.dual([[0.0], [1.0], [4.0]]))
+    >>> round(float(solution.coef[0]) / 2, 6), round(ball.radius(solution), 6)
+    (2.0, 2.0)
+    """
+
+    C: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_price(self.C)
+
+    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> TrainingSet:
+        del y
+        return unlabelled_training_set(X, kernel, sample_weight)
+
+    def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
+        box = self.C * data.weights
+        if float(np.sum(box)) < 1.0 - 1e-12:
+            raise InvalidParameterError(
+                f"C is {self.C!r}, and these data need at least {1.0 / np.sum(data.weights):.6g} "
+                "(1 over the sum of the sample weights); below, the best ball is empty."
+            )
+        size = squared_size(gram)
+        return Conditions(
+            rows=sp.eye_array(data.n_samples),
+            required=gram.diagonal(),
+            lower=ZERO,
+            upper=box,
+            curvature=ZERO,
+            intercept_price=1.0,
+            norm_weight=0.5,
+            unit=size,
+            scale=size,
+            minus_self_similarity=True,
+        )
+
+    def radius(self, solution: SVMSolution) -> float:
+        """R, from ``R^2 = b + |w|^2 / 4``; in feature space where there is a kernel.
+
+        Raises
+        ------
+        InvalidParameterError
+            The solution has neither coef nor an expansion.
+        """
+        if solution.coef is not None:
+            square = float(solution.coef @ solution.coef)
+        elif solution.expansion is not None:
+            data, beta = solution.data, solution.expansion
+            square = float(beta @ (solution.decision_function(data.X) - solution.intercept))
+            square += float(beta @ solution.kernel.diagonal(data.X))
+        else:
+            raise InvalidParameterError("The solution has neither coef nor an expansion.")
+        return math.sqrt(max(0.0, solution.intercept + 0.25 * square))

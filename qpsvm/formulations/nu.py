@@ -1,0 +1,197 @@
+"""Programs that choose their own width: ``NuClassification`` and ``NuRegression``.
+
+nu-classification, with signs s and weights ``u_i`` that add up to 1 (``1/n`` each)::
+
+    primal   minimize    1/2 w'w - nu rho + sum_i u_i xi_i
+             subject to  s_i (w'x_i + b) >= rho - xi_i,   xi_i >= 0,   rho >= 0
+    dual     minimize    1/2 alpha'(ss' . K) alpha
+             subject to  s'alpha = 0,   1'alpha >= nu,   0 <= alpha_i <= u_i
+
+nu-regression, with targets t::
+
+    primal   minimize    1/2 w'w + C (nu epsilon + sum_i u_i (xi_i + xi*_i))
+             subject to  w'x_i + b >= t_i - epsilon - xi_i,   w'x_i + b <= t_i + epsilon + xi*_i
+    dual     minimize    1/2 (alpha - alpha*)'K(alpha - alpha*) - t'(alpha - alpha*)
+             subject to  1'(alpha - alpha*) = 0,   1'(alpha + alpha*) <= C nu,   0 <= . <= C u_i
+
+nu is an upper bound on the share of samples that miss the margin (lie outside the tube) and a lower
+bound on the share of support vectors.
+
+LIBSVM scales differently: its nu-SVC multiplies the dual by n (``0 <= alpha_i <= 1``, ``1'alpha =
+nu n``) and then divides alpha, w and b by rho, so that the margin is at 1; its nu-SVR has the box
+``0 <= alpha_i <= C`` and ``1'(alpha + alpha*) = C nu n``, which is ours with C n for C.
+
+Sources: Schoelkopf, Smola, Williamson and Bartlett, "New support vector algorithms", *Neural
+Computation* 12 (2000), sections 3 and 4; Chang and Lin, "Training nu-support vector classifiers",
+*Neural Computation* 13 (2001), for ``1'alpha = nu`` at some optimum and for the largest nu.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.conditions import ZERO, Conditions, squared_size
+from qpsvm.formulations.family import Family, require_price, require_share
+from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
+from qpsvm.formulations.regression import spread, two_sides
+from qpsvm.formulations.training_sets import (
+    BinaryTrainingSet,
+    RegressionTrainingSet,
+    binary_training_set,
+    class_factors,
+    regression_training_set,
+    require_class_weight,
+)
+from qpsvm.kernels import Kernel
+from qpsvm.kernels.gram import Gram
+
+
+@dataclass(frozen=True, repr=False)
+class NuClassification(Family):
+    """The nu-support vector classifier: nu in place of C.
+
+    ``minimize 1/2 w'w - nu rho + 1/n sum_i max(0, rho - s_i (w'x_i + b)),  rho >= 0``
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1]: bounds the share of margin errors from above, that of support vectors from
+        below. Feasible up to twice the smaller class's share of the weights.
+    intercept : {"free", "penalized", "none"}
+    class_weight : dict, "balanced" or None
+        Factors of the weights by label.
+
+    Raises
+    ------
+    InvalidParameterError
+        nu outside (0, 1], another intercept, class weights not above zero. When a problem is
+        built: a nu that these classes make infeasible; the message says the largest.
+
+    Notes
+    -----
+    ``solution.width`` is rho. With ``C = 1 / (n rho)``, ``SoftMargin(C)`` gives the same classifier
+    divided by rho. Where the classes overlap so much that rho = 0, w = 0 is optimal. Source:
+    Schoelkopf, Smola, Williamson and Bartlett (2000), section 4.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
+    >>> solution = qpsvm.solve(qpsvm.NuClassification(nu=0.5).dual(X, y))
+    >>> round(float(solution.alpha.sum()), 6), round(solution.width, 6)  # 1'alpha and rho
+    (0.5, 0.5)
+    """
+
+    nu: float = 0.5
+    intercept: InterceptKind = "free"
+    class_weight: Any = None
+
+    def __post_init__(self) -> None:
+        require_share(self.nu)
+        require_intercept_kind(self.intercept)
+        require_class_weight(self.class_weight)
+
+    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
+        return binary_training_set(X, y, kernel, sample_weight)
+
+    def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
+        share = data.weights / np.sum(data.weights) * class_factors(self.class_weight, data)
+        self._require_feasible(share, data)
+        size = squared_size(gram)
+        return Conditions(
+            rows=sp.diags_array(data.signs),
+            required=ZERO,
+            lower=ZERO,
+            upper=share,
+            curvature=ZERO,
+            intercept=self.intercept,
+            width=-1.0,
+            width_price=-self.nu,
+            unit=self.nu * size,  # w is a sum of samples with weights that add up to nu
+            scale=0.5 * self.nu**2 * size,
+        )
+
+    def _require_feasible(self, share: Any, data: BinaryTrainingSet) -> None:
+        if self.intercept == "free":
+            # s'alpha = 0 lets no more into alpha than twice what the smaller class holds
+            largest = 2.0 * min(float(np.sum(share[data.signs == sign])) for sign in (-1.0, 1.0))
+            why = "twice the smaller class's share of the weights"
+        else:
+            largest, why = float(np.sum(share)), "the sum of the weights"
+        if self.nu > largest * (1.0 + 1e-12):
+            raise InvalidParameterError(
+                f"nu is {self.nu!r}, and these data allow at most {largest:.6g} ({why}); choose a "
+                "smaller nu."
+            )
+
+
+@dataclass(frozen=True, repr=False)
+class NuRegression(Family):
+    """nu-support vector regression: the width of the tube is chosen by the program.
+
+    ``minimize 1/2 w'w + C (nu epsilon + 1/n sum_i max(0, |t_i - f(x_i)| - epsilon)),
+    epsilon >= 0``
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1]: bounds the share of samples outside the tube from above, that of support vectors
+        from below.
+    C : float
+        Price of the average deviation, above 0 and finite (LIBSVM's C times n).
+    intercept : {"free", "penalized", "none"}
+
+    Raises
+    ------
+    InvalidParameterError
+        nu outside (0, 1], C not a finite number above 0, another intercept.
+
+    Notes
+    -----
+    ``solution.width`` is epsilon: ``EpsilonRegression`` with that epsilon and C/n has the same
+    solution. Source: Schoelkopf, Smola, Williamson and Bartlett (2000), section 3.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.5, 1.5, 3.0]
+    >>> solution = qpsvm.solve(qpsvm.NuRegression(nu=0.5, C=100.0).dual(X, y))
+    >>> round(solution.width, 6)
+    0.25
+    """
+
+    nu: float = 0.5
+    C: float = 1.0
+    intercept: InterceptKind = "free"
+
+    def __post_init__(self) -> None:
+        require_share(self.nu)
+        require_price(self.C)
+        require_intercept_kind(self.intercept)
+
+    def training_set(
+        self, X: Any, y: Any, kernel: Kernel, sample_weight: Any
+    ) -> RegressionTrainingSet:
+        return regression_training_set(X, y, kernel, sample_weight)
+
+    def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
+        del gram
+        box = self.C * data.weights / np.sum(data.weights)
+        unit = spread(data.values, self.intercept)
+        return Conditions(
+            rows=two_sides(data.n_samples),
+            required=np.concatenate([data.values, -data.values]),
+            lower=ZERO,
+            upper=np.concatenate([box, box]),
+            curvature=ZERO,
+            intercept=self.intercept,
+            width=1.0,
+            width_price=self.C * self.nu,
+            unit=unit,
+            scale=self.C * unit,
+        )

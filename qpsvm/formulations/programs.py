@@ -1,0 +1,369 @@
+"""Any family as a quadratic program, primal and dual, each with its recovery.
+
+The mathematics is on the first page of ``conditions``; constraints on (w, b) are on that of
+``model``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.formulations.model import SupportVectorModel
+from qpsvm.formulations.solution import SVMSolution
+from qpsvm.qp._arrays import Index, Matrix, Vector, require_memory
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.structured import LowRankQuadratic
+
+# --- the dual ------------------------------------------------------------------------------------
+
+
+def dual_program(model: SupportVectorModel) -> QuadraticProgram:
+    """Variables ``(a, z, y)``: the conditions', and those of the constraints on (w, b), if any.
+
+    ``P = R K R' / kappa + diag(d)``, ``q = (-p, h, b_eq)``, the equality ``(R 1)'a = price_b``
+    (free intercept only), the inequality ``e 1'a <= price_t`` (families with a width only).
+    """
+    c, constraints = model.conditions, model.constraints
+    P: Quadratic = model.dual_hessian()
+    q, lower, upper, balance = -c.required, c.lower, c.upper, c.signs
+    names = "alpha"
+    if constraints is not None:
+        G, A = constraints.G, constraints.A
+        m, k = len(constraints.h), len(constraints.b)
+        P = _constrained_hessian(model)
+        q = np.concatenate([q, constraints.h, constraints.b])
+        lower = np.concatenate([lower, np.zeros(m), np.full(k, -np.inf)])
+        upper = np.concatenate([upper, np.full(m + k, np.inf)])
+        columns = [_as_dense(M[:, [-1]]).ravel() for M in (G, A)]
+        balance = np.concatenate([balance, *(-column for column in columns)])
+        names = "alpha, z (inequality constraints), y (equality constraints)"
+    free = c.intercept == "free"
+    return QuadraticProgram(
+        P,
+        q,
+        G=np.where(np.arange(len(q)) < len(c), c.width, 0.0)[None, :] if c.width else None,
+        h=np.array([c.width_price]) if c.width else None,
+        A=balance[None, :] if free else None,
+        b=np.array([c.intercept_price]) if free else None,
+        lb=lower,
+        ub=upper,
+        names={"x": names},
+    )
+
+
+def _constrained_hessian(model: SupportVectorModel) -> LowRankQuadratic:
+    """``F F' + diag(d)`` with the constraints' rows ``-G``, ``-A`` below those of the samples."""
+    c, constraints = model.conditions, model.constraints
+    assert constraints is not None
+    rows = [c.rows @ model.data.X, -constraints.G[:, :-1], -constraints.A[:, :-1]]
+    if model.constant:
+        last = [c.signs[:, None], -constraints.G[:, [-1]], -constraints.A[:, [-1]]]
+        rows = [_beside(left, right) for left, right in zip(rows, last, strict=True)]
+    if any(sp.issparse(row) for row in rows):
+        factor: Matrix = sp.csr_array(sp.vstack([sp.csr_array(row) for row in rows]))
+    else:
+        factor = np.vstack(rows)
+    factor = factor / np.sqrt(c.norm_weight)
+    extra = np.zeros(factor.shape[0] - len(c))
+    return LowRankQuadratic(factor, np.concatenate([c.curvature, extra]))
+
+
+@dataclass(frozen=True, eq=False)
+class DualRecovery:
+    """``x = (alpha, z, y)``; the multipliers are the intercept, the width and the slack."""
+
+    model: SupportVectorModel
+
+    def recover(self, qp: QPSolution) -> SVMSolution:
+        """w, b, alpha and slack from a solution of the dual program."""
+        model, c = self.model, self.model.conditions
+        n = len(c)
+        constraints = model.constraints
+        extra = 0 if constraints is None else len(constraints.h) + len(constraints.b)
+        x = _vector_or_nan(qp.x, n + extra)
+        alpha, multipliers = x[:n], x[n:]
+        expansion = model.expansion(alpha)
+        if model.constant:  # the weight of the constant feature
+            b = float(c.signs @ alpha) - model.constrained_price(multipliers)
+        else:
+            b = float(_vector_or_nan(qp.y, 1)[0]) if c.intercept == "free" else 0.0
+        return model.solution(
+            qp,
+            alpha,
+            expansion=expansion,
+            coef=model.coef(expansion, multipliers),
+            multipliers=multipliers,
+            b=b,
+            t=float(_vector_or_nan(qp.z, 1)[0]) if c.width else 0.0,
+        )
+
+    def to_qp(self, solution: SVMSolution) -> QPSolution:
+        """The dual program's solution that goes with any alpha and (w, b).
+
+        Multipliers are read off the decision values: the gradient of the Lagrangian is
+        ``d a - v``; its positive part is z_lower and its negative part z_upper.
+        """
+        model, c = self.model, self.model.conditions
+        scores, _ = model.scores_and_norm(solution)
+        v = model.violations(scores, solution.intercept, solution.width)
+        gradient = c.curvature * solution.alpha - v
+        lower, upper = c.lower, c.upper
+        constraints = model.constraints
+        if constraints is not None and solution.coef is not None:
+            point = np.append(solution.coef, solution.intercept)
+            m, k = len(constraints.h), len(constraints.b)
+            gradient = np.concatenate(
+                [gradient, constraints.h - np.asarray(constraints.G @ point), np.zeros(k)]
+            )
+            lower = np.concatenate([lower, np.zeros(m), np.full(k, -np.inf)])
+            upper = np.concatenate([upper, np.full(m + k, np.inf)])
+        one_sided = np.isinf(upper)
+        at_lower = np.where(one_sided, gradient, np.maximum(gradient, 0.0))
+        return QPSolution(
+            Status.UNKNOWN,
+            x=np.concatenate([solution.alpha, solution.constraint_multipliers]),
+            z=np.array([solution.width]) if c.width else np.zeros(0),
+            y=np.array([solution.intercept]) if c.intercept == "free" else np.zeros(0),
+            z_lower=np.where(np.isinf(lower), 0.0, at_lower),
+            z_upper=np.where(one_sided, 0.0, np.maximum(-gradient, 0.0)),
+            native_status="from a model",
+        )
+
+
+# --- the primal ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which variables and rows the primal program has, and in which order.
+
+    Variables: weights, b, t, then the slack: one per row that may be missed, and a second one for
+    rows with a different price on either side. Rows that only look one way are inequalities
+    ``R f + e t + slack >= p``, the others equalities ``R f + e t + slack - slack' = p``.
+    """
+
+    model: SupportVectorModel
+
+    @property
+    def has_b(self) -> int:
+        """1 with an intercept, else 0."""
+        return int(self.model.intercept != "none")
+
+    @property
+    def has_t(self) -> int:
+        """1 where the program chooses a width, else 0."""
+        return int(self.model.conditions.width != 0.0)
+
+    @property
+    def n_head(self) -> int:
+        """Number of variables before the slack."""
+        return self.model.n_weights + self.has_b + self.has_t
+
+    @cached_property
+    def inequalities(self) -> Index:
+        return np.flatnonzero(self.model.conditions.lower == 0.0)
+
+    @cached_property
+    def equalities(self) -> Index:
+        return np.flatnonzero(self.model.conditions.lower != 0.0)
+
+    @cached_property
+    def slack(self) -> Index:
+        """Rows with a slack variable: they may be missed."""
+        return np.flatnonzero(~self.model.conditions.is_hard)
+
+    @cached_property
+    def second_slack(self) -> Index:
+        """Rows with a second one: missed on the other side, at another price."""
+        c = self.model.conditions
+        return np.flatnonzero((c.lower != 0.0) & np.isfinite(c.lower))
+
+    @property
+    def size(self) -> int:
+        return self.n_head + len(self.slack) + len(self.second_slack)
+
+
+def primal_program(model: SupportVectorModel) -> QuadraticProgram:
+    """(w, b, t, xi), or (beta, b, t, xi) for a kernel without explicit features.
+
+    ``minimize kappa/2 |w|^2 [+ 1/2 b^2] + price_b b + price_t t + cost(xi)``, where the slack costs
+    ``C xi`` or, with a curvature, ``xi^2 / (2 d)``. Variables that do not exist (b without an
+    intercept, xi for a hard margin) are left out.
+    """
+    c, data, layout = model.conditions, model.data, Layout(model)
+    N = len(c)
+    if model.is_linear:
+        features: Matrix = data.X
+        norm = sp.eye_array(model.n_weights) * c.norm_weight
+    else:
+        n = data.n_samples
+        require_memory(n, n, "The kernel primal", "use the dual form.")
+        features = model.gram.to_dense()
+        norm = sp.csc_array(features * c.norm_weight)
+    # R f + e t + slack - second slack, for every row
+    columns = [sp.csc_array(c.rows @ features)]
+    if layout.has_b:
+        columns.append(sp.csc_array(c.signs[:, None]))
+    if layout.has_t:
+        columns.append(sp.csc_array(np.full((N, 1), c.width)))
+    identity = sp.eye_array(N, format="csc")
+    columns += [identity[:, layout.slack], -identity[:, layout.second_slack]]
+    reach = sp.hstack(columns, format="csr")
+    curved = c.curvature[layout.slack] > 0.0
+    d = np.where(curved, c.curvature[layout.slack], np.inf)
+    price = np.where(curved, 0.0, c.upper[layout.slack])
+    head_hessian = [norm]
+    if layout.has_b:
+        head_hessian.append(sp.csc_array([[model.constant]]))
+    tail = np.concatenate([np.zeros(layout.has_t), 1.0 / d, np.zeros(len(layout.second_slack))])
+    q = np.concatenate(
+        [
+            np.zeros(model.n_weights),
+            [c.intercept_price] * layout.has_b,
+            [c.width_price] * layout.has_t,
+            price,
+            -c.lower[layout.second_slack],
+        ]
+    )
+    # a quadratic slack needs no bound: below zero it would cost as well, and serve nothing
+    lb = np.concatenate(
+        [
+            np.full(model.n_weights + layout.has_b, -np.inf),
+            np.zeros(layout.has_t),
+            np.where(curved, -np.inf, 0.0),
+            np.zeros(len(layout.second_slack)),
+        ]
+    )
+    G, A = [-reach[layout.inequalities]], [reach[layout.equalities]]
+    h, b = [-c.required[layout.inequalities]], [c.required[layout.equalities]]
+    if model.constraints is not None:
+        extra = model.constraints
+        for matrix, right, rows, values in ((extra.G, extra.h, G, h), (extra.A, extra.b, A, b)):
+            if len(right):
+                rows.append(_on_variables(matrix, layout))
+                values.append(right)
+    names = ["w" if model.is_linear else "beta", *["b"] * layout.has_b, *["t"] * layout.has_t]
+    names += ["xi"] * (len(layout.slack) > 0) + ["xi'"] * (len(layout.second_slack) > 0)
+    return QuadraticProgram(
+        SparseQuadratic(
+            sp.block_diag(
+                [*head_hessian, sp.dia_array((tail[None], [0]), shape=(len(tail),) * 2)],
+                format="csc",
+            )
+        ),
+        q,
+        G=sp.vstack(G, format="csc"),
+        h=np.concatenate(h),
+        A=sp.vstack(A, format="csc"),
+        b=np.concatenate(b),
+        lb=lb,
+        names={"x": ", ".join(names)},
+    )
+
+
+def _on_variables(matrix: Matrix, layout: Layout) -> Matrix:
+    """A constraint on (w, b) as rows over all variables of the primal program."""
+    parts = [sp.csr_array(matrix[:, :-1])]
+    if layout.has_b:
+        parts.append(sp.csr_array(matrix[:, [-1]]))
+    missing = layout.size - sum(part.shape[1] for part in parts)
+    return sp.hstack([*parts, sp.csr_array((matrix.shape[0], missing))], format="csr")
+
+
+@dataclass(frozen=True, eq=False)
+class PrimalRecovery:
+    """``x = (w, b, t, xi)`` or ``(beta, b, t, xi)``; alpha are the rows' multipliers."""
+
+    model: SupportVectorModel
+
+    def recover(self, qp: QPSolution) -> SVMSolution:
+        """W (or beta), b, t, alpha and slack from a solution of the primal program."""
+        model, layout = self.model, Layout(self.model)
+        n = model.n_weights
+        x = _vector_or_nan(qp.x, layout.size)
+        constraints = model.constraints
+        m, k = (0, 0) if constraints is None else (len(constraints.h), len(constraints.b))
+        z = _vector_or_nan(qp.z, len(layout.inequalities) + m)
+        y = _vector_or_nan(qp.y, len(layout.equalities) + k)
+        alpha = np.empty(len(model.conditions))
+        alpha[layout.inequalities] = z[: len(z) - m]
+        alpha[layout.equalities] = -y[: len(y) - k]
+        return model.solution(
+            qp,
+            alpha,
+            expansion=None if model.is_linear else x[:n],
+            coef=x[:n] if model.is_linear else None,
+            multipliers=np.concatenate([z[len(z) - m :], y[len(y) - k :]]),
+            b=float(x[n]) if layout.has_b else 0.0,
+            t=float(x[n + layout.has_b]) if layout.has_t else 0.0,
+        )
+
+    def to_qp(self, solution: SVMSolution) -> QPSolution:
+        """The primal program's solution that goes with any alpha and (w, b)."""
+        model, c, layout = self.model, self.model.conditions, Layout(self.model)
+        weights = solution.coef if model.is_linear else solution.expansion
+        if weights is None:
+            return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
+        scores, _ = model.scores_and_norm(solution)
+        v = model.violations(scores, solution.intercept, solution.width)
+        two_sided = (c.lower != 0.0) & (c.curvature > 0.0)
+        first = np.where(two_sided, v, np.maximum(v, 0.0))
+        a = solution.alpha
+        x = np.concatenate(
+            [
+                weights,
+                [solution.intercept] * layout.has_b,
+                [solution.width] * layout.has_t,
+                first[layout.slack],
+                np.maximum(-v, 0.0)[layout.second_slack],
+            ]
+        )
+        curved = c.curvature[layout.slack] > 0.0
+        # stationarity in t, xi and xi'
+        t_bound = [c.width_price - c.width * float(np.sum(a))] * layout.has_t
+        z_lower = np.concatenate(
+            [
+                np.zeros(model.n_weights + layout.has_b),
+                t_bound,
+                np.where(curved, 0.0, c.upper[layout.slack] - a[layout.slack]),
+                a[layout.second_slack] - c.lower[layout.second_slack],
+            ]
+        )
+        m = 0 if model.constraints is None else len(model.constraints.h)
+        multipliers = solution.constraint_multipliers
+        return QPSolution(
+            Status.UNKNOWN,
+            x=x,
+            z=np.concatenate([a[layout.inequalities], multipliers[:m]]),
+            y=np.concatenate([-a[layout.equalities], multipliers[m:]]),
+            z_lower=z_lower,
+            z_upper=np.zeros(layout.size),
+            native_status="from a model",
+        )
+
+
+# --- small pieces ----------------------------------------------------------------------------
+
+
+def _beside(left: Matrix, right: Matrix) -> Matrix:
+    if sp.issparse(left) or sp.issparse(right):
+        return sp.csr_array(sp.hstack([sp.csr_array(left), sp.csr_array(right)]))
+    return np.hstack([left, right])
+
+
+def _as_dense(matrix: Matrix) -> Any:
+    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
+
+
+def _vector_or_nan(vector: Any, size: int) -> Vector:
+    """A missing or misshapen vector becomes NaN, which nothing downstream can pass."""
+    if vector is None or vector.shape != (size,):
+        return np.full(size, np.nan)
+    return np.asarray(vector, dtype=np.float64)

@@ -1,0 +1,100 @@
+"""Conditional quantiles: ``QuantileRegression``.
+
+Primal, in (w, b, xi, xi*), with targets t::
+
+    minimize    1/2 w'w + sum_i C_i (tau xi_i + (1 - tau) xi*_i)
+    subject to  w'x_i + b + xi_i - xi*_i = t_i,   xi, xi* >= 0
+
+Dual, in alpha, one variable for each sample in an asymmetric box::
+
+    minimize    1/2 alpha'K alpha - t'alpha
+    subject to  1'alpha = 0,   -(1 - tau) C_i <= alpha_i <= tau C_i
+
+Source: Takeuchi, Le, Sears and Smola, "Nonparametric quantile estimation", *JMLR* 7 (2006), section
+3.1, whose equation (10) is this dual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.formulations.conditions import ZERO, Conditions
+from qpsvm.formulations.family import Family, require_price, require_share
+from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
+from qpsvm.formulations.regression import spread
+from qpsvm.formulations.training_sets import RegressionTrainingSet, regression_training_set
+from qpsvm.kernels import Kernel
+from qpsvm.kernels.gram import Gram
+
+
+@dataclass(frozen=True, repr=False)
+class QuantileRegression(Family):
+    """The tau-quantile of the target, given the features.
+
+    ``minimize 1/2 w'w + C sum_i pinball(t_i - f(x_i))``,
+    ``pinball(v) = max(tau v, (tau - 1) v)``
+
+    Parameters
+    ----------
+    tau : float
+        Which quantile, in (0, 1); 0.5 is the median.
+    C : float
+        Price of a deviation, above 0 and finite.
+    intercept : {"free", "penalized", "none"}
+    average_loss : bool
+        Divide C by the sum of the sample weights, which is n without any.
+
+    Raises
+    ------
+    InvalidParameterError
+        tau outside (0, 1), C not a finite number above 0, another intercept.
+
+    Notes
+    -----
+    With a free intercept at most a share tau of the targets lies below the machine, and at most
+    1 - tau above it (Takeuchi et al., lemma 3).
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> X, y = [[0.0], [0.0], [0.0]], [1.0, 2.0, 10.0]
+    >>> solution = qpsvm.solve(qpsvm.QuantileRegression(tau=0.5).dual(X, y))
+    >>> round(solution.intercept, 6)
+    2.0
+    """
+
+    tau: float = 0.5
+    C: float = 1.0
+    intercept: InterceptKind = "free"
+    average_loss: bool = False
+
+    def __post_init__(self) -> None:
+        require_share(self.tau, "tau", closed=False)
+        require_price(self.C)
+        require_intercept_kind(self.intercept)
+
+    def training_set(
+        self, X: Any, y: Any, kernel: Kernel, sample_weight: Any
+    ) -> RegressionTrainingSet:
+        return regression_training_set(X, y, kernel, sample_weight)
+
+    def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
+        del gram
+        C = self.C * data.weights
+        if self.average_loss:
+            C = C / np.sum(data.weights)
+        unit = spread(data.values, self.intercept)
+        return Conditions(
+            rows=sp.eye_array(data.n_samples),
+            required=data.values,
+            lower=(self.tau - 1.0) * C,
+            upper=self.tau * C,
+            curvature=ZERO,
+            intercept=self.intercept,
+            unit=unit,
+            scale=float(np.sum(C)) * unit,
+        )

@@ -1,0 +1,202 @@
+"""Learning an order: ``Ranking`` (RankSVM).
+
+Primal, in (w, xi), one row for every pair (i, j) of a query group with relevance ``t_i > t_j``::
+
+    minimize    1/2 w'w + sum_ij C_ij xi_ij
+    subject to  w'phi(x_i) - w'phi(x_j) >= 1 - xi_ij,   xi_ij >= 0
+
+Dual, in alpha, one variable for every pair, with D the matrix of pair differences ``e_i - e_j``::
+
+    minimize    1/2 alpha'(D K D') alpha - 1'alpha     subject to  0 <= alpha_ij <= C_ij
+
+There is no intercept: it cancels. ``C_ij`` is C times the sample weights of both.
+
+Source: Herbrich, Graepel and Obermayer, "Large margin rank boundaries for ordinal regression"
+(2000); Joachims, "Optimizing search engines using clickthrough data", KDD 2002, section 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.formulations.conditions import UNBOUNDED, ZERO, Conditions
+from qpsvm.formulations.data import as_groups
+from qpsvm.formulations.family import Family, require_choice, require_price
+from qpsvm.formulations.problem import SVMProblem
+from qpsvm.formulations.training_sets import RegressionTrainingSet, regression_training_set
+from qpsvm.kernels import Kernel, as_kernel
+from qpsvm.kernels.gram import Gram
+from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.qp._arrays import Index, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class RankedTrainingSet(RegressionTrainingSet):
+    """Samples with relevance grades, in query groups.
+
+    Attributes
+    ----------
+    pairs : array of int of shape (N, 2)
+        (better, worse) of every pair to be ordered.
+    """
+
+    pairs: Index
+
+    def score(self, decision: Vector, y: Any) -> float:
+        """The share of pairs with different y, over all of X, that are in the right order."""
+        values = np.asarray(y, dtype=np.float64).ravel()
+        higher = values[:, None] > values
+        right = (np.asarray(decision)[:, None] > decision)[higher]
+        return float(np.mean(right)) if right.size else 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class Ranking(Family):
+    """The pairwise ranking machine.
+
+    ``minimize 1/2 w'w + C sum_{t_i > t_j} max(0, 1 - w'(phi(x_i) - phi(x_j)))``
+
+    Parameters
+    ----------
+    C : float
+        Price of a violated pair, above 0 and finite.
+    loss : {"hinge", "squared_hinge"}
+        Whether a violation v costs ``C v`` or ``C v^2``.
+    average_loss : bool
+        Divide C by the number of pairs (the sum of their weights).
+
+    Raises
+    ------
+    InvalidParameterError
+        C not a finite number above 0, another loss.
+
+    Notes
+    -----
+    ``decision_function`` orders: the higher, the more relevant. n samples of one group have up to
+    n (n - 1) / 2 pairs.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> X, relevance = [[0.0], [1.0], [3.0]], [0, 1, 2]
+    >>> solution = qpsvm.solve(qpsvm.Ranking(C=10.0).dual(X, relevance))
+    >>> round(float(solution.coef[0]), 6)
+    1.0
+    """
+
+    C: float = 1.0
+    loss: Literal["hinge", "squared_hinge"] = "hinge"
+    average_loss: bool = False
+
+    def __post_init__(self) -> None:
+        require_price(self.C)
+        require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
+
+    def training_set(
+        self, X: Any, y: Any, kernel: Kernel, sample_weight: Any, groups: Any = None
+    ) -> RankedTrainingSet:
+        data = regression_training_set(X, y, kernel, sample_weight)
+        codes = as_groups(groups, data.n_given)[data.kept]
+        pairs = _pairs(data.values, codes)
+        if not len(pairs):
+            raise InvalidDataError(
+                "No two samples of a group have different relevance y: there is no order to learn."
+            )
+        return RankedTrainingSet(**vars(data), pairs=pairs)
+
+    def conditions(self, data: RankedTrainingSet, gram: Gram) -> Conditions:
+        del gram
+        better, worse = data.pairs.T
+        N = len(data.pairs)
+        entries = np.column_stack([np.ones(N), -np.ones(N)]).ravel()
+        rows = (entries, data.pairs.ravel(), np.arange(0, 2 * N + 1, 2))
+        C = self.C * data.weights[better] * data.weights[worse]
+        if self.average_loss:
+            C = C / (np.sum(C) / self.C)
+        squared = self.loss == "squared_hinge"
+        return Conditions(
+            rows=sp.csr_array(rows, shape=(N, data.n_samples)),
+            required=np.ones(N),
+            lower=ZERO,
+            upper=UNBOUNDED if squared else C,
+            curvature=0.5 / C if squared else ZERO,
+            intercept="none",
+        )
+
+    def primal(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        kernel: Any = "linear",
+        sample_weight: Any = None,
+        constraints: Any = None,
+        indefinite: Indefinite = "error",
+    ) -> SVMProblem:
+        """The primal program; parameters as for every family, and the query groups.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+            Relevance: only its order within a group matters.
+        groups : array of shape (n,), optional
+            The query of every sample, any labels; one group without it.
+        kernel, sample_weight, constraints, indefinite
+            As ``SoftMargin.primal``.
+
+        Returns
+        -------
+        SVMProblem
+
+        Raises
+        ------
+        InvalidDataError
+            As ``SoftMargin.primal``; groups of another length; nothing to order.
+        """
+        return self._ranked("primal", X, y, groups, kernel, sample_weight, constraints, indefinite)
+
+    def dual(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        kernel: Any = "linear",
+        sample_weight: Any = None,
+        constraints: Any = None,
+        indefinite: Indefinite = "error",
+    ) -> SVMProblem:
+        """The dual program: one variable per pair; parameters and errors as for ``primal``."""
+        return self._ranked("dual", X, y, groups, kernel, sample_weight, constraints, indefinite)
+
+    def _ranked(
+        self,
+        form: Literal["primal", "dual"],
+        X: Any,
+        y: Any,
+        groups: Any,
+        kernel: Any,
+        sample_weight: Any,
+        constraints: Any,
+        indefinite: Indefinite,
+    ) -> SVMProblem:
+        function = as_kernel(kernel)
+        data = self.training_set(X, y, function, sample_weight, groups)
+        return self._problem(form, data, function.resolve(data.X), constraints, indefinite)
+
+
+def _pairs(relevance: Vector, groups: Index) -> Index:
+    """(better, worse) of every pair within a group, in the order of the samples."""
+    found = []
+    for group in np.unique(groups):
+        members = np.flatnonzero(groups == group)
+        better, worse = np.nonzero(relevance[members][:, None] > relevance[members])
+        found.append(np.column_stack([members[better], members[worse]]))
+    return np.concatenate(found).astype(np.intp)

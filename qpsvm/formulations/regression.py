@@ -1,0 +1,128 @@
+"""Support vector regression with a tube: ``EpsilonRegression``.
+
+Primal, in (w, b, xi, xi*), with targets t::
+
+    minimize    1/2 w'w + sum_i C_i (xi_i + xi*_i)      (squared loss: sum_i C_i (xi_i^2 + xi*_i^2))
+    subject to  w'x_i + b >= t_i - epsilon - xi_i,   w'x_i + b <= t_i + epsilon + xi*_i,   xi >= 0
+
+Dual, in (alpha, alpha*), two variables for each sample::
+
+    minimize    1/2 (alpha - alpha*)'K(alpha - alpha*) + (epsilon - t)'alpha + (epsilon + t)'alpha*
+    subject to  1'(alpha - alpha*) = 0,   0 <= alpha_i, alpha*_i <= C_i
+
+The squared loss has no upper bound and ``diag(1/(2 C_i))`` on the Hessian.
+
+Source: Drucker, Burges, Kaufman, Smola and Vapnik, "Support vector regression machines", NIPS 9
+(1997); Smola and Schoelkopf, "A tutorial on support vector regression", *Statistics and Computing*
+14 (2004), section 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.conditions import UNBOUNDED, ZERO, Conditions
+from qpsvm.formulations.family import Family, is_number, require_choice, require_price
+from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
+from qpsvm.formulations.training_sets import RegressionTrainingSet, regression_training_set
+from qpsvm.kernels import Kernel
+from qpsvm.kernels.gram import Gram
+from qpsvm.qp._arrays import Vector
+
+
+@dataclass(frozen=True, repr=False)
+class EpsilonRegression(Family):
+    """epsilon-support vector regression: deviations up to epsilon are free.
+
+    ``minimize 1/2 w'w + C sum_i max(0, |t_i - f(x_i)| - epsilon)``
+
+    Parameters
+    ----------
+    C : float
+        Price of a deviation beyond the tube, above 0 and finite.
+    epsilon : float
+        Half-width of the tube, in units of the targets; at least 0.
+    intercept : {"free", "penalized", "none"}
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
+        Whether a deviation v beyond the tube costs ``C v`` or ``C v^2``.
+    average_loss : bool
+        Divide C by the sum of the sample weights, which is n without any.
+
+    Raises
+    ------
+    InvalidParameterError
+        C not a finite number above 0, epsilon negative, another loss or intercept.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.EpsilonRegression(C=10.0, epsilon=0.5).dual([[0.0], [1.0]], [0.0, 2.0])
+    >>> solution = qpsvm.solve(problem)
+    >>> round(float(solution.coef[0]), 6), round(solution.intercept, 6)  # as flat as the tube lets
+    (1.0, 0.5)
+    """
+
+    C: float = 1.0
+    epsilon: float = 0.1
+    intercept: InterceptKind = "free"
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
+    average_loss: bool = False
+
+    def __post_init__(self) -> None:
+        require_price(self.C)
+        if not is_number(self.epsilon) or not 0.0 <= self.epsilon < math.inf:
+            raise InvalidParameterError(
+                f"epsilon is {self.epsilon!r}; it must be a finite number, at least 0."
+            )
+        require_choice(self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"), "loss")
+        require_intercept_kind(self.intercept)
+
+    def training_set(
+        self, X: Any, y: Any, kernel: Kernel, sample_weight: Any
+    ) -> RegressionTrainingSet:
+        return regression_training_set(X, y, kernel, sample_weight)
+
+    def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
+        del gram
+        C = self.C * data.weights
+        if self.average_loss:
+            C = C / np.sum(data.weights)
+        squared = self.loss == "squared_epsilon_insensitive"
+        unit = spread(data.values, self.intercept)
+        both = np.concatenate([C, C])
+        return Conditions(
+            rows=two_sides(data.n_samples),
+            required=np.concatenate([data.values, -data.values]) - self.epsilon,
+            lower=ZERO,
+            upper=UNBOUNDED if squared else both,
+            curvature=0.5 / both if squared else ZERO,
+            intercept=self.intercept,
+            unit=unit,
+            scale=float(np.sum(C)) * (unit * unit if squared else unit),
+        )
+
+
+def two_sides(n_samples: int) -> Any:
+    """``[I; -I]``: each sample from below and from above."""
+    identity = sp.eye_array(n_samples, format="csr")
+    return sp.vstack([identity, -identity], format="csr")
+
+
+def spread(values: Vector, intercept: InterceptKind) -> float:
+    """The unit of a regression's violations: what a constant leaves unexplained at worst.
+
+    Half the range of the targets, or their largest magnitude where there is no free constant; 1
+    where that is zero.
+    """
+    if intercept == "free":
+        # halves first: the difference of two large numbers of opposite sign may overflow
+        size = 0.5 * float(np.max(values)) - 0.5 * float(np.min(values))
+    else:
+        size = float(np.max(np.abs(values)))
+    return size if size > 0.0 else 1.0

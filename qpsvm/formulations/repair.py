@@ -1,0 +1,51 @@
+"""Moving a point of a box so that a sum has the value it must have."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qpsvm.qp._arrays import Vector
+
+
+def with_sum(a: Vector, lower: Vector, upper: Vector, signs: Vector, total: float) -> Vector:
+    """The nearest thing to a in the box with ``signs'a = total``.
+
+    What is missing is taken from the variables strictly inside the box, in proportion to their
+    distance from it, where it costs the least (their reduced cost is zero at the optimum). Only if
+    that does not suffice, all the room there is is used.
+
+    Parameters
+    ----------
+    a, lower, upper : arrays of shape (n,)
+        A point of the box; bounds may be infinite.
+    signs : array of shape (n,)
+        -1, 0 or +1.
+    total : float
+
+    Returns
+    -------
+    array of shape (n,)
+        In the box; its sum differs from total by rounding, or by what the box does not allow.
+    """
+    for _ in range(5):  # each pass removes the rounding of the one before
+        excess = float(signs @ a) - total
+        terms = float(np.sum(np.abs(a[signs != 0.0])))
+        if not abs(excess) > np.finfo(np.float64).eps * max(terms, abs(total)):
+            break
+        a = _moved(a, lower, upper, signs, excess)
+    return a
+
+
+def _moved(a: Vector, lower: Vector, upper: Vector, signs: Vector, excess: float) -> Vector:
+    shrinks = signs * excess > 0.0
+    reach = np.where(signs == 0.0, 0.0, abs(excess))
+    down, up = np.minimum(a - lower, reach), np.minimum(upper - a, reach)
+    nearest = np.minimum(a - lower, upper - a)
+    inside = np.where(signs == 0.0, 0.0, np.where(np.isinf(nearest), reach, nearest))
+    weights = inside if float(np.sum(inside)) >= abs(excess) else np.where(shrinks, down, up)
+    available = float(np.sum(weights))
+    if not available > 0.0:
+        return a
+    step = min(1.0, abs(excess) / available) * weights
+    moved: Vector = np.where(shrinks, a - step, a + step)
+    return np.minimum(np.maximum(moved, lower), upper)

@@ -1,0 +1,330 @@
+"""Training data: samples together with what is to be learned from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.formulations.data import (
+    as_classes,
+    as_samples,
+    as_signs,
+    as_targets,
+    as_weights,
+    feature_names,
+)
+from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Samples without labels; the base of every training set.
+
+    Attributes
+    ----------
+    X : array or CSR array of shape (n, d), float64, read-only
+    weights : array of shape (n,)
+        Sample weights, above zero.
+    kept : array of int of shape (n,)
+        Which of the caller's rows these are: rows of weight zero are gone.
+    n_given : int
+        How many rows the caller gave.
+    feature_names : tuple of str or None
+        Column names, when X came as a DataFrame.
+    """
+
+    X: Any
+    weights: Vector
+    kept: Index
+    n_given: int
+    feature_names: tuple[str, ...] | None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows of X."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return int(self.X.shape[1])
+
+    @property
+    def targets(self) -> Any:
+        """What the caller wants each sample to be, shape (n,)."""
+        return np.full(self.n_samples, 1)
+
+    def equals(self, other: Any) -> bool:
+        """True for the same samples and targets in the same order (dense or sparse alike)."""
+        if other is self:
+            return True
+        if type(other) is not type(self) or self.X.shape != other.X.shape:
+            return False
+        if sp.issparse(self.X) or sp.issparse(other.X):
+            same = (sp.csr_array(self.X) - sp.csr_array(other.X)).count_nonzero() == 0
+        else:
+            same = np.array_equal(self.X, other.X)
+        names_differ = (
+            self.feature_names is not None
+            and other.feature_names is not None
+            and self.feature_names != other.feature_names
+        )
+        return bool(same and not names_differ and np.array_equal(self.targets, other.targets))
+
+    def predictions(self, decision: Vector) -> Any:
+        """What decision values predict: for samples without labels +1 (inside) or -1."""
+        return np.where(np.asarray(decision) >= 0.0, 1, -1)
+
+    def score(self, decision: Vector, y: Any) -> float:
+        """How good the decision values are for targets y: the share of right predictions."""
+        return float(np.mean(self.predictions(decision) == _one_per_row(y, decision)))
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryTrainingSet(TrainingSet):
+    """Samples of two classes.
+
+    Attributes
+    ----------
+    signs : array of shape (n,)
+        -1 for the first class, +1 for the second.
+    classes : array of shape (2,)
+        The caller's two labels, sorted: (negative, positive).
+    """
+
+    signs: Vector
+    classes: Any
+
+    @property
+    def targets(self) -> Any:
+        return self.predictions(self.signs)
+
+    def predictions(self, decision: Vector) -> Any:
+        """The caller's labels: the second one above zero."""
+        return self.classes[(np.asarray(decision) > 0).astype(np.intp)]
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassTrainingSet(TrainingSet):
+    """Samples of two or more classes.
+
+    Attributes
+    ----------
+    codes : array of int of shape (n,)
+        Index into ``classes``.
+    classes : array of shape (k,)
+        The caller's labels, sorted.
+    """
+
+    codes: Index
+    classes: Any
+
+    @property
+    def targets(self) -> Any:
+        return self.classes[self.codes]
+
+    def predictions(self, decision: Vector) -> Any:
+        """The label with the largest of the k decision values of a row (ties: the first)."""
+        return self.classes[np.argmax(decision, axis=1)]
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionTrainingSet(TrainingSet):
+    """Samples with numbers to predict.
+
+    Attributes
+    ----------
+    values : array of shape (n,)
+        The targets.
+    """
+
+    values: Vector
+
+    @property
+    def targets(self) -> Any:
+        return self.values
+
+    def predictions(self, decision: Vector) -> Any:
+        """The decision values themselves."""
+        return np.asarray(decision)
+
+    def score(self, decision: Vector, y: Any) -> float:
+        """The share of the variance of y that is explained, ``R^2``."""
+        values = np.asarray(_one_per_row(y, decision), dtype=np.float64)
+        unexplained = float(np.sum((values - decision) ** 2))
+        total = float(np.sum((values - np.mean(values)) ** 2))
+        if total == 0.0:  # constant targets: all or nothing
+            return 1.0 if unexplained == 0.0 else 0.0
+        return 1.0 - unexplained / total
+
+
+# --- from what the caller has --------------------------------------------------------------------
+
+
+def unlabelled_training_set(X: Any, kernel: Kernel, sample_weight: Any = None) -> TrainingSet:
+    """Check samples alone.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_samples`` and ``as_weights``; a precomputed kernel matrix that is not square.
+    """
+    return TrainingSet(**_samples(X, None, kernel, sample_weight))
+
+
+def binary_training_set(
+    X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
+) -> BinaryTrainingSet:
+    """Check samples and two kinds of labels together.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_samples``, ``as_signs`` and ``as_weights``; another number of labels than rows; a
+        class of which no row is left.
+    """
+    signs, classes = as_signs(y)
+    base = _samples(X, len(signs), kernel, sample_weight)
+    signs = freeze(signs[base["kept"]])
+    for sign, label in zip((-1.0, 1.0), classes.tolist(), strict=True):
+        if not (signs == sign).any():
+            raise InvalidDataError(
+                f"Every sample of class {label!r} has weight 0; a classifier needs samples of two "
+                "classes."
+            )
+    return BinaryTrainingSet(**base, signs=signs, classes=classes)
+
+
+def multiclass_training_set(
+    X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
+) -> MulticlassTrainingSet:
+    """Check samples and labels of two or more kinds together.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``binary_training_set``.
+    """
+    codes, classes = as_classes(y)
+    base = _samples(X, len(codes), kernel, sample_weight)
+    codes = freeze(codes[base["kept"]])
+    present = np.bincount(codes, minlength=len(classes)) > 0
+    if not present.all():
+        raise InvalidDataError(
+            f"Every sample of class {classes.tolist()[int(np.argmin(present))]!r} has weight 0; "
+            "leave its rows out."
+        )
+    return MulticlassTrainingSet(**base, codes=codes, classes=classes)
+
+
+def regression_training_set(
+    X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
+) -> RegressionTrainingSet:
+    """Check samples and numeric targets together.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_samples``, ``as_targets`` and ``as_weights``; another number of targets than rows.
+    """
+    values = as_targets(y)
+    base = _samples(X, len(values), kernel, sample_weight)
+    return RegressionTrainingSet(**base, values=freeze(values[base["kept"]]))
+
+
+def class_factors(class_weight: Any, data: BinaryTrainingSet | MulticlassTrainingSet) -> Vector:
+    """The weight of every sample's class, shape (n,).
+
+    ``"balanced"`` gives class c the weight ``W / (k W_c)`` with the sum W_c of its sample weights
+    and ``W = sum_c W_c``: n / (k n_c) without sample weights, as in scikit-learn.
+
+    Raises
+    ------
+    InvalidParameterError
+        A label that is not in the data; a weight that is not a finite number above 0.
+    """
+    labels = data.targets
+    if class_weight is None:
+        return np.ones(len(labels))
+    classes, codes = np.unique(labels, return_inverse=True)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        sums = np.bincount(codes, data.weights)
+        return np.asarray((float(np.sum(sums)) / (len(classes) * sums))[codes])
+    factors = np.ones(len(classes))
+    known = classes.tolist()
+    for label, weight in class_weight.items():
+        if label not in known:
+            raise InvalidParameterError(
+                f"class_weight names the class {label!r}, the data have {known}; use their labels."
+            )
+        factors[known.index(label)] = weight
+    return np.asarray(factors[codes])
+
+
+def require_class_weight(class_weight: Any) -> None:
+    """Raise InvalidParameterError unless None, "balanced", or a mapping to numbers above zero."""
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return
+    if not isinstance(class_weight, Mapping):
+        raise InvalidParameterError(
+            f"class_weight is {class_weight!r}; pass None, 'balanced' or a dict from label to "
+            "weight."
+        )
+    for label, weight in class_weight.items():
+        number = isinstance(weight, int | float | np.integer | np.floating)
+        if not number or isinstance(weight, bool) or not 0 < weight < np.inf:
+            raise InvalidParameterError(
+                f"class_weight[{label!r}] is {weight!r}; it must be a finite number above 0."
+            )
+
+
+# --- small pieces -----------------------------------------------------------------------------
+
+
+def _samples(X: Any, n_labels: int | None, kernel: Kernel, sample_weight: Any) -> dict[str, Any]:
+    """The fields every training set has."""
+    samples = as_samples(X)
+    n = samples.shape[0]
+    if n_labels is not None and n_labels != n:
+        raise InvalidDataError(
+            f"X has {n} rows and y has {n_labels} labels; pass one label per row."
+        )
+    is_gram = isinstance(kernel, Precomputed)
+    if is_gram:
+        if n != samples.shape[1]:
+            raise InvalidDataError(
+                f"With kernel='precomputed', X is the kernel matrix and must be square, got shape "
+                f"{samples.shape}."
+            )
+        if sp.issparse(samples):
+            samples = freeze(samples.toarray())
+    weights = as_weights(sample_weight, n)
+    kept = np.flatnonzero(weights)
+    if len(kept) < n:
+        samples = freeze(samples[np.ix_(kept, kept)] if is_gram else samples[kept])
+        weights = freeze(weights[kept])
+    return {
+        "X": samples,
+        "weights": weights,
+        "kept": freeze(kept),
+        "n_given": n,
+        "feature_names": feature_names(X),
+    }
+
+
+def _one_per_row(y: Any, decision: Vector) -> Any:
+    labels = np.asarray(y)
+    if labels.shape not in ((len(decision),), (len(decision), 1)):
+        raise InvalidDataError(
+            f"y has shape {labels.shape} for {len(decision)} rows of X; pass one label a row."
+        )
+    return labels.ravel()
