@@ -7,7 +7,7 @@ keeps working in code that does not know qpsvm.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,6 +124,23 @@ class InfeasibleProgramError(NoOptimumError):
 
 class UnboundedProgramError(NoOptimumError):
     """The objective falls without end."""
+
+
+class ConflictingConstraintsError(InfeasibleProgramError):
+    """No (w, b) satisfies the caller's constraints.
+
+    Attributes
+    ----------
+    rows : tuple of str
+        Names of the rows that take part in the contradiction, the largest share first.
+    """
+
+    def __init__(self, message: str, rows: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.rows = rows
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.args[0], self.rows)
 
 
 class NotSeparableError(InfeasibleProgramError):

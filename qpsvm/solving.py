@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Callback, Settings
-from qpsvm.certificates import inseparability, not_separable
+from qpsvm.certificates import conflict, inseparability, not_separable
 from qpsvm.contract import Contract, fulfil, is_settled
 from qpsvm.exceptions import (
     InfeasibleProgramError,
@@ -103,6 +103,8 @@ def solve(
     ------
     NotSeparableError
         A hard margin on classes that cannot be separated, with the proof.
+    ConflictingConstraintsError
+        Constraints on (w, b) that contradict each other, with the names of the rows.
     InfeasibleProgramError, UnboundedProgramError, ToleranceNotReachedError
         With ``strict=True`` only.
     UnknownBackendError, BackendNotInstalledError, UnsupportedProgramError, SolverFailedError
@@ -154,9 +156,8 @@ def solve(
     if reason:
         solution = solution.with_statistics(note=reason)
     if solution.status in _NO_OPTIMUM:
-        proof = None if svm is None else inseparability(svm, solution)
-        if svm is not None and proof is not None:
-            raise not_separable(svm, proof)
+        if svm is not None:
+            raise _no_machine(svm, solution)
         if strict:
             raise _no_optimum(solution)
     elif solution.status is not Status.OPTIMAL:
@@ -168,6 +169,15 @@ def solve(
 
 
 # --- small pieces -----------------------------------------------------------------------------
+
+
+def _no_machine(svm: SVMProblem, solution: QPSolution) -> Exception:
+    """Why an SVM has no solution: constraints that conflict, or classes that cannot be told apart."""
+    conflicting = conflict(svm, solution)
+    if conflicting is not None:
+        return conflicting
+    proof = inseparability(svm, solution)
+    return _no_optimum(solution) if proof is None else not_separable(svm, proof)
 
 
 def _no_optimum(solution: QPSolution) -> Exception:

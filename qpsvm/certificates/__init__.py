@@ -1,6 +1,14 @@
 """Certificates: what can be proved about an answer without trusting where it came from."""
 
+from qpsvm.certificates.conflicts import conflict
 from qpsvm.certificates.gap import Certificate, certify
 from qpsvm.certificates.inseparable import Inseparability, inseparability, not_separable
 
-__all__ = ["Certificate", "Inseparability", "certify", "inseparability", "not_separable"]
+__all__ = [
+    "Certificate",
+    "Inseparability",
+    "certify",
+    "conflict",
+    "inseparability",
+    "not_separable",
+]

@@ -80,7 +80,8 @@ def as_signs(y: Any) -> tuple[Vector, Any]:
         hint = (
             "these look like regression targets, not classes; use EpsilonRegression"
             if looks_continuous
-            else "select two classes, or use OneVsRest, OneVsOne or CrammerSinger"
+            else "select two classes, train one against the rest (OneVsRest) or in pairs "
+            "(OneVsOne), or all at once (CrammerSinger)"
         )
         raise InvalidDataError(
             f"y has {len(classes)} classes ({shown}); this formulation takes two: {hint}."
@@ -105,7 +106,7 @@ def as_classes(y: Any) -> tuple[Index, Any]:
             "those rows."
         )
     if np.issubdtype(labels.dtype, np.complexfloating):
-        raise InvalidDataError("y holds complex numbers; pass labels of any other kind.")
+        raise InvalidDataError("y holds complex numbers; pass two different labels.")
     if labels.dtype.kind == "U" and isinstance(y, list | tuple):
         _require_one_kind(y)  # NumPy has already turned [1, "a"] into text
     try:

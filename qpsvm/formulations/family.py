@@ -137,7 +137,9 @@ class Family(ABC):
                     f"constraints are on (w, b), and a {kernel} kernel has no explicit w; use the "
                     "linear kernel, on transformed features if need be."
                 )
-            constraints = combine(constraints, data.X, data.feature_names)
+            weights = np.zeros(data.n_given)
+            weights[data.kept] = data.weights
+            constraints = combine(constraints, data.X, data.feature_names, weights)
         K, repair = gram(kernel, data.X, indefinite=indefinite)
         model = SupportVectorModel(
             data, kernel, self.conditions(data, K), K, repair=repair, constraints=constraints

@@ -69,9 +69,9 @@ class OneClass(Family):
     Examples
     --------
     >>> import qpsvm
-    >>> problem = qpsvm.OneClass(nu=0.5).dual([[1.0], [2.0], [3.0], [4.0]])
+    >>> problem = qpsvm.OneClass(nu=0.4).dual([[1.0], [2.0], [3.0], [4.0]])
     >>> solution = qpsvm.solve(problem)
-    >>> round(-solution.intercept / float(solution.coef[0]), 6)  # half of the samples lie below
+    >>> round(-solution.intercept / float(solution.coef[0]), 6)  # one sample in four is outside
     2.0
     """
 

@@ -82,9 +82,9 @@ class NuClassification(Family):
     --------
     >>> import qpsvm
     >>> X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
-    >>> solution = qpsvm.solve(qpsvm.NuClassification(nu=0.5).dual(X, y))
+    >>> solution = qpsvm.solve(qpsvm.NuClassification(nu=0.4).dual(X, y))
     >>> round(float(solution.alpha.sum()), 6), round(solution.width, 6)  # 1'alpha and rho
-    (0.5, 0.5)
+    (0.4, 0.4)
     """
 
     nu: float = 0.5
@@ -162,7 +162,7 @@ class NuRegression(Family):
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.5, 1.5, 3.0]
     >>> solution = qpsvm.solve(qpsvm.NuRegression(nu=0.5, C=100.0).dual(X, y))
     >>> round(solution.width, 6)
-    0.25
+    0.375
     """
 
     nu: float = 0.5

@@ -108,6 +108,9 @@ class BinaryTrainingSet(TrainingSet):
     def targets(self) -> Any:
         return self.predictions(self.signs)
 
+    def equals(self, other: Any) -> bool:
+        return super().equals(other) and np.array_equal(self.classes, other.classes)
+
     def predictions(self, decision: Vector) -> Any:
         """The caller's labels: the second one above zero."""
         return self.classes[(np.asarray(decision) > 0).astype(np.intp)]

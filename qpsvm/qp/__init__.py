@@ -7,7 +7,7 @@ from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
 from qpsvm.qp.program import CanonicalForm, QuadraticProgram
 from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.qp.structured import KernelQuadratic, LowRankQuadratic
+from qpsvm.qp.structured import KernelQuadratic, LowRankQuadratic, SampleGram
 from qpsvm.qp.transforms import drop_dependent_equalities, drop_infinite_rows, fold_bounds, scale
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Quadratic",
     "QuadraticProgram",
     "Residual",
+    "SampleGram",
     "SolveStatistics",
     "SparseQuadratic",
     "Status",

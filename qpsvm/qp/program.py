@@ -291,9 +291,8 @@ class QuadraticProgram:
         for part in (self.q, self.G, self.h, self.A, self.b, self.lb, self.ub):
             _update(digest, part)
         digest.update(type(self.P).__name__.encode())
-        for name, part in sorted(vars(self.P).items()):
-            if name != "_dense":
-                _update(digest, part)
+        for part in self.P.parts():
+            _update(digest, part)
         return digest.hexdigest()[:16]
 
     def __repr__(self) -> str:

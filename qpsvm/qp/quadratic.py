@@ -84,6 +84,10 @@ class Quadratic(ABC):
         """P as a CSC array (through the dense one unless the type knows better)."""
         return sp.csc_array(self.to_dense(memory_limit))
 
+    @abstractmethod
+    def parts(self) -> tuple[Any, ...]:
+        """Arrays, numbers and objects that define P: equal parts, equal P."""
+
     @property
     def is_psd_by_construction(self) -> bool:
         """True when the type itself guarantees ``x'Px >= 0``."""
@@ -207,6 +211,9 @@ class DenseQuadratic(Quadratic):
     def size(self) -> int:
         return int(self.matrix.shape[0])
 
+    def parts(self) -> tuple[Any, ...]:
+        return (self.matrix,)
+
     def matvec(self, x: Vector) -> Vector:
         return self.matrix @ x
 
@@ -251,6 +258,9 @@ class SparseQuadratic(Quadratic):
     @property
     def size(self) -> int:
         return int(self.matrix.shape[0])
+
+    def parts(self) -> tuple[Any, ...]:
+        return (self.matrix,)
 
     def matvec(self, x: Vector) -> Vector:
         return np.asarray(self.matrix @ x)

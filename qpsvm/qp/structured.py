@@ -63,6 +63,11 @@ class Selection:
         """Number of rows of R."""
         return len(self.signs)
 
+    def parts(self) -> tuple[Any, ...]:
+        """What defines R."""
+        index = np.arange(self.n_samples) if self.index is None else self.index
+        return (self.signs, index)
+
     def gather(self, x: Vector) -> Vector:
         """``R'x``, one entry per sample."""
         if self.index is None:
@@ -156,6 +161,9 @@ class LowRankQuadratic(Quadratic):
     def size(self) -> int:
         return self.selection.size
 
+    def parts(self) -> tuple[Any, ...]:
+        return (self.samples, *self.selection.parts(), self.diag)
+
     def matvec(self, x: Vector) -> Vector:
         X, R = self.samples, self.selection
         return R.spread(np.asarray(X @ (X.T @ R.gather(x)))) + self.diag * x
@@ -240,6 +248,14 @@ class SampleGram:
     def size(self) -> int:
         """Number of samples."""
         return int(self.X.shape[0])
+
+    def parts(self) -> tuple[Any, ...]:
+        """What defines K: the kernel and the samples, or the matrix itself."""
+        if isinstance(self.kernel, _Lookup):
+            return (self.kernel.matrix,)
+        if isinstance(self.kernel, _Combinations):
+            return (*self.kernel.gram.parts(), self.X)
+        return (self.kernel, self.X)
 
     @property
     def is_kept(self) -> bool:
@@ -341,6 +357,9 @@ class KernelQuadratic(Quadratic):
     @property
     def size(self) -> int:
         return self.selection.size
+
+    def parts(self) -> tuple[Any, ...]:
+        return (*self.gram.parts(), *self.selection.parts(), self.diag, self.constant)
 
     def matvec(self, x: Vector) -> Vector:
         v = self.selection.gather(x)

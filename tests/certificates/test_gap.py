@@ -110,9 +110,9 @@ def test_the_bounds_meet_at_the_optimum(name, kernel):
 def test_the_repaired_alpha_is_feasible_for_any_alpha(name, alpha):
     problem, _, _ = optimum(name, "linear")
     model = problem.model
-    repaired = model.feasible_dual(alpha)
+    repaired = model.feasible_dual(alpha).alpha
     assert (repaired >= 0.0).all()
-    assert (repaired <= model.C).all()
+    assert (repaired <= model.conditions.upper).all()
     if model.intercept == "free":
         assert abs(model.data.signs @ repaired) <= 1e-14 * N * max(repaired.sum(), 1e-280)
 
@@ -131,7 +131,7 @@ def test_repairing_costs_no_more_than_the_error_repaired(name, noise):
 def test_a_feasible_alpha_is_not_touched():
     model = optimum("soft free", "linear")[0].model
     alpha = np.tile([0.5, 0.5], N // 2)
-    np.testing.assert_array_equal(model.feasible_dual(alpha), alpha)
+    np.testing.assert_array_equal(model.feasible_dual(alpha).alpha, alpha)
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.9, 2.0])

@@ -13,6 +13,7 @@ from qpsvm.qp import (
     LowRankQuadratic,
     QPSolution,
     QuadraticProgram,
+    SampleGram,
     SparseQuadratic,
     Status,
     residuals,
@@ -273,7 +274,7 @@ def test_every_hessian_type_gives_the_same_answer(backend: str) -> None:
         "dense": dense,
         "sparse": SparseQuadratic(_csc(dense)),
         "low rank": LowRankQuadratic(factor, diag),
-        "kernel": KernelQuadratic(lambda A, B: A @ B.T, X, signs, diag=diag),
+        "kernel": KernelQuadratic(SampleGram(lambda A, B: A @ B.T, X), signs, diag=diag),
     }
     points = {}
     for name, P in hessians.items():

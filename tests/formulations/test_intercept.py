@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 
 import qpsvm
 from qpsvm import SoftMargin
-from qpsvm.formulations.intercept import best_intercepts
+from qpsvm.formulations.intercept import best_shifts, signed
 from tests.tolerances import ROUNDING
+
+
+def best_intercepts(scores, signs, C):
+    """Of the hinge loss: ``s_i (g_i + b)`` has to reach 1."""
+    zero = np.zeros(len(C))
+    return best_shifts(*signed(1.0 - signs * scores, signs, zero, C), zero)
 
 
 def loss(b, scores, signs, C):

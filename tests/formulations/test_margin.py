@@ -286,7 +286,7 @@ def test_nothing_can_be_assigned():
         (HardMargin(), "intercept"),
         (kernels.RBF(), "gamma"),
         (problem, "qp"),
-        (problem.model, "C"),
+        (problem.model, "conditions"),
         (problem.data, "X"),
         (problem.recovery, "model"),
         (solution, "intercept"),

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from qpsvm import kernels
 from qpsvm.exceptions import IndefiniteKernelError, KernelError
-from qpsvm.kernels import gram_quadratic
-from qpsvm.qp import DenseQuadratic, KernelQuadratic, LowRankQuadratic
+from qpsvm.kernels import gram
+from qpsvm.qp import KernelQuadratic, LowRankQuadratic
 from tests.tolerances import ROUNDING
 
 rng = np.random.default_rng(1)
@@ -20,8 +20,12 @@ KERNELS = {
     "rbf": (kernels.RBF(0.5), KernelQuadratic),
     "polynomial": (kernels.Polynomial(0.5, 2, 1.0), KernelQuadratic),
     "callable": (kernels.Custom(kernels.Polynomial(1.0, 2)), KernelQuadratic),
-    "precomputed": (kernels.Precomputed(), DenseQuadratic),
+    "precomputed": (kernels.Precomputed(), KernelQuadratic),
 }
+
+
+def signed_gram(kernel, samples, signs, constant=0.0):
+    return gram(kernel, samples)[0].select(signs, constant=constant)
 
 
 @pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "csr"])
@@ -31,13 +35,13 @@ def test_every_view_of_the_hessian_agrees_with_the_dense_formula(
     kernel, structure, constant, container
 ):
     samples = container(X)
-    if structure is DenseQuadratic:
+    if isinstance(kernel, kernels.Precomputed):
         samples = X @ X.T  # a kernel matrix is always dense
         K = samples
     else:
         K = kernel(X, X)
     expected = SIGNS[:, None] * SIGNS * (K + constant)
-    P = gram_quadratic(kernel, samples, SIGNS, constant=constant)
+    P = signed_gram(kernel, samples, SIGNS, constant=constant)
     assert isinstance(P, structure)
     close = {"rtol": ROUNDING, "atol": ROUNDING * np.abs(expected).max()}
     rows, columns = np.array([3, 0, 29]), np.array([5, 3])
@@ -56,7 +60,7 @@ def test_every_view_of_the_hessian_agrees_with_the_dense_formula(
 def test_a_linear_hessian_never_forms_the_square():
     wide = LowRankQuadratic(np.ones((2_000_000, 1)))
     assert (wide @ np.ones(2_000_000))[0] == 2_000_000
-    P = gram_quadratic(kernels.Linear(), sp.csr_array(X), SIGNS, constant=1.0)
+    P = signed_gram(kernels.Linear(), sp.csr_array(X), SIGNS, constant=1.0)
     assert P.factor.shape == (30, 5)
     assert sp.issparse(P.factor)
 
@@ -65,7 +69,7 @@ def test_a_linear_hessian_never_forms_the_square():
 def test_an_indefinite_matrix_carries_its_eigenvalue(constant):
     K = np.diag([1.0, -0.25, 2.0])
     with pytest.raises(IndefiniteKernelError) as caught:
-        gram_quadratic(kernels.Precomputed(), K, np.ones(3), constant=constant)
+        signed_gram(kernels.Precomputed(), K, np.ones(3), constant=constant)
     assert caught.value.smallest_eigenvalue == pytest.approx(-0.25)
     assert "-0.25" in str(caught.value)
 
@@ -74,7 +78,7 @@ def test_rounding_noise_is_neither_asymmetric_nor_indefinite():
     K = X @ X.T  # rank 4: 26 eigenvalues are zero up to rounding, of either sign
     K[0, 1] *= 1 + 1e-15
     assert np.linalg.eigvalsh(K)[0] < 0
-    P = gram_quadratic(kernels.Precomputed(), K, SIGNS)
+    P = signed_gram(kernels.Precomputed(), K, SIGNS)
     np.testing.assert_allclose(P.to_dense(), SIGNS[:, None] * SIGNS * K)
 
 
@@ -82,12 +86,12 @@ def test_asymmetry_is_refused_with_its_size():
     K = np.eye(3)
     K[0, 2] = 0.5
     with pytest.raises(KernelError, match=r"max\|K - K'\| is 0\.5"):
-        gram_quadratic(kernels.Precomputed(), K, np.ones(3))
+        signed_gram(kernels.Precomputed(), K, np.ones(3))
 
 
 def test_the_callers_kernel_matrix_is_not_touched():
     K = X @ X.T
     before = K.copy()
-    gram_quadratic(kernels.Precomputed(), K, SIGNS, constant=1.0)
+    signed_gram(kernels.Precomputed(), K, SIGNS, constant=1.0)
     np.testing.assert_array_equal(K, before)
     K[0, 0] = 5.0  # still writable

@@ -12,7 +12,6 @@ from sklearn.datasets import make_blobs
 
 import qpsvm
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.formulations.intercept import best_intercepts
 from qpsvm.qp import Status
 
 FOUR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 5.0]])  # w = (2, 0), b = -1
@@ -43,7 +42,7 @@ def test_minus_the_right_weights_are_refused(C: float, size: float) -> None:
     problem = qpsvm.SoftMargin(C=C).dual(X * size, y)
     solution = qpsvm.solve(problem, "cvxopt")
     assert solution.coef is not None
-    interval = best_intercepts(-X * size @ solution.coef, problem.data.signs, problem.model.C)
+    interval = problem.model.best_intercepts(solution.replace(coef=-solution.coef))
     b = interval.midpoint
     decision = -X * size @ solution.coef + b
     flipped = solution.replace(

@@ -73,7 +73,9 @@ def test_every_field_of_a_solution_trips_the_verifier(case: tuple[str, str, str,
     lower, upper = solution.intercept_interval
     mutants["interval wider"] = solution.replace(intercept_interval=Interval(lower - 1, upper + 1))
     mutants["interval nan"] = solution.replace(intercept_interval=Interval(np.nan, np.nan))
-    mutants["upper"] = solution.replace(upper=np.full_like(solution.upper, 3.0))
+    for name, value in {"upper": 3.0, "lower": -3.0, "required": 2.0, "curvature": 0.1}.items():
+        other = replace(solution.conditions, **{name: np.full(1, value)})
+        mutants[f"conditions.{name}"] = solution.replace(conditions=other)
     mutants["kernel"] = solution.replace(kernel=qpsvm.kernels.RBF(gamma=7.0))
     data = solution.data
     mutants["other labels"] = solution.replace(data=replace(data, classes=data.classes[::-1]))

@@ -14,6 +14,7 @@ from qpsvm.qp import (
     KernelQuadratic,
     LowRankQuadratic,
     QuadraticProgram,
+    SampleGram,
     SparseQuadratic,
 )
 
@@ -191,10 +192,10 @@ def _structured(kind: str) -> tuple[object, np.ndarray]:
     if kind == "low-rank sparse":
         return LowRankQuadratic(sp.csr_array(s[:, None] * X), d), dense
     if kind == "kernel":
-        return KernelQuadratic(_linear, X, s, diag=d), dense
+        return KernelQuadratic(SampleGram(_linear, X), s, diag=d), dense
     index = np.array([0, 1, 2, 3, 0, 1, 2])  # variables that share samples, as in regression
     expected = (X @ X.T)[np.ix_(index, index)] * np.outer(s, s) + np.diag(d)
-    return KernelQuadratic(_linear, X, s, index, d), expected
+    return KernelQuadratic(SampleGram(_linear, X), s, index, d), expected
 
 
 KINDS = ["dense", "sparse", "low-rank", "low-rank sparse", "kernel", "kernel shared"]
@@ -226,7 +227,7 @@ def test_kernel_products_without_a_stored_matrix(
     monkeypatch.setattr("qpsvm.qp.structured.default_memory_limit", lambda: 0)
     x = np.linspace(-1, 2, 7)
     np.testing.assert_allclose(quadratic @ x, dense @ x)
-    assert "_dense" not in vars(quadratic)
+    assert not quadratic.gram.is_kept
 
 
 @pytest.mark.parametrize("kind", ["sparse", "low-rank", "kernel"])
@@ -252,4 +253,4 @@ def test_low_rank_checks_its_parts(factor: object, diag: object, words: str) -> 
 
 def test_kernel_quadratic_checks_its_lengths() -> None:
     with pytest.raises(InvalidProgramError, match="signs has 2 entries for 3 variables"):
-        KernelQuadratic(_linear, np.ones((3, 1)), np.ones(2))
+        KernelQuadratic(SampleGram(_linear, np.ones((3, 1))), np.ones(2))

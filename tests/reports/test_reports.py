@@ -159,7 +159,7 @@ def test_page_is_accessible(page):
 def test_page_shows_the_figures(page, report):
     text = " ".join("".join(parse(reports.render(page)).text).split())
     for words in (
-        "PASS", f"{report.verified.objective:.9g}", "SoftMargin(C=1.0, intercept='free')",
+        "PASS", f"{report.verified.objective:.9g}", "SoftMargin(C=1.0)",
         report.statistics.backend, "skipped slsqp, linear primal: too large",
         "not run scs (the same)", "The 200 samples with the largest violations of 300",
         "the exact optimum lies between",

@@ -1,0 +1,44 @@
+"""Which of the caller's constraints contradict each other, or the samples.
+
+Farkas multipliers of an infeasible program say it: rows with a positive multiplier, added up, ask
+for the impossible. From the primal program they are its multipliers, from the dual program (whose
+objective falls without end) its direction.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qpsvm.exceptions import ConflictingConstraintsError
+from qpsvm.formulations.constraints import NEGLIGIBLE, conflicting
+from qpsvm.formulations.problem import SVMProblem
+from qpsvm.qp.solution import QPSolution
+
+
+def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraintsError | None:
+    """The error that names the rows, or None where the problem has no constraints.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    evidence : QPSolution
+        Verified evidence that the problem has no optimum.
+    """
+    constraints = problem.model.constraints
+    if constraints is None:
+        return None
+    solution = problem.recover(evidence)
+    m = len(constraints.h)
+    multipliers = np.nan_to_num(solution.constraint_multipliers)
+    rows = conflicting(constraints, np.maximum(multipliers[:m], 0.0), multipliers[m:])
+    hard = problem.model.conditions.is_hard
+    of_samples = np.abs(np.where(hard, np.nan_to_num(solution.alpha), 0.0))
+    largest = max(float(np.max(np.abs(multipliers))), float(np.max(of_samples)))
+    involved = int(np.count_nonzero(of_samples > NEGLIGIBLE * largest))
+    with_samples = f" together with the margins of {involved} samples" if involved else ""
+    shown = ", ".join(rows[:8]) + (f" and {len(rows) - 8} more" if len(rows) > 8 else "")
+    return ConflictingConstraintsError(
+        f"The constraints contradict each other: no (w, b) satisfies {shown}{with_samples}. Relax "
+        "or drop one of them.",
+        tuple(rows),
+    )
