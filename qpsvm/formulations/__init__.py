@@ -3,6 +3,7 @@
 from qpsvm.formulations.conditions import Conditions
 from qpsvm.formulations.constraints import LinearConstraints
 from qpsvm.formulations.intercept import Interval
+from qpsvm.formulations.l1_norm import L1Norm
 from qpsvm.formulations.least_squares import LeastSquares
 from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.formulations.novelty import DataDescription, OneClass
@@ -21,6 +22,7 @@ __all__ = [
     "EpsilonRegression",
     "HardMargin",
     "Interval",
+    "L1Norm",
     "LeastSquares",
     "LinearConstraints",
     "NuClassification",

@@ -115,7 +115,6 @@ def weights_difference(model: SupportVectorModel, solution: SVMSolution) -> floa
 
     The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``.
     """
-    model = model
     implied = model.expansion(solution.alpha)
     if solution.coef is not None:
         expected = model.weights(implied, solution.constraint_multipliers)

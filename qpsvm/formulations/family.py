@@ -130,6 +130,15 @@ class Family(ABC):
         constraints: Any,
         indefinite: Indefinite,
     ) -> SVMProblem:
+        model = SupportVectorModel(**self._parts(data, kernel, constraints, indefinite))
+        if form == "primal":
+            return SVMProblem(primal_program(model), self, form, model, PrimalRecovery(model))
+        return SVMProblem(dual_program(model), self, form, model, DualRecovery(model))
+
+    def _parts(
+        self, data: TrainingSet, kernel: Kernel, constraints: Any, indefinite: Indefinite
+    ) -> dict[str, Any]:
+        """The fields of the family's model."""
         require_policy(indefinite)
         if constraints is not None:
             if not isinstance(kernel, Linear):
@@ -141,12 +150,14 @@ class Family(ABC):
             weights[data.kept] = data.weights
             constraints = combine(constraints, data.X, data.feature_names, weights)
         K, repair = gram(kernel, data.X, indefinite=indefinite)
-        model = SupportVectorModel(
-            data, kernel, self.conditions(data, K), K, repair=repair, constraints=constraints
-        )
-        if form == "primal":
-            return SVMProblem(primal_program(model), self, form, model, PrimalRecovery(model))
-        return SVMProblem(dual_program(model), self, form, model, DualRecovery(model))
+        return {
+            "data": data,
+            "kernel": kernel,
+            "conditions": self.conditions(data, K),
+            "gram": K,
+            "repair": repair,
+            "constraints": constraints,
+        }
 
 
 # --- checking parameters -------------------------------------------------------------------------

@@ -128,7 +128,7 @@ class SupportVectorModel:
 
     @property
     def intercept_is_constrained(self) -> bool:
-        """True when a constraint involves b: the best b is then not a matter of the losses alone."""
+        """True when a constraint involves b: its best value then depends on more than losses."""
         c = self.constraints
         if c is None:
             return False
@@ -210,15 +210,20 @@ class SupportVectorModel:
         if (self.intercept == "none" and b != 0.0) or (not c.width and t != 0.0) or t < 0.0:
             return math.inf
         scores, norm = self.scores_and_norm(solution)
-        size = c.norm_weight * max(norm, 0.0) + self.constant * b * b
+        size = self.penalty(solution, norm)
         if self.is_hard and self.constraints is None:
             smallest = float(np.min(self.row_values(scores, b) / c.required))
             if not smallest > SMALLEST_MARGIN:
-                return math.inf if smallest == smallest else math.nan
-            return 0.5 * size / min(1.0, smallest) ** 2
+                return math.inf
+            return size / min(1.0, smallest) ** 2
         v = self.violations(scores, b, t)
         cost = float(np.sum(losses(v, c.lower, c.upper, c.curvature)[~c.is_hard]))
-        return 0.5 * size + c.intercept_price * b + c.width_price * t + cost
+        return size + c.intercept_price * b + c.width_price * t + cost
+
+    def penalty(self, solution: SVMSolution, norm: float) -> float:
+        """``kappa/2 |w|^2``, plus ``1/2 b^2`` for a penalised intercept."""
+        b = solution.intercept
+        return 0.5 * (self.conditions.norm_weight * max(norm, 0.0) + self.constant * b * b)
 
     def infeasibility(self, solution: SVMSolution) -> float:
         """By how much a condition or constraint is missed that must hold.
@@ -491,7 +496,7 @@ class SupportVectorModel:
         )
 
     def slack(self, v: Vector) -> Vector:
-        """The part of every violation that costs: ``max(0, v)``, or ``|v|`` for two-sided losses."""
+        """What costs of every violation: ``max(0, v)``, or ``|v|`` for two-sided losses."""
         return np.where(self.conditions.lower < 0.0, np.abs(v), np.maximum(v, 0.0))
 
 

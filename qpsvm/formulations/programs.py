@@ -87,13 +87,13 @@ class DualRecovery:
         n = len(c)
         constraints = model.constraints
         extra = 0 if constraints is None else len(constraints.h) + len(constraints.b)
-        x = _vector_or_nan(qp.x, n + extra)
+        x = vector_or_nan(qp.x, n + extra)
         alpha, multipliers = x[:n], x[n:]
         expansion = model.expansion(alpha)
         if model.constant:  # the weight of the constant feature
             b = float(c.signs @ alpha) - model.constrained_price(multipliers)
         else:
-            b = float(_vector_or_nan(qp.y, 1)[0]) if c.intercept == "free" else 0.0
+            b = float(vector_or_nan(qp.y, 1)[0]) if c.intercept == "free" else 0.0
         return model.solution(
             qp,
             alpha,
@@ -101,7 +101,7 @@ class DualRecovery:
             coef=model.coef(expansion, multipliers),
             multipliers=multipliers,
             b=b,
-            t=float(_vector_or_nan(qp.z, 1)[0]) if c.width else 0.0,
+            t=float(vector_or_nan(qp.z, 1)[0]) if c.width else 0.0,
         )
 
     def to_qp(self, solution: SVMSolution) -> QPSolution:
@@ -287,11 +287,11 @@ class PrimalRecovery:
         """W (or beta), b, t, alpha and slack from a solution of the primal program."""
         model, layout = self.model, Layout(self.model)
         n = model.n_weights
-        x = _vector_or_nan(qp.x, layout.size)
+        x = vector_or_nan(qp.x, layout.size)
         constraints = model.constraints
         m, k = (0, 0) if constraints is None else (len(constraints.h), len(constraints.b))
-        z = _vector_or_nan(qp.z, len(layout.inequalities) + m)
-        y = _vector_or_nan(qp.y, len(layout.equalities) + k)
+        z = vector_or_nan(qp.z, len(layout.inequalities) + m)
+        y = vector_or_nan(qp.y, len(layout.equalities) + k)
         alpha = np.empty(len(model.conditions))
         alpha[layout.inequalities] = z[: len(z) - m]
         alpha[layout.equalities] = -y[: len(y) - k]
@@ -362,7 +362,7 @@ def _as_dense(matrix: Matrix) -> Any:
     return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
 
 
-def _vector_or_nan(vector: Any, size: int) -> Vector:
+def vector_or_nan(vector: Any, size: int) -> Vector:
     """A missing or misshapen vector becomes NaN, which nothing downstream can pass."""
     if vector is None or vector.shape != (size,):
         return np.full(size, np.nan)

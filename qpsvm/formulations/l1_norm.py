@@ -1,0 +1,336 @@
+"""Sparse weights: ``L1Norm``, a linear program.
+
+Primal, in (w, b, xi), with ``w = w+ - w-`` and signs s of the two classes::
+
+    minimize    1'(w+ + w-) + sum_i C_i xi_i
+    subject to  s_i (w'x_i + b) >= 1 - xi_i,   xi_i >= 0,   w+, w- >= 0
+
+Dual, in alpha::
+
+    minimize    -1'alpha
+    subject to  -1 <= sum_i s_i alpha_i x_i <= 1,   s'alpha = 0,   0 <= alpha_i <= C_i
+
+w are the multipliers of the dual's rows. Without explicit features the coefficients beta of
+``f(x) = sum_i beta_i k(x_i, x) + b`` take the place of w, the columns of K that of the features.
+
+Sources: Bradley and Mangasarian, "Feature selection via concave minimization and support vector
+machines", ICML 1998; Zhu, Rosset, Hastie and Tibshirani, "1-norm support vector machines", NIPS 16
+(2003); with kernels Mangasarian, "Generalized support vector machines" (2000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.formulations import consistency
+from qpsvm.formulations.conditions import ZERO, Conditions
+from qpsvm.formulations.family import Family, require_choice, require_price
+from qpsvm.formulations.intercept import Interval
+from qpsvm.formulations.model import NO_MULTIPLIERS, TINY, DualPoint, SupportVectorModel
+from qpsvm.formulations.problem import Form, SVMProblem
+from qpsvm.formulations.programs import vector_or_nan
+from qpsvm.formulations.samples import SampleTable
+from qpsvm.formulations.solution import SVMSolution
+from qpsvm.formulations.training_sets import (
+    BinaryTrainingSet,
+    binary_training_set,
+    class_factors,
+    require_class_weight,
+)
+from qpsvm.kernels import Kernel
+from qpsvm.kernels.gram import Gram
+from qpsvm.qp._arrays import Matrix, Vector
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, Status
+
+if TYPE_CHECKING:
+    from qpsvm.kernels.indefinite import Indefinite
+
+
+@dataclass(frozen=True, repr=False)
+class L1Norm(Family):
+    """The 1-norm support vector classifier: few features, by a linear program.
+
+    ``minimize |w|_1 + C sum_i max(0, 1 - s_i (w'x_i + b))``
+
+    Parameters
+    ----------
+    C : float
+        Price of a margin violation, above 0 and finite. Too small a C gives w = 0.
+    intercept : {"free", "none"}
+    class_weight : dict, "balanced" or None
+        Factors of C by label.
+    average_loss : bool
+        Divide C by the sum of the sample weights, which is n without any.
+
+    Raises
+    ------
+    InvalidParameterError
+        C not a finite number above 0, another intercept, class weights not above zero.
+
+    Notes
+    -----
+    The optimal w need not be unique: the certificate bounds the objective, and no distance
+    ``|w - w*|`` follows from it.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.L1Norm(C=1.0).primal([[0.0, 0.3], [2.0, 0.1]], [-1, 1])
+    >>> problem.qp.is_linear
+    True
+    >>> solution = qpsvm.solve(problem)
+    >>> solution.coef.round(6)
+    array([1., 0.])
+    """
+
+    C: float = 1.0
+    intercept: Literal["free", "none"] = "free"
+    class_weight: Any = None
+    average_loss: bool = False
+
+    def __post_init__(self) -> None:
+        require_price(self.C)
+        require_choice(self.intercept, ("free", "none"), "intercept")
+        require_class_weight(self.class_weight)
+
+    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
+        return binary_training_set(X, y, kernel, sample_weight)
+
+    def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
+        del gram
+        C = self.C * class_factors(self.class_weight, data) * data.weights
+        if self.average_loss:
+            C = C / np.sum(data.weights)
+        return Conditions(
+            rows=sp.diags_array(data.signs),
+            required=np.ones(data.n_samples),
+            lower=ZERO,
+            upper=C,
+            curvature=ZERO,
+            intercept=self.intercept,
+        )
+
+    def _problem(
+        self, form: Form, data: Any, kernel: Kernel, constraints: Any, indefinite: Indefinite
+    ) -> SVMProblem:
+        model = L1NormModel(**self._parts(data, kernel, constraints, indefinite))
+        if form == "primal":
+            return SVMProblem(l1_primal(model), self, form, model, L1PrimalRecovery(model))
+        return SVMProblem(l1_dual(model), self, form, model, L1DualRecovery(model))
+
+
+@dataclass(frozen=True, eq=False)
+class L1NormModel(SupportVectorModel):
+    """``|w|_1`` (``|beta|_1``) in place of ``1/2 |w|^2``."""
+
+    @property
+    def features(self) -> Matrix:
+        """What w multiplies: X, or K without explicit features; shape (n, n_weights)."""
+        return self.data.X if self.is_linear else self.gram.to_dense()
+
+    @property
+    def norm_curvature(self) -> float:
+        return 0.0
+
+    def penalty(self, solution: SVMSolution, norm: float) -> float:
+        del norm
+        weights = solution.coef if self.is_linear else solution.expansion
+        return float(np.sum(np.abs(weights))) if weights is not None else np.nan
+
+    def pull(self, alpha: Vector, multipliers: Vector) -> Vector:
+        """``sum_i s_i alpha_i x_i - G'z - A'y``, which a feasible dual keeps within [-1, 1]."""
+        gathered = np.asarray(self.conditions.rows.T @ alpha)
+        if self.is_linear:
+            return self.weights(gathered, multipliers)
+        return self.kernel_product(gathered)
+
+    def feasible_dual(self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS) -> DualPoint:
+        """As for every family; then scaled down until ``|pull|_inf <= 1``."""
+        point = super().feasible_dual(alpha, multipliers)
+        largest = float(np.max(np.abs(self.pull(point.alpha, point.constraint_multipliers))))
+        if largest <= 1.0:
+            return point
+        return DualPoint(point.alpha / largest, point.constraint_multipliers / largest)
+
+    def _square_part(self, point: DualPoint) -> float:
+        del point
+        return 0.0
+
+    def implications(
+        self, form: Form, solution: SVMSolution, table: SampleTable, best: Interval
+    ) -> Iterator[tuple[str, Any, Any]]:
+        """Weights do not follow from alpha: nothing is said about an expansion."""
+        del form
+        return consistency.implications(self, "primal", solution, table, best)
+
+    def weights_difference(self, solution: SVMSolution) -> float:
+        """``|w|_1 - w'pull``, relative: a weight is not zero only where the pull is its sign."""
+        weights = solution.coef if self.is_linear else solution.expansion
+        if weights is None:
+            return np.inf
+        pull = self.pull(solution.alpha, solution.constraint_multipliers)
+        size = float(np.sum(np.abs(weights)))
+        excess = max(0.0, float(np.max(np.abs(pull))) - 1.0)
+        idle = abs(size - float(weights @ pull)) / max(size, TINY)
+        worst = max(excess, idle)
+        return worst if np.isfinite(worst) else np.inf
+
+
+# --- programs ------------------------------------------------------------------------------------
+
+
+def l1_primal(model: L1NormModel) -> QuadraticProgram:
+    """Variables ``(w+, w-, b, xi)``; rows ``-s_i (w'x_i + b) - xi_i <= -1``."""
+    c, n_weights = model.conditions, model.n_weights
+    N, has_b = len(c), int(model.intercept != "none")
+    Phi = sp.csc_array(c.rows @ model.features)
+    columns = [-Phi, Phi, *[sp.csc_array(-c.signs[:, None])] * has_b, -sp.eye_array(N)]
+    G, h = [sp.hstack(columns, format="csr")], [-c.required]
+    A, b = [sp.csr_array((0, G[0].shape[1]))], [np.zeros(0)]
+    if model.constraints is not None:
+        extra = model.constraints
+        for matrix, right, rows, values in ((extra.G, extra.h, G, h), (extra.A, extra.b, A, b)):
+            W, last = sp.csr_array(matrix[:, :-1]), sp.csr_array(matrix[:, [-1]])
+            parts = [W, -W, *[last] * has_b, sp.csr_array((len(right), N))]
+            rows.append(sp.hstack(parts, format="csr"))
+            values.append(right)
+    return QuadraticProgram(
+        None,
+        np.concatenate([np.ones(2 * n_weights), np.zeros(has_b), c.upper]),
+        G=sp.vstack(G, format="csc"),
+        h=np.concatenate(h),
+        A=sp.vstack(A, format="csc"),
+        b=np.concatenate(b),
+        lb=np.concatenate([np.zeros(2 * n_weights), np.full(has_b, -np.inf), np.zeros(N)]),
+        names={"x": ", ".join(["w+", "w-", *["b"] * has_b, "xi"])},
+    )
+
+
+def l1_dual(model: L1NormModel) -> QuadraticProgram:
+    """Variables ``(alpha, z, y)``; rows ``pull <= 1``, ``-pull <= 1``."""
+    c, constraints = model.conditions, model.constraints
+    columns = [sp.csc_array((c.rows @ model.features).T)]
+    q, lower, upper, balance = [-c.required], [c.lower], [c.upper], [c.signs]
+    if constraints is not None:
+        m, k = len(constraints.h), len(constraints.b)
+        for matrix in (constraints.G, constraints.A):
+            columns.append(sp.csc_array(-matrix[:, :-1].T))
+            balance.append(-sp.csr_array(matrix[:, [-1]]).toarray().ravel())
+        q += [constraints.h, constraints.b]
+        lower += [np.zeros(m), np.full(k, -np.inf)]
+        upper += [np.full(m + k, np.inf)]
+    pull = sp.hstack(columns, format="csc")
+    free = model.intercept == "free"
+    return QuadraticProgram(
+        None,
+        np.concatenate(q),
+        G=sp.vstack([pull, -pull], format="csc"),
+        h=np.ones(2 * model.n_weights),
+        A=np.concatenate(balance)[None, :] if free else None,
+        b=np.zeros(1) if free else None,
+        lb=np.concatenate(lower),
+        ub=np.concatenate(upper),
+        names={"x": "alpha" + (", z, y" if constraints is not None else "")},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class L1PrimalRecovery:
+    """``x = (w+, w-, b, xi)``; alpha are the multipliers of the margin rows."""
+
+    model: L1NormModel
+
+    def recover(self, qp: QPSolution) -> SVMSolution:
+        """w, b, alpha and slack from a solution of the primal program."""
+        model, n = self.model, self.model.n_weights
+        N, has_b = len(model.conditions), int(model.intercept != "none")
+        constraints = model.constraints
+        m, k = (0, 0) if constraints is None else (len(constraints.h), len(constraints.b))
+        x = vector_or_nan(qp.x, 2 * n + has_b + N)
+        z, y = vector_or_nan(qp.z, N + m), vector_or_nan(qp.y, k)
+        weights = x[:n] - x[n : 2 * n]
+        return model.solution(
+            qp,
+            z[:N],
+            expansion=None if model.is_linear else weights,
+            coef=weights if model.is_linear else None,
+            multipliers=np.concatenate([z[N:], y]),
+            b=float(x[2 * n]) if has_b else 0.0,
+        )
+
+    def to_qp(self, solution: SVMSolution) -> QPSolution:
+        """The primal program's solution that goes with any alpha and (w, b)."""
+        model = self.model
+        weights = solution.coef if model.is_linear else solution.expansion
+        if weights is None:
+            return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
+        b = [solution.intercept] * (model.intercept != "none")
+        pull = model.pull(solution.alpha, solution.constraint_multipliers)
+        m = 0 if model.constraints is None else len(model.constraints.h)
+        multipliers = solution.constraint_multipliers
+        x = np.concatenate([np.maximum(weights, 0.0), np.maximum(-weights, 0.0), b, solution.slack])
+        at_bound = [1.0 - pull, 1.0 + pull, np.zeros(len(b)), solution.upper - solution.alpha]
+        return QPSolution(
+            Status.UNKNOWN,
+            x=x,
+            z=np.concatenate([solution.alpha, multipliers[:m]]),
+            y=multipliers[m:],
+            z_lower=np.concatenate(at_bound),
+            z_upper=np.zeros(len(x)),
+            native_status="from a model",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class L1DualRecovery:
+    """``x = (alpha, z, y)``; w: multipliers of ``pull <= 1`` less those of ``-pull <= 1``."""
+
+    model: L1NormModel
+
+    def recover(self, qp: QPSolution) -> SVMSolution:
+        """w, b, alpha and slack from a solution of the dual program."""
+        model, n, N = self.model, self.model.n_weights, len(self.model.conditions)
+        constraints = model.constraints
+        extra = 0 if constraints is None else len(constraints.h) + len(constraints.b)
+        x, z = vector_or_nan(qp.x, N + extra), vector_or_nan(qp.z, 2 * n)
+        weights = z[:n] - z[n:]
+        free = model.intercept == "free"
+        return model.solution(
+            qp,
+            x[:N],
+            expansion=None if model.is_linear else weights,
+            coef=weights if model.is_linear else None,
+            multipliers=x[N:],
+            b=float(vector_or_nan(qp.y, 1)[0]) if free else 0.0,
+        )
+
+    def to_qp(self, solution: SVMSolution) -> QPSolution:
+        """The dual program's solution that goes with any alpha and (w, b)."""
+        model = self.model
+        weights = solution.coef if model.is_linear else solution.expansion
+        if weights is None:
+            return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
+        scores, _ = model.scores_and_norm(solution)
+        gradient = -model.violations(scores, solution.intercept, 0.0)
+        upper = np.maximum(-gradient, 0.0)
+        if model.constraints is not None:
+            extra = model.constraints
+            point = np.append(weights, solution.intercept)
+            room = extra.h - np.asarray(extra.G @ point)
+            gradient = np.concatenate([gradient, room, np.zeros(len(extra.b))])
+            upper = np.append(upper, np.zeros(len(extra.h) + len(extra.b)))
+        return QPSolution(
+            Status.UNKNOWN,
+            x=np.concatenate([solution.alpha, solution.constraint_multipliers]),
+            z=np.concatenate([np.maximum(weights, 0.0), np.maximum(-weights, 0.0)]),
+            y=np.full(int(model.intercept == "free"), solution.intercept),
+            z_lower=np.maximum(gradient, 0.0),
+            z_upper=upper,
+            native_status="from a model",
+        )
