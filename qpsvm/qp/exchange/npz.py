@@ -1,0 +1,202 @@
+"""NPZ: a program with all its numbers, to the bit, without pickle.
+
+=====================================  ============================================================
+member                                 content
+=====================================  ============================================================
+``metadata``                           JSON as bytes: format, version, names
+``q h b lb ub``                        float64 vectors; their lengths are n, m, p, n, n
+``P G A``                              float64 matrices (n, n), (m, n), (p, n) - or, where sparse:
+``P_data P_indices P_indptr P_shape``  the compressed columns (float64, integers), likewise G, A
+``F`` (or its columns) and ``d``       instead of P, where ``P = F F' + diag(d)``
+=====================================  ============================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import DataFileError, InvalidProgramError
+from qpsvm.files import json_text, npz
+from qpsvm.qp._arrays import Matrix, default_memory_limit
+from qpsvm.qp.exchange._parts import Path, hessian, unusable, writing
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.structured import LowRankQuadratic
+
+FORMAT = "qpsvm program"
+FORMAT_VERSION = 1
+
+_VECTORS = ("q", "h", "b", "lb", "ub")
+_COLUMNS = ("data", "indices", "indptr", "shape")
+_INTEGERS = (np.int32, np.int64)
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def write_npz(program: QuadraticProgram, path: Path, *, memory_limit: int | None = None) -> None:
+    """Write ``1/2 x'Px + q'x, Gx <= h, Ax = b, lb <= x <= ub`` exactly.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+        Of n variables, m inequalities and p equalities. Sparse matrices stay sparse, bounds stay
+        bounds, names are kept. A kernel is evaluated; a low-rank P is stored as F and d.
+    path : path
+        Replaced if it exists, completely or not at all. No suffix is added.
+    memory_limit : int, optional
+        Bytes an evaluated P may take (default: a quarter of the machine's memory).
+
+    Raises
+    ------
+    MemoryLimitError
+        A kernel matrix larger than that.
+    DataFileError
+        A path that cannot be written to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from qpsvm.qp import QuadraticProgram
+    >>> program = QuadraticProgram(P=[[1.0]], q=[-3.0], ub=[0.1 + 0.2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_npz(program, Path(folder) / "program.npz")
+    ...     read_npz(Path(folder) / "program.npz").ub.item()
+    0.30000000000000004
+    """
+    arrays: dict[str, Any] = {name: getattr(program, name) for name in _VECTORS}
+    if isinstance(program.P, LowRankQuadratic):
+        arrays |= _stored("F", program.P.factor) | {"d": program.P.diag}
+    else:
+        arrays |= _stored("P", hessian(program.P, memory_limit))
+    arrays |= _stored("G", program.G) | _stored("A", program.A)
+    names = {str(key): str(name) for key, name in program.names.items()}
+    header = {"format": FORMAT, "format_version": FORMAT_VERSION, "names": names}
+    # what UTF-8 cannot hold (half a surrogate pair) becomes the escape that JSON reads back
+    content = json_text.dumps(header).encode("utf-8", "backslashreplace")
+    arrays["metadata"] = np.frombuffer(content, dtype=np.uint8)
+    with writing(path) as stream:
+        npz.write(stream, arrays)
+
+
+def _stored(name: str, matrix: Matrix) -> dict[str, Any]:
+    if not sp.issparse(matrix):
+        return {name: matrix}
+    columns = sp.csc_array(matrix)
+    parts = (columns.data, columns.indices, columns.indptr, np.array(columns.shape, np.int64))
+    return {f"{name}_{part}": value for part, value in zip(_COLUMNS, parts, strict=True)}
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def read_npz(path: Path) -> QuadraticProgram:
+    """Read a program that ``write_npz`` wrote, trusting nothing in the file.
+
+    Returns
+    -------
+    QuadraticProgram
+        The same numbers in the same storage (an evaluated kernel is a dense P).
+
+    Raises
+    ------
+    DataFileError
+        Missing or damaged; of another format or a newer version; arrays missing, unknown, of the
+        wrong kind or of shapes that disagree; numbers that make no program.
+    """
+    arrays = npz.read(path, DataFileError, limit_bytes=default_memory_limit(), compressed=False)
+    try:
+        return _program(arrays)
+    except (DataFileError, InvalidProgramError) as error:
+        raise unusable(path, "program", error) from error
+
+
+def _program(arrays: dict[str, Any]) -> QuadraticProgram:
+    names = _names(arrays)
+    reader = _Reader(arrays)
+    q, h, b, lb, ub = (reader.vector(name) for name in _VECTORS)
+    n = q.size
+    if reader.has("F"):
+        d = reader.vector("d")
+        P: Any = LowRankQuadratic(reader.matrix("F", d.size, None), d)
+    else:
+        P = reader.matrix("P", n, n)
+    G, A = reader.matrix("G", h.size, n), reader.matrix("A", b.size, n)
+    if arrays:
+        raise DataFileError(f"it holds unknown arrays: {', '.join(sorted(arrays))}.")
+    return QuadraticProgram(P, q, G, h, A, b, lb, ub, names=names)
+
+
+def _names(arrays: dict[str, Any]) -> Mapping[str, str]:
+    raw = arrays.pop("metadata", None)
+    if raw is None or raw.dtype != np.uint8 or raw.ndim != 1:
+        raise DataFileError("it has no metadata; write programs with qpsvm.qp.exchange.write_npz.")
+    try:
+        header = json_text.loads(raw.tobytes().decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise DataFileError(f"its metadata is not JSON ({error}).") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise DataFileError(f"its metadata does not say {FORMAT!r}; it is something else.")
+    if header.get("format_version") != FORMAT_VERSION:
+        raise DataFileError(
+            f"it has format version {header.get('format_version')!r}, this qpsvm reads "
+            f"{FORMAT_VERSION}; update qpsvm."
+        )
+    names = header.get("names")
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise DataFileError("its names are not texts.")
+    return names
+
+
+class _Reader:
+    """The arrays of a file, handed out once each after their checks."""
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        self._arrays = arrays
+
+    def has(self, name: str) -> bool:
+        return name in self._arrays or f"{name}_data" in self._arrays
+
+    def vector(self, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Any:
+        array = self._take(name, kinds)
+        if array.ndim != 1:
+            raise DataFileError(f"array {name!r} has shape {array.shape}, not one dimension.")
+        return array
+
+    def matrix(self, name: str, rows: int, columns: int | None) -> Matrix:
+        """A matrix of that many rows and columns (any number of them with None)."""
+        matrix = self._take(name) if name in self._arrays else self._columns(name)
+        expected = (rows, matrix.shape[-1] if columns is None else columns)
+        if matrix.shape != expected:
+            raise DataFileError(f"{name!r} has shape {matrix.shape} instead of {expected}.")
+        return matrix
+
+    def _columns(self, name: str) -> Matrix:
+        data = self.vector(f"{name}_data")
+        # copies: SciPy's checks write into what they are given
+        indices, indptr, shape = (
+            np.array(self.vector(f"{name}_{part}", _INTEGERS)) for part in _COLUMNS[1:]
+        )
+        try:
+            matrix = sp.csc_array((data, indices, indptr), shape=tuple(shape.tolist()))
+            matrix.check_format(full_check=True)
+        except (ValueError, TypeError, OverflowError, IndexError) as error:
+            raise DataFileError(
+                f"{name!r} is not a matrix in compressed columns ({error})."
+            ) from error
+        if not matrix.has_canonical_format:
+            raise DataFileError(f"{name!r} has unsorted or repeated entries.")
+        return matrix
+
+    def _take(self, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Any:
+        if name not in self._arrays:
+            raise DataFileError(f"array {name!r} is missing.")
+        array = self._arrays.pop(name)
+        if array.dtype not in kinds:
+            expected = " or ".join(kind.__name__ for kind in kinds)
+            raise DataFileError(f"array {name!r} has dtype {array.dtype} instead of {expected}.")
+        return array

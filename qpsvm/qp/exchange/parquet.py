@@ -1,0 +1,213 @@
+"""Parquet test sets of the qpbenchmark project: many programs in one file, for its solvers.
+
+One row per program, nine columns (its ``ProblemList.KEYS``)::
+
+    P  q  G  h  A  b  lb  ub     lists of doubles; matrices row by row; null where there is none
+    name                         text
+
+The shapes follow from the lengths: n of q, m of h, p of b. The format is dense. Source: S. Caron
+et al., *qpbenchmark: Benchmark for quadratic programming solvers available in Python*, classes
+``ParquetTestSet`` and ``ProblemList``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import DataFileError, InvalidProgramError, MissingPackageError
+from qpsvm.qp._arrays import Matrix, Vector, default_memory_limit, require_memory
+from qpsvm.qp.exchange._parts import Path, hessian, unusable, writing
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.transforms import drop_infinite_rows
+
+NUMBERS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
+
+
+def write_parquet(
+    programs: Mapping[str, QuadraticProgram], path: Path, *, memory_limit: int | None = None
+) -> None:
+    """Write ``1/2 x'Px + q'x, Gx <= h, Ax = b, lb <= x <= ub``, one row per program.
+
+    Parameters
+    ----------
+    programs : mapping of name to QuadraticProgram
+        Every matrix becomes dense. Rows of G with ``h = +inf``, which never bind, are left out:
+        the benchmark's duality gap has no use for them. So are bounds that are all infinite.
+    path : path
+        Replaced if it exists, completely or not at all.
+    memory_limit : int, optional
+        Bytes any one dense matrix may take (default: a quarter of the machine's memory).
+
+    Raises
+    ------
+    MissingPackageError
+        pyarrow is not installed.
+    MemoryLimitError
+        A matrix larger than the limit.
+    DataFileError
+        A path that cannot be written to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from qpsvm.qp import QuadraticProgram
+    >>> program = QuadraticProgram(P=[[1.0]], q=[-3.0], ub=[2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_parquet({"small": program}, Path(folder) / "set.parquet")
+    ...     read_parquet(Path(folder) / "set.parquet")
+    {'small': QuadraticProgram(1 variable, 0 inequalities, 0 equalities, 1 finite bound, P dense)}
+    """
+    pa, pq = _pyarrow()
+    numbers = pa.list_(pa.float64())
+    schema = pa.schema([(key, numbers) for key in NUMBERS] + [("name", pa.string())])
+    # a row group per program: only one of them is dense at a time
+    with (
+        writing(path) as stream,
+        pq.ParquetWriter(stream, schema, write_page_checksum=True) as writer,
+    ):
+        for name, program in programs.items():
+            row = {**_flat(program, memory_limit), "name": name}
+            table = pa.table({key: [value] for key, value in row.items()}, schema=schema)
+            writer.write_table(table)
+
+
+def _flat(program: QuadraticProgram, memory_limit: int | None) -> dict[str, Vector | None]:
+    binding, _ = drop_infinite_rows(program)
+    P = hessian(binding.P, memory_limit)
+    flat: dict[str, Vector | None] = {"P": _dense(P, "P", memory_limit).ravel(), "q": binding.q}
+    for name, side in (("G", "h"), ("A", "b")):
+        matrix, vector = getattr(binding, name), getattr(binding, side)
+        exists = vector.size > 0
+        flat[name] = _dense(matrix, name, memory_limit).ravel() if exists else None
+        flat[side] = vector if exists else None
+    for name in ("lb", "ub"):
+        bound = getattr(binding, name)
+        flat[name] = None if np.isinf(bound).all() else bound
+    return flat
+
+
+def _dense(matrix: Matrix, name: str, memory_limit: int | None) -> Matrix:
+    if not sp.issparse(matrix):
+        return matrix
+    rows, columns = matrix.shape
+    remedy = "Parquet test sets are dense; write_npz and write_qps keep it sparse."
+    require_memory(rows, columns, name, remedy, memory_limit)
+    return matrix.toarray()
+
+
+def read_parquet(path: Path) -> dict[str, QuadraticProgram]:
+    """Read a test set of the qpbenchmark project, by whomever written.
+
+    Returns
+    -------
+    dict of str to QuadraticProgram
+        In the order of the file, every matrix dense; columns beside the nine are ignored.
+
+    Raises
+    ------
+    MissingPackageError
+        pyarrow is not installed.
+    DataFileError
+        Missing or damaged; columns missing or of the wrong type, names missing or repeated,
+        lengths that disagree, numbers that make no program, more numbers than fit into memory.
+    """
+    pa, pq = _pyarrow()
+    programs: dict[str, QuadraticProgram] = {}
+    try:
+        with open(path, "rb") as stream:
+            file = pq.ParquetFile(stream, page_checksum_verification=True)
+            _require_columns(file.schema_arrow, pa.types)
+            file.scan_contents()  # raises on damage, on which reading the metadata would abort
+            _require_size(file.metadata)
+            for group in range(file.num_row_groups):
+                table = file.read_row_group(group, columns=[*NUMBERS, "name"])
+                for row in range(table.num_rows):
+                    _add(programs, {key: table.column(key)[row] for key in table.column_names})
+    except (DataFileError, InvalidProgramError) as error:
+        raise unusable(path, "Parquet", error) from error
+    except (OSError, ValueError, pa.ArrowException) as error:
+        # pyarrow reports damage as any of these
+        raise unusable(path, "Parquet", f"{type(error).__name__}: {error}") from error
+    return programs
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingPackageError(
+            'Parquet files need pyarrow, not installed; run: pip install "qpsvm[exchange]".'
+        ) from error
+    return pyarrow, pyarrow.parquet
+
+
+def _require_columns(schema: Any, types: Any) -> None:
+    """Lists of numbers, or nothing at all, and a text."""
+    for key in (*NUMBERS, "name"):
+        fields = schema.get_all_field_indices(key)
+        if len(fields) != 1:
+            raise DataFileError(f"it has {len(fields)} columns {key!r} instead of one.")
+        kind = schema.field(fields[0]).type
+        if key == "name":
+            fits = types.is_string(kind) or types.is_large_string(kind)
+        elif types.is_list(kind) or types.is_large_list(kind):
+            fits = types.is_floating(kind.value_type) or types.is_integer(kind.value_type)
+        else:
+            fits = types.is_null(kind)
+        if not fits:
+            wanted = "text" if key == "name" else "lists of numbers"
+            raise DataFileError(f"column {key!r} holds {kind} instead of {wanted}.")
+
+
+def _require_size(metadata: Any) -> None:
+    """A few compressed bytes can stand for any number of zeros."""
+    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+    values = sum(group.column(i).num_values for group in groups for i in range(group.num_columns))
+    limit = default_memory_limit()
+    if 8 * values > limit:
+        raise DataFileError(
+            f"it declares {values:,} numbers, more than fit into the limit of {limit:,} bytes; it "
+            "is damaged or made to fill the memory."
+        )
+
+
+def _add(programs: dict[str, QuadraticProgram], row: Mapping[str, Any]) -> None:
+    name = row["name"].as_py()
+    if name is None or name in programs:
+        raise DataFileError(f"the name {name!r} is missing or comes twice.")
+    try:
+        programs[name] = _program({key: _vector(row[key]) for key in NUMBERS})
+    except (DataFileError, InvalidProgramError) as error:
+        raise DataFileError(f"program {name!r}: {error}") from error
+
+
+def _vector(entry: Any) -> Vector | None:
+    if not entry.is_valid:
+        return None
+    if entry.values.null_count:
+        raise DataFileError("a list has entries that are null.")
+    return np.asarray(entry.values.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _program(numbers: dict[str, Vector | None]) -> QuadraticProgram:
+    fields: dict[str, Any] = dict(numbers)
+    if fields["q"] is None:
+        raise DataFileError("q is null.")
+    n = fields["q"].size
+    for name, side in (("P", "q"), ("G", "h"), ("A", "b")):
+        matrix, vector = fields[name], fields[side]
+        if matrix is None or vector is None:
+            continue  # no quadratic term, no rows, or a half that QuadraticProgram names
+        if matrix.size != vector.size * n:
+            raise DataFileError(
+                f"{name} has {matrix.size} entries instead of {vector.size} x {n}, the lengths of "
+                f"{side} and q."
+            )
+        fields[name] = matrix.reshape(vector.size, n)
+    return QuadraticProgram(**fields)

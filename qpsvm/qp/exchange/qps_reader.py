@@ -1,0 +1,236 @@
+"""QPS, read strictly: what has two meanings, or none here, is refused with its line.
+
+Readers of MPS disagree, and most of them guess. A negative ``UP`` bound without a lower one means
+``x >= -inf`` to SAS and an infeasible program to HiGHS; repeated entries are summed, or the last
+one wins; tiny coefficients vanish. This reader takes free-format files (fixed ones too, if no name
+has a blank) with ROWS, COLUMNS, RHS, BOUNDS and QUADOBJ or QMATRIX, and every number as it stands.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import NamedTuple
+
+from qpsvm.exceptions import InvalidProgramError
+from qpsvm.files import text
+from qpsvm.qp._arrays import default_memory_limit
+from qpsvm.qp.exchange._parts import Path, unusable
+from qpsvm.qp.exchange._qps_fields import (
+    LONGEST_LINE,
+    Entries,
+    Refusal,
+    known,
+    number,
+    once,
+    pairs,
+    shown,
+)
+from qpsvm.qp.program import QuadraticProgram
+
+_SECTIONS = ("NAME", "ROWS", "COLUMNS", "RHS", "BOUNDS", "QUADOBJ", "QMATRIX", "ENDATA")
+_BOUNDS = {"LO": "l", "UP": "u", "FX": "lu", "MI": "l", "PL": "u", "FR": "lu"}
+"""Type of bound -> which of lower and upper it sets; the last three without a value."""
+
+
+def read_qps(path: Path) -> QuadraticProgram:
+    """Read ``1/2 x'Px + q'x, Gx <= h, Ax = b, lb <= x <= ub`` from a free-format QPS file.
+
+    ``L`` rows are rows of G in the order of the file, ``G`` rows too with their sign turned,
+    ``E`` rows are those of A; ``N`` rows after the objective are rows of G with ``h = +inf``.
+
+    Parameters
+    ----------
+    path : path
+        ``.gz`` and ``.bz2`` are decompressed.
+
+    Returns
+    -------
+    QuadraticProgram
+        Every number of the file, exactly. A matrix more than two thirds full is dense, any other
+        sparse. The format has no names for ``names``.
+
+    Raises
+    ------
+    DataFileError
+        Missing, damaged or incomplete; with integer variables, RANGES, a constant in the
+        objective or another section a QuadraticProgram cannot express; ambiguous (repeated
+        entries, ``UP`` at or below zero without a lower bound); no program. With the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> lines = "ROWS| N f| G r|COLUMNS| x f 1 r 2|RHS| RHS r 4|QUADOBJ| x x 2|ENDATA|"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "small.qps"
+    ...     _ = file.write_text(lines.replace("|", chr(10)))
+    ...     program = read_qps(file)
+    >>> program.canonical("dense").h
+    array([-4.,  0.])
+    """
+    reader = _Reader()
+    line = 0
+    try:
+        with text.lines(os.fspath(path)) as stream:
+            while content := stream.readline(LONGEST_LINE):
+                line += 1
+                reader.take(content)
+    except Refusal as problem:
+        raise unusable(path, "QPS", f"line {line}: {problem}") from problem
+    try:
+        return reader.program()
+    except (Refusal, InvalidProgramError) as problem:
+        raise unusable(path, "QPS", problem) from problem
+
+
+class _Row(NamedTuple):
+    """A row of the file: its type, the part of the program it belongs to, and where there."""
+
+    kind: str
+    part: str  # q, G or A
+    number: int
+
+
+class _Reader:
+    """A program, line by line."""
+
+    def __init__(self) -> None:
+        self.characters_left = default_memory_limit()
+        self.section = ""
+        self.seen: set[str] = set()
+        self.sets: dict[str, str] = {}
+        self.rows: dict[str, _Row] = {}
+        self.count = {"q": 0, "G": 0, "A": 0}
+        self.columns: dict[str, int] = {}
+        self.entries = {"G": Entries(), "A": Entries(), "P": Entries()}
+        self.costs: dict[str, float] = {}
+        self.right: dict[str, float] = {}
+        self.lower: dict[str, float] = {}
+        self.upper: dict[str, float] = {}
+
+    def take(self, line: str) -> None:
+        """One line of the file."""
+        self.characters_left -= len(line)
+        if len(line) == LONGEST_LINE or self.characters_left < 0:
+            raise Refusal("too long; the file is damaged or made to fill the memory.")
+        fields = line.split()
+        if not fields or line.startswith("*"):
+            return
+        if line[0].isspace():
+            self._data(fields)
+        else:
+            self._open(fields[0])
+
+    def _data(self, fields: list[str]) -> None:
+        match self.section, fields:
+            case "ROWS", [kind, name]:
+                self._row(kind, name)
+            case "COLUMNS", [_, "'MARKER'", *_]:
+                raise Refusal("integer variables; a QuadraticProgram has none.")
+            case "COLUMNS", [column, *rest]:
+                self.columns.setdefault(column, len(self.columns))
+                for row, value in pairs(rest):
+                    self._entry(row, column, value)
+            case "RHS", _:
+                for row, value in pairs(self._without_set(fields, len(fields) % 2 == 1)):
+                    self._right_hand_side(row, value)
+            case "BOUNDS", [("FR" | "MI" | "PL") as kind, *rest]:
+                self._bound(kind, *self._without_set(rest, len(rest) == 2))
+            case "BOUNDS", [kind, *rest, value]:
+                self._bound(kind, *self._without_set(rest, len(rest) == 2), value=value)
+            case (("QUADOBJ" | "QMATRIX"), [first, second, value]):
+                i, j = (known(self.columns, name, "column") for name in (first, second))
+                self.entries["P"].add(i, j, number(value))
+            case _:
+                raise Refusal(f"{shown(fields)} has no meaning in section {self.section!r}.")
+
+    def _open(self, section: str) -> None:
+        if section not in _SECTIONS:
+            raise Refusal(f"section {section!r}; only {', '.join(_SECTIONS)} are read.")
+        rivals = {"QUADOBJ", "QMATRIX"} if section.startswith("Q") else {section}
+        if self.section == "ENDATA" or rivals & self.seen:
+            raise Refusal(f"section {section!r} comes again or too late.")
+        self.section = section
+        self.seen.add(section)
+
+    def _without_set(self, fields: list[str], named: bool) -> list[str]:
+        """The fields without the name of the set of right-hand sides or bounds."""
+        if not named:
+            return fields
+        first = self.sets.setdefault(self.section, fields[0])
+        if fields[0] != first:
+            raise Refusal(f"a second set {fields[0]!r} beside {first!r}; keep the one to use.")
+        return fields[1:]
+
+    def _row(self, kind: str, name: str) -> None:
+        part = {"N": "G" if self.count["q"] else "q", "L": "G", "G": "G", "E": "A"}.get(kind)
+        if part is None:
+            raise Refusal(f"row type {kind!r}; N, L, G and E are known.")
+        once(self.rows, name, _Row(kind, part, self.count[part]), "row")
+        self.count[part] += 1
+
+    def _entry(self, name: str, column: str, value: float) -> None:
+        row = known(self.rows, name, "row")
+        if row.part == "q":
+            once(self.costs, column, value, "the cost of")
+        else:
+            signed = -value if row.kind == "G" else value
+            self.entries[row.part].add(row.number, self.columns[column], signed)
+
+    def _right_hand_side(self, name: str, value: float) -> None:
+        row = known(self.rows, name, "row")
+        if row.part == "q" and value != 0.0:
+            raise Refusal(
+                f"the objective has the constant {-value!r}, a QuadraticProgram has none; leave it "
+                "out and add it to the optimum."
+            )
+        if row == ("N", "G", row.number):
+            raise Refusal(f"a right-hand side for the free row {name!r}.")
+        once(self.right, name, value, "the right-hand side of")
+
+    def _bound(self, kind: str, *column: str, value: str = "") -> None:
+        if kind not in _BOUNDS or len(column) != 1:
+            raise Refusal(f"a bound needs one of {', '.join(_BOUNDS)} and a column.")
+        known(self.columns, column[0], "column")
+        sides = _BOUNDS[kind]
+        if "l" in sides:
+            lower = number(value, infinite=True) if value else -math.inf
+            once(self.lower, column[0], lower, "the lower bound of")
+        if "u" in sides:
+            upper = number(value, infinite=True) if value else math.inf
+            once(self.upper, column[0], upper, "the upper bound of")
+
+    def program(self) -> QuadraticProgram:
+        """What the lines say together."""
+        if self.section != "ENDATA":
+            raise Refusal("it ends without ENDATA; part of it is missing.")
+        if not self.count["q"]:
+            raise Refusal("no row is of type N: the objective is missing.")
+        for name, bound in self.upper.items():
+            if bound <= 0.0 and name not in self.lower:
+                raise Refusal(
+                    f"column {name!r} has the upper bound {bound!r} and no lower one, which is 0 "
+                    "to some programs and -inf to others; add a line LO, MI or FR."
+                )
+        n, m, p = len(self.columns), self.count["G"], self.count["A"]
+        return QuadraticProgram(
+            self.entries["P"].matrix("P", (n, n), triangle="QUADOBJ" in self.seen),
+            [self.costs.get(name, 0.0) for name in self.columns],
+            self.entries["G"].matrix("G", (m, n)),
+            self._sides("G"),
+            self.entries["A"].matrix("A", (p, n)),
+            self._sides("A"),
+            [self.lower.get(name, 0.0) for name in self.columns],
+            [self.upper.get(name, math.inf) for name in self.columns],
+        )
+
+    def _sides(self, part: str) -> list[float]:
+        """The right-hand sides, h or b."""
+        return [self._side(name, row) for name, row in self.rows.items() if row.part == part]
+
+    def _side(self, name: str, row: _Row) -> float:
+        if row.kind == "N":
+            return math.inf
+        value = self.right.get(name, 0.0)
+        return 0.0 - value if row.kind == "G" else value
