@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.certificates import inseparability
 from qpsvm.formulations import SVMProblem
+from qpsvm.formulations.problem import TrainingProblem
 from qpsvm.qp.infeasibility import (
     find_infeasibility,
     find_unboundedness,
@@ -43,14 +45,14 @@ _NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 class Contract:
     """One solve: what to solve, with what, and how its answers are measured."""
 
-    problem: SVMProblem | QuadraticProgram
+    problem: TrainingProblem[Any, Any] | QuadraticProgram
     program: QuadraticProgram
     backend: Backend
     settings: Settings
 
     def measure(self, solution: QPSolution) -> KKTReport:
         eps = self.settings.eps
-        if isinstance(self.problem, SVMProblem):
+        if isinstance(self.problem, TrainingProblem):
             return verify(self.problem, self.problem.recover(solution), eps=eps)
         return verify(self.problem, solution, eps=eps)
 
@@ -60,6 +62,8 @@ class Contract:
         For a hard margin in the data's own units: the weights must show a common point of the two
         convex hulls, however large or small the features are.
         """
+        if self.always_has_an_optimum:
+            return False
         if isinstance(self.problem, SVMProblem) and self.problem.model.constraints is None:
             proof = inseparability(self.problem, evidence)
             return proof is not None and proof.is_proof
@@ -70,7 +74,9 @@ class Contract:
     @property
     def always_has_an_optimum(self) -> bool:
         """Without hard conditions and constraints an SVM is feasible and bounded."""
-        return isinstance(self.problem, SVMProblem) and self.problem.model.always_has_an_optimum
+        return (
+            isinstance(self.problem, TrainingProblem) and self.problem.model.always_has_an_optimum
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,8 @@ from qpsvm.exceptions import (
     ToleranceNotReachedWarning,
     UnboundedProgramError,
 )
-from qpsvm.formulations import SVMProblem, SVMSolution
+from qpsvm.formulations import SVMProblem
+from qpsvm.formulations.problem import Solution, TrainingProblem
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport
@@ -30,18 +31,18 @@ _NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 
 @overload
 def solve(
-    problem: SVMProblem,
+    problem: TrainingProblem[Any, Solution],
     backend: str | Backend = ...,
     *,
     eps: float = ...,
     time_limit: float | None = ...,
     max_iterations: int | None = ...,
     verbose: bool = ...,
-    warm_start: SVMSolution | QPSolution | None = ...,
+    warm_start: Solution | QPSolution | None = ...,
     callback: Callback | None = ...,
     strict: bool = ...,
     options: Mapping[str, Any] | None = ...,
-) -> SVMSolution: ...
+) -> Solution: ...
 @overload
 def solve(
     problem: QuadraticProgram,
@@ -51,7 +52,7 @@ def solve(
     time_limit: float | None = ...,
     max_iterations: int | None = ...,
     verbose: bool = ...,
-    warm_start: SVMSolution | QPSolution | None = ...,
+    warm_start: QPSolution | None = ...,
     callback: Callback | None = ...,
     strict: bool = ...,
     options: Mapping[str, Any] | None = ...,
@@ -64,7 +65,7 @@ def solve(
     time_limit: float | None = None,
     max_iterations: int | None = None,
     verbose: bool = False,
-    warm_start: SVMSolution | QPSolution | None = None,
+    warm_start: Any = None,
     callback: Callback | None = None,
     strict: bool = False,
     options: Mapping[str, Any] | None = None,
@@ -73,7 +74,7 @@ def solve(
 
     Parameters
     ----------
-    problem : SVMProblem or QuadraticProgram
+    problem : SVMProblem, JointProblem or QuadraticProgram
     backend : str or Backend
         ``"auto"``, or a name from ``qpsvm.backends.available()``.
     eps : float
@@ -85,7 +86,7 @@ def solve(
         In the backend's own counting.
     verbose : bool
         Let the solver print.
-    warm_start : SVMSolution or QPSolution, optional
+    warm_start : solution of such a problem, or QPSolution, optional
         Used by the backends that can.
     callback : callable, optional
         Receives ``qpsvm.backends.Progress`` events; returning False asks to stop.
@@ -96,7 +97,7 @@ def solve(
 
     Returns
     -------
-    SVMSolution or QPSolution
+    SVMSolution, MulticlassSolution or QPSolution
         ``status`` is OPTIMAL exactly when ``qpsvm.verify`` passes at ``eps``.
 
     Raises
@@ -128,15 +129,15 @@ def solve(
     >>> solution.status.value, round(program.objective(solution.x), 6)
     ('optimal', 20.0)
     """
-    if not isinstance(problem, SVMProblem | QuadraticProgram):
+    if not isinstance(problem, TrainingProblem | QuadraticProgram):
         raise InvalidParameterError(
             f"solve takes an SVMProblem or a QuadraticProgram, got {type(problem).__name__}; "
             "formulations build one: qpsvm.SoftMargin(C=1.0).dual(X, y)."
         )
-    svm = problem if isinstance(problem, SVMProblem) else None
+    svm = problem if isinstance(problem, TrainingProblem) else None
     if isinstance(problem, QuadraticProgram) and not problem.is_convex:
         problem.P.require_positive_semidefinite()
-    program = problem.qp if isinstance(problem, SVMProblem) else problem
+    program = problem.qp if isinstance(problem, TrainingProblem) else problem
     solver, reason = _resolve(backend, program)
     settings = Settings(
         eps=eps,
@@ -156,8 +157,8 @@ def solve(
     if reason:
         solution = solution.with_statistics(note=reason)
     if solution.status in _NO_OPTIMUM:
-        if svm is not None:
-            raise _no_machine(svm, solution)
+        if isinstance(problem, SVMProblem):
+            raise _no_machine(problem, solution)
         if strict:
             raise _no_optimum(solution)
     elif solution.status is not Status.OPTIMAL:
@@ -172,7 +173,7 @@ def solve(
 
 
 def _no_machine(svm: SVMProblem, solution: QPSolution) -> Exception:
-    """Why an SVM has no solution: constraints that conflict, or classes that cannot be told apart."""
+    """Why there is no solution: constraints that conflict, or classes that cannot be told apart."""
     conflicting = conflict(svm, solution)
     if conflicting is not None:
         return conflicting
@@ -202,17 +203,18 @@ def _resolve(backend: str | Backend, program: QuadraticProgram) -> tuple[Backend
     return registry.get(backend), ""
 
 
-def _warm_start(svm: SVMProblem | None, start: SVMSolution | QPSolution | None) -> Any:
-    if isinstance(start, SVMSolution):
-        if svm is None or start.data.n_samples != svm.data.n_samples:
+def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:
+    if svm is not None and isinstance(start, svm.solution_type):
+        if start.data.n_samples != svm.data.n_samples:
             raise InvalidParameterError(
-                "warm_start is an SVMSolution with another number of samples than the problem; "
-                "pass one with as many samples, or none."
+                "warm_start is a solution with another number of samples than the problem; pass "
+                "one with as many samples, or none."
             )
         return svm.to_qp(start)
     if start is not None and not isinstance(start, QPSolution):
         raise InvalidParameterError(
-            f"warm_start is a {type(start).__name__}; pass an SVMSolution or a QPSolution."
+            f"warm_start is a {type(start).__name__}; pass a solution of such a problem or a "
+            "QPSolution."
         )
     if start is not None and (start.x is None or not np.isfinite(start.x).all()):
         raise InvalidParameterError(

@@ -23,7 +23,7 @@ import numpy as np
 
 from qpsvm.certificates import Certificate, certify
 from qpsvm.exceptions import InvalidParameterError, QPSVMError
-from qpsvm.formulations import SVMProblem, SVMSolution
+from qpsvm.formulations.problem import Solution, TrainingProblem
 from qpsvm.formulations.samples import MarginSummary, SampleTable
 from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
 from qpsvm.qp.program import QuadraticProgram
@@ -144,7 +144,9 @@ class KKTReport:
 
 
 @overload
-def verify(problem: SVMProblem, solution: SVMSolution, *, eps: float = ...) -> KKTReport: ...
+def verify(
+    problem: TrainingProblem[Any, Solution], solution: Solution | QPSolution, *, eps: float = ...
+) -> KKTReport: ...
 @overload
 def verify(problem: QuadraticProgram, solution: QPSolution, *, eps: float = ...) -> KKTReport: ...
 def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> KKTReport:
@@ -152,9 +154,9 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> KKTReport:
 
     Parameters
     ----------
-    problem : SVMProblem or QuadraticProgram
-    solution : SVMSolution or QPSolution
-        From any source. A QPSolution may also be given for an SVMProblem: it is recovered first.
+    problem : SVMProblem, JointProblem or QuadraticProgram
+    solution : SVMSolution, MulticlassSolution or QPSolution
+        From any source. A QPSolution may also be given for a problem: it is recovered first.
     eps : float
         Relative accuracy; ``qpsvm.qp.Tolerances`` says what it means for each residual.
 
@@ -184,10 +186,10 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> KKTReport:
     tolerances = Tolerances(eps)
     if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
         return _verify_program(problem, solution, tolerances)
-    if isinstance(problem, SVMProblem):
+    if isinstance(problem, TrainingProblem):
         if isinstance(solution, QPSolution):
             solution = problem.recover(solution)
-        if isinstance(solution, SVMSolution):
+        if isinstance(solution, problem.solution_type):
             with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
                 return _verify_svm(problem, solution, tolerances)
     raise InvalidParameterError(
@@ -213,7 +215,9 @@ def _verify_program(
     )
 
 
-def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Tolerances) -> KKTReport:
+def _verify_svm(
+    problem: TrainingProblem[Any, Any], solution: Any, tolerances: Tolerances
+) -> KKTReport:
     eps, natural = tolerances.eps, tolerances.of("natural")
     claimed = solution.qp if isinstance(solution.qp, QPSolution) else QPSolution(Status.UNKNOWN)
     measured = residuals(problem.qp, claimed)
@@ -245,8 +249,8 @@ def _verify_svm(problem: SVMProblem, solution: SVMSolution, tolerances: Toleranc
 
 
 def _machine_checks(
-    problem: SVMProblem,
-    solution: SVMSolution,
+    problem: TrainingProblem[Any, Any],
+    solution: Any,
     certificate: Certificate,
     table: SampleTable,
     eps: float,

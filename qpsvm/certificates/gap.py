@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.formulations.intercept import Interval
-from qpsvm.formulations.problem import SVMProblem
-from qpsvm.formulations.solution import SVMSolution
+from qpsvm.formulations.problem import Solution, TrainingProblem
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,8 @@ class Certificate:
     infeasibility : float
         By how much a hard margin (``max(0, 1 - smallest margin)``) or a constraint is missed. The
         primal objective of a hard margin is that of (w, b) scaled up until it is feasible.
-    intercept_interval : Interval
-        Intercepts that are best for these weights.
+    intercept_interval : Interval or None
+        Intercepts that are best for these weights; None for a machine with one per class.
     rounding : float
         Estimate of what rounding can add to the primal objective, relative to it: sums that cancel
         in the decision values, times C. A gap below it says nothing.
@@ -55,7 +54,7 @@ class Certificate:
     dual_objective: float
     repair: float
     infeasibility: float
-    intercept_interval: Interval
+    intercept_interval: Interval | None
     rounding: float
     floor: float = 0.0
     curvature: float = 1.0
@@ -102,19 +101,19 @@ class Certificate:
             "relative_gap": self.relative_gap,
             "repair": self.repair,
             "infeasibility": self.infeasibility,
-            "intercept_interval": list(self.intercept_interval),
+            "intercept_interval": self.intercept_interval and list(self.intercept_interval),
             "rounding": self.rounding,
             "weight_error": self.weight_error,
         }
 
 
-def certify(problem: SVMProblem, solution: SVMSolution) -> Certificate:
+def certify(problem: TrainingProblem[Any, Solution], solution: Solution) -> Certificate:
     """Bound the distance of any solution from the exact optimum of ``problem``.
 
     Parameters
     ----------
-    problem : SVMProblem
-    solution : SVMSolution
+    problem : SVMProblem or JointProblem
+    solution : SVMSolution or MulticlassSolution
         From any source; nothing it says about itself is believed. Its decision function (coef or
         expansion, and intercept) gives the upper bound, its alpha the lower one.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import scipy.sparse as sp
 
 from qpsvm.formulations.model import SupportVectorModel
 from qpsvm.formulations.solution import SVMSolution
+from qpsvm.formulations.verifiable import TrainedMachine, VerifiableModel
 from qpsvm.qp.program import CanonicalForm, QuadraticProgram, Storage
 from qpsvm.qp.solution import QPSolution
 
@@ -18,19 +19,21 @@ if TYPE_CHECKING:
     from qpsvm.kernels.indefinite import KernelRepair
 
 Form: TypeAlias = Literal["primal", "dual"]
+Model = TypeVar("Model", bound=VerifiableModel)
+Solution = TypeVar("Solution", bound=TrainedMachine)
 
 
-class Recovery(Protocol):
+class Recovery(Protocol[Solution]):
     """The way from a program's solution to the SVM, and back."""
 
-    def recover(self, qp: QPSolution) -> SVMSolution: ...
+    def recover(self, qp: QPSolution) -> Solution: ...
 
-    def to_qp(self, solution: SVMSolution) -> QPSolution: ...
+    def to_qp(self, solution: Solution) -> QPSolution: ...
 
 
 @dataclass(frozen=True, eq=False)
-class SVMProblem:
-    """An SVM as a quadratic program.
+class TrainingProblem(Generic[Model, Solution]):
+    """A machine to be trained as a quadratic program.
 
     Attributes
     ----------
@@ -40,7 +43,7 @@ class SVMProblem:
         What the user named, with its parameters: ``SoftMargin(C=1.0)``. Its ``primal`` and ``dual``
         build this problem again.
     form : "primal" or "dual"
-    model : SupportVectorModel
+    model : VerifiableModel
         Data, resolved kernel and conditions: what certificates are computed from.
     recovery : Recovery
     """
@@ -48,8 +51,10 @@ class SVMProblem:
     qp: QuadraticProgram
     formulation: Any
     form: Form
-    model: SupportVectorModel
-    recovery: Recovery
+    model: Model
+    recovery: Recovery[Solution]
+
+    solution_type: ClassVar[type[Any]]
 
     @property
     def family(self) -> str:
@@ -77,14 +82,14 @@ class SVMProblem:
         """``P, q, G, h, A, b``; see ``QuadraticProgram.canonical``."""
         return self.qp.canonical(storage, memory_limit=memory_limit)
 
-    def recover(self, qp_solution: QPSolution) -> SVMSolution:
+    def recover(self, qp_solution: QPSolution) -> Solution:
         """alpha, coef, intercept and slack from a solution of ``qp``.
 
         Needs no trust in it: a missing vector becomes NaN, which no verifier passes.
         """
         return self.recovery.recover(qp_solution)
 
-    def to_qp(self, solution: SVMSolution) -> QPSolution:
+    def to_qp(self, solution: Solution) -> QPSolution:
         """The solution of ``qp`` that goes with any alpha and (w, b)."""
         return self.recovery.to_qp(solution)
 
@@ -92,7 +97,14 @@ class SVMProblem:
         data = self.data
         kind = "sparse" if sp.issparse(data.X) else "dense"
         return (
-            f"SVMProblem({self.family}, {self.form}, {self.kernel} kernel, "
+            f"{type(self).__name__}({self.family}, {self.form}, {self.kernel} kernel, "
             f"{data.n_samples} samples x {data.n_features} features ({kind}), "
             f"{self.qp.n_variables} variables)"
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SVMProblem(TrainingProblem[SupportVectorModel, SVMSolution]):
+    """A machine with one decision function as a quadratic program; see ``TrainingProblem``."""
+
+    solution_type: ClassVar[type[Any]] = SVMSolution

@@ -1,0 +1,172 @@
+"""All classes in one program: ``CrammerSinger``.
+
+Primal, in (w_1, ..., w_k, xi)::
+
+    minimize    1/2 sum_m |w_m|^2 + sum_i C_i xi_i
+    subject to  w_{y_i}'x_i - w_m'x_i >= 1 - xi_i   for every m != y_i,     xi_i >= 0
+
+Dual, in tau, one variable per sample and class::
+
+    minimize    1/2 sum_m tau_m'K tau_m - sum_i tau_{i,y_i}
+    subject to  sum_m tau_im = 0,   tau_im <= C_i [m = y_i]
+
+so ``tau_im <= 0`` for the other classes. With a penalised intercept K is replaced by K + 1.
+``C_i = C x class weight x sample weight``, divided by the sum of the sample weights for
+``average_loss=True``.
+
+Source: Crammer and Singer, "On the algorithmic implementation of multiclass kernel-based vector
+machines", *JMLR* 2 (2001), sections 4 and 5; in this form Keerthi et al., "A sequential dual method
+for large scale multi-class linear SVMs", KDD 2008, section 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from qpsvm.formulations.family import Family, require_choice, require_price
+from qpsvm.formulations.joint import JointIntercept, JointModel
+from qpsvm.formulations.joint_programs import (
+    JointDualRecovery,
+    JointPrimalRecovery,
+    dual_program,
+    primal_program,
+)
+from qpsvm.formulations.joint_solution import MulticlassSolution
+from qpsvm.formulations.problem import TrainingProblem
+from qpsvm.formulations.training_sets import (
+    class_factors,
+    multiclass_training_set,
+    require_class_weight,
+)
+from qpsvm.kernels import as_kernel
+from qpsvm.kernels.gram import gram
+from qpsvm.kernels.indefinite import Indefinite, require_policy
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointProblem(TrainingProblem[JointModel, MulticlassSolution]):
+    """Several classes in one quadratic program; see ``TrainingProblem``."""
+
+    solution_type: ClassVar[type[Any]] = MulticlassSolution
+
+
+@dataclass(frozen=True, repr=False)
+class CrammerSinger:
+    """The multiclass machine of Crammer and Singer.
+
+    ``minimize 1/2 sum_m |w_m|^2 + C sum_i max_m (w_m'x_i + 1 - [m = y_i]) - w_{y_i}'x_i``
+
+    Parameters
+    ----------
+    C : float
+        Price of a margin violation, above 0 and finite.
+    intercept : {"none", "penalized"}
+        Whether the decision functions have no intercepts, or such that enter the objective as
+        ``1/2 sum_m b_m^2``.
+    class_weight : dict, "balanced" or None
+        Factors of C by label.
+    average_loss : bool
+        Divide C by the sum of the sample weights, which is n without any.
+
+    Raises
+    ------
+    InvalidParameterError
+        C not a finite number above 0, another intercept, class weights not above zero.
+
+    Notes
+    -----
+    With two classes it is ``SoftMargin`` with twice the C: ``w_2 = -w_1 = w / 2``. With
+    ``intercept="penalized"`` it is what ``LinearSVC(multi_class="crammer_singer")`` minimises.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> from qpsvm.formulations.crammer_singer import CrammerSinger
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]], ["a", "b", "c"]
+    >>> problem = CrammerSinger(C=10.0).dual(X, y)
+    >>> problem.qp.n_variables, problem.qp.n_equalities
+    (9, 3)
+    >>> solution = qpsvm.solve(problem)
+    >>> solution.predict([[0.0, 2.0], [-3.0, 0.0]])
+    array(['a', 'c'], dtype='<U1')
+    >>> qpsvm.verify(problem, solution).passed
+    True
+    """
+
+    C: float = 1.0
+    intercept: JointIntercept = "none"
+    class_weight: Any = None
+    average_loss: bool = False
+
+    def __post_init__(self) -> None:
+        require_price(self.C)
+        require_choice(self.intercept, ("none", "penalized"), "intercept")
+        require_class_weight(self.class_weight)
+
+    __repr__ = Family.__repr__
+
+    def primal(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        kernel: Any = "linear",
+        sample_weight: Any = None,
+        indefinite: Indefinite = "error",
+    ) -> JointProblem:
+        """The primal program: variables (w_1, ..., w_k, xi), or (beta_1, ..., beta_k, xi).
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, d)
+            The (n, n) kernel matrix with ``kernel="precomputed"``.
+        y : array of shape (n,)
+            Two or more different labels of any kind.
+        kernel, sample_weight, indefinite
+            As ``SoftMargin.primal``.
+
+        Returns
+        -------
+        JointProblem
+
+        Raises
+        ------
+        InvalidDataError, InvalidParameterError, KernelError, MemoryLimitError
+            As ``SoftMargin.primal``.
+        """
+        model = self._model(X, y, kernel, sample_weight, indefinite)
+        program, recovery = primal_program(model), JointPrimalRecovery(model)
+        return JointProblem(program, self, "primal", model, recovery)
+
+    def dual(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        kernel: Any = "linear",
+        sample_weight: Any = None,
+        indefinite: Indefinite = "error",
+    ) -> JointProblem:
+        """The dual program: one variable tau per sample and class.
+
+        Parameters, result and errors are those of ``primal``; the Hessian is structured, and K is
+        stored once for all classes.
+        """
+        model = self._model(X, y, kernel, sample_weight, indefinite)
+        return JointProblem(dual_program(model), self, "dual", model, JointDualRecovery(model))
+
+    def _model(
+        self, X: Any, y: Any, kernel: Any, sample_weight: Any, indefinite: Indefinite
+    ) -> JointModel:
+        require_policy(indefinite)
+        function = as_kernel(kernel)
+        data = multiclass_training_set(X, y, function, sample_weight)
+        resolved = function.resolve(data.X)
+        C = self.C * class_factors(self.class_weight, data) * data.weights
+        if self.average_loss:
+            C = C / np.sum(data.weights)
+        K, repair = gram(resolved, data.X, indefinite=indefinite)
+        return JointModel(data, resolved, C, self.intercept, K, repair)

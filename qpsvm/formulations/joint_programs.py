@@ -1,0 +1,222 @@
+"""The two programs of a machine with one decision function per class, each with its recovery.
+
+The mathematics is on the first page of ``joint``. Everything that has one entry per class is
+ordered class by class: ``(w_1, ..., w_k)``, ``(tau_11, ..., tau_n1, tau_12, ...)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.formulations.joint import JointModel
+from qpsvm.formulations.joint_solution import MulticlassSolution
+from qpsvm.formulations.programs import vector_or_nan
+from qpsvm.qp._arrays import Dense, Index, Matrix, Sparse, Vector, freeze, require_memory
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
+from qpsvm.qp.solution import QPSolution, Status
+
+
+class RepeatedQuadratic(Quadratic):
+    """``I_k (x) P``: the same quadratic form of each of k parts of the variables.
+
+    Parameters
+    ----------
+    part : Quadratic
+        P, of shape (n, n); applied k times and stored once.
+    times : int
+        k.
+    """
+
+    def __init__(self, part: Quadratic, times: int) -> None:
+        self.part = part
+        self.times = times
+
+    @property
+    def size(self) -> int:
+        return self.times * self.part.size
+
+    def parts(self) -> tuple[Any, ...]:
+        return (*self.part.parts(), self.times)
+
+    def matvec(self, x: Vector) -> Vector:
+        return np.concatenate([self.part.matvec(piece) for piece in x.reshape(self.times, -1)])
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        (left, i), (right, j) = (np.divmod(index, self.part.size) for index in (rows, columns))
+        return np.asarray(self.part.block(i, j) * (left[:, None] == right))
+
+    def diagonal(self) -> Vector:
+        return np.tile(self.part.diagonal(), self.times)
+
+    def to_dense(self, memory_limit: int | None = None) -> Dense:
+        require_memory(*self.shape, "The Hessian", "use to_sparse().", memory_limit)
+        dense = np.kron(np.eye(self.times), self.part.to_dense(memory_limit))
+        return np.asarray(freeze(dense))
+
+    def to_sparse(self, memory_limit: int | None = None) -> Sparse:
+        part = self.part.to_sparse(memory_limit)
+        return freeze(sp.block_diag([part] * self.times, format="csc"))
+
+    @property
+    def prefers_sparse(self) -> bool:
+        return self.times > 1
+
+    @property
+    def is_psd_by_construction(self) -> bool:
+        return self.part.is_psd_by_construction
+
+    def is_positive_semidefinite(self) -> bool:
+        return self.part.is_positive_semidefinite()
+
+    def smallest_eigenvalue(self) -> float:
+        return self.part.smallest_eigenvalue()
+
+    def null_violation(self, x: Vector) -> float:
+        return max(self.part.null_violation(piece) for piece in x.reshape(self.times, -1))
+
+
+# --- the dual ------------------------------------------------------------------------------------
+
+
+def dual_program(model: JointModel) -> QuadraticProgram:
+    """``P = I_k (x) (K + constant)``, ``q = -[m = y_i]``, and one equality per sample."""
+    n, k = model.own.shape
+    return QuadraticProgram(
+        RepeatedQuadratic(model.gram.select(None, constant=model.constant), k),
+        -by_class(model.own.astype(np.float64)),
+        A=sp.hstack([sp.eye_array(n)] * k, format="csc"),
+        b=np.zeros(n),
+        ub=by_class(model.upper),
+        names={"x": "tau (class by class)"},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class JointDualRecovery:
+    """``x = tau``; the multiplier of a bound is how far its class is behind the best."""
+
+    model: JointModel
+
+    def recover(self, qp: QPSolution) -> MulticlassSolution:
+        """All weights, intercepts, tau and slack from a solution of the dual program."""
+        model, (n, k) = self.model, self.model.own.shape
+        tau = vector_or_nan(qp.x, n * k).reshape(k, n).T
+        return model.solution(
+            qp, tau, expansion=tau, coef=model.coef(tau), intercept=model.intercepts(tau)
+        )
+
+    def to_qp(self, solution: MulticlassSolution) -> QPSolution:
+        """The dual program's solution that goes with any tau and weights.
+
+        Stationarity says ``f_m - [m = y_i] + y_i + z_im = 0``, so y is minus the maximum over m.
+        """
+        gradient = self.model.decisions(solution) - self.model.own
+        best = np.max(gradient, axis=1)
+        x = by_class(solution.alpha)
+        return QPSolution(
+            Status.UNKNOWN,
+            x=x,
+            z=np.zeros(0),
+            y=-best,
+            z_lower=np.zeros(len(x)),
+            z_upper=by_class(best[:, None] - gradient),
+            native_status="from a model",
+        )
+
+
+# --- the primal ----------------------------------------------------------------------------------
+
+
+def primal_program(model: JointModel) -> QuadraticProgram:
+    """(w_1, ..., w_k, b, xi), or (beta_1, ..., beta_k, b, xi) without explicit features.
+
+    Rows ``-(f_{y_i} - f_m) - xi_i <= -1``, for every sample the other classes in their order.
+    """
+    n, k = model.own.shape
+    if model.is_linear:
+        features: Matrix = model.data.X
+        norm = sp.eye_array(features.shape[1])
+    else:
+        require_memory(2 * (k - 1) * n, n, "The kernel primal", "use the dual form.")
+        features = model.gram.to_dense()
+        norm = sp.csc_array(features)
+    sample, other = np.nonzero(~model.own)
+    rows, ones = np.arange(len(sample)), np.ones(len(sample))
+    every = (len(sample), n * k)
+    own = sp.csr_array((ones, (rows, model.data.codes[sample] * n + sample)), shape=every)
+    ahead = own - sp.csr_array((ones, (rows, other * n + sample)), shape=every)
+    columns = [ahead @ sp.block_diag([sp.csr_array(features)] * k, format="csr")]
+    hessian = [norm] * k
+    if model.constant:
+        columns.append(ahead @ sp.block_diag([np.ones((n, 1))] * k, format="csr"))
+        hessian.append(sp.eye_array(k) * model.constant)
+    columns.append(sp.csr_array((ones, (rows, sample)), shape=(len(sample), n)))
+    G = -sp.hstack(columns, format="csc")
+    free = G.shape[1] - n
+    weights = [f"{'w' if model.is_linear else 'beta'}_{m + 1}" for m in range(k)]
+    return QuadraticProgram(
+        SparseQuadratic(sp.block_diag([*hessian, sp.csc_array((n, n))], format="csc")),
+        np.concatenate([np.zeros(free), model.box]),
+        G=G,
+        h=-ones,
+        lb=np.concatenate([np.full(free, -np.inf), np.zeros(n)]),
+        names={"x": ", ".join([*weights, *["b"] * bool(model.constant), "xi"])},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class JointPrimalRecovery:
+    """``x = (w, b, xi)`` or ``(beta, b, xi)``; ``-tau_im`` are the rows' multipliers."""
+
+    model: JointModel
+
+    def recover(self, qp: QPSolution) -> MulticlassSolution:
+        """All weights, intercepts, tau and slack from a solution of the primal program."""
+        model, (n, k) = self.model, self.model.own.shape
+        p = model.data.n_features if model.is_linear else n
+        has_b = int(model.constant != 0.0)
+        x = vector_or_nan(qp.x, k * (p + has_b) + n)
+        z = vector_or_nan(qp.z, n * (k - 1)).reshape(n, k - 1)
+        tau = np.empty((n, k))
+        tau[~model.own] = -z.ravel()
+        tau[model.own] = np.sum(z, axis=1)
+        weights = x[: k * p].reshape(k, p)
+        return model.solution(
+            qp,
+            tau,
+            expansion=None if model.is_linear else weights.T,
+            coef=weights if model.is_linear else None,
+            intercept=x[k * p : k * p + k] if has_b else np.zeros(k),
+        )
+
+    def to_qp(self, solution: MulticlassSolution) -> QPSolution:
+        """The primal program's solution that goes with any tau and weights."""
+        model, n = self.model, self.model.data.n_samples
+        weights = solution.coef if model.is_linear else solution.expansion
+        if weights is None:
+            return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
+        slack = np.maximum(model.shortfall(model.decisions(solution)), 0.0)
+        head = weights.ravel() if model.is_linear else by_class(weights)
+        if model.constant:
+            head = np.concatenate([head, solution.intercept])
+        tau = solution.alpha
+        return QPSolution(
+            Status.UNKNOWN,
+            x=np.concatenate([head, slack]),
+            z=-tau[~model.own],
+            y=np.zeros(0),
+            # stationarity in xi
+            z_lower=np.concatenate([np.zeros(len(head)), model.box - tau[model.own]]),
+            z_upper=np.zeros(len(head) + n),
+            native_status="from a model",
+        )
+
+
+def by_class(matrix: Dense) -> Vector:
+    """The columns of a matrix, one after the other."""
+    return matrix.ravel(order="F")

@@ -1,0 +1,158 @@
+"""What a machine with one decision function per class learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.formulations.model import NO_MULTIPLIERS
+from qpsvm.formulations.prediction import as_float64, expanded, new_samples
+from qpsvm.formulations.solution import SUPPORT_RTOL
+from qpsvm.formulations.training_sets import MulticlassTrainingSet
+from qpsvm.kernels import Kernel
+from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.qp._arrays import Dense, Index, Vector, freeze, restore_frozen
+from qpsvm.qp.solution import QPSolution, Status
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassSolution:
+    """k decision functions that were learned together.
+
+    ``f_m(x) = coef_m'x + intercept_m`` for the linear kernel, and
+    ``f_m(x) = sum_i expansion_im k(x_i, x) + intercept_m`` for the others.
+
+    Attributes
+    ----------
+    alpha : array of shape (n, k)
+        Dual variables tau: every row sums to zero, and only the entry of the sample's own class
+        is above zero.
+    expansion : array of shape (n, k) or None
+        Coefficients of the kernel expansions: alpha itself from a dual program, the program's own
+        beta from a kernel primal one; None when only ``coef`` exists.
+    coef : array of shape (k, d) or None
+        w_1, ..., w_k, for the linear kernel.
+    intercept : array of shape (k,)
+    slack : array of shape (n,)
+        ``max_m (f_m(x_i) + 1 - [m = y_i]) - f_{y_i}(x_i)``: by how much the sample's own class
+        falls short of a margin of 1 over the best of the others.
+    upper : array of shape (n,)
+        ``C_i``, the bound of ``alpha[i, y_i]``.
+    kernel : Kernel
+    data : MulticlassTrainingSet
+    qp : QPSolution
+        The solution of the program this came from.
+    repair : KernelRepair or None
+        How an indefinite kernel was made a kernel.
+    """
+
+    alpha: Dense
+    expansion: Dense | None
+    coef: Dense | None
+    intercept: Vector
+    slack: Vector
+    upper: Vector
+    kernel: Kernel
+    data: MulticlassTrainingSet
+    qp: QPSolution
+    repair: KernelRepair | None = None
+
+    def __post_init__(self) -> None:
+        # one precision for everything: what is measured must be what predicts
+        for name in ("alpha", "expansion", "coef", "intercept", "slack", "upper"):
+            object.__setattr__(self, name, as_float64(getattr(self, name)))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
+
+    @property
+    def status(self) -> Status:
+        """Status of the program's solution; OPTIMAL only if the verifier said so."""
+        return self.qp.status
+
+    @property
+    def classes(self) -> Any:
+        """The caller's labels, sorted: those of the columns of the decision function."""
+        return self.data.classes
+
+    @property
+    def constraint_multipliers(self) -> Vector:
+        """Empty: there are no constraints on the weights."""
+        return NO_MULTIPLIERS
+
+    @cached_property
+    def support(self) -> Index:
+        """Indices of the samples whose alphas are not zero."""
+        used = np.max(np.abs(self.alpha), axis=1) > SUPPORT_RTOL * alpha_unit(
+            self.alpha, self.upper
+        )
+        return np.asarray(freeze(np.flatnonzero(used)))
+
+    @property
+    def n_support(self) -> int:
+        """Number of support vectors."""
+        return len(self.support)
+
+    def decision_function(self, X: Any) -> Dense:
+        """``f_m(x)`` for every row of X and every class.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+            With a precomputed kernel: the kernel between m new and the n training samples.
+
+        Returns
+        -------
+        array of shape (m, k)
+
+        Raises
+        ------
+        InvalidDataError
+            Another number of columns than in training, other column names, NaN.
+        """
+        samples = new_samples(X, self.data, self.kernel)
+        if self.coef is not None:
+            values = samples @ self.coef.T
+        elif self.expansion is None:
+            raise InvalidDataError("This solution has neither coef nor an expansion.")
+        else:
+            values = expanded(samples, self.expansion, self.data, self.kernel, self.repair)
+        return np.asarray(values + self.intercept)
+
+    def predict(self, X: Any) -> Any:
+        """The label of the largest decision value of every row (ties: the first), shape (m,)."""
+        return self.data.predictions(self.decision_function(X))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of rows of X that get the label in y.
+
+        Raises
+        ------
+        InvalidDataError
+            As ``decision_function``; or y has not one label per row.
+        """
+        return self.data.score(self.decision_function(X), y)
+
+    def replace(self, **changes: Any) -> MulticlassSolution:
+        """A copy with some fields changed."""
+        return replace(self, **changes)
+
+    def __repr__(self) -> str:
+        kind = "sparse" if sp.issparse(self.data.X) else "dense"
+        return (
+            f"MulticlassSolution({self.status.value}, {len(self.classes)} classes, "
+            f"{self.n_support} of {self.data.n_samples} support vectors, {self.kernel} kernel, "
+            f"{kind} data)"
+        )
+
+
+def alpha_unit(alpha: Dense, upper: Vector) -> Vector:
+    """What the alphas of a sample are measured in, shape (n,): C_i, the largest if that is less."""
+    tiny = float(np.finfo(np.float64).tiny)
+    largest = float(np.fmax.reduce(np.abs(alpha), axis=None, initial=tiny))  # passes over NaN
+    return np.minimum(upper, largest)
