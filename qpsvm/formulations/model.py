@@ -286,8 +286,8 @@ class SupportVectorModel:
 
     @property
     def objective_floor(self) -> float:
-        """The certified gap is relative to the objective, but to no less than this."""
-        return OBJECTIVE_FLOOR * self.conditions.scale
+        """The certified gap is relative to the objective, but to no less than this (at most 1)."""
+        return min(1.0, OBJECTIVE_FLOOR * self.conditions.scale)
 
     # --- the dual objective, for anything --------------------------------------------------------
 

@@ -200,7 +200,8 @@ class SVMSolution:
         samples = as_samples(X)
         data = self.data
         if isinstance(self.kernel, Precomputed) and samples.shape[1] == data.n_given:
-            samples = samples[:, data.kept]  # rows of weight zero have left the training data
+            # rows of weight zero have left the training data
+            samples = samples if data.n_given == data.n_samples else samples[:, data.kept]
         if samples.shape[1] != data.n_features:
             raise InvalidDataError(
                 f"X has {samples.shape[1]} columns, the model was trained on {data.n_features}."

@@ -331,7 +331,8 @@ def _to_dense(matrix: Matrix, name: str, memory_limit: int | None) -> Matrix:
 def _update(digest: Any, part: Any) -> None:
     if sp.issparse(part):
         compressed = part.tocsc()
-        for piece in (compressed.data, compressed.indices, compressed.indptr):
+        # SciPy chooses 32 or 64 bits for indices as it pleases
+        for piece in (compressed.data, *map(np.int64, (compressed.indices, compressed.indptr))):
             digest.update(np.ascontiguousarray(piece).tobytes())
         digest.update(repr(part.shape).encode())
     elif isinstance(part, np.ndarray):
