@@ -1,0 +1,296 @@
+"""Gram matrices with negative eigenvalues, and what can be made of them.
+
+With ``K = V diag(l) V'`` and the columns of V that belong to negative eigenvalues in ``V_-``:
+
+======  ==========================  ======================================  =================
+policy  K', the matrix to train on  what it is                            T
+======  ==========================  ======================================  =================
+clip    ``V diag(max(l, 0)) V'``    the nearest one, in the Frobenius norm  ``I - V_- V_-'``
+flip    ``V diag(|l|) V'``          ``(K K)^(1/2)``                         ``I - 2 V_- V_-'``
+shift   ``K + s I``                 with the least s, plus r (see below)    ``I``
+======  ==========================  ======================================  =================
+
+**New samples.** For coefficients beta of K' the decision function is ``sum_j k(x, x_j) (T beta)_j``
+plus the intercept, with the kernel as it is. For clip and flip ``K T = K'``: a training sample that
+comes back gets the decision value it had in training. For shift it does not: in training sample i
+has ``(K beta)_i + s beta_i``, and an identical new sample has ``(K beta)_i``.
+
+**Which matrices are indefinite.** Those of which ``K + r I`` with ``r = PSD_RTOL sqrt(n) max|K|``
+has no Cholesky factorisation. One that runs to its end proves that no eigenvalue is below ``-r``,
+up to ``n eps tr(K)``. Lanczos proves no such thing: the residual of ``(v, v'Kv)`` encloses an
+eigenvalue, not the smallest.
+
+Sources: Chen, Garcia, Gupta, Rahimi and Cazzanti, "Similarity-based classification: concepts and
+algorithms", JMLR 10 (2009), on modifying the spectrum and on consistent test samples; Higham,
+"Computing a nearest symmetric positive semidefinite matrix", Linear Algebra Appl. 103 (1988);
+Rump, "Verification of positive definiteness", BIT 46 (2006).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from qpsvm.exceptions import IndefiniteKernelError, InvalidParameterError, KernelError
+from qpsvm.qp._arrays import (
+    Dense,
+    Vector,
+    default_memory_limit,
+    freeze,
+    largest_magnitude,
+    require_memory,
+    restore_frozen,
+    row_blocks,
+)
+from qpsvm.qp.quadratic import (
+    DENSE_EIGENVALUE_SIZE,
+    PSD_RTOL,
+    SYMMETRY_RTOL,
+    DenseQuadratic,
+    Quadratic,
+)
+
+Indefinite: TypeAlias = Literal["error", "clip", "flip", "shift"]
+"""What to do with a kernel matrix that has negative eigenvalues."""
+
+FACTOR = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
+"""By how much of itself a negative eigenvalue is raised: ``T = I - FACTOR V_- V_-'``."""
+
+
+def require_policy(policy: Any) -> None:
+    """Raise InvalidParameterError unless ``policy`` is one of the four."""
+    policies = get_args(Indefinite)
+    if not isinstance(policy, str) or policy not in policies:
+        raise InvalidParameterError(
+            f"indefinite is {policy!r}; pass one of {', '.join(map(repr, policies))}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRepair:
+    """What was done to an indefinite kernel matrix K of n samples.
+
+    Attributes
+    ----------
+    policy : {"clip", "flip", "shift"}
+    smallest_eigenvalue, norm : float
+        Of K; the norm is Frobenius'.
+    negative_values : array of shape (m,)
+        The negative eigenvalues, ascending; empty for shift, which needs the smallest one only.
+    negative_vectors : array of shape (n, m)
+        Their unit eigenvectors ``V_-``, as columns.
+    shift : float
+        s; zero for clip and flip.
+    """
+
+    policy: Indefinite
+    smallest_eigenvalue: float
+    norm: float
+    negative_values: Vector
+    negative_vectors: Dense
+    shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        freeze(self.negative_values)
+        freeze(self.negative_vectors)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
+
+    @property
+    def n_negative(self) -> int | None:
+        """Number of negative eigenvalues; None for shift, which does not count them."""
+        return None if self.policy == "shift" else len(self.negative_values)
+
+    @property
+    def frobenius_change(self) -> float:
+        """``|K' - K|_F``."""
+        n = len(self.negative_vectors)
+        return math.hypot(*(FACTOR[self.policy] * self.negative_values), self.shift * math.sqrt(n))
+
+    @property
+    def spectral_change(self) -> float:
+        """``|K' - K|_2``."""
+        return max(self.shift, FACTOR[self.policy] * largest_magnitude(self.negative_values))
+
+    @property
+    def relative_change(self) -> float:
+        """``|K' - K|_F / |K|_F``."""
+        return self.frobenius_change / self.norm
+
+    def coefficients(self, expansion: Vector) -> Vector:
+        """``T beta``: what multiplies the kernel's own row ``k(x, .)``, for any sample x.
+
+        Parameters
+        ----------
+        expansion : array of shape (n,)
+            beta, the coefficients that belong to K'.
+        """
+        V = self.negative_vectors
+        return expansion - FACTOR[self.policy] * (V @ (V.T @ expansion))
+
+    def __str__(self) -> str:
+        smallest = f"{self.smallest_eigenvalue:.6g}"
+        if self.policy == "shift":
+            done = f"{self.shift:.6g} added to the diagonal for a smallest eigenvalue of {smallest}"
+        else:
+            verb = "set to zero" if self.policy == "clip" else "made positive"
+            plural = "" if self.n_negative == 1 else "s"
+            done = f"{self.n_negative} negative eigenvalue{plural} down to {smallest} {verb}"
+        return f"{self.policy}: {done}; |K' - K| is {self.relative_change:.3g} |K| (Frobenius)"
+
+
+def repair(gram: Quadratic, policy: Indefinite) -> tuple[Dense, KernelRepair] | None:
+    """``K'`` by the given policy, see the table above; None when K needs no repair.
+
+    Parameters
+    ----------
+    gram : Quadratic
+        K, symmetric up to rounding, shape (n, n).
+    policy : {"error", "clip", "flip", "shift"}
+
+    Returns
+    -------
+    array of shape (n, n)
+        K', symmetric to the last bit, positive semidefinite up to rounding.
+    KernelRepair
+
+    Raises
+    ------
+    IndefiniteKernelError
+        K is indefinite and the policy is "error".
+    MemoryLimitError
+        K, or the eigenvectors that clip and flip need, would not fit.
+    InvalidParameterError
+        No such policy.
+
+    Examples
+    --------
+    >>> K = DenseQuadratic([[0.0, 2.0], [2.0, 0.0]])  # eigenvalues 2 and -2
+    >>> matrix, report = repair(K, "clip")
+    >>> matrix.round(12)
+    array([[1., 1.],
+           [1., 1.]])
+    >>> print(report)
+    clip: 1 negative eigenvalue down to -2 set to zero; |K' - K| is 0.707 |K| (Frobenius)
+    """
+    require_policy(policy)
+    if gram.is_psd_by_construction:
+        return None
+    K = _symmetric(gram)
+    if K.is_positive_semidefinite():
+        return None
+    if policy == "error":
+        raise _refusal(K)
+    return _shifted(K) if policy == "shift" else _with_other_spectrum(K, policy)
+
+
+def smallest_eigenvalue(gram: Quadratic) -> float:
+    """Smallest eigenvalue of K, to about ``PSD_RTOL sqrt(n)`` of the largest entry.
+
+    For large n Lanczos bounds it from above, by ``v'Kv`` of a unit vector v, and a Cholesky
+    factorisation of ``K - v'Kv I`` plus the tolerance from below. Without one, Lanczos has missed
+    the smallest eigenvalue or is lost in a cluster: then LAPACK computes all of them.
+
+    Examples
+    --------
+    >>> round(smallest_eigenvalue(DenseQuadratic([[0.0, 2.0], [2.0, 1.0]])), 4)
+    -1.5616
+    """
+    K = _symmetric(gram)
+    value = K.smallest_eigenvalue()
+    if K.size > DENSE_EIGENVALUE_SIZE:
+        rest = DenseQuadratic.own(_plus_identity(K.matrix, _rounding(K.matrix) - value))
+        if not rest.is_positive_semidefinite():
+            value = float(np.linalg.eigvalsh(K.matrix)[0])
+    return value
+
+
+def require_symmetric(gram: Quadratic) -> None:
+    """Raise KernelError unless ``max|K - K'| <= SYMMETRY_RTOL max|K|``.
+
+    Every pair is compared, block by block: a matrix that does not fit is never formed.
+    """
+    if 8 * gram.size**2 <= default_memory_limit():
+        gram.to_dense()  # a kernel is evaluated once and kept: the blocks are then copies
+    tiles = [np.arange(gram.size)[rows] for rows in row_blocks(gram.size, 2048)]
+    scale = asymmetry = np.float64(0.0)
+    for i, rows in enumerate(tiles):
+        for columns in tiles[i:]:
+            block, mirrored = gram.block(rows, columns), gram.block(columns, rows).T
+            scale = np.max([scale, largest_magnitude(block), largest_magnitude(mirrored)])
+            asymmetry = np.maximum(asymmetry, largest_magnitude(block - mirrored))
+    if not asymmetry <= SYMMETRY_RTOL * scale:  # NaN is no symmetry either
+        raise KernelError(
+            f"The kernel matrix is not symmetric: max|K - K'| is {asymmetry:.6g} beside "
+            f"entries up to {scale:.6g}; a kernel satisfies k(x, z) = k(z, x)."
+        )
+
+
+# --- the policies --------------------------------------------------------------------------------
+
+
+def _refusal(K: DenseQuadratic) -> IndefiniteKernelError:
+    smallest = smallest_eigenvalue(K)
+    return IndefiniteKernelError(
+        f"The kernel matrix is indefinite: its smallest eigenvalue is {smallest:.6g} beside "
+        f"entries up to {largest_magnitude(K.matrix):.6g}, so the SVM is not a convex program and "
+        "has no certified optimum; use a positive semidefinite kernel (linear, polynomial with "
+        "coef0 >= 0, RBF), or instead of indefinite='error' pass 'clip' (negative eigenvalues "
+        f"become 0), 'flip' (positive) or 'shift' ({-smallest:.3g} is added to the diagonal).",
+        smallest,
+    )
+
+
+def _shifted(K: DenseQuadratic) -> tuple[Dense, KernelRepair]:
+    smallest = smallest_eigenvalue(K)
+    s = _rounding(K.matrix) - smallest  # r is what the eigenvalue is known to
+    scale = largest_magnitude(K.matrix)  # without it squares leave the range of doubles
+    norm = scale * float(np.linalg.norm(K.matrix / scale))
+    none = np.zeros(0), np.zeros((K.size, 0))
+    report = KernelRepair("shift", smallest, norm, *none, shift=s)
+    return _plus_identity(K.matrix, s), report
+
+
+def _with_other_spectrum(K: DenseQuadratic, policy: Indefinite) -> tuple[Dense, KernelRepair]:
+    require_memory(
+        K.size,
+        3 * K.size,
+        f"The eigendecomposition for indefinite={policy!r}",
+        "use indefinite='shift', which needs the smallest eigenvalue only.",
+    )
+    values, vectors = np.linalg.eigh(K.matrix)
+    # Eigenvalues that are zero come out of either sign. They are clipped or flipped as well, but
+    # not counted, and their vectors, for which K T = K' holds anyway, are not kept.
+    noise = K.size * np.finfo(np.float64).eps * np.max(np.abs(values))
+    m = int(np.searchsorted(values, -min(noise, _rounding(K.matrix))))
+    negative, V = values[:m].copy(), vectors[:, :m].copy()
+    report = KernelRepair(policy, float(values[0]), math.hypot(*values), negative, V)
+    # K' = F F': symmetric to the last bit, and semidefinite relative to K' itself, which may be
+    # much smaller than K
+    vectors *= np.sqrt(np.maximum(values, 0.0) if policy == "clip" else np.abs(values))
+    return vectors @ vectors.T, report
+
+
+# --- matrices ------------------------------------------------------------------------------------
+
+
+def _symmetric(gram: Quadratic) -> DenseQuadratic:
+    """K as a matrix that equals its transpose to the last bit."""
+    K = gram.to_dense()
+    return DenseQuadratic.own(K if np.array_equal(K, K.T) else 0.5 * K + 0.5 * K.T)
+
+
+def _plus_identity(K: Dense, shift: float) -> Dense:
+    """``K + shift I``, a copy."""
+    shifted = K.copy()
+    shifted.flat[:: len(K) + 1] += shift
+    return shifted
+
+
+def _rounding(K: Dense) -> float:
+    """r; in a matrix with no eigenvalue below -r the largest entry is on the diagonal."""
+    return PSD_RTOL * math.sqrt(len(K)) * max(float(K.max()), -float(K.min()))
