@@ -15,12 +15,14 @@ from qpsvm.contract import Contract, fulfil, is_settled
 from qpsvm.exceptions import (
     InfeasibleProgramError,
     InvalidParameterError,
+    QPSVMError,
     ToleranceNotReachedError,
     ToleranceNotReachedWarning,
     UnboundedProgramError,
 )
 from qpsvm.formulations import SVMProblem
 from qpsvm.formulations.problem import Solution, TrainingProblem
+from qpsvm.formulations.reduced import MulticlassProblem, ReducedSolution
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport
@@ -43,6 +45,20 @@ def solve(
     strict: bool = ...,
     options: Mapping[str, Any] | None = ...,
 ) -> Solution: ...
+@overload
+def solve(
+    problem: MulticlassProblem,
+    backend: str | Backend = ...,
+    *,
+    eps: float = ...,
+    time_limit: float | None = ...,
+    max_iterations: int | None = ...,
+    verbose: bool = ...,
+    warm_start: ReducedSolution | None = ...,
+    callback: Callback | None = ...,
+    strict: bool = ...,
+    options: Mapping[str, Any] | None = ...,
+) -> ReducedSolution: ...
 @overload
 def solve(
     problem: QuadraticProgram,
@@ -74,7 +90,8 @@ def solve(
 
     Parameters
     ----------
-    problem : SVMProblem, JointProblem or QuadraticProgram
+    problem : SVMProblem, JointProblem, MulticlassProblem or QuadraticProgram
+        The parts of a MulticlassProblem are solved one after the other.
     backend : str or Backend
         ``"auto"``, or a name from ``qpsvm.backends.available()``.
     eps : float
@@ -97,7 +114,7 @@ def solve(
 
     Returns
     -------
-    SVMSolution, MulticlassSolution or QPSolution
+    SVMSolution, MulticlassSolution, ReducedSolution or QPSolution
         ``status`` is OPTIMAL exactly when ``qpsvm.verify`` passes at ``eps``.
 
     Raises
@@ -129,6 +146,19 @@ def solve(
     >>> solution.status.value, round(program.objective(solution.x), 6)
     ('optimal', 20.0)
     """
+    if isinstance(problem, MulticlassProblem):
+        return _solve_parts(
+            problem,
+            warm_start,
+            backend=backend,
+            eps=eps,
+            time_limit=time_limit,
+            max_iterations=max_iterations,
+            verbose=verbose,
+            callback=callback,
+            strict=strict,
+            options=options,
+        )
     if not isinstance(problem, TrainingProblem | QuadraticProgram):
         raise InvalidParameterError(
             f"solve takes an SVMProblem or a QuadraticProgram, got {type(problem).__name__}; "
@@ -170,6 +200,24 @@ def solve(
 
 
 # --- small pieces -----------------------------------------------------------------------------
+
+
+def _solve_parts(problem: MulticlassProblem, start: Any, **settings: Any) -> ReducedSolution:
+    """Every part by itself; an error says which one it is about."""
+    n_parts = len(problem.problems)
+    starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
+    if len(starts) != n_parts or not isinstance(start, ReducedSolution | None):
+        raise InvalidParameterError(
+            f"warm_start must be a ReducedSolution of {n_parts} machines, or None."
+        )
+    solutions = []
+    for part, name, warm_start in zip(problem.problems, problem.names, starts, strict=True):
+        try:
+            solutions.append(solve(part, warm_start=warm_start, **settings))
+        except QPSVMError as error:
+            error.add_note(f"This was in {name!r}.")
+            raise
+    return ReducedSolution(tuple(solutions), problem.data, problem.reduction)
 
 
 def _no_machine(svm: SVMProblem, solution: QPSolution) -> Exception:

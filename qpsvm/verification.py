@@ -22,9 +22,11 @@ from typing import Any, overload
 import numpy as np
 
 from qpsvm.certificates import Certificate, certify
-from qpsvm.exceptions import InvalidParameterError, QPSVMError
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
 from qpsvm.formulations.problem import Solution, TrainingProblem
+from qpsvm.formulations.reduced import MulticlassProblem, ReducedSolution
 from qpsvm.formulations.samples import MarginSummary, SampleTable
+from qpsvm.formulations.verdicts import ReducedReport
 from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -148,21 +150,27 @@ def verify(
     problem: TrainingProblem[Any, Solution], solution: Solution | QPSolution, *, eps: float = ...
 ) -> KKTReport: ...
 @overload
+def verify(
+    problem: MulticlassProblem, solution: ReducedSolution, *, eps: float = ...
+) -> ReducedReport[KKTReport]: ...
+@overload
 def verify(problem: QuadraticProgram, solution: QPSolution, *, eps: float = ...) -> KKTReport: ...
-def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> KKTReport:
+def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
     """Measure how optimal a solution is, trusting nothing it says about itself.
 
     Parameters
     ----------
-    problem : SVMProblem, JointProblem or QuadraticProgram
-    solution : SVMSolution, MulticlassSolution or QPSolution
-        From any source. A QPSolution may also be given for a problem: it is recovered first.
+    problem : SVMProblem, JointProblem, MulticlassProblem or QuadraticProgram
+    solution : SVMSolution, MulticlassSolution, ReducedSolution or QPSolution
+        From any source. A QPSolution may also be given for an SVMProblem or JointProblem: it is
+        recovered first.
     eps : float
         Relative accuracy; ``qpsvm.qp.Tolerances`` says what it means for each residual.
 
     Returns
     -------
     KKTReport
+        Of a MulticlassProblem: ReducedReport, with one for every part.
 
     Raises
     ------
@@ -186,6 +194,8 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> KKTReport:
     tolerances = Tolerances(eps)
     if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
         return _verify_program(problem, solution, tolerances)
+    if isinstance(problem, MulticlassProblem) and isinstance(solution, ReducedSolution):
+        return _verify_parts(problem, solution, eps)
     if isinstance(problem, TrainingProblem):
         if isinstance(solution, QPSolution):
             solution = problem.recover(solution)
@@ -213,6 +223,16 @@ def _verify_program(
         statistics=solution.statistics,
         notes=measured.problems,
     )
+
+
+def _verify_parts(
+    problem: MulticlassProblem, solution: ReducedSolution, eps: float
+) -> ReducedReport[KKTReport]:
+    try:
+        reports = tuple(verify(*part, eps=eps) for part in problem.parts(solution))
+    except InvalidDataError as error:
+        return ReducedReport(eps, repr(problem), problem.names, (), (str(error),))
+    return ReducedReport(eps, repr(problem), problem.names, reports)
 
 
 def _verify_svm(

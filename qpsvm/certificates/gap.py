@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from qpsvm.formulations.intercept import Interval
 from qpsvm.formulations.problem import Solution, TrainingProblem
+from qpsvm.formulations.reduced import MulticlassProblem, ReducedSolution
+from qpsvm.formulations.verdicts import ReducedCertificate
 
 
 @dataclass(frozen=True)
@@ -107,19 +109,26 @@ class Certificate:
         }
 
 
-def certify(problem: TrainingProblem[Any, Solution], solution: Solution) -> Certificate:
+@overload
+def certify(problem: TrainingProblem[Any, Solution], solution: Solution) -> Certificate: ...
+@overload
+def certify(
+    problem: MulticlassProblem, solution: ReducedSolution
+) -> ReducedCertificate[Certificate]: ...
+def certify(problem: Any, solution: Any) -> Any:
     """Bound the distance of any solution from the exact optimum of ``problem``.
 
     Parameters
     ----------
-    problem : SVMProblem or JointProblem
-    solution : SVMSolution or MulticlassSolution
+    problem : SVMProblem, JointProblem or MulticlassProblem
+    solution : SVMSolution, MulticlassSolution or ReducedSolution
         From any source; nothing it says about itself is believed. Its decision function (coef or
         expansion, and intercept) gives the upper bound, its alpha the lower one.
 
     Returns
     -------
     Certificate
+        Of a MulticlassProblem: ReducedCertificate, with one for every part.
 
     Raises
     ------
@@ -139,6 +148,9 @@ def certify(problem: TrainingProblem[Any, Solution], solution: Solution) -> Cert
     >>> proof.relative_gap < 1e-8
     True
     """
+    if isinstance(problem, MulticlassProblem):
+        proofs = tuple(certify(*part) for part in problem.parts(solution))
+        return ReducedCertificate(problem.names, proofs)
     model = problem.model
     model.require_own(solution)
     with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.model import NO_MULTIPLIERS
-from qpsvm.formulations.prediction import as_float64, expanded, new_samples
+from qpsvm.formulations.prediction import KernelMachine, as_float64
 from qpsvm.formulations.solution import SUPPORT_RTOL
 from qpsvm.formulations.training_sets import MulticlassTrainingSet
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.qp._arrays import Dense, Index, Vector, freeze, restore_frozen
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import QPSolution
 
 
 @dataclass(frozen=True, eq=False)
-class MulticlassSolution:
+class MulticlassSolution(KernelMachine):
     """k decision functions that were learned together.
 
     ``f_m(x) = coef_m'x + intercept_m`` for the linear kernel, and
@@ -71,11 +70,6 @@ class MulticlassSolution:
         restore_frozen(self, state)
 
     @property
-    def status(self) -> Status:
-        """Status of the program's solution; OPTIMAL only if the verifier said so."""
-        return self.qp.status
-
-    @property
     def classes(self) -> Any:
         """The caller's labels, sorted: those of the columns of the decision function."""
         return self.data.classes
@@ -97,50 +91,6 @@ class MulticlassSolution:
     def n_support(self) -> int:
         """Number of support vectors."""
         return len(self.support)
-
-    def decision_function(self, X: Any) -> Dense:
-        """``f_m(x)`` for every row of X and every class.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (m, d)
-            With a precomputed kernel: the kernel between m new and the n training samples.
-
-        Returns
-        -------
-        array of shape (m, k)
-
-        Raises
-        ------
-        InvalidDataError
-            Another number of columns than in training, other column names, NaN.
-        """
-        samples = new_samples(X, self.data, self.kernel)
-        if self.coef is not None:
-            values = samples @ self.coef.T
-        elif self.expansion is None:
-            raise InvalidDataError("This solution has neither coef nor an expansion.")
-        else:
-            values = expanded(samples, self.expansion, self.data, self.kernel, self.repair)
-        return np.asarray(values + self.intercept)
-
-    def predict(self, X: Any) -> Any:
-        """The label of the largest decision value of every row (ties: the first), shape (m,)."""
-        return self.data.predictions(self.decision_function(X))
-
-    def score(self, X: Any, y: Any) -> float:
-        """The share of rows of X that get the label in y.
-
-        Raises
-        ------
-        InvalidDataError
-            As ``decision_function``; or y has not one label per row.
-        """
-        return self.data.score(self.decision_function(X), y)
-
-    def replace(self, **changes: Any) -> MulticlassSolution:
-        """A copy with some fields changed."""
-        return replace(self, **changes)
 
     def __repr__(self) -> str:
         kind = "sparse" if sp.issparse(self.data.X) else "dense"

@@ -1,8 +1,10 @@
-"""From a machine's parameters to its values at new samples."""
+"""Machines as they predict: from parameters to decision values, from those to labels."""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,59 +14,118 @@ from qpsvm.formulations.training_sets import TrainingSet
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.qp._arrays import freeze, row_blocks
+from qpsvm.qp.solution import QPSolution, Status
 
 
-def new_samples(X: Any, data: TrainingSet, kernel: Kernel) -> Any:
-    """X checked, with the columns of the training data.
+class Machine(ABC):
+    """Whatever has decision values; its training data say what they predict.
 
-    Raises
-    ------
-    InvalidDataError
-        Another number of columns than in training, other column names, NaN.
-    """
-    samples = as_samples(X)
-    if isinstance(kernel, Precomputed) and samples.shape[1] == data.n_given:
-        samples = samples[:, data.kept]  # rows of weight zero have left the training data
-    if samples.shape[1] != data.n_features:
-        raise InvalidDataError(
-            f"X has {samples.shape[1]} columns, the model was trained on {data.n_features}."
-        )
-    names, trained = feature_names(X), data.feature_names
-    if names is not None and trained is not None and names != trained:
-        first = next(i for i, (a, b) in enumerate(zip(names, trained, strict=True)) if a != b)
-        raise InvalidDataError(
-            f"X column {first} is {names[first]!r}, the model was trained with "
-            f"{trained[first]!r} there; reorder the columns: X[{list(trained[:3])} ...]."
-        )
-    return samples
-
-
-def expanded(
-    samples: Any, beta: Any, data: TrainingSet, kernel: Kernel, repair: KernelRepair | None
-) -> Any:
-    """``sum_i beta_i k(x_i, x)`` for every row x of samples.
-
-    Parameters
+    Attributes
     ----------
-    samples : array or CSR array of shape (m, d)
-        From ``new_samples``.
-    beta : array of shape (n,) or (n, k)
-        Coefficients of one expansion, or of k.
-
-    Returns
-    -------
-    array of shape (m,) or (m, k)
+    data : TrainingSet
     """
-    if repair is not None:
-        beta = np.apply_along_axis(repair.coefficients, 0, beta)
-    if isinstance(kernel, Precomputed):
-        return np.asarray(samples @ beta)
-    used = np.unique(np.nonzero(beta)[0])
-    centres, weights = data.X[used], beta[used]
-    values = np.empty((samples.shape[0], *beta.shape[1:]))
-    for rows in row_blocks(samples.shape[0], max(1, len(used))):
-        values[rows] = kernel(samples[rows], centres) @ weights
-    return values
+
+    data: TrainingSet
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Any:
+        """The decision values of every row of X.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+            With a precomputed kernel: the kernel between m new and the n training samples.
+
+        Returns
+        -------
+        array of shape (m,), or (m, k) with one value per class
+
+        Raises
+        ------
+        InvalidDataError
+            Another number of columns than in training, other column names, NaN.
+        """
+
+    def predict(self, X: Any) -> Any:
+        """What the decision values predict, shape (m,): see ``predictions`` of the data."""
+        return self.data.predictions(self.decision_function(X))
+
+    def score(self, X: Any, y: Any) -> float:
+        """How good the predictions for X are: see ``score`` of the data.
+
+        Raises
+        ------
+        InvalidDataError
+            As ``decision_function``; or y has not one label per row.
+        """
+        return self.data.score(self.decision_function(X), y)
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed."""
+        return replace(self, **changes)  # type: ignore[type-var]
+
+
+class KernelMachine(Machine):
+    """A machine that a quadratic program found.
+
+    ``f(x) = coef'x + intercept`` for the linear kernel, and
+    ``f(x) = sum_i expansion_i k(x_i, x) + intercept`` for the others; with a row of coef and a
+    column of expansion for every class if there are several decision functions.
+    """
+
+    coef: Any
+    expansion: Any
+    intercept: Any
+    kernel: Kernel
+    qp: QPSolution
+    repair: KernelRepair | None
+
+    @property
+    def status(self) -> Status:
+        """Status of the program's solution; OPTIMAL only if the verifier said so."""
+        return self.qp.status
+
+    def decision_function(self, X: Any) -> Any:
+        samples = self._samples(X)
+        if self.coef is not None:
+            values = samples @ self.coef.T
+        elif self.expansion is None:
+            raise InvalidDataError("This solution has neither coef nor an expansion.")
+        else:
+            values = self._expanded(samples)
+        return np.asarray(values + self.intercept)
+
+    def _expanded(self, samples: Any) -> Any:
+        """``sum_i expansion_i k(x_i, x)`` for every row x of samples."""
+        beta = self.expansion
+        if self.repair is not None:
+            beta = np.apply_along_axis(self.repair.coefficients, 0, beta)
+        if isinstance(self.kernel, Precomputed):
+            return samples @ beta
+        used = np.unique(np.nonzero(beta)[0])
+        centres, weights = self.data.X[used], beta[used]
+        values = np.empty((samples.shape[0], *beta.shape[1:]))
+        for rows in row_blocks(samples.shape[0], max(1, len(used))):
+            values[rows] = self.kernel(samples[rows], centres) @ weights
+        return values
+
+    def _samples(self, X: Any) -> Any:
+        """X checked, with the columns of the training data."""
+        samples, data = as_samples(X), self.data
+        if isinstance(self.kernel, Precomputed) and samples.shape[1] == data.n_given:
+            samples = samples[:, data.kept]  # rows of weight zero have left the training data
+        if samples.shape[1] != data.n_features:
+            raise InvalidDataError(
+                f"X has {samples.shape[1]} columns, the model was trained on {data.n_features}."
+            )
+        names, trained = feature_names(X), data.feature_names
+        if names is not None and trained is not None and names != trained:
+            first = next(i for i, (a, b) in enumerate(zip(names, trained, strict=True)) if a != b)
+            raise InvalidDataError(
+                f"X column {first} is {names[first]!r}, the model was trained with "
+                f"{trained[first]!r} there; reorder the columns: X[{list(trained[:3])} ...]."
+            )
+        return samples
 
 
 def as_float64(array: Any) -> Any:

@@ -1,0 +1,254 @@
+"""Several classes by several two-class machines: ``OneVsRest`` and ``OneVsOne``.
+
+With classes 1, ..., k, a two-class formulation gives a decision function for every split of them::
+
+    one against the rest    f_m: class m against all others, m = 1, ..., k
+                            predicted: the m with the largest f_m(x)
+
+    one against one         f_ij: class j (above zero) against class i, for all i < j
+                            predicted: the m that wins most of its k - 1 comparisons; ties go to the
+                            larger sum of the f that speak for it less those that speak against it
+
+Sources: Hsu and Lin, "A comparison of methods for multiclass support vector machines", *IEEE
+Trans. Neural Networks* 13 (2002), sections 2 and 3; Knerr, Personnaz and Dreyfus (1990) for pairs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.data import as_classes
+from qpsvm.formulations.problem import Form, SVMProblem
+from qpsvm.formulations.reduced import MulticlassProblem
+from qpsvm.formulations.training_sets import (
+    BinaryTrainingSet,
+    class_factors,
+    multiclass_training_set,
+)
+from qpsvm.kernels import as_kernel
+from qpsvm.qp._arrays import Dense, Index
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.structured import KernelQuadratic
+
+
+class Split(NamedTuple):
+    """One two-class problem: its name, a label for every sample, and which samples take part."""
+
+    name: str
+    labels: Any
+    members: Any
+
+
+@dataclass(frozen=True)
+class Reduction(ABC):
+    """How several classes become several two-class problems, and their answers one again.
+
+    Attributes
+    ----------
+    formulation : object
+        Of two classes: ``SoftMargin``, ``NuClassification``, ``LeastSquares`` and the like.
+    """
+
+    formulation: Any
+
+    def __post_init__(self) -> None:
+        if isinstance(self.formulation, type) or not hasattr(self.formulation, "dual"):
+            raise InvalidParameterError(
+                f"{type(self).__name__} takes a two-class formulation with its parameters, such as "
+                f"SoftMargin(C=1.0), got {self.formulation!r}."
+            )
+
+    @abstractmethod
+    def splits(self, codes: Index, classes: Any) -> Iterator[Split]:
+        """The two-class problems; the class with the larger label has positive decision values."""
+
+    @abstractmethod
+    def combine(self, decisions: Dense, n_classes: int) -> Dense:
+        """One value per class, shape (m, k), from one per problem, shape (m, p)."""
+
+    def primal(
+        self, X: Any, y: Any, *, kernel: Any = "linear", sample_weight: Any = None, **options: Any
+    ) -> MulticlassProblem:
+        """The primal programs.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, d)
+            The (n, n) kernel matrix with ``kernel="precomputed"``.
+        y : array of shape (n,)
+            Two or more different labels of any kind.
+        kernel : Kernel, str or callable
+            Parameters that depend on the data (``gamma="scale"``) are those of all samples.
+        sample_weight : array of shape (n,), optional
+        **options
+            Whatever else the two-class formulation takes.
+
+        Returns
+        -------
+        MulticlassProblem
+
+        Raises
+        ------
+        InvalidParameterError
+            The formulation is not about two classes.
+        InvalidDataError, KernelError, MemoryLimitError
+            As those of the two-class formulation.
+        """
+        return self._problem("primal", X, y, kernel, sample_weight, options)
+
+    def dual(
+        self, X: Any, y: Any, *, kernel: Any = "linear", sample_weight: Any = None, **options: Any
+    ) -> MulticlassProblem:
+        """The dual programs; parameters, result and errors as for ``primal``."""
+        return self._problem("dual", X, y, kernel, sample_weight, options)
+
+    def _problem(
+        self, form: Form, X: Any, y: Any, kernel: Any, sample_weight: Any, options: dict[str, Any]
+    ) -> MulticlassProblem:
+        function = as_kernel(kernel)
+        data = multiclass_training_set(X, y, function, sample_weight)
+        codes, classes = as_classes(y)
+        formulation, factors = self.formulation, data.weights
+        if isinstance(getattr(formulation, "class_weight", None), Mapping):
+            # it names the caller's classes, which a split may have merged
+            factors = factors * class_factors(formulation.class_weight, data)
+            formulation = replace(formulation, class_weight=None)
+        weights = np.zeros(data.n_given)
+        weights[data.kept] = factors
+        build = getattr(formulation, form)
+        shared: dict[str, Any] = {"kernel": function.resolve(data.X), **options}
+        names, problems = [], list[SVMProblem]()
+        for split in self.splits(codes, classes):
+            # rows of weight zero leave the training data, and the others keep their numbers
+            taking_part = np.where(split.members, weights, 0.0)
+            problem = build(X, split.labels, sample_weight=taking_part, **shared)
+            if not isinstance(problem.data, BinaryTrainingSet):
+                raise InvalidParameterError(
+                    f"{self!r} needs a two-class formulation, such as SoftMargin(C=1.0)."
+                )
+            names.append(split.name)
+            problems.append(_sharing_kernel_matrix(problem, problems[0]) if problems else problem)
+        return MulticlassProblem(tuple(problems), tuple(names), data, self, form)
+
+
+@dataclass(frozen=True)
+class OneVsRest(Reduction):
+    """One two-class machine per class, against all the others.
+
+    ``f(x) = argmax_m f_m(x)``
+
+    Parameters
+    ----------
+    formulation : object
+        Of two classes. A ``class_weight`` by label multiplies the sample weights, ``"balanced"``
+        balances each class against its rest.
+
+    Raises
+    ------
+    InvalidParameterError
+        Not a formulation.
+
+    Notes
+    -----
+    The labels of the single problems are True (the class) and False (the rest). All of them share
+    one kernel matrix.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> from qpsvm.formulations.multiclass import OneVsRest
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]], ["a", "b", "c"]
+    >>> problem = OneVsRest(qpsvm.SoftMargin(C=10.0)).dual(X, y)
+    >>> problem.names
+    ('a against the rest', 'b against the rest', 'c against the rest')
+    >>> solution = qpsvm.solve(problem)
+    >>> solution.predict([[0.0, 2.0], [-3.0, 0.0]])
+    array(['a', 'c'], dtype='<U1')
+    >>> qpsvm.verify(problem, solution).passed
+    True
+    """
+
+    def splits(self, codes: Index, classes: Any) -> Iterator[Split]:
+        for m, label in enumerate(classes.tolist()):
+            yield Split(f"{label} against the rest", codes == m, np.full(len(codes), True))
+
+    def combine(self, decisions: Dense, n_classes: int) -> Dense:
+        """The decision values as they are."""
+        del n_classes
+        return decisions
+
+
+@dataclass(frozen=True)
+class OneVsOne(Reduction):
+    """One two-class machine per pair of classes, and a vote.
+
+    ``f(x) = argmax_m #{n : f_mn(x) speaks for m}``
+
+    Parameters
+    ----------
+    formulation : object
+        Of two classes. A ``class_weight`` by label multiplies the sample weights, ``"balanced"``
+        balances each pair.
+
+    Raises
+    ------
+    InvalidParameterError
+        Not a formulation.
+
+    Notes
+    -----
+    ``decision_function`` adds to the votes a share of at most 1/3 for the sum of the decision
+    values, which breaks ties, as in scikit-learn's ``OneVsOneClassifier``.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> from qpsvm.formulations.multiclass import OneVsOne
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]], ["a", "b", "c"]
+    >>> problem = OneVsOne(qpsvm.SoftMargin(C=10.0)).dual(X, y)
+    >>> problem.names
+    ('a against b', 'a against c', 'b against c')
+    >>> qpsvm.solve(problem).predict([[0.0, 2.0], [-3.0, 0.0]])
+    array(['a', 'c'], dtype='<U1')
+    """
+
+    def splits(self, codes: Index, classes: Any) -> Iterator[Split]:
+        labels = classes.tolist()
+        for i, j in itertools.combinations(range(len(labels)), 2):
+            members = (codes == i) | (codes == j)
+            # other samples do not take part: their label must only be one of the two
+            sides = classes[np.where(codes == i, i, j)]
+            yield Split(f"{labels[i]} against {labels[j]}", sides, members)
+
+    def combine(self, decisions: Dense, n_classes: int) -> Dense:
+        """Votes, plus a third of ``c / (1 + |c|)`` with the sums c of the decision values."""
+        votes, confidence = np.zeros((2, len(decisions), n_classes))
+        for f, (i, j) in zip(decisions.T, itertools.combinations(range(n_classes), 2), strict=True):
+            votes[:, i] += f <= 0.0
+            votes[:, j] += f > 0.0
+            confidence[:, i] -= f
+            confidence[:, j] += f
+        return np.asarray(votes + confidence / (3.0 * (np.abs(confidence) + 1.0)))
+
+
+def _sharing_kernel_matrix(problem: SVMProblem, first: SVMProblem) -> SVMProblem:
+    """The same problem with the kernel matrix of the first one, if that has the same samples."""
+    own, K = problem.model.gram, first.model.gram
+    if not isinstance(own, KernelQuadratic) or not isinstance(K, KernelQuadratic):
+        return problem
+    if not np.array_equal(problem.data.kept, first.data.kept):
+        return problem
+    model = replace(problem.model, gram=K, repair=first.model.repair)
+    qp, P = problem.qp, problem.qp.P
+    recovery: Any = problem.recovery
+    if isinstance(P, KernelQuadratic) and P.gram is own.gram:
+        P = K.select(P.selection.signs, P.selection.index, P.diag, constant=P.constant)
+        qp = QuadraticProgram(P, qp.q, qp.G, qp.h, qp.A, qp.b, qp.lb, qp.ub, names=qp.names)
+    return replace(problem, qp=qp, model=model, recovery=replace(recovery, model=model))

@@ -1,0 +1,109 @@
+"""A problem of several classes as several two-class problems, and their solutions as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.formulations.prediction import Machine
+from qpsvm.formulations.problem import Form, SVMProblem
+from qpsvm.formulations.solution import SVMSolution
+from qpsvm.formulations.training_sets import MulticlassTrainingSet
+from qpsvm.qp._arrays import Dense
+from qpsvm.qp.solution import Status
+
+if TYPE_CHECKING:
+    from qpsvm.formulations.multiclass import Reduction
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassProblem:
+    """Several classes as several two-class problems.
+
+    Attributes
+    ----------
+    problems : tuple of SVMProblem
+    names : tuple of str
+        What each of them tells apart.
+    data : MulticlassTrainingSet
+    reduction : OneVsRest or OneVsOne
+    form : "primal" or "dual"
+    """
+
+    problems: tuple[SVMProblem, ...]
+    names: tuple[str, ...]
+    data: MulticlassTrainingSet
+    reduction: Reduction
+    form: Form
+
+    @property
+    def classes(self) -> Any:
+        """The caller's labels, sorted, shape (k,)."""
+        return self.data.classes
+
+    def parts(self, solution: ReducedSolution) -> list[tuple[SVMProblem, SVMSolution]]:
+        """Every two-class problem with its solution.
+
+        Raises
+        ------
+        InvalidDataError
+            The solution is not put together like this problem.
+        """
+        for what, same in (
+            ("number of machines", len(solution.solutions) == len(self.problems)),
+            ("reduction", solution.reduction == self.reduction),
+            ("set of classes", np.array_equal(solution.classes, self.classes)),
+            ("training data", solution.data.equals(self.data)),
+        ):
+            if not same:
+                raise InvalidDataError(
+                    f"The solution has another {what} than the problem; it belongs to another one."
+                )
+        return list(zip(self.problems, solution.solutions, strict=True))
+
+    def __repr__(self) -> str:
+        return (
+            f"MulticlassProblem({self.reduction!r}, {self.form}, {self.problems[0].kernel} kernel, "
+            f"{len(self.classes)} classes, {len(self.problems)} problems)"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedSolution(Machine):
+    """Two-class machines that decide between several classes together.
+
+    Attributes
+    ----------
+    solutions : tuple of SVMSolution
+        In the order of ``MulticlassProblem.problems``.
+    data : MulticlassTrainingSet
+    reduction : OneVsRest or OneVsOne
+    """
+
+    solutions: tuple[SVMSolution, ...]
+    data: MulticlassTrainingSet
+    reduction: Reduction
+
+    @property
+    def classes(self) -> Any:
+        """The caller's labels, sorted: those of the columns of the decision function."""
+        return self.data.classes
+
+    @property
+    def status(self) -> Status:
+        """The worst of all; OPTIMAL only if the verifier said so of every one."""
+        return max((s.status for s in self.solutions), key=list(Status).index)
+
+    def decision_function(self, X: Any) -> Dense:
+        """One value per class for every row of X, shape (m, k); the largest wins."""
+        decisions = np.column_stack([s.decision_function(X) for s in self.solutions])
+        return self.reduction.combine(decisions, len(self.classes))
+
+    def __repr__(self) -> str:
+        return (
+            f"ReducedSolution({self.status.value}, {type(self.reduction).__name__}, "
+            f"{len(self.classes)} classes, {len(self.solutions)} machines)"
+        )

@@ -1,0 +1,136 @@
+"""Verdicts on several machines that work together: as good as the worst of them.
+
+What a single certificate and a single report look like is not known here, only what they are asked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+
+class Proof(Protocol):
+    """What is asked of the certificate of one machine."""
+
+    @property
+    def relative_gap(self) -> float: ...
+    def passed(self, eps: float) -> bool: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+class Verdict(Protocol):
+    """What is asked of the report on one machine."""
+
+    @property
+    def passed(self) -> bool: ...
+    @property
+    def relative_gap(self) -> float: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def worst(self) -> float: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+AnyProof = TypeVar("AnyProof", bound=Proof)
+AnyVerdict = TypeVar("AnyVerdict", bound=Verdict)
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedCertificate(Generic[AnyProof]):
+    """One certificate per two-class machine.
+
+    Attributes
+    ----------
+    names : tuple of str
+    certificates : tuple of Certificate
+    """
+
+    names: tuple[str, ...]
+    certificates: tuple[AnyProof, ...]
+
+    @property
+    def relative_gap(self) -> float:
+        """The largest of all."""
+        return max(proof.relative_gap for proof in self.certificates)
+
+    def passed(self, eps: float) -> bool:
+        """True when every certificate passes at ``eps``."""
+        return all(proof.passed(eps) for proof in self.certificates)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures of every machine by its name, for JSON (infinities as they are)."""
+        parts = zip(self.names, self.certificates, strict=True)
+        return {
+            "relative_gap": self.relative_gap,
+            "certificates": [{"name": name} | proof.to_dict() for name, proof in parts],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedReport(Generic[AnyVerdict]):
+    """One report per two-class machine, and what is wrong with how they are put together.
+
+    Attributes
+    ----------
+    eps : float
+        The relative accuracy asked for.
+    problem : str
+        All of it in one line.
+    names : tuple of str
+    reports : tuple of KKTReport
+        Empty where the solution belongs to another problem.
+    notes : tuple of str
+        Why it does; each of them fails the verdict.
+    """
+
+    eps: float
+    problem: str
+    names: tuple[str, ...]
+    reports: tuple[AnyVerdict, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Every report passed, there were some, and they belong together."""
+        return bool(self.reports) and not self.notes and all(r.passed for r in self.reports)
+
+    @property
+    def relative_gap(self) -> float:
+        """The largest of all; infinite where there is none."""
+        return max((report.relative_gap for report in self.reports), default=math.inf)
+
+    @property
+    def worst(self) -> float:
+        """The worst check of all, in the units of ``KKTReport.worst``."""
+        return max((report.worst for report in self.reports), default=math.inf)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All reports by the names of their machines, in plain Python types, for JSON."""
+        parts = zip(self.names, self.reports, strict=False)
+        return {
+            "problem": self.problem,
+            "passed": self.passed,
+            "eps": self.eps,
+            "relative_gap": self.relative_gap,
+            "reports": [{"name": name} | report.to_dict() for name, report in parts],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in ("machine", *self.names))
+        lines = [
+            f"{'PASS' if self.passed else 'FAIL'} at eps={self.eps:g}: {self.problem}",
+            f"  {'machine':<{width}} {'objective':>14} {'relative gap':>12} {'worst check':>11}",
+        ]
+        lines += [
+            f"  {name:<{width}} {report.objective:>14.8g} {report.relative_gap:>12.2e} "
+            f"{report.worst:>11.2e}" + ("" if report.passed else "  FAIL")
+            for name, report in zip(self.names, self.reports, strict=False)
+        ]
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else "failed"
+        return f"ReducedReport({verdict} at eps={self.eps:g}, relative gap {self.relative_gap:.2e})"
