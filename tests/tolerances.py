@@ -73,3 +73,51 @@ rounded by 6e-8. The alphas of up to 100 per sample multiply that; 1.5e-3 is the
 
 POLISHED = 1e-9
 """Residuals after polishing: linear solves of matrices with a condition up to about 1e6."""
+
+# --- peers and closed forms -----------------------------------------------------------------------
+
+FLOAT32_GAP = 1e-5
+"""Certified relative gap of LIBSVM at tol=1e-10 and C=2: the same rounding of its cache; 3e-6 is
+the most seen. An alpha or an intercept that is wrong by one per cent leaves 9.8e-5 and more."""
+
+DESCENT = 1e-5
+"""Weights of LIBLINEAR at tol=1e-10 and C=0.05 beside ours, of order 0.1; 1.7e-6 is the most seen,
+and a gap of 1e-8 would allow more."""
+
+DESCENT_OBJECTIVE = 1e-8
+"""Relative distance of its objective from the optimum there: below 1e-10 where it was measured."""
+
+LINEAR_SYSTEM = 1e-5
+"""Solutions at ``TIGHT`` beside a linear solve, relative to the largest entry: a relative gap of
+1e-11 allows sqrt(2e-11) = 4.5e-6 of the size of the machine."""
+
+TIGHT_DECISION = 2e-5
+"""Decision values of two solutions at ``TIGHT``, relative to the largest: each gap allows
+|w - w*| <= sqrt(2e-11 objective), a share of 4.5e-6 of the size of the machine; below 1e-6 where
+it was measured."""
+
+# --- families ------------------------------------------------------------------------------------
+
+HARMLESS_COST = 3e-8
+"""Relative change of the cost of a machine that may pass at eps = 1e-8: the optimum is within eps
+of it on either side, and the truth it is compared with within 1e-10."""
+
+HARMLESS_ALPHA = 1e-4
+"""How far an alpha that may pass is outside its box or its sums, per unit of the largest alpha:
+the square root of eps = 1e-8, which is what the verifier lets the repair move."""
+
+HARMLESS_STATEMENT = 1e-7
+"""Slack, interval and KKT residuals of a solution that may pass at eps = 1e-8, in units of the
+largest number involved: the verifier scales each of them by its own row or gradient, up to ten
+times larger than these units."""
+
+LAW_EPS = 1e-10
+"""What the solutions that laws compare are certified to."""
+
+LAW_OBJECTIVE = 4e-10
+"""Relative difference of two objectives, each certified to a relative gap of ``LAW_EPS``."""
+
+LAW_DECISION = 2e-4
+"""Decision values of two such solutions, per unit of the largest: |w - w*| <= sqrt(2 gap / kappa)
+is 2e-5 |w| each for kappa = 1/2, and the terms of a decision value may be some times larger than
+the value."""
