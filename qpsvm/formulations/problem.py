@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from qpsvm.formulations.model import SupportVectorModel
 from qpsvm.formulations.solution import SVMSolution
 from qpsvm.formulations.verifiable import TrainedMachine, VerifiableModel
+from qpsvm.qp import exchange
 from qpsvm.qp.program import CanonicalForm, QuadraticProgram, Storage
 from qpsvm.qp.solution import QPSolution
 
@@ -92,6 +94,45 @@ class TrainingProblem(Generic[Model, Solution]):
     def to_qp(self, solution: Solution) -> QPSolution:
         """The solution of ``qp`` that goes with any alpha and (w, b)."""
         return self.recovery.to_qp(solution)
+
+    def to_npz(self, path: str | os.PathLike[str], *, memory_limit: int | None = None) -> None:
+        """Write the program, exact to the bit; ``qpsvm.qp.exchange.read_npz`` reads it.
+
+        Parameters
+        ----------
+        path : path
+        memory_limit : int, optional
+            Bytes a structured Hessian may take as a matrix.
+
+        Raises
+        ------
+        DataFileError
+            The path cannot be written.
+        MemoryLimitError
+            The Hessian is larger than the limit.
+        """
+        exchange.write_npz(self.qp, path, memory_limit=memory_limit)
+
+    def to_qps(self, path: str | os.PathLike[str], *, memory_limit: int | None = None) -> None:
+        """Write the program as QPS text (MPS with a QUADOBJ section), every number in full.
+
+        Parameters and errors are those of ``to_npz``; ``qpsvm.qp.exchange.read_qps`` reads it, and
+        so do HiGHS, CPLEX, Gurobi and others.
+        """
+        name = type(self.formulation).__name__
+        exchange.write_qps(self.qp, path, name=f"{name}_{self.form}", memory_limit=memory_limit)
+
+    def to_latex(self) -> str:
+        """The program as a LaTeX display, with the shapes of its matrices (needs amsmath).
+
+        Examples
+        --------
+        >>> import qpsvm
+        >>> problem = qpsvm.SoftMargin(C=10.0).dual([[0.0], [2.0]], [-1, 1])
+        >>> print(problem.to_latex().splitlines()[3])
+          & \\tfrac{1}{2} \\alpha^\\top P \\alpha + q^\\top \\alpha \\\\
+        """
+        return exchange.latex(self.qp)
 
     def __repr__(self) -> str:
         data = self.data

@@ -52,7 +52,10 @@ def gram(
     if isinstance(kernel, Linear):
         return LowRankQuadratic(X), None
     if isinstance(kernel, Precomputed):
-        K = KernelQuadratic(SampleGram.of_matrix(np.asarray(X, dtype=np.float64)))
+        matrix = np.asarray(X, dtype=np.float64)
+        if matrix.flags.writeable:  # it will be read-only, and must not change
+            matrix = matrix.copy()
+        K = KernelQuadratic(SampleGram.of_matrix(matrix))
     else:
         samples = SampleGram(kernel, X, positive_semidefinite=kernel.is_positive_semidefinite)
         K = KernelQuadratic(samples)
