@@ -1,0 +1,314 @@
+"""Break one thing in a certified machine of every family: never a false PASS.
+
+Whether a change was harmless is judged by the textbook formulas of ``tests.families`` and by the
+program's own dense matrices, in extended precision; nothing of the verifier is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+import qpsvm
+from qpsvm.formulations import Interval, SVMProblem, SVMSolution
+from tests.families import BY_NAME, KERNELS, cost_of, machine_of, settings
+from tests.tolerances import HARMLESS_ALPHA, HARMLESS_COST, HARMLESS_STATEMENT
+
+EPS = 1e-8
+Setting = tuple[str, str, str, str]
+SETTINGS = [
+    setting
+    for setting in settings()
+    if setting[2:] not in (("linear", "penalized"), ("rbf", "none"))  # for speed
+]
+EVERY = pytest.mark.parametrize("setting", SETTINGS, ids="-".join)
+VECTORS = ("alpha", "expansion", "coef", "slack")
+QP_VECTORS = ("x", "z", "y", "z_lower", "z_upper")
+
+
+@cache
+def certified(setting: Setting) -> tuple[SVMProblem, SVMSolution]:
+    name, form, kernel, intercept = setting
+    problem = BY_NAME[name].build(form, KERNELS[kernel], intercept)
+    return problem, qpsvm.solve(problem, "cvxopt", eps=EPS / 100)
+
+
+@EVERY
+def test_the_truth_passes(setting: Setting) -> None:
+    problem, solution = certified(setting)
+    assert qpsvm.verify(problem, solution, eps=EPS).passed
+
+
+@EVERY
+def test_every_field_of_a_solution_trips_the_verifier(setting: Setting) -> None:
+    problem, solution = certified(setting)
+    judge = Judge(setting)
+    passed, count = [], 0
+    for name, mutant in mutants(solution):
+        count += 1
+        if qpsvm.verify(problem, mutant, eps=EPS).passed and not judge.is_harmless(mutant):
+            passed.append(name)
+    assert passed == []
+    assert count > 80
+
+
+@EVERY
+def test_what_another_problem_asks_does_not_pass(setting: Setting) -> None:
+    problem, solution = certified(setting)
+    for name, mutant in strangers(solution):
+        assert not qpsvm.verify(problem, mutant, eps=EPS).passed, name
+
+
+@given(st.sampled_from(SETTINGS), st.sampled_from([*VECTORS, *QP_VECTORS, "numbers"]), st.data())
+@hypothesis_settings(max_examples=1500, deadline=None)
+def test_no_change_of_any_size_passes_and_does_harm(
+    setting: Setting, name: str, data: st.DataObject
+) -> None:
+    problem, solution = certified(setting)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    size = 10.0 ** data.draw(st.integers(-10, 3))
+    if name == "numbers":
+        b, t = size * rng.normal(size=2) * rng.integers(0, 2, size=2)
+        mutant = solution.replace(intercept=solution.intercept + b, width=solution.width + t)
+    else:
+        owner: Any = solution.qp if name in QP_VECTORS else solution
+        vector = getattr(owner, name)
+        if vector is None or not vector.size:
+            return
+        step = size * rng.normal(size=vector.size) * np.max(np.abs(vector), initial=1e-3)
+        if data.draw(st.booleans()):  # one entry, or all of them
+            step *= np.arange(vector.size) == rng.integers(vector.size)
+        changed = owner.replace(**{name: vector + step})
+        mutant = solution.replace(qp=changed) if name in QP_VECTORS else changed
+    if qpsvm.verify(problem, mutant, eps=EPS).passed:
+        assert Judge(setting).is_harmless(mutant)
+
+
+@EVERY
+def test_a_whole_machine_that_is_not_the_best_does_not_pass(setting: Setting) -> None:
+    """Consistent in everything it states: weights, slack, interval and program fit together."""
+    problem, solution = certified(setting)
+    model, judge = problem.model, Judge(setting)
+    rng = np.random.default_rng(5)
+    for size in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1):
+        for direction in ("shrunk", "other"):
+            a = solution.alpha
+            step = -a if direction == "shrunk" else rng.normal(size=a.size) * np.abs(a)
+            alpha = model.feasible_dual(a + size * step).alpha
+            expansion = model.expansion(alpha)
+            primal = problem.form == "primal"
+            draft = solution.replace(
+                alpha=alpha,
+                expansion=None if primal and model.is_linear else expansion,
+                coef=model.coef(expansion),
+            )
+            mutant = problem.recover(problem.to_qp(draft))
+            if qpsvm.verify(problem, mutant, eps=EPS).passed:
+                assert judge.is_harmless(mutant), (size, direction)
+
+
+@EVERY
+def test_the_solution_of_another_setting_does_not_pass(setting: Setting) -> None:
+    problem, _ = certified(setting)
+    others = [other for other in SETTINGS if other != setting and other[1:] != setting[1:]]
+    for index in np.random.default_rng(1).permutation(len(others))[:6]:
+        _, solution = certified(others[index])
+        assert not qpsvm.verify(problem, solution, eps=EPS).passed, others[index]
+
+
+# --- mutants -------------------------------------------------------------------------------------
+
+
+def mutants(solution: SVMSolution) -> Iterator[tuple[str, SVMSolution]]:
+    """One thing changed: (what, the solution)."""
+    for name in VECTORS:
+        vector = getattr(solution, name)
+        if vector is not None:
+            for what, changed in _broken(vector):
+                yield f"{name} {what}", solution.replace(**{name: changed})
+    for name in ("intercept", "width"):
+        value = getattr(solution, name)
+        for change in (1e-2, -1e-2, 1e-5, np.nan, np.inf, -np.inf):
+            yield f"{name} + {change}", solution.replace(**{name: value + change})
+        yield f"{name} negated", solution.replace(**{name: -value})
+        yield f"{name} doubled", solution.replace(**{name: 2 * value})
+        yield f"{name} rounded", solution.replace(**{name: np.float64(np.float32(value))})
+        yield f"{name} missing", solution.replace(**{name: None})
+    lower, upper = solution.intercept_interval
+    for ends in [
+        (lower - 1, upper + 1), (lower + 1, upper + 1), (upper + 1, lower - 1),
+        (np.nan, np.nan), (-np.inf, np.inf), (-upper - 1, -lower - 1),
+    ]:  # fmt: skip
+        yield f"interval {ends}", solution.replace(intercept_interval=Interval(*ends))
+    for wrong in (None, np.zeros(1), np.full(3, np.nan)):
+        yield f"multipliers {wrong}", solution.replace(constraint_multipliers=wrong)
+    for name in QP_VECTORS:
+        vector = getattr(solution.qp, name)
+        if vector.size:
+            for what, changed in _broken(vector):
+                yield (
+                    f"qp.{name} {what}",
+                    solution.replace(qp=solution.qp.replace(**{name: changed})),
+                )
+        else:
+            for wrong in (None, np.zeros(2)):
+                yield f"qp.{name}", solution.replace(qp=solution.qp.replace(**{name: wrong}))
+    yield "qp missing", solution.replace(qp=None)
+
+
+def _broken(vector: Any) -> Iterator[tuple[str, Any]]:
+    """A vector with one thing wrong."""
+    unit = float(np.max(np.abs(vector), initial=1e-3))
+    for i in np.random.default_rng(0).permutation(vector.size)[:2]:
+        for change in (1e-2 * unit, -1e-2 * unit, 10 * unit, np.nan, np.inf, -np.inf):
+            copy = np.array(vector)
+            copy[i] += change
+            yield f"[{i}] + {change:.3g}", copy
+    yield "scaled", 1.01 * vector
+    yield "negated", -vector
+    yield "reversed", vector[::-1]
+    yield "rolled", np.roll(vector, 1)
+    yield "zeros", np.zeros_like(vector)
+    yield "rounded", vector.astype(np.float32).astype(np.float64)
+    yield "short", vector[:-1]
+    yield "long", np.append(vector, 0.0)
+    yield "a column", vector[:, None]
+    yield "complex", vector + 1e-3j
+    yield "missing", None
+
+
+def strangers(solution: SVMSolution) -> Iterator[tuple[str, SVMSolution]]:
+    """Solutions that predict with, or were asked, something else."""
+    conditions, data = solution.conditions, solution.data
+    for field in fields(conditions):
+        value = getattr(conditions, field.name)
+        if field.name == "rows":
+            changed: Any = 1.001 * value
+        elif field.name == "intercept":
+            changed = "none" if value != "none" else "free"
+        elif field.name == "minus_self_similarity":
+            changed = not value
+        else:
+            changed = value * 1.001 + 0.001 if np.all(np.isfinite(value)) else np.full(1, 3.0)
+        other = replace(conditions, **{field.name: changed})
+        yield f"conditions.{field.name}", solution.replace(conditions=other)
+    moved = np.array(data.X)
+    moved[0, 0] += 1e-9
+    yield "X", solution.replace(data=replace(data, X=moved))
+    yield "X reversed", solution.replace(data=replace(data, X=data.X[::-1]))
+    yield "data missing", solution.replace(data=None)
+    if hasattr(data, "signs"):
+        yield "signs", solution.replace(data=replace(data, signs=-data.signs))
+        yield "classes", solution.replace(data=replace(data, classes=data.classes[::-1]))
+    if hasattr(data, "values"):
+        yield "values", solution.replace(data=replace(data, values=data.values + 1e-9))
+    for kernel in (qpsvm.kernels.RBF(0.4001), qpsvm.kernels.Polynomial(1.0, 3, 0.0), None):
+        yield f"kernel {kernel}", solution.replace(kernel=kernel)
+
+
+# --- the judge -----------------------------------------------------------------------------------
+
+
+class Judge:
+    """Whether a mutant is as good as the truth, in extended precision."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.case = BY_NAME[setting[0]]
+        self.problem, self.truth = certified(setting)
+        self.cost = self._cost(self.truth)
+        K = self.problem.kernel(self.problem.data.X, self.problem.data.X)
+        if setting[3] == "penalized":
+            K = K + 1.0
+        family = self.problem.formulation
+        u = np.ones(len(self.case.data))
+        self.dual = self.case.dual(family, self.case.data, u, K.astype(np.longdouble))
+        self.free = setting[3] == "free" or not hasattr(family, "intercept")
+
+    def is_harmless(self, mutant: SVMSolution) -> bool:
+        """The same cost, an equally good alpha, true statements, and an optimum of the program."""
+        return bool(
+            abs(self._cost(mutant) - self.cost) <= HARMLESS_COST * abs(self.cost)
+            and self._alpha_is_as_good(mutant.alpha)
+            and self._statements_are_true(mutant)
+            and self._program_is_solved(mutant.qp)
+        )
+
+    def _cost(self, solution: SVMSolution) -> Any:
+        if (
+            self.case.kind == "separable"
+        ):  # scaled up until every margin is 1, if rounding missed it
+            smallest = np.min(self.case.data.y * machine_of(self.problem, solution).f)
+            if 1.0 - HARMLESS_STATEMENT <= smallest < 1.0:
+                grown = {
+                    name: getattr(solution, name) * (1.0 + 2.0 * float(1.0 - smallest))
+                    for name in ("coef", "expansion", "intercept")
+                    if getattr(solution, name) is not None
+                }
+                solution = solution.replace(**grown)
+        return cost_of(self.case, self.problem, solution)
+
+    def _alpha_is_as_good(self, alpha: Any) -> bool:
+        D, unit = self.dual, np.max(np.abs(self.truth.alpha))
+        feasible = np.clip(alpha, D.lower, D.upper)
+        moved = np.max(np.abs(feasible - alpha))
+        # how far the sums are off, and what that is worth: their multipliers are b and t
+        value = -(feasible @ D.P @ feasible / 2 + D.q @ feasible)
+        if self.free and len(D.b):
+            off = (D.A @ feasible - D.b)[0]
+            moved, value = max(moved, abs(off)), value - self.truth.intercept * off
+        if len(D.h):
+            off = (D.G @ feasible - D.h)[0]
+            moved, value = max(moved, off), value - self.truth.width * off
+        return bool(
+            moved <= HARMLESS_ALPHA * unit * len(alpha)
+            and abs(value - self.cost) <= HARMLESS_COST * abs(self.cost)
+        )
+
+    def _statements_are_true(self, mutant: SVMSolution) -> bool:
+        truth = self.truth
+        pairs = [
+            (mutant.slack, truth.slack),
+            (np.array(mutant.intercept_interval), np.array(truth.intercept_interval)),
+        ]
+        if truth.expansion is not None:
+            pairs.append((mutant.expansion, truth.expansion))
+        return all(
+            np.shape(a) == np.shape(b)
+            and np.max(np.abs(a - b)) <= HARMLESS_STATEMENT * max(1.0, np.max(np.abs(b)))
+            for a, b in pairs
+        )
+
+    def _program_is_solved(self, qp: Any) -> bool:
+        program = self.problem.qp
+        P, G, A = (_dense(M).astype(np.longdouble) for M in (program.P, program.G, program.A))
+        x, z, y, z_lower, z_upper = (getattr(qp, name) for name in QP_VECTORS)
+        if any(v is None or not np.isfinite(v).all() for v in (x, z, y, z_lower, z_upper)):
+            return False
+        stationarity = P @ x + program.q + G.T @ z + A.T @ y - z_lower + z_upper
+        slacks = np.concatenate([program.h - G @ x, x - program.lb, program.ub - x])
+        multipliers = np.concatenate([z, z_lower, z_upper])
+        products = multipliers * np.where(np.isinf(slacks), 1.0, slacks)
+        missed = [
+            np.abs(stationarity),
+            np.abs(A @ x - program.b),
+            -slacks,
+            -multipliers,
+            np.abs(products),
+        ]
+        size = max(1.0, float(np.max(np.abs(program.q))), float(np.max(np.abs(x))))
+        return bool(np.max(np.concatenate(missed)) <= HARMLESS_STATEMENT * size)
+
+
+def _dense(matrix: Any) -> Any:
+    for method in ("to_dense", "toarray"):
+        if hasattr(matrix, method):
+            return np.asarray(getattr(matrix, method)())
+    return np.asarray(matrix)
