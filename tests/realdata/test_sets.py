@@ -6,10 +6,7 @@ The sets of scikit-learn are always there; the others are looked for in the fold
 
 from __future__ import annotations
 
-import importlib.util
-import os
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,12 +14,11 @@ import pytest
 import qpsvm
 from qpsvm import HardMargin, SoftMargin
 from qpsvm.qp import Status
+from tests.realdata.folder import loader
 from tests.reference import bundled
 from tests.tolerances import SAME_DECISION, SAME_OBJECTIVE
 
 EPS = 1e-8
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = Path(os.environ.get("QPSVM_DATA", ROOT.parent / "shared" / "data"))
 SETS = (
     "heart_scale",
     "sonar_scale",
@@ -39,13 +35,7 @@ PRICES = pytest.mark.parametrize("C", [1.0, 100.0])
 @cache
 def stored(name):
     """Samples and labels of a set in the folder."""
-    loader = FOLDER / "load.py"
-    if not loader.is_file():
-        pytest.skip(f"no data in {FOLDER}: set QPSVM_DATA to a folder with load.py and the sets")
-    spec = importlib.util.spec_from_file_location("qpsvm_data_loader", loader)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.binary(name)
+    return loader().binary(name)
 
 
 def solved_and_verified(problem, backend):
