@@ -77,9 +77,9 @@ class KernelRepair:
     ----------
     policy : {"clip", "flip", "shift"}
     smallest_eigenvalue, norm : float
-        Of K; the norm is Frobenius'.
+        Of K; ``|K|_F``.
     negative_values : array of shape (m,)
-        The negative eigenvalues, ascending; empty for shift, which needs the smallest one only.
+        The negative eigenvalues, ascending; empty for shift, which needs only the smallest.
     negative_vectors : array of shape (n, m)
         Their unit eigenvectors ``V_-``, as columns.
     shift : float
@@ -143,14 +143,18 @@ class KernelRepair:
         return f"{self.policy}: {done}; |K' - K| is {self.relative_change:.3g} |K| (Frobenius)"
 
 
-def repair(gram: Quadratic, policy: Indefinite) -> tuple[Dense, KernelRepair] | None:
+def repair(
+    gram: Quadratic, policy: Indefinite, name: str = "The kernel matrix"
+) -> tuple[Dense, KernelRepair] | None:
     """``K'`` by the given policy, see the table above; None when K needs no repair.
 
     Parameters
     ----------
     gram : Quadratic
-        K, symmetric up to rounding, shape (n, n).
+        K, symmetric up to rounding.
     policy : {"error", "clip", "flip", "shift"}
+    name : str
+        What the error calls K.
 
     Returns
     -------
@@ -184,7 +188,7 @@ def repair(gram: Quadratic, policy: Indefinite) -> tuple[Dense, KernelRepair] | 
     if K.is_positive_semidefinite():
         return None
     if policy == "error":
-        raise _refusal(K)
+        raise _refusal(K, name)
     return _shifted(K) if policy == "shift" else _with_other_spectrum(K, policy)
 
 
@@ -233,14 +237,14 @@ def require_symmetric(gram: Quadratic) -> None:
 # --- the policies --------------------------------------------------------------------------------
 
 
-def _refusal(K: DenseQuadratic) -> IndefiniteKernelError:
+def _refusal(K: DenseQuadratic, name: str) -> IndefiniteKernelError:
     smallest = smallest_eigenvalue(K)
     return IndefiniteKernelError(
-        f"The kernel matrix is indefinite: its smallest eigenvalue is {smallest:.6g} beside "
-        f"entries up to {largest_magnitude(K.matrix):.6g}, so the SVM is not a convex program and "
-        "has no certified optimum; use a positive semidefinite kernel (linear, polynomial with "
-        "coef0 >= 0, RBF), or instead of indefinite='error' pass 'clip' (negative eigenvalues "
-        f"become 0), 'flip' (positive) or 'shift' ({-smallest:.3g} is added to the diagonal).",
+        f"{name} is indefinite: its smallest eigenvalue is {smallest:.6g} beside entries up to "
+        f"{largest_magnitude(K.matrix):.6g}, so the SVM is not a convex program and has no "
+        "certified optimum; use a positive semidefinite kernel (linear, polynomial with "
+        "coef0 >= 0, RBF), or instead of indefinite='error' pass 'clip' (set negative eigenvalues "
+        f"to zero), 'flip' (make them positive) or 'shift' (add {-smallest:.3g} to its diagonal).",
         smallest,
     )
 
