@@ -121,3 +121,10 @@ LAW_DECISION = 2e-4
 """Decision values of two such solutions, per unit of the largest: |w - w*| <= sqrt(2 gap / kappa)
 is 2e-5 |w| each for kappa = 1/2, and the terms of a decision value may be some times larger than
 the value."""
+
+SUMS = 1e-10
+"""Rounding of an objective whose terms are up to 1e6 times larger than it is (random machines with
+weights of 1e6 or multipliers of 1e-6), per unit of the larger of two objectives."""
+
+BEST_NUMBER = 1e-11
+"""Two ways of adding up the cost of one machine, relative to the cost."""
