@@ -1,0 +1,56 @@
+"""Every python block of ``docs/formulations.md`` runs, and prints what the page says it prints."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "formulations.md"
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks():
+    """(language, line number, text) of every fenced block, in order."""
+    page = PAGE.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(page):
+        yield match[1], page.count("\n", 0, match.start(2)) + 1, match[2]
+
+
+def test_the_blocks_of_the_page_run_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {}
+    compared = 0
+    for (language, line, code), (following, _, printed) in pairwise([*blocks(), ("", 0, "")]):
+        if language != "python":
+            continue
+        exec(compile("\n" * (line - 1) + code, str(PAGE), "exec"), names)
+        seen = capsys.readouterr().out
+        if following == "text":
+            assert seen == printed, f"block in line {line}"
+            compared += 1
+        else:
+            assert seen == "", f"block in line {line}"
+    assert compared >= 10
+
+
+def test_every_formulation_has_its_section() -> None:
+    import qpsvm
+
+    families = [name for name in qpsvm.__all__ if hasattr(getattr(qpsvm, name), "dual")]
+    assert len(families) >= 11
+    page = PAGE.read_text(encoding="utf-8")
+    for name in families:
+        assert re.search(rf"^## .*\b{name}\b", page, re.MULTILINE), name
+
+
+def test_links_within_the_page_lead_somewhere() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    headings = {
+        re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-")
+        for title in re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    }
+    targets = set(re.findall(r"\]\(#([\w-]+)\)", page))
+    assert targets
+    assert targets <= headings
