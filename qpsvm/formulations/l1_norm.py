@@ -28,10 +28,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.formulations import consistency
+from qpsvm.formulations.accuracy import TINY
 from qpsvm.formulations.conditions import ZERO, Conditions
 from qpsvm.formulations.family import Family, require_choice, require_price
 from qpsvm.formulations.intercept import Interval
-from qpsvm.formulations.model import NO_MULTIPLIERS, TINY, DualPoint, SupportVectorModel
+from qpsvm.formulations.model import NO_MULTIPLIERS, DualPoint, SupportVectorModel
 from qpsvm.formulations.problem import Form, SVMProblem
 from qpsvm.formulations.programs import vector_or_nan
 from qpsvm.formulations.samples import SampleTable

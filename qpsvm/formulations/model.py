@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.formulations import consistency, samples
+from qpsvm.formulations import accuracy, consistency, samples
 from qpsvm.formulations.conditions import Conditions
 from qpsvm.formulations.constraints import LinearConstraints
-from qpsvm.formulations.intercept import Interval, best_shifts, signed
-from qpsvm.formulations.losses import losses, slopes
-from qpsvm.formulations.repair import with_sum
+from qpsvm.formulations.intercept import Interval
+from qpsvm.formulations.losses import losses
+from qpsvm.formulations.offsets import best_offsets
+from qpsvm.formulations.repair import with_sum, with_width
 from qpsvm.formulations.samples import MarginSummary, SampleTable
 from qpsvm.formulations.solution import SVMSolution, alpha_unit
 from qpsvm.formulations.training_sets import TrainingSet
@@ -41,9 +42,6 @@ from qpsvm.qp.solution import QPSolution
 
 if TYPE_CHECKING:
     from qpsvm.formulations.problem import Form
-
-EPS = float(np.finfo(np.float64).eps)
-TINY = float(np.finfo(np.float64).tiny)
 
 SMALLEST_MARGIN = 1e-100
 """Weights with a smaller margin count as not separating: their squares would underflow."""
@@ -226,63 +224,12 @@ class SupportVectorModel:
         return 0.5 * (self.conditions.norm_weight * max(norm, 0.0) + self.constant * b * b)
 
     def infeasibility(self, solution: SVMSolution) -> float:
-        """By how much a condition or constraint is missed that must hold.
-
-        Conditions relative to their unit; a constraint ``g'(w, b) <= h`` relative to
-        ``|h| + max|g| max|(w, b)|``.
-        """
-        worst = 0.0
-        if self.conditions.is_hard.any():
-            v = self.violations(self.scores_and_norm(solution)[0], solution.intercept, 0.0)
-            worst = float(np.max(np.maximum(v[self.conditions.is_hard], 0.0), initial=0.0))
-        c = self.constraints
-        if c is not None and solution.coef is not None:
-            point = np.append(solution.coef, solution.intercept)
-            size = float(np.max(np.abs(point)))
-            for matrix, right, equal in ((c.G, c.h, False), (c.A, c.b, True)):
-                if not len(right):
-                    continue
-                missed = np.asarray(matrix @ point) - right
-                missed = np.abs(missed) if equal else np.maximum(missed, 0.0)
-                rows = np.abs(matrix).max(axis=1)
-                scale = np.abs(right) + size * np.asarray(_dense(rows)).ravel()
-                worst = float(np.maximum(worst, np.max(missed / np.maximum(scale, TINY))))
-        return worst
+        """By how much a condition or constraint is missed that must hold."""
+        return accuracy.infeasibility(self, solution)
 
     def rounding(self, solution: SVMSolution, objective: float) -> float:
-        """What rounding can add to the objective, relative to it (hard margin: to the margins).
-
-        A decision value is a sum whose terms may be far larger than it is: its error is of the
-        order of ``e_i = u (sum |terms| + |b| + |p|)`` with the rounding unit u, and each condition
-        passes on its slope times that. An estimate, not an enclosure.
-        """
-        c = self.conditions
-        if solution.coef is not None:
-            sizes = np.asarray(abs(self.data.X) @ np.abs(solution.coef))
-            square = float(solution.coef @ solution.coef)
-        elif solution.expansion is not None:
-            v = np.abs(solution.expansion)
-            if self.kernel.is_nonnegative:
-                sizes = self.kernel_product(v)
-            else:  # |k(x, z)| <= |phi(x)| |phi(z)|
-                norms = np.sqrt(np.abs(self.gram.diagonal()))
-                sizes = norms * float(norms @ v)
-            square = float(v @ sizes)
-        else:
-            return math.inf
-        terms = np.asarray(abs(c.rows) @ sizes) + np.abs(c.signs * solution.intercept)
-        errors = EPS * (terms + abs(c.width * solution.width) + np.abs(c.required))
-        if self.is_hard:
-            return float(np.max(errors))
-        scores, _ = self.scores_and_norm(solution)
-        v = self.violations(scores, solution.intercept, solution.width)
-        steepest = np.maximum(
-            np.abs(slopes(v + errors, c.lower, c.upper, c.curvature)),
-            np.abs(slopes(v - errors, c.lower, c.upper, c.curvature)),
-        )
-        soft = ~c.is_hard
-        total = float(steepest[soft] @ errors[soft]) + EPS * c.norm_weight * square
-        return total / max(abs(objective), self.objective_floor, TINY)
+        """What rounding can add to the objective, relative to it (hard margin: to the margins)."""
+        return accuracy.rounding(self, solution, objective)
 
     @property
     def objective_floor(self) -> float:
@@ -307,7 +254,7 @@ class SupportVectorModel:
             mu[:m] = np.maximum(mu[:m], 0.0)
             price += self.constrained_price(mu)
         if c.width:
-            a = self._with_width(a, price)
+            a = with_width(a, c, price)
         elif self.intercept == "free":
             a = with_sum(a, c.lower, c.upper, c.signs, price)
         if c.is_cone:
@@ -326,27 +273,6 @@ class SupportVectorModel:
         m = len(c.h)
         G, A = _intercept_column(c.G), _intercept_column(c.A)
         return float(G @ multipliers[:m]) + float(A @ multipliers[m:])
-
-    def _with_width(self, a: Vector, price: float) -> Vector:
-        """``1'a >= price_t`` (a margin) or ``1'a <= price_t`` (a tube), and ``(R 1)'a = price``.
-
-        The sums over rows of either sign follow from both.
-        """
-        c = self.conditions
-        everyone = np.full(len(c), True)
-        groups = [c.signs > 0.0, c.signs < 0.0] if self.intercept == "free" else [everyone]
-        sums = [float(np.sum(a[g])) for g in groups]
-        room = [float(np.sum(c.upper[g])) for g in groups]
-        shift = 0.5 * price if len(groups) == 2 else 0.0
-        limit = c.width * c.width_price / len(groups)
-        middle = float(np.mean(sums))
-        target = max(middle, limit) if c.width < 0.0 else min(middle, limit)
-        result = a.copy()
-        for group, own, capacity in zip(groups, (shift, -shift), room, strict=False):
-            wanted = min(target + own, capacity)
-            ones = np.ones(int(np.count_nonzero(group)))
-            result[group] = with_sum(a[group], c.lower[group], c.upper[group], ones, wanted)
-        return result
 
     def _linear_part(self, point: DualPoint) -> float:
         value = float(self.conditions.required @ point.alpha)
@@ -389,7 +315,7 @@ class SupportVectorModel:
     def best_intercepts(self, solution: SVMSolution) -> Interval:
         """All intercepts that are best for the weights of a solution."""
         scores, _ = self.scores_and_norm(solution)
-        return self.best_offsets(scores, solution.intercept, solution.width)[0]
+        return best_offsets(self, scores, solution.intercept, solution.width)[0]
 
     def require_own(self, solution: SVMSolution) -> None:
         """Raise InvalidDataError unless the solution is of this problem."""
@@ -414,45 +340,6 @@ class SupportVectorModel:
         return consistency.weights_difference(self, solution)
 
     # --- recovery --------------------------------------------------------------------------------
-
-    def best_offsets(self, scores: Vector, b: float, t: float) -> tuple[Interval, float]:
-        """All intercepts that are best for these weights, and the best t beside their midpoint.
-
-        ``b`` and ``t`` are the program's own, used where it is not a matter of the losses alone:
-        for a penalised intercept, and where a constraint involves b.
-        """
-        c = self.conditions
-        free = self.intercept == "free" and not self.intercept_is_constrained
-        if not c.width:
-            if not free:
-                fixed = 0.0 if self.intercept == "none" else b
-                return Interval(fixed, fixed), 0.0
-            return self._minimisers(scores, 0.0), 0.0
-        if not free:
-            fixed = 0.0 if self.intercept == "none" else b
-            targets = self.violations(scores, fixed, 0.0)
-            shift = best_shifts(
-                targets, c.lower, c.upper, c.curvature, c.width * c.width_price
-            ).midpoint
-            return Interval(fixed, fixed), max(0.0, c.width * shift)
-        # rows of either sign see one unknown each, b + e t and -b + e t
-        targets = self.violations(scores, 0.0, 0.0)
-        ends = []
-        for group in (c.signs > 0.0, c.signs < 0.0):
-            rows = (targets[group], c.lower[group], c.upper[group], c.curvature[group])
-            ends.append(best_shifts(*rows, 0.5 * c.width * c.width_price))
-        above, below = ends
-        t = 0.5 * c.width * (above.midpoint + below.midpoint)
-        if t <= 0.0:
-            return self._minimisers(scores, 0.0), 0.0
-        interval = Interval(0.5 * (above.lower - below.upper), 0.5 * (above.upper - below.lower))
-        return interval, t
-
-    def _minimisers(self, scores: Vector, t: float) -> Interval:
-        c = self.conditions
-        targets = self.violations(scores, 0.0, t)
-        rows = signed(targets, c.signs, c.lower, c.upper)
-        return best_shifts(*rows, c.curvature, c.intercept_price)
 
     def solution(
         self,
@@ -486,7 +373,7 @@ class SupportVectorModel:
             repair=self.repair,
         )
         scores, _ = self.scores_and_norm(draft)
-        interval, width = self.best_offsets(scores, b, t)
+        interval, width = best_offsets(self, scores, b, t)
         v = self.violations(scores, interval.midpoint, width)
         return draft.replace(
             intercept=interval.midpoint,

@@ -123,14 +123,14 @@ class TrainingProblem(Generic[Model, Solution]):
         exchange.write_qps(self.qp, path, name=f"{name}_{self.form}", memory_limit=memory_limit)
 
     def to_latex(self) -> str:
-        """The program as a LaTeX display, with the shapes of its matrices (needs amsmath).
+        r"""The program as a LaTeX display, with the shapes of its matrices (needs amsmath).
 
         Examples
         --------
         >>> import qpsvm
         >>> problem = qpsvm.SoftMargin(C=10.0).dual([[0.0], [2.0]], [-1, 1])
         >>> print(problem.to_latex().splitlines()[3])
-          & \\tfrac{1}{2} \\alpha^\\top P \\alpha + q^\\top \\alpha \\\\
+          & \tfrac{1}{2} \alpha^\top P \alpha + q^\top \alpha \\
         """
         return exchange.latex(self.qp)
 

@@ -1,9 +1,10 @@
-"""Moving a point of a box so that a sum has the value it must have."""
+"""Moving a point of a box so that sums have the values they must have."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from qpsvm.formulations.conditions import Conditions
 from qpsvm.qp._arrays import Vector
 
 
@@ -34,6 +35,27 @@ def with_sum(a: Vector, lower: Vector, upper: Vector, signs: Vector, total: floa
             break
         a = _moved(a, lower, upper, signs, excess)
     return a
+
+
+def with_width(a: Vector, c: Conditions, price: float) -> Vector:
+    """``1'a >= price_t`` (a margin) or ``1'a <= price_t`` (a tube), and ``(R 1)'a = price``.
+
+    The sums over rows of either sign follow from both.
+    """
+    everyone = np.full(len(c), True)
+    groups = [c.signs > 0.0, c.signs < 0.0] if c.intercept == "free" else [everyone]
+    # both groups add up to the same, apart from the price they share
+    shares = [0.5 * price, -0.5 * price] if len(groups) > 1 else [0.0]
+    target = float(np.mean([np.sum(a[group]) for group in groups]))
+    limit = c.width * c.width_price / len(groups)
+    target = max(target, limit) if c.width < 0.0 else min(target, limit)
+    capacities = [float(np.sum(c.upper[group])) for group in groups]
+    target = min(target, *(room - own for room, own in zip(capacities, shares, strict=True)))
+    result = a.copy()
+    for group, own in zip(groups, shares, strict=True):
+        ones = np.ones(int(np.count_nonzero(group)))
+        result[group] = with_sum(a[group], c.lower[group], c.upper[group], ones, target + own)
+    return result
 
 
 def _moved(a: Vector, lower: Vector, upper: Vector, signs: Vector, excess: float) -> Vector:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import ModelFileError
 from qpsvm.formulations import BinaryTrainingSet, Interval, SVMProblem, SVMSolution
 from qpsvm.formulations.data import as_samples, feature_names
+from qpsvm.formulations.offsets import best_offsets
 from qpsvm.formulations.problem import Form
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.models.fingerprint import fingerprint
@@ -177,7 +178,7 @@ class SavedModel:
             qp=self.qp,
         )
         scores, _ = problem.model.scores_and_norm(solution)
-        interval, _ = problem.model.best_offsets(scores, self.intercept, 0.0)
+        interval, _ = best_offsets(problem.model, scores, self.intercept, 0.0)
         if interval.upper > interval.lower:
             return solution.replace(intercept_interval=interval)
         return solution  # one point, which is the intercept up to rounding if it is right

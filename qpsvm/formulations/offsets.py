@@ -1,0 +1,54 @@
+"""The best intercept, and the best width, for given weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qpsvm.formulations.intercept import Interval, best_shifts, signed
+from qpsvm.qp._arrays import Vector
+
+if TYPE_CHECKING:
+    from qpsvm.formulations.model import SupportVectorModel
+
+
+def best_offsets(
+    model: SupportVectorModel, scores: Vector, b: float, t: float
+) -> tuple[Interval, float]:
+    """All intercepts that are best for these weights, and the best t beside their midpoint.
+
+    ``b`` and ``t`` are the program's own, used where it is not a matter of the losses alone:
+    for a penalised intercept, and where a constraint involves b.
+    """
+    c = model.conditions
+    free = model.intercept == "free" and not model.intercept_is_constrained
+    if not c.width:
+        if not free:
+            fixed = 0.0 if model.intercept == "none" else b
+            return Interval(fixed, fixed), 0.0
+        return _minimisers(model, scores, 0.0), 0.0
+    if not free:
+        fixed = 0.0 if model.intercept == "none" else b
+        targets = model.violations(scores, fixed, 0.0)
+        shift = best_shifts(
+            targets, c.lower, c.upper, c.curvature, c.width * c.width_price
+        ).midpoint
+        return Interval(fixed, fixed), max(0.0, c.width * shift)
+    # rows of either sign see one unknown each, b + e t and -b + e t
+    targets = model.violations(scores, 0.0, 0.0)
+    ends = []
+    for group in (c.signs > 0.0, c.signs < 0.0):
+        rows = (targets[group], c.lower[group], c.upper[group], c.curvature[group])
+        ends.append(best_shifts(*rows, 0.5 * c.width * c.width_price))
+    above, below = ends
+    t = 0.5 * c.width * (above.midpoint + below.midpoint)
+    if t <= 0.0:
+        return _minimisers(model, scores, 0.0), 0.0
+    interval = Interval(0.5 * (above.lower - below.upper), 0.5 * (above.upper - below.lower))
+    return interval, t
+
+
+def _minimisers(model: SupportVectorModel, scores: Vector, t: float) -> Interval:
+    c = model.conditions
+    targets = model.violations(scores, 0.0, t)
+    rows = signed(targets, c.signs, c.lower, c.upper)
+    return best_shifts(*rows, c.curvature, c.intercept_price)
