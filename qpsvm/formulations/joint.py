@@ -28,9 +28,10 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations import joint_samples
+from qpsvm.formulations.accuracy import EPS, TINY
 from qpsvm.formulations.consistency import CANCELLING, _same_repair
 from qpsvm.formulations.joint_solution import MulticlassSolution, alpha_unit
-from qpsvm.formulations.model import EPS, NO_MULTIPLIERS, TINY
+from qpsvm.formulations.model import NO_MULTIPLIERS
 from qpsvm.formulations.samples import MarginSummary
 from qpsvm.formulations.simplex import nearest_rows
 from qpsvm.formulations.training_sets import MulticlassTrainingSet
@@ -132,6 +133,16 @@ class JointModel:
             return self.kernel_product(solution.expansion) + solution.intercept
         return np.full(self.own.shape, np.nan)
 
+    def squared_size(self, coef: Dense | None, expansion: Dense | None, b: Vector) -> float:
+        """``sum_m |w_m|^2 + sum_m b_m^2``; NaN without weights."""
+        if coef is not None:
+            square = np.sum(coef * coef)
+        elif expansion is not None:
+            square = np.maximum(np.sum(expansion * self.kernel_product(expansion)), 0.0)
+        else:
+            return math.nan
+        return float(square + b @ b)
+
     def shortfall(self, decisions: Dense) -> Vector:
         """``max_{m != y_i} f_m(x_i) + 1 - f_{y_i}(x_i)``, shape (n,): the slack where positive."""
         best = np.max(decisions, axis=1, where=~self.own, initial=-np.inf)
@@ -168,15 +179,9 @@ class JointModel:
         b = solution.intercept
         if self.intercept == "none" and np.any(b != 0.0):
             return math.inf
-        decisions = self.decisions(solution)
-        if solution.coef is not None:
-            norm = float(np.sum(solution.coef * solution.coef))
-        elif solution.expansion is not None:
-            norm = float(np.sum(solution.expansion * (decisions - b)))
-        else:
-            return math.nan
-        loss = float(self.box @ np.maximum(self.shortfall(decisions), 0.0))
-        return 0.5 * (norm + float(b @ b)) + loss
+        slack = np.maximum(self.shortfall(self.decisions(solution)), 0.0)
+        size = self.squared_size(solution.coef, solution.expansion, b)
+        return 0.5 * size + float(self.box @ slack)
 
     def infeasibility(self, solution: MulticlassSolution) -> float:
         """Zero: no condition must hold whatever it costs."""
@@ -218,9 +223,8 @@ class JointModel:
 
     def dual_objective(self, point: Dense) -> float:
         """``sum_i tau_{i,y_i} - 1/2 (sum_m |w_m|^2 + sum_m b_m^2)`` for a feasible tau."""
-        w, b = self.coef(point), self.intercepts(point)
-        norm = np.sum(w * w) if w is not None else np.sum(point * self.kernel_product(point))
-        return float(np.sum(point[self.own]) - 0.5 * (norm + b @ b))
+        size = self.squared_size(self.coef(point), point, self.intercepts(point))
+        return float(np.sum(point[self.own])) - 0.5 * size
 
     # --- what else a verifier asks ---------------------------------------------------------------
 
@@ -240,11 +244,11 @@ class JointModel:
                     f"The solution's {name} has shape {np.shape(value)}, the problem needs "
                     f"{expected}; it belongs to another problem."
                 )
-        same_classes = np.array_equal(solution.data.classes, self.data.classes)
         for what, same in (
             ("kernel", solution.kernel == self.kernel),
             ("repair of the kernel", _same_repair(solution.repair, self.repair)),
-            ("training data", same_classes and solution.data.equals(self.data)),
+            ("order of classes", np.array_equal(solution.classes, self.data.classes)),
+            ("set of training data", solution.learned_from(self.data)),
             ("price C", np.array_equal(solution.upper, self.box)),
             ("kind of weights", solution.coef is None or self.is_linear),
         ):
@@ -280,23 +284,18 @@ class JointModel:
     def weights_difference(self, solution: MulticlassSolution) -> float:
         """``|W - W(tau)| / |W|`` over all weights and intercepts: both describe one machine."""
         alpha, b = solution.alpha, solution.intercept
-        squares = [_square(b - self.intercepts(alpha)), _square(b)]
+        apart = b - self.intercepts(alpha)
         implied = self.coef(alpha)
         if solution.coef is not None and implied is not None:
-            terms = float(np.linalg.norm(abs(self.data.X).T @ np.abs(alpha)))
-            squares[0] += _square(solution.coef - implied)
-            squares[1] += _square(solution.coef)
+            distance = self.squared_size(solution.coef - implied, None, apart)
+            terms = abs(self.data.X).T @ np.abs(alpha)
         elif solution.expansion is not None:
-            terms = float(np.linalg.norm(np.sqrt(np.abs(self.gram.diagonal())) @ np.abs(alpha)))
-            for i, beta in enumerate((solution.expansion - alpha, solution.expansion)):
-                squares[i] += float(np.maximum(np.sum(beta * self.kernel_product(beta)), 0.0))
+            distance = self.squared_size(None, solution.expansion - alpha, apart)
+            terms = np.sqrt(np.abs(self.gram.diagonal())) @ np.abs(alpha)
         else:
             return math.inf
+        own = math.sqrt(self.squared_size(solution.coef, solution.expansion, b))
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
-        size = max(math.sqrt(squares[1]), CANCELLING * terms, TINY)
-        ratio = math.sqrt(squares[0]) / size
+        size = max(own, CANCELLING * float(np.linalg.norm(terms)), TINY)
+        ratio = math.sqrt(distance) / size
         return ratio if math.isfinite(ratio) else math.inf
-
-
-def _square(array: Any) -> float:
-    return float(np.sum(np.square(array)))

@@ -60,6 +60,12 @@ class Machine(ABC):
         """
         return self.data.score(self.decision_function(X), y)
 
+    def learned_from(self, data: TrainingSet) -> bool:
+        """Whether these are the training data: samples, targets, and the numbers of the rows."""
+        own = self.data
+        same_rows = own.n_given == data.n_given and np.array_equal(own.kept, data.kept)
+        return same_rows and own.equals(data)
+
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed."""
         return replace(self, **changes)  # type: ignore[type-var]
@@ -86,20 +92,21 @@ class KernelMachine(Machine):
         return self.qp.status
 
     def decision_function(self, X: Any) -> Any:
-        samples = self._samples(X)
+        return np.asarray(self._values(self._samples(X)))
+
+    def _values(self, samples: Any) -> Any:
+        """``f(x)`` for every row x of samples."""
         if self.coef is not None:
-            values = samples @ self.coef.T
-        elif self.expansion is None:
+            return samples @ self.coef.T + self.intercept
+        if self.expansion is None:
             raise InvalidDataError("This solution has neither coef nor an expansion.")
-        else:
-            values = self._expanded(samples)
-        return np.asarray(values + self.intercept)
+        return self._expanded(samples) + self.intercept
 
     def _expanded(self, samples: Any) -> Any:
         """``sum_i expansion_i k(x_i, x)`` for every row x of samples."""
         beta = self.expansion
         if self.repair is not None:
-            beta = np.apply_along_axis(self.repair.coefficients, 0, beta)
+            beta = self.repair.coefficients(beta)
         if isinstance(self.kernel, Precomputed):
             return samples @ beta
         used = np.unique(np.nonzero(beta)[0])

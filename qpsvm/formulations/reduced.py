@@ -55,8 +55,8 @@ class MulticlassProblem:
         for what, same in (
             ("number of machines", len(solution.solutions) == len(self.problems)),
             ("reduction", solution.reduction == self.reduction),
-            ("set of classes", np.array_equal(solution.classes, self.classes)),
-            ("training data", solution.data.equals(self.data)),
+            ("order of classes", np.array_equal(solution.classes, self.classes)),
+            ("set of training data", solution.learned_from(self.data)),
         ):
             if not same:
                 raise InvalidDataError(

@@ -24,7 +24,7 @@ def nearest_rows(V: Dense, upper: Dense) -> Dense:
     Returns
     -------
     array of shape (n, k)
-        NaN in every row in which V has one.
+        With NaN where V has one, and only in such rows.
 
     Notes
     -----
