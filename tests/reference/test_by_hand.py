@@ -103,7 +103,7 @@ def test_least_deviations_of_the_stack_loss_plant(form):
 
 
 def test_least_squares_of_the_stack_loss_plant():
-    # Brownlee (1965), section 13.12, and every package since: -39.92, 0.7156, 1.2953, -0.1521
+    # Brownlee (1965), pages 491 to 500, and every package since: -39.92, 0.7156, 1.2953, -0.1521
     X, t = STACK_LOSS[:, :3], STACK_LOSS[:, 3]
     squares = EpsilonRegression(100.0, 0.0, loss="squared_epsilon_insensitive")
     solution = qpsvm.solve(squares.primal(X, t), "cvxpy:CLARABEL", strict=True)

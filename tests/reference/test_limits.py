@@ -301,8 +301,8 @@ def test_a_ball_of_unit_vectors_is_a_hyperplane_of_the_linear_kernel():
 
 @pytest.mark.parametrize("nu", [0.2, 0.6])
 def test_one_class_is_the_margin_from_the_origin(nu):
-    # Schoelkopf et al. (2001), proposition 1: separating X from -X, without an intercept, has the
-    # same direction
+    # Schoelkopf et al. (2001) on pattern recognition: separating X from -X, without an intercept,
+    # has the same direction
     X, _ = flowers()
     plane = tight(OneClass(nu).dual(X))
     both, signs = np.vstack([X, -X]), np.repeat([1, -1], len(X))

@@ -32,7 +32,7 @@ def least_squares_regression(C, **options):
 
 
 def suykens(K, targets, price, kind):
-    """(beta, b) from the linear system of Suykens and Vandewalle, equation (11)."""
+    """(beta, b) from the linear system of Suykens and Vandewalle (1999), with beta = s alpha."""
     n = len(K)
     system = K + np.diag(1 / price)
     if kind == "free":
