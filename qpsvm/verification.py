@@ -299,7 +299,7 @@ def _difference(stated: Any, implied: Any, unit: float) -> Residual:
     if given.shape != expected.shape:
         return Residual("difference", math.inf, math.inf)
     with np.errstate(all="ignore"):
-        distance = np.abs(given - expected)
+        distance = np.where(given == expected, 0.0, np.abs(given - expected))  # also infinities
         scaled = distance / np.maximum(unit, np.abs(expected))
         largest = [float(np.max(values, initial=0.0)) for values in (distance, scaled)]
     return Residual("difference", *(v if math.isfinite(v) else math.inf for v in largest))

@@ -26,14 +26,16 @@ InterceptKind: TypeAlias = Literal["free", "penalized", "none"]
 
 
 class Interval(NamedTuple):
-    """A closed interval of intercepts; all of them are equally good."""
+    """A closed interval of intercepts; all of them are equally good. One end may be infinite."""
 
     lower: float
     upper: float
 
     @property
     def midpoint(self) -> float:
-        """The one qpsvm reports."""
+        """The one qpsvm reports: the middle, or the only end there is."""
+        if math.isinf(self.lower) or math.isinf(self.upper):
+            return self.upper if math.isinf(self.lower) else self.lower
         return self.lower + 0.5 * (self.upper - self.lower)
 
 
@@ -61,7 +63,8 @@ def best_shifts(
     lower, upper, curvature : arrays of shape (n,)
         The losses, see ``losses``. All with curvature zero, or all above zero.
     price : float
-        Strictly between ``sum lower`` and ``sum upper``, so that there is a minimiser.
+        Between ``sum lower`` and ``sum upper``, so that there is a minimiser. At ``sum upper`` the
+        minimisers are a half-line.
 
     Returns
     -------
@@ -107,6 +110,8 @@ def _at_steps(targets: Vector, lower: Vector, upper: Vector, price: float) -> In
     right = np.cumsum(steps) + (price - float(np.sum(upper)))  # phi' right of each target
     terms = float(np.sum(np.maximum(np.abs(lower), np.abs(upper)))) + abs(price)
     rounding = len(targets) * float(np.finfo(np.float64).eps) * terms
+    if price - float(np.sum(upper)) >= -rounding:  # phi' is zero left of all targets
+        return Interval(-math.inf, float(targets[order[0]]))
     first = int(np.argmax(right >= -rounding))
     flat = right[first] <= rounding and first + 1 < len(order)
     return Interval(float(targets[order[first]]), float(targets[order[first + flat]]))

@@ -15,10 +15,11 @@ Data description, with the ball of centre c and radius R::
 
 The ball becomes a machine ``f(x) = R^2 - |phi(x) - c|^2 = w'phi(x) + b - k(x, x)`` with
 ``w = 2 c`` and ``b = R^2 - |c|^2``: then ``R^2 = b + 1/4 |w|^2`` and the program is quadratic.
-Where ``k(x, x)`` is constant (RBF) both are the same machine with ``C = 1 / (nu n)``.
+Where ``k(x, x)`` is constant (RBF) both have the same alpha with ``C = 1 / (nu n)``, and the ball's
+f is twice the other's.
 
-LIBSVM multiplies the one-class dual by ``nu n`` (``0 <= alpha_i <= 1``, ``1'alpha = nu n``): its
-alpha, w and rho are ``nu n`` times ours.
+LIBSVM multiplies the one-class dual by ``nu n``, with n the sum of the sample weights
+(``0 <= alpha_i <= 1``, ``1'alpha = nu n``): its alpha, w and rho are ``nu n`` times ours.
 
 Sources: Schoelkopf, Platt, Shawe-Taylor, Smola and Williamson, "Estimating the support of a
 high-dimensional distribution", *Neural Computation* 13 (2001), section 3; Tax and Duin, "Support

@@ -1,25 +1,27 @@
 """Programs that choose their own width: ``NuClassification`` and ``NuRegression``.
 
-nu-classification, with signs s and weights ``u_i`` that add up to 1 (``1/n`` each)::
+nu-classification, with signs s and weights ``u_i`` (``1/n``; sample weights are divided by their
+sum, class weights multiply them)::
 
     primal   minimize    1/2 w'w - nu rho + sum_i u_i xi_i
              subject to  s_i (w'x_i + b) >= rho - xi_i,   xi_i >= 0,   rho >= 0
     dual     minimize    1/2 alpha'(ss' . K) alpha
              subject to  s'alpha = 0,   1'alpha >= nu,   0 <= alpha_i <= u_i
 
-nu-regression, with targets t::
+nu-regression, with targets t and ``u_i`` likewise::
 
     primal   minimize    1/2 w'w + C (nu epsilon + sum_i u_i (xi_i + xi*_i))
              subject to  w'x_i + b >= t_i - epsilon - xi_i,   w'x_i + b <= t_i + epsilon + xi*_i
     dual     minimize    1/2 (alpha - alpha*)'K(alpha - alpha*) - t'(alpha - alpha*)
              subject to  1'(alpha - alpha*) = 0,   1'(alpha + alpha*) <= C nu,   0 <= . <= C u_i
 
-nu is an upper bound on the share of samples that miss the margin (lie outside the tube) and a lower
-bound on the share of support vectors.
+Where the width (rho, epsilon) is above zero, nu is an upper bound on the share of samples that miss
+the margin (lie outside the tube) and a lower bound on the share of support vectors.
 
-LIBSVM scales differently: its nu-SVC multiplies the dual by n (``0 <= alpha_i <= 1``, ``1'alpha =
-nu n``) and then divides alpha, w and b by rho, so that the margin is at 1; its nu-SVR has the box
-``0 <= alpha_i <= C`` and ``1'(alpha + alpha*) = C nu n``, which is ours with C n for C.
+LIBSVM scales differently, with n the sum of the sample weights: its nu-SVC multiplies the dual by n
+(``0 <= alpha_i <= 1``, ``1'alpha = nu n``) and then divides alpha, w and b by rho, so that the
+margin is at 1; its nu-SVR has the box ``0 <= alpha_i <= C`` and ``1'(alpha + alpha*) = C nu n``,
+which is ours with C n for C.
 
 Sources: Schoelkopf, Smola, Williamson and Bartlett, "New support vector algorithms", *Neural
 Computation* 12 (2000), sections 3 and 4; Chang and Lin, "Training nu-support vector classifiers",

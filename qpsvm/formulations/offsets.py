@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from qpsvm.formulations.intercept import Interval, best_shifts, signed
@@ -35,16 +36,19 @@ def best_offsets(
         return Interval(fixed, fixed), max(0.0, c.width * shift)
     # rows of either sign see one unknown each, b + e t and -b + e t
     targets = model.violations(scores, 0.0, 0.0)
-    ends = []
+    sides = []
     for group in (c.signs > 0.0, c.signs < 0.0):
         rows = (targets[group], c.lower[group], c.upper[group], c.curvature[group])
-        ends.append(best_shifts(*rows, 0.5 * c.width * c.width_price))
-    above, below = ends
+        sides.append(best_shifts(*rows, 0.5 * c.width * c.width_price))
+    above, below = sides
     t = 0.5 * c.width * (above.midpoint + below.midpoint)
     if t <= 0.0:
         return _minimisers(model, scores, 0.0), 0.0
-    interval = Interval(0.5 * (above.lower - below.upper), 0.5 * (above.upper - below.lower))
-    return interval, t
+    ends = (0.5 * (above.lower - below.upper), 0.5 * (above.upper - below.lower))
+    if not all(map(math.isfinite, ends)):  # along a half-line b and t grow together
+        b = 0.5 * (above.midpoint - below.midpoint)
+        return Interval(b, b), t
+    return Interval(*ends), t
 
 
 def _minimisers(model: SupportVectorModel, scores: Vector, t: float) -> Interval:

@@ -249,7 +249,11 @@ def primal_program(model: SupportVectorModel) -> QuadraticProgram:
             if len(right):
                 rows.append(_on_variables(matrix, layout))
                 values.append(right)
-    names = ["w" if model.is_linear else "beta", *["b"] * layout.has_b, *["rho" if c.width < 0.0 else "epsilon"] * layout.has_t]
+    names = [
+        "w" if model.is_linear else "beta",
+        *["b"] * layout.has_b,
+        *["rho" if c.width < 0.0 else "epsilon"] * layout.has_t,
+    ]
     names += ["xi"] * (len(layout.slack) > 0) + ["xi'"] * (len(layout.second_slack) > 0)
     return QuadraticProgram(
         SparseQuadratic(

@@ -162,7 +162,7 @@ class LowRankQuadratic(Quadratic):
         return self.selection.size
 
     def parts(self) -> tuple[Any, ...]:
-        return (self.samples, *self.selection.parts(), self.diag)
+        return (self.factor, self.diag)  # however the rows are shared
 
     def matvec(self, x: Vector) -> Vector:
         X, R = self.samples, self.selection

@@ -91,6 +91,24 @@ def test_the_hard_intercept_maximises_the_smallest_margin():
     assert best_intercepts(scores, signs, np.full(4, np.inf)) == (-0.5, -0.5)
 
 
+@pytest.mark.parametrize("family", [qpsvm.OneClass(1.0), qpsvm.DataDescription(1 / 20)])
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_where_every_sample_may_be_outside_the_intercepts_are_a_half_line(family, form):
+    """At nu = 1 (C = 1/n) moving the boundary outwards costs what it saves."""
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    problem = getattr(family, form)(X, kernel="rbf")
+    solution = qpsvm.solve(problem)
+    lower, upper = solution.intercept_interval
+    assert lower == -math.inf
+    assert solution.intercept == upper
+    best = qpsvm.certify(problem, solution).primal_objective
+    for shift, same in ((-1e-3, True), (-10.0, True), (1e-3, False)):
+        moved = solution.replace(intercept=upper + shift)
+        value = problem.model.primal_objective(moved)
+        assert (abs(value - best) <= ROUNDING * 100) is same
+    assert qpsvm.verify(problem, solution).passed
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_scores_that_are_not_numbers_give_nan_not_a_guess(bad):
     interval = best_intercepts(np.array([bad, 1.0]), np.array([-1.0, 1.0]), np.ones(2))
