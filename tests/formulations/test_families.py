@@ -336,11 +336,23 @@ def test_no_other_intercept_or_width_is_better(setting: Setting, seed: int, size
             lambda b: cost(b, t), bounds=(centre - reach, centre + reach), method="bounded"
         )
         assert found.fun >= least - BEST_NUMBER * scale
-    # beyond the interval it gets worse
-    if interval.upper > interval.lower:
-        width = interval.upper - interval.lower
-        assert cost(interval.upper + width, t) > least
-        assert cost(interval.lower - width, t) > least
+    # beyond the interval it gets worse: there is no other best intercept
+    beyond = max(interval.upper - interval.lower, 1e-3 * (1.0 + abs(interval.midpoint)))
+    assert cost(interval.upper + beyond, t) > least + BEST_NUMBER * scale
+    assert cost(interval.lower - beyond, t) > least + BEST_NUMBER * scale
+
+
+@EVERY
+def test_a_b_or_t_that_the_program_does_not_have_is_no_machine(setting: Setting) -> None:
+    problem, solution = optimum(setting)
+    mutants = [solution.replace(width=-1e-3)]
+    if not BY_NAME[setting[0]].has_width:
+        mutants.append(solution.replace(width=1e-3))
+    if problem.model.intercept == "none":
+        mutants.append(solution.replace(intercept=1e-3))
+    for mutant in mutants:
+        assert qpsvm.certify(problem, mutant).primal_objective == math.inf
+        assert not qpsvm.verify(problem, mutant).passed
 
 
 # --- losses ---------------------------------------------------------------------------------------
