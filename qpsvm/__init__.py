@@ -11,6 +11,7 @@
 from qpsvm import backends, exceptions, kernels, qp
 from qpsvm.certificates import Certificate, certify
 from qpsvm.formulations import (
+    CrammerSinger,
     DataDescription,
     EpsilonRegression,
     HardMargin,
@@ -19,6 +20,8 @@ from qpsvm.formulations import (
     NuClassification,
     NuRegression,
     OneClass,
+    OneVsOne,
+    OneVsRest,
     QuantileRegression,
     Ranking,
     SoftMargin,
@@ -33,6 +36,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Certificate",
+    "CrammerSinger",
     "DataDescription",
     "EpsilonRegression",
     "HardMargin",
@@ -42,6 +46,8 @@ __all__ = [
     "NuClassification",
     "NuRegression",
     "OneClass",
+    "OneVsOne",
+    "OneVsRest",
     "QuantileRegression",
     "Ranking",
     "SVMProblem",

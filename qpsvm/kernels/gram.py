@@ -62,7 +62,7 @@ def gram(
     if kernel.is_positive_semidefinite:
         return K, None
     require_symmetric(K)
-    repaired = repair(K, indefinite)
+    repaired = repair(K, indefinite, name=f"The kernel matrix of {kernel}")
     if repaired is None:
         return K, None
     matrix, report = repaired

@@ -193,7 +193,7 @@ BAD_KERNELS = {
         np.kron(np.eye(2), INDEFINITE),
         "precomputed",
         IndefiniteKernelError,
-        ["indefinite", "smallest eigenvalue is -1 ", "'shift' (1 is added to the diagonal)", "precomputed"],
+        ["indefinite", "eigenvalue is -1 ", "'shift' (1 is added", "precomputed"],
     ),
     "sigmoid": (
         X,
