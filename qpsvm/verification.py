@@ -287,19 +287,19 @@ def _machine_checks(
     model = problem.model
     best = certificate.intercept_interval
     for name, stated, implied in model.implications(problem.form, solution, table, best):
-        difference = _difference(stated, implied, model.unit)
+        difference = _difference(stated, implied)
         yield Check(name, difference.absolute, difference.scaled, eps)
     weights = model.weights_difference(solution)
     yield Check("weights", weights, weights, natural)
 
 
-def _difference(stated: Any, implied: Any, unit: float) -> Residual:
-    """Largest difference of two vectors, absolute and over ``max(unit, |implied|)``."""
+def _difference(stated: Any, implied: Any) -> Residual:
+    """Largest difference of two vectors, absolute and over ``max(1, |implied|)``."""
     given, expected = np.asarray(stated, dtype=np.float64), np.asarray(implied, dtype=np.float64)
     if given.shape != expected.shape:
         return Residual("difference", math.inf, math.inf)
     with np.errstate(all="ignore"):
         distance = np.where(given == expected, 0.0, np.abs(given - expected))  # also infinities
-        scaled = distance / np.maximum(unit, np.abs(expected))
+        scaled = distance / np.maximum(1.0, np.abs(expected))
         largest = [float(np.max(values, initial=0.0)) for values in (distance, scaled)]
     return Residual("difference", *(v if math.isfinite(v) else math.inf for v in largest))

@@ -81,8 +81,10 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
     if not model.is_linear:
         # |sum_i s_i l_i phi(x_i)|^2 = (s . l)' K (s . l), at most as large as its rounding
         largest = float(np.max(np.abs(model.gram.diagonal())))
-        rounding = n * float(np.finfo(float).eps) * largest
-        square = max(float(signed @ model.kernel_product(signed)), 0.0) + rounding
+        product = model.kernel_product(signed)
+        # samples that are the same cancel without any rounding
+        rounding = n * float(np.finfo(float).eps) * largest if product.any() else 0.0
+        square = max(float(signed @ product), 0.0) + rounding
         return Inseparability(weights, None, math.sqrt(square), _kernel_radius(problem, balanced))
     X = model.data.X
     if sp.issparse(X):

@@ -30,25 +30,17 @@ import scipy.sparse as sp
 from qpsvm.formulations.intercept import InterceptKind
 from qpsvm.kernels.gram import Gram
 from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
-from qpsvm.qp.structured import LowRankQuadratic
 
 ZERO: Vector = np.zeros(1)
 UNBOUNDED: Vector = np.full(1, np.inf)
 """For families where every condition has the same bound: vectors of length 1 are repeated."""
 
 
-def squared_size(gram: Gram) -> float:
-    """The square of the samples' size in feature space, without their common offset if it is cheap.
-
-    ``max_i |x_i - mean|^2`` for the linear kernel, ``max_i k(x_i, x_i)`` for the others, which is
-    no smaller; 1 where that is zero.
-    """
-    squares = gram.diagonal()
-    if isinstance(gram, LowRankQuadratic):
-        n = gram.size
-        products = gram.matvec(np.full(n, 1.0 / n))  # with the mean
-        squares = squares - 2.0 * products + float(np.mean(products))
-    size = float(np.max(squares))
+def squared_spread(gram: Gram) -> float:
+    """``max_i |phi(x_i) - mean|^2``: the samples' size without their common offset; 1 if zero."""
+    n = gram.size
+    products = gram.matvec(np.full(n, 1.0 / n))  # with the mean
+    size = float(np.max(gram.diagonal() - 2.0 * products)) + float(np.mean(products))
     return size if size > 0.0 else 1.0
 
 
@@ -76,9 +68,9 @@ class Conditions:
         kappa.
     unit : float
         In which violations are measured: the size of decision values that matters.
-    scale : float
-        Size of the objective's terms; the certified gap is never measured against less than
-        ``OBJECTIVE_FLOOR`` of it. Zero where the optimum is known to be above zero.
+    relative_to_spread : bool
+        unit is a multiple of the squared size of the samples in feature space, because nothing in
+        the program sets another scale: dual variables have a given sum, and nothing is required.
     minus_self_similarity : bool
         Decision values are ``f(x) - k(x, x)``.
     """
@@ -94,7 +86,7 @@ class Conditions:
     width_price: float = 0.0
     norm_weight: float = 1.0
     unit: float = 1.0
-    scale: float = 0.0
+    relative_to_spread: bool = False
     minus_self_similarity: bool = False
 
     def __post_init__(self) -> None:

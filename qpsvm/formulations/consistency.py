@@ -94,20 +94,26 @@ def implications(
 ) -> Iterator[tuple[str, Any, Any]]:
     """What the solution states beside its weights: (name, as stated, as implied by the weights).
 
-    ``best`` are the intercepts that are best for these weights.
+    In units of the conditions, or of alpha. ``best`` are the intercepts that are best for these
+    weights.
     """
-    yield "slack", solution.slack, table.slack
-    if best.upper > best.lower:
-        yield "intercept_interval", solution.intercept_interval, best
-    else:  # one best intercept: rounding may pick a neighbouring sample's, the gap covers that
-        yield "intercept_interval", solution.intercept_interval, [solution.intercept] * 2
+    unit = model.unit
+    yield "slack", solution.slack / unit, table.slack / unit
+    if not best.upper > best.lower:
+        # one best intercept: rounding may pick a neighbouring sample's, the gap covers that
+        best = Interval(solution.intercept, solution.intercept)
+    stated, implied = (
+        np.array(interval) / unit for interval in (solution.intercept_interval, best)
+    )
+    yield "intercept_interval", stated, implied
     if form == "primal" and model.is_linear:
         yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
     if form == "dual":
         conditions = model.conditions
-        unit = abs(conditions.rows).T @ alpha_unit(solution.alpha, conditions)  # of each sample
-        stated = math.nan if solution.expansion is None else solution.expansion / unit
-        yield "expansion", stated, model.expansion(solution.alpha) / unit
+        sizes = abs(conditions.rows).T @ alpha_unit(solution.alpha, conditions)  # of each sample
+        sizes = np.where(sizes > 0.0, sizes, 1.0)  # a sample without any condition
+        own = math.nan if solution.expansion is None else solution.expansion / sizes
+        yield "expansion", own, model.expansion(solution.alpha) / sizes
 
 
 def weights_difference(model: SupportVectorModel, solution: SVMSolution) -> float:
@@ -116,17 +122,19 @@ def weights_difference(model: SupportVectorModel, solution: SVMSolution) -> floa
     The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``.
     """
     implied = model.expansion(solution.alpha)
+    # where w = 0 is optimal, the size of a w whose objective counts as zero
+    floor = math.sqrt(2.0 * model.objective_floor / model.conditions.norm_weight)
     if solution.coef is not None:
         expected = model.weights(implied, solution.constraint_multipliers)
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
         terms = float(np.linalg.norm(abs(model.data.X).T @ np.abs(implied)))
-        size = max(float(np.linalg.norm(solution.coef)), CANCELLING * terms)
+        size = max(float(np.linalg.norm(solution.coef)), CANCELLING * terms, floor)
         distance = float(np.linalg.norm(solution.coef - expected))
     elif solution.expansion is not None:
         step = solution.expansion - implied
         terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied))
         own = _root(solution.expansion @ model.kernel_product(solution.expansion))
-        size = max(own, CANCELLING * terms)
+        size = max(own, CANCELLING * terms, floor)
         distance = _root(step @ model.kernel_product(step))
     else:
         return math.inf

@@ -24,8 +24,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from qpsvm.formulations.family import Family, require_choice, require_price
 from qpsvm.formulations.joint import JointIntercept, JointModel
 from qpsvm.formulations.joint_programs import (
@@ -35,11 +33,10 @@ from qpsvm.formulations.joint_programs import (
     primal_program,
 )
 from qpsvm.formulations.joint_solution import MulticlassSolution
+from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.formulations.problem import TrainingProblem
 from qpsvm.formulations.training_sets import (
-    class_factors,
     multiclass_training_set,
-    require_class_weight,
 )
 from qpsvm.kernels import as_kernel
 from qpsvm.kernels.gram import gram
@@ -104,7 +101,7 @@ class CrammerSinger:
     def __post_init__(self) -> None:
         require_price(self.C)
         require_choice(self.intercept, ("none", "penalized"), "intercept")
-        require_class_weight(self.class_weight)
+        object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
 
     __repr__ = Family.__repr__
 
@@ -165,8 +162,6 @@ class CrammerSinger:
         function = as_kernel(kernel)
         data = multiclass_training_set(X, y, function, sample_weight)
         resolved = function.resolve(data.X)
-        C = self.C * class_factors(self.class_weight, data) * data.weights
-        if self.average_loss:
-            C = C / np.sum(data.weights)
+        C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         K, repair = gram(resolved, data.X, indefinite=indefinite)
         return JointModel(data, resolved, C, self.intercept, K, repair)

@@ -33,6 +33,7 @@ from qpsvm.formulations.conditions import ZERO, Conditions
 from qpsvm.formulations.family import Family, require_choice, require_price
 from qpsvm.formulations.intercept import Interval
 from qpsvm.formulations.model import NO_MULTIPLIERS, DualPoint, SupportVectorModel
+from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.formulations.problem import Form, SVMProblem
 from qpsvm.formulations.programs import vector_or_nan
 from qpsvm.formulations.samples import SampleTable
@@ -40,8 +41,6 @@ from qpsvm.formulations.solution import SVMSolution
 from qpsvm.formulations.training_sets import (
     BinaryTrainingSet,
     binary_training_set,
-    class_factors,
-    require_class_weight,
 )
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
@@ -98,16 +97,14 @@ class L1Norm(Family):
     def __post_init__(self) -> None:
         require_price(self.C)
         require_choice(self.intercept, ("free", "none"), "intercept")
-        require_class_weight(self.class_weight)
+        object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
 
     def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
         return binary_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         del gram
-        C = self.C * class_factors(self.class_weight, data) * data.weights
-        if self.average_loss:
-            C = C / np.sum(data.weights)
+        C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         return Conditions(
             rows=sp.diags_array(data.signs),
             required=np.ones(data.n_samples),

@@ -38,4 +38,4 @@ def losses(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
     """The loss of every condition, shape (n,)."""
     with np.errstate(all="ignore"):
         a = np.where(v == 0.0, 0.0, slopes(v, lower, upper, d))  # infinity times zero is zero here
-        return a * v - 0.5 * d * a * a
+        return np.where(d > 0.0, a * v - 0.5 * d * a * a, a * v)  # a may be infinite without d

@@ -30,11 +30,10 @@ import scipy.sparse as sp
 from qpsvm.formulations.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.formulations.family import Family, is_number, require_choice, require_price
 from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
+from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.formulations.training_sets import (
     BinaryTrainingSet,
     binary_training_set,
-    class_factors,
-    require_class_weight,
 )
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
@@ -142,16 +141,14 @@ class SoftMargin(Family):
         require_price(self.C, hint="; for C = infinity use HardMargin" if infinite else "")
         require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
         require_intercept_kind(self.intercept)
-        require_class_weight(self.class_weight)
+        object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
 
     def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
         return binary_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         del gram
-        C = self.C * class_factors(self.class_weight, data) * data.weights
-        if self.average_loss:
-            C = C / np.sum(data.weights)
+        C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         squared = self.loss == "squared_hinge"
         return Conditions(
             rows=sp.diags_array(data.signs),

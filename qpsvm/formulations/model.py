@@ -19,12 +19,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qpsvm.formulations import accuracy, consistency, samples
-from qpsvm.formulations.conditions import Conditions
+from qpsvm.formulations.accuracy import EPS, TINY
+from qpsvm.formulations.conditions import Conditions, squared_spread
 from qpsvm.formulations.constraints import LinearConstraints
 from qpsvm.formulations.intercept import Interval
 from qpsvm.formulations.losses import losses
@@ -47,7 +49,7 @@ SMALLEST_MARGIN = 1e-100
 """Weights with a smaller margin count as not separating: their squares would underflow."""
 
 OBJECTIVE_FLOOR = 1e-6
-"""Share of ``Conditions.scale`` below which an objective counts as zero: where the optimum may be
+"""Share of its natural scale below which an objective counts as zero: where the optimum may be
 exactly zero, a gap relative to it would ask for more digits than its terms have."""
 
 NO_MULTIPLIERS: Vector = np.zeros(0)
@@ -231,10 +233,33 @@ class SupportVectorModel:
         """What rounding can add to the objective, relative to it (hard margin: to the margins)."""
         return accuracy.rounding(self, solution, objective)
 
-    @property
+    @cached_property
     def objective_floor(self) -> float:
-        """The certified gap is relative to the objective, but to no less than this (at most 1)."""
-        return min(1.0, OBJECTIVE_FLOOR * self.conditions.scale)
+        """The certified gap is relative to the objective, but to no less than this.
+
+        Zero where the optimum is above zero, which it is unless w = 0 costs nothing.
+        """
+        c = self.conditions
+        if c.relative_to_spread:
+            # the objective of a w as large as the samples allow, but for the intercept
+            return OBJECTIVE_FLOOR * 0.5 * c.unit * self.unit
+        if self.is_hard or self.constraints is not None or not self._is_trivial:
+            return 0.0
+        # the objective of a w that moves some decision value by one unit
+        largest = max(float(np.max(np.abs(self.gram.diagonal()))), TINY)
+        return OBJECTIVE_FLOOR * 0.5 * c.norm_weight * c.unit * c.unit / largest
+
+    @property
+    def _is_trivial(self) -> bool:
+        """Whether w = 0 costs no more than rounding: all targets fit into the tube."""
+        c, nothing = self.conditions, np.zeros(self.data.n_samples)
+        interval, t = best_offsets(self, nothing, 0.0, 0.0)
+        b = interval.midpoint
+        noise = 4.0 * EPS * (np.abs(c.required) + abs(b) + t)
+        bounds = (c.lower, c.upper, c.curvature)
+        cost = float(np.sum(losses(self.violations(nothing, b, t), *bounds)[~c.is_hard]))
+        allowed = float(np.sum(losses(noise, *bounds)[~c.is_hard]))
+        return abs(c.intercept_price * b + c.width_price * t) + cost <= allowed
 
     # --- the dual objective, for anything --------------------------------------------------------
 
@@ -297,10 +322,11 @@ class SupportVectorModel:
 
     # --- what a verifier asks --------------------------------------------------------------------
 
-    @property
+    @cached_property
     def unit(self) -> float:
         """What violations are measured in."""
-        return self.conditions.unit
+        c = self.conditions
+        return c.unit * squared_spread(self.gram) if c.relative_to_spread else c.unit
 
     @property
     def norm_curvature(self) -> float:

@@ -25,11 +25,11 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.data import as_classes
+from qpsvm.formulations.prices import class_factors
 from qpsvm.formulations.problem import Form, SVMProblem
 from qpsvm.formulations.reduced import MulticlassProblem
 from qpsvm.formulations.training_sets import (
     BinaryTrainingSet,
-    class_factors,
     multiclass_training_set,
 )
 from qpsvm.kernels import as_kernel

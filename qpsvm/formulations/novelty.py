@@ -37,8 +37,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.conditions import ZERO, Conditions, squared_size
+from qpsvm.formulations.conditions import ZERO, Conditions
 from qpsvm.formulations.family import Family, require_price, require_share
+from qpsvm.formulations.prices import prices
 from qpsvm.formulations.solution import SVMSolution
 from qpsvm.formulations.training_sets import TrainingSet, unlabelled_training_set
 from qpsvm.kernels import Kernel
@@ -86,16 +87,15 @@ class OneClass(Family):
         return unlabelled_training_set(X, kernel, sample_weight)
 
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
-        size = float(np.max(gram.diagonal()))  # from the origin, which is what matters here
+        del gram
         return Conditions(
             rows=sp.eye_array(data.n_samples),
             required=ZERO,
             lower=ZERO,
-            upper=data.weights / (self.nu * np.sum(data.weights)),
+            upper=prices(1.0 / self.nu, data, average=True),
             curvature=ZERO,
             intercept_price=1.0,
-            unit=size if size > 0.0 else 1.0,
-            scale=0.5 * size,
+            relative_to_spread=True,
         )
 
 
@@ -142,13 +142,12 @@ class DataDescription(Family):
         return unlabelled_training_set(X, kernel, sample_weight)
 
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
-        box = self.C * data.weights
+        box = prices(self.C, data)
         if float(np.sum(box)) < 1.0 - 1e-12:
             raise InvalidParameterError(
                 f"C is {self.C!r}, and these data need at least {1.0 / np.sum(data.weights):.6g} "
                 "(1 over the sum of the sample weights); below, the best ball is empty."
             )
-        size = squared_size(gram)
         return Conditions(
             rows=sp.eye_array(data.n_samples),
             required=gram.diagonal(),
@@ -157,8 +156,7 @@ class DataDescription(Family):
             curvature=ZERO,
             intercept_price=1.0,
             norm_weight=0.5,
-            unit=size,
-            scale=size,
+            relative_to_spread=True,
             minus_self_similarity=True,
         )
 

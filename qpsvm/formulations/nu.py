@@ -37,17 +37,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.conditions import ZERO, Conditions, squared_size
+from qpsvm.formulations.conditions import ZERO, Conditions
 from qpsvm.formulations.family import Family, require_price, require_share
 from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
+from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.formulations.regression import spread, two_sides
 from qpsvm.formulations.training_sets import (
     BinaryTrainingSet,
     RegressionTrainingSet,
     binary_training_set,
-    class_factors,
     regression_training_set,
-    require_class_weight,
 )
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
@@ -96,15 +95,15 @@ class NuClassification(Family):
     def __post_init__(self) -> None:
         require_share(self.nu)
         require_intercept_kind(self.intercept)
-        require_class_weight(self.class_weight)
+        object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
 
     def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
         return binary_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
-        share = data.weights / np.sum(data.weights) * class_factors(self.class_weight, data)
+        del gram
+        share = prices(1.0, data, class_weight=self.class_weight, average=True)
         self._require_feasible(share, data)
-        size = squared_size(gram)
         return Conditions(
             rows=sp.diags_array(data.signs),
             required=ZERO,
@@ -114,8 +113,8 @@ class NuClassification(Family):
             intercept=self.intercept,
             width=-1.0,
             width_price=-self.nu,
-            unit=self.nu * size,  # w is a sum of samples with weights that add up to nu
-            scale=0.5 * self.nu**2 * size,
+            unit=self.nu,  # w is a sum of samples with weights that add up to nu
+            relative_to_spread=True,
         )
 
     def _require_feasible(self, share: Any, data: BinaryTrainingSet) -> None:
@@ -183,8 +182,7 @@ class NuRegression(Family):
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
         del gram
-        box = self.C * data.weights / np.sum(data.weights)
-        unit = spread(data.values, self.intercept)
+        box = prices(self.C, data, average=True)
         return Conditions(
             rows=two_sides(data.n_samples),
             required=np.concatenate([data.values, -data.values]),
@@ -194,6 +192,5 @@ class NuRegression(Family):
             intercept=self.intercept,
             width=1.0,
             width_price=self.C * self.nu,
-            unit=unit,
-            scale=self.C * unit,
+            unit=spread(data.values, self.intercept),
         )

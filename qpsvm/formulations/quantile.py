@@ -19,12 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.formulations.conditions import ZERO, Conditions
 from qpsvm.formulations.family import Family, require_price, require_share
 from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
+from qpsvm.formulations.prices import prices
 from qpsvm.formulations.regression import spread
 from qpsvm.formulations.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.kernels import Kernel
@@ -84,10 +84,7 @@ class QuantileRegression(Family):
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
         del gram
-        C = self.C * data.weights
-        if self.average_loss:
-            C = C / np.sum(data.weights)
-        unit = spread(data.values, self.intercept)
+        C = prices(self.C, data, average=self.average_loss)
         return Conditions(
             rows=sp.eye_array(data.n_samples),
             required=data.values,
@@ -95,6 +92,5 @@ class QuantileRegression(Family):
             upper=self.tau * C,
             curvature=ZERO,
             intercept=self.intercept,
-            unit=unit,
-            scale=float(np.sum(C)) * unit,
+            unit=spread(data.values, self.intercept),
         )

@@ -27,6 +27,7 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.formulations.data import as_groups
 from qpsvm.formulations.family import Family, require_choice, require_price
+from qpsvm.formulations.prices import in_range
 from qpsvm.formulations.problem import SVMProblem
 from qpsvm.formulations.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.kernels import Kernel, as_kernel
@@ -115,9 +116,8 @@ class Ranking(Family):
         N = len(data.pairs)
         entries = np.column_stack([np.ones(N), -np.ones(N)]).ravel()
         rows = (entries, data.pairs.ravel(), np.arange(0, 2 * N + 1, 2))
-        C = self.C * data.weights[better] * data.weights[worse]
-        if self.average_loss:
-            C = C / (np.sum(C) / self.C)
+        weights = data.weights[better] * data.weights[worse]
+        C = in_range(self.C * (weights / np.sum(weights) if self.average_loss else weights))
         squared = self.loss == "squared_hinge"
         return Conditions(
             rows=sp.csr_array(rows, shape=(N, data.n_samples)),

@@ -30,6 +30,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.formulations.family import Family, is_number, require_choice, require_price
 from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
+from qpsvm.formulations.prices import prices
 from qpsvm.formulations.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
@@ -90,11 +91,8 @@ class EpsilonRegression(Family):
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
         del gram
-        C = self.C * data.weights
-        if self.average_loss:
-            C = C / np.sum(data.weights)
+        C = prices(self.C, data, average=self.average_loss)
         squared = self.loss == "squared_epsilon_insensitive"
-        unit = spread(data.values, self.intercept)
         both = np.concatenate([C, C])
         return Conditions(
             rows=two_sides(data.n_samples),
@@ -103,8 +101,7 @@ class EpsilonRegression(Family):
             upper=UNBOUNDED if squared else both,
             curvature=0.5 / both if squared else ZERO,
             intercept=self.intercept,
-            unit=unit,
-            scale=float(np.sum(C)) * (unit * unit if squared else unit),
+            unit=spread(data.values, self.intercept),
         )
 
 
@@ -117,12 +114,11 @@ def two_sides(n_samples: int) -> Any:
 def spread(values: Vector, intercept: InterceptKind) -> float:
     """The unit of a regression's violations: what a constant leaves unexplained at worst.
 
-    Half the range of the targets, or their largest magnitude where there is no free constant; 1
-    where that is zero.
+    Half the range of the targets, or their largest magnitude where there is no free constant or
+    they are all the same; 1 where that is zero.
     """
-    if intercept == "free":
-        # halves first: the difference of two large numbers of opposite sign may overflow
-        size = 0.5 * float(np.max(values)) - 0.5 * float(np.min(values))
-    else:
-        size = float(np.max(np.abs(values)))
-    return size if size > 0.0 else 1.0
+    # halves first: the difference of two large numbers of opposite sign may overflow
+    half_range = 0.5 * float(np.max(values)) - 0.5 * float(np.min(values))
+    if intercept == "free" and half_range > 0.0:
+        return half_range
+    return float(np.max(np.abs(values))) or 1.0

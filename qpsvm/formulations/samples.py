@@ -145,7 +145,7 @@ def sample_table(model: SupportVectorModel, solution: SVMSolution) -> SampleTabl
         alpha = np.asarray(solution.alpha, dtype=np.float64)
         unit = alpha_unit(alpha, c)
         relative = alpha / unit
-        gradient = (c.curvature * alpha - v) / c.unit
+        gradient = (c.curvature * alpha - v) / model.unit
         target = np.clip(relative - gradient, c.lower / unit, c.upper / unit)
         violation = np.abs(relative - target)
         threshold = support_threshold(alpha, c)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.data import (
     as_classes,
     as_samples,
@@ -78,7 +77,10 @@ class TrainingSet:
             and other.feature_names is not None
             and self.feature_names != other.feature_names
         )
-        return bool(same and not names_differ and np.array_equal(self.targets, other.targets))
+        mine, theirs = (
+            (data.targets, data.kept, data.n_given, data.weights) for data in (self, other)
+        )
+        return bool(same and not names_differ and all(map(np.array_equal, mine, theirs)))
 
     def predictions(self, decision: Vector) -> Any:
         """What decision values predict: for samples without labels +1 (inside) or -1."""
@@ -242,52 +244,6 @@ def regression_training_set(
     values = as_targets(y)
     base = _samples(X, len(values), kernel, sample_weight)
     return RegressionTrainingSet(**base, values=freeze(values[base["kept"]]))
-
-
-def class_factors(class_weight: Any, data: BinaryTrainingSet | MulticlassTrainingSet) -> Vector:
-    """The weight of every sample's class, shape (n,).
-
-    ``"balanced"`` gives class c the weight ``W / (k W_c)`` with the sum W_c of its sample weights
-    and ``W = sum_c W_c``: n / (k n_c) without sample weights, as in scikit-learn.
-
-    Raises
-    ------
-    InvalidParameterError
-        A label that is not in the data; a weight that is not a finite number above 0.
-    """
-    labels = data.targets
-    if class_weight is None:
-        return np.ones(len(labels))
-    classes, codes = np.unique(labels, return_inverse=True)
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        sums = np.bincount(codes, data.weights)
-        return np.asarray((float(np.sum(sums)) / (len(classes) * sums))[codes])
-    factors = np.ones(len(classes))
-    known = classes.tolist()
-    for label, weight in class_weight.items():
-        if label not in known:
-            raise InvalidParameterError(
-                f"class_weight names the class {label!r}, the data have {known}; use their labels."
-            )
-        factors[known.index(label)] = weight
-    return np.asarray(factors[codes])
-
-
-def require_class_weight(class_weight: Any) -> None:
-    """Raise InvalidParameterError unless None, "balanced", or a mapping to numbers above zero."""
-    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
-        return
-    if not isinstance(class_weight, Mapping):
-        raise InvalidParameterError(
-            f"class_weight is {class_weight!r}; pass None, 'balanced' or a dict from label to "
-            "weight."
-        )
-    for label, weight in class_weight.items():
-        number = isinstance(weight, int | float | np.integer | np.floating)
-        if not number or isinstance(weight, bool) or not 0 < weight < np.inf:
-            raise InvalidParameterError(
-                f"class_weight[{label!r}] is {weight!r}; it must be a finite number above 0."
-            )
 
 
 # --- small pieces -----------------------------------------------------------------------------

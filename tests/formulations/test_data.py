@@ -193,7 +193,7 @@ BAD_KERNELS = {
         np.kron(np.eye(2), INDEFINITE),
         "precomputed",
         IndefiniteKernelError,
-        ["indefinite", "eigenvalue is -1 ", "'shift' (1 is added", "precomputed"],
+        ["indefinite", "smallest eigenvalue is -1 ", "add 1 to its diagonal", "precomputed"],
     ),
     "sigmoid": (
         X,

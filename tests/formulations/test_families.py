@@ -362,6 +362,7 @@ LOSSES = {
     "squared hinge": (0.0, np.inf, 1 / 6, lambda v: 3 * max(0.0, v) ** 2),
     "pinball": (-0.75 * 4, 0.25 * 4, 0.0, lambda v: v if v > 0 else -3 * v),
     "squared": (-np.inf, np.inf, 1 / 5, lambda v: 2.5 * v * v),
+    "hard": (0.0, np.inf, 0.0, lambda v: np.inf if v > 0 else 0.0),
     "Huber": (-2.0, 2.0, 0.5, lambda v: v * v if abs(v) <= 1 else 2 * abs(v) - 1),
 }
 

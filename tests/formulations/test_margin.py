@@ -258,7 +258,9 @@ def test_the_three_intercepts_are_three_programs():
 # --- values, not objects that change --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["linear", kernels.RBF(0.5), affine_kernel], ids=str)
+@pytest.mark.parametrize(
+    "kernel", ["linear", kernels.RBF(0.5), affine_kernel], ids=["linear", "rbf", "callable"]
+)
 @pytest.mark.parametrize("form", ["primal", "dual"])
 def test_problem_recovery_and_solution_survive_pickling(form, kernel):
     samples, labels = by_parts()

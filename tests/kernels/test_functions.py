@@ -150,7 +150,7 @@ def test_a_number_for_gamma_is_kept():
         (kernels.RBF(2.0), kernels.RBF(2.0)),
         (pairwise.chi2_kernel, kernels.Custom(pairwise.chi2_kernel)),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_as_kernel_takes_names_objects_and_callables(given, expected):
     assert kernels.as_kernel(given) == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 import qpsvm
-from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError, NotSeparableError
 from qpsvm.qp import Status
 
 FOUR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 5.0]])  # w = (2, 0), b = -1
@@ -219,3 +220,98 @@ def test_multipliers_that_overflow_fail_without_raising(
         diverged = solution.replace(**{name: size * getattr(solution, name)})
         assert not qpsvm.verify(problem, diverged).passed
     assert not qpsvm.verify(problem, solution.replace(intercept=size)).passed
+
+
+# --- every family ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [1e3, 1e6, 1e9])
+def test_a_large_c_does_not_hide_a_suboptimal_tube(C: float) -> None:
+    # the optimum is tiny beside C: a gap relative to what C could cost said nothing
+    X, y = np.array([[-1.0], [1.0], [0.0]]), np.array([-0.5, 0.5, 0.0])
+    problem = qpsvm.EpsilonRegression(C=C, epsilon=0.4995).dual(X, y)
+    best = qpsvm.solve(problem, "cvxopt", eps=1e-11)
+    assert qpsvm.verify(problem, best).passed
+    larger = {n: 1.02 * getattr(best, n) for n in ("alpha", "expansion", "coef")}
+    wrong = problem.recover(problem.to_qp(best.replace(**larger)))
+    assert not qpsvm.verify(problem, wrong).passed
+
+
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 1.005])
+def test_a_wrong_expansion_is_seen_whatever_the_unit_of_the_decision_values(factor: float) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    for problem in (
+        qpsvm.DataDescription(0.2).dual(3e4 * X),
+        qpsvm.EpsilonRegression(C=1e6).dual(X, 1e6 * X[:, 0]),
+    ):
+        solution = qpsvm.solve(problem, "cvxopt")
+        wrong = solution.replace(expansion=factor * solution.expansion)
+        assert not qpsvm.verify(problem, wrong).passed
+
+
+def test_other_rows_of_a_precomputed_kernel_are_seen() -> None:
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    weights = np.ones(10)
+    weights[3] = 0.0
+    problem = qpsvm.SoftMargin(1.0).dual(
+        X @ X.T, [0, 1] * 5, kernel="precomputed", sample_weight=weights
+    )
+    solution = qpsvm.solve(problem, "cvxopt")
+    kept = solution.data.kept.copy()
+    kept[3:] = np.arange(3, 9)  # predictions would read the wrong columns
+    wrong = solution.replace(data=replace(solution.data, kept=kept))
+    assert qpsvm.verify(problem, solution).passed
+    assert not qpsvm.verify(problem, wrong).passed
+
+
+def test_a_constant_part_of_the_kernel_does_not_make_every_alpha_optimal() -> None:
+    X = 1e-5 * np.random.default_rng(1).normal(size=(20, 2))
+    problem = qpsvm.OneClass(0.35).dual(X, kernel=qpsvm.kernels.RBF(0.4))
+    best = qpsvm.solve(problem, "cvxopt")
+    alpha = np.where(np.arange(20) < 7, 1 / 7, 0.0)
+    other = problem.model.solution(best.qp, alpha, expansion=alpha)
+    other = other.replace(qp=problem.to_qp(other))
+    assert not qpsvm.verify(problem, other).passed
+
+
+def test_a_sample_in_no_pair_is_no_obstacle() -> None:
+    problem = qpsvm.Ranking(1.0).dual([[0.0], [1.0], [3.0]], [0, 1, 2], groups=[0, 0, 1])
+    assert qpsvm.solve(problem, "cvxopt").status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_targets_that_need_no_weights_are_solved(form: str, kernel: str) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    for family in (qpsvm.NuRegression(0.4), qpsvm.EpsilonRegression(), qpsvm.QuantileRegression()):
+        for y in (np.zeros(12), np.full(12, 0.5)):
+            problem = getattr(family, form)(X, y, kernel=kernel)
+            solution = qpsvm.solve(problem)
+            assert solution.status is Status.OPTIMAL
+            np.testing.assert_allclose(solution.decision_function(X), y, atol=0.1 + 1e-6)
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e-320])
+def test_a_price_beyond_double_precision_is_refused(weight: float) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    with pytest.raises(InvalidDataError, match="beyond the range of double precision"):
+        qpsvm.QuantileRegression(0.3, 10.0).dual(X, X[:, 0], sample_weight=np.full(12, weight))
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
+def test_the_same_point_in_both_classes_is_not_separable(form, kernel, intercept) -> None:
+    problem = getattr(qpsvm.HardMargin(intercept), form)(
+        np.zeros((4, 1)), [0, 1, 0, 1], kernel=kernel
+    )
+    with pytest.raises(NotSeparableError):
+        qpsvm.solve(problem)
+
+
+def test_class_weights_are_the_formulations_own() -> None:
+    weights = {0: 1.0, 1: 2.0}
+    family = qpsvm.SoftMargin(class_weight=weights)
+    weights[1] = -5.0
+    assert family == qpsvm.SoftMargin(class_weight={0: 1.0, 1: 2.0})
+    assert hash(family) == hash(qpsvm.SoftMargin(class_weight={0: 1.0, 1: 2.0}))

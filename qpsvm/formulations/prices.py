@@ -1,0 +1,136 @@
+"""What a violation costs, sample by sample: ``C_i = C x class weight x sample weight``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.formulations.training_sets import (
+    BinaryTrainingSet,
+    MulticlassTrainingSet,
+    TrainingSet,
+)
+from qpsvm.qp._arrays import Vector
+
+
+class ClassWeights(Mapping[Any, float]):
+    """An immutable dict from label to weight, which a formulation can be hashed with.
+
+    Examples
+    --------
+    >>> ClassWeights({"ham": 1.0, "spam": 5.0})
+    {'ham': 1.0, 'spam': 5.0}
+    """
+
+    def __init__(self, weights: Mapping[Any, float]) -> None:
+        self._weights = dict(weights)
+
+    def __getitem__(self, label: Any) -> float:
+        return float(self._weights[label])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._weights)
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._weights.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._weights)
+
+
+def as_class_weight(class_weight: Any) -> Any:
+    """None, "balanced", or an immutable copy of a mapping from label to a number above zero.
+
+    Raises
+    ------
+    InvalidParameterError
+        Anything else.
+    """
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return class_weight
+    if not isinstance(class_weight, Mapping):
+        raise InvalidParameterError(
+            f"class_weight is {class_weight!r}; pass None, 'balanced' or a dict from label to "
+            "weight."
+        )
+    for label, weight in class_weight.items():
+        number = isinstance(weight, int | float | np.integer | np.floating)
+        if not number or isinstance(weight, bool) or not 0 < weight < np.inf:
+            raise InvalidParameterError(
+                f"class_weight[{label!r}] is {weight!r}; it must be a finite number above 0."
+            )
+    return ClassWeights(class_weight)
+
+
+def prices(
+    C: float, data: TrainingSet, *, class_weight: Any = None, average: bool = False
+) -> Vector:
+    """``C_i``, shape (n,): divided by the sum of the sample weights with ``average``.
+
+    Raises
+    ------
+    InvalidParameterError
+        As ``class_factors``.
+    InvalidDataError
+        A price beyond the range of double precision.
+    """
+    with np.errstate(all="ignore"):
+        result = C * data.weights
+        if isinstance(data, BinaryTrainingSet | MulticlassTrainingSet):
+            result = result * class_factors(class_weight, data)
+        if average:
+            result = result / np.sum(data.weights)
+    return in_range(result)
+
+
+def in_range(C: Vector) -> Vector:
+    """C, if every entry and its inverse is a number.
+
+    Raises
+    ------
+    InvalidDataError
+        One is not: too large, too small, or NaN.
+    """
+    with np.errstate(all="ignore"):
+        bad = np.flatnonzero(~(np.isfinite(C) & np.isfinite(1.0 / C)))
+    if bad.size:
+        raise InvalidDataError(
+            f"C times the weights of sample {bad[0]} is {C[bad[0]]} ({bad.size} such samples), "
+            "beyond the range of double precision; scale C or sample_weight."
+        )
+    return C
+
+
+def class_factors(class_weight: Any, data: BinaryTrainingSet | MulticlassTrainingSet) -> Vector:
+    """The weight of every sample's class, shape (n,).
+
+    ``"balanced"`` gives class c the weight ``W / (k W_c)`` with the sum W_c of its sample weights
+    and ``W = sum_c W_c``: n / (k n_c) without sample weights, as in scikit-learn.
+
+    Raises
+    ------
+    InvalidParameterError
+        A label that is not in the data; a weight that is not a finite number above 0.
+    """
+    labels = data.targets
+    if class_weight is None:
+        return np.ones(len(labels))
+    classes, codes = np.unique(labels, return_inverse=True)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        sums = np.bincount(codes, data.weights)
+        return np.asarray((float(np.sum(sums)) / (len(classes) * sums))[codes])
+    factors = np.ones(len(classes))
+    known = classes.tolist()
+    for label, weight in class_weight.items():
+        if label not in known:
+            raise InvalidParameterError(
+                f"class_weight names the class {label!r}, the data have {known}; use their labels."
+            )
+        factors[known.index(label)] = weight
+    return np.asarray(factors[codes])
