@@ -270,7 +270,7 @@ def ranking_dual(family: Any, data: Data, u: Any, K: Any) -> Dual:
 # --- the cases -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Case:
     """One family with parameters, the kind of data it learns from, and its two formulas."""
 
@@ -279,6 +279,9 @@ class Case:
     kind: str
     cost: Callable[[Any, Data, Any, Machine], Any]
     dual: Callable[[Any, Data, Any, Any], Dual]
+
+    def __repr__(self) -> str:
+        return self.name
 
     @property
     def data(self) -> Data:

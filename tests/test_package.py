@@ -14,7 +14,17 @@ import pytest
 import qpsvm
 
 ROOT = Path(__file__).resolve().parent.parent
-HEAVY = ("cvxopt", "osqp", "cvxpy", "qpsolvers", "sklearn", "matplotlib", "pandas", "jinja2", "pyarrow")
+HEAVY = (
+    "cvxopt",
+    "osqp",
+    "cvxpy",
+    "qpsolvers",
+    "sklearn",
+    "matplotlib",
+    "pandas",
+    "jinja2",
+    "pyarrow",
+)
 
 
 def test_importing_qpsvm_imports_no_solver_and_nothing_heavy() -> None:

@@ -48,9 +48,14 @@ if TYPE_CHECKING:
 SMALLEST_MARGIN = 1e-100
 """Weights with a smaller margin count as not separating: their squares would underflow."""
 
-OBJECTIVE_FLOOR = 1e-6
-"""Share of its natural scale below which an objective counts as zero: where the optimum may be
-exactly zero, a gap relative to it would ask for more digits than its terms have."""
+SMALL_WEIGHTS = 1e-3
+"""Where the optimum may be exactly zero, a gap relative to it would ask for more digits than its
+terms have. An objective is then no less than that of weights this much smaller than the samples
+allow."""
+
+SMALL_MOVE = 1e-2
+"""The same where w = 0 is known to be optimal: weights that move a decision value by this share of
+a unit."""
 
 NO_MULTIPLIERS: Vector = np.zeros(0)
 
@@ -242,12 +247,12 @@ class SupportVectorModel:
         c = self.conditions
         if c.relative_to_spread:
             # the objective of a w as large as the samples allow, but for the intercept
-            return OBJECTIVE_FLOOR * 0.5 * c.unit * self.unit
+            return 0.5 * SMALL_WEIGHTS**2 * c.unit * self.unit
         if self.is_hard or self.constraints is not None or not self._is_trivial:
             return 0.0
         # the objective of a w that moves some decision value by one unit
         largest = max(float(np.max(np.abs(self.gram.diagonal()))), TINY)
-        return OBJECTIVE_FLOOR * 0.5 * c.norm_weight * c.unit * c.unit / largest
+        return 0.5 * c.norm_weight * (SMALL_MOVE * c.unit) ** 2 / largest
 
     @property
     def _is_trivial(self) -> bool:

@@ -516,7 +516,10 @@ def test_whatever_is_certified_is_the_optimum(case: Any, change: Any, kernel: st
             proof = qpsvm.certify(problem, solution)
             cost = proof.primal_objective if case.kind == "separable" else float(cost)
             certified.append((cost, proof))
-    assert certified
+    if not certified:  # samples that a kernel cannot tell apart: what is left is rounding of 1 - K
+        assert problem.model.conditions.relative_to_spread
+        assert problem.model.unit < 1e-6
+        return
     lowest = min(cost for cost, _ in certified)
     for cost, proof in certified:
         size = max(abs(lowest), proof.floor)

@@ -6,6 +6,7 @@ held against every family of ``tests.families``, primal and dual, with several k
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -169,7 +170,7 @@ def test_opposite_targets_give_the_opposite_machine(setting: Setting) -> None:
     family = case.family
     if case.has("tau"):  # the quantile from the other end
         family = replace(family, tau=1.0 - family.tau)
-    if case.has("class_weight") and isinstance(family.class_weight, dict):
+    if case.has("class_weight") and isinstance(family.class_weight, Mapping):
         family = replace(family, class_weight={-k: v for k, v in family.class_weight.items()})
     flipped = solve(setting, replace(case.data, y=-case.data.y), family=family)
     flipped.must_be(base.objective, flipped.at(NEW), -base.at(NEW))
