@@ -8,7 +8,7 @@
     report = qpsvm.verify(problem, solution)
 """
 
-from qpsvm import backends, exceptions, kernels, qp
+from qpsvm import backends, constraints, exceptions, kernels, qp
 from qpsvm.certificates import Certificate, certify
 from qpsvm.formulations import (
     CrammerSinger,
@@ -25,10 +25,8 @@ from qpsvm.formulations import (
     QuantileRegression,
     Ranking,
     SoftMargin,
-    SVMProblem,
-    SVMSolution,
-    constraints,
 )
+from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.solving import solve
 from qpsvm.verification import KKTReport, verify
 

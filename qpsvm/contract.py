@@ -18,8 +18,8 @@ from typing import Any
 
 from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.certificates import inseparability
-from qpsvm.formulations import SVMProblem
-from qpsvm.formulations.problem import TrainingProblem
+from qpsvm.machines import SVMProblem
+from qpsvm.machines.problem import TrainingProblem
 from qpsvm.qp.infeasibility import (
     find_infeasibility,
     find_unboundedness,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.exceptions import MissingPackageError
-from qpsvm.formulations.samples import SampleTable
+from qpsvm.machines.samples import SampleTable
 
 NEGATIVE, POSITIVE = "#0072B2", "#E69F00"
 """Blue and orange of Okabe and Ito's palette, which colour-blind readers tell apart."""

@@ -20,9 +20,9 @@ from qpsvm.exceptions import (
     ToleranceNotReachedWarning,
     UnboundedProgramError,
 )
-from qpsvm.formulations import SVMProblem
-from qpsvm.formulations.problem import Solution, TrainingProblem
-from qpsvm.formulations.reduced import MulticlassProblem, ReducedSolution
+from qpsvm.machines import SVMProblem
+from qpsvm.machines.problem import Solution, TrainingProblem
+from qpsvm.machines.reduced import MulticlassProblem, ReducedSolution
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport

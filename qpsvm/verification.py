@@ -22,11 +22,11 @@ from typing import Any, overload
 import numpy as np
 
 from qpsvm.certificates import Certificate, certify
+from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
-from qpsvm.formulations.problem import Solution, TrainingProblem
-from qpsvm.formulations.reduced import MulticlassProblem, ReducedSolution
-from qpsvm.formulations.samples import MarginSummary, SampleTable
-from qpsvm.formulations.verdicts import ReducedReport
+from qpsvm.machines.problem import Solution, TrainingProblem
+from qpsvm.machines.reduced import MulticlassProblem, ReducedSolution
+from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status

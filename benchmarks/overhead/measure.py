@@ -33,7 +33,7 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import StandardScaler
 
 import qpsvm
-from qpsvm.formulations import SVMProblem
+from qpsvm.machines import SVMProblem
 
 ROWS = Path(__file__).with_name("rows.jsonl")
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from qpsvm.constraints.rows import NEGLIGIBLE, conflicting
 from qpsvm.exceptions import ConflictingConstraintsError
-from qpsvm.formulations.constraints import NEGLIGIBLE, conflicting
-from qpsvm.formulations.problem import SVMProblem
+from qpsvm.machines.problem import SVMProblem
 from qpsvm.qp.solution import QPSolution
 
 

@@ -19,10 +19,10 @@ from typing import Any, overload
 
 import numpy as np
 
-from qpsvm.formulations.intercept import Interval
-from qpsvm.formulations.problem import Solution, TrainingProblem
-from qpsvm.formulations.reduced import MulticlassProblem, ReducedSolution
-from qpsvm.formulations.verdicts import ReducedCertificate
+from qpsvm.certificates.reduced import ReducedCertificate
+from qpsvm.machines.intercept import Interval
+from qpsvm.machines.problem import Solution, TrainingProblem
+from qpsvm.machines.reduced import MulticlassProblem, ReducedSolution
 
 
 @dataclass(frozen=True)

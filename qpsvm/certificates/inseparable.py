@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import NotSeparableError
-from qpsvm.formulations.problem import SVMProblem
+from qpsvm.machines.problem import SVMProblem
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.solution import QPSolution
 

@@ -12,7 +12,7 @@ import typer
 from qpsvm.cli.printing import console, note, number, table, verdict
 
 if TYPE_CHECKING:
-    from qpsvm.formulations import SVMProblem
+    from qpsvm.machines import SVMProblem
     from qpsvm.reports import Comparison, ComparisonRow, Report
 
 PROGRAMS = (("linear", "dual"), ("linear", "primal"), ("rbf", "dual"), ("rbf", "primal"))

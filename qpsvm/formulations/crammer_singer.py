@@ -24,23 +24,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from qpsvm.data.training_sets import (
+    multiclass_training_set,
+)
 from qpsvm.formulations.family import Family, require_choice, require_price
-from qpsvm.formulations.joint import JointIntercept, JointModel
-from qpsvm.formulations.joint_programs import (
+from qpsvm.formulations.prices import as_class_weight, prices
+from qpsvm.kernels import as_kernel
+from qpsvm.kernels.gram import gram
+from qpsvm.kernels.indefinite import Indefinite, require_policy
+from qpsvm.machines.joint.model import JointIntercept, JointModel
+from qpsvm.machines.joint.programs import (
     JointDualRecovery,
     JointPrimalRecovery,
     dual_program,
     primal_program,
 )
-from qpsvm.formulations.joint_solution import MulticlassSolution
-from qpsvm.formulations.prices import as_class_weight, prices
-from qpsvm.formulations.problem import TrainingProblem
-from qpsvm.formulations.training_sets import (
-    multiclass_training_set,
-)
-from qpsvm.kernels import as_kernel
-from qpsvm.kernels.gram import gram
-from qpsvm.kernels.indefinite import Indefinite, require_policy
+from qpsvm.machines.joint.solution import MulticlassSolution
+from qpsvm.machines.problem import TrainingProblem
 
 
 @dataclass(frozen=True, eq=False, repr=False)

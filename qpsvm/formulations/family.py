@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from qpsvm.constraints import combine
+from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.conditions import Conditions
-from qpsvm.formulations.constraints import combine
-from qpsvm.formulations.model import SupportVectorModel
-from qpsvm.formulations.problem import Form, SVMProblem
-from qpsvm.formulations.programs import (
+from qpsvm.kernels import Kernel, Linear, as_kernel
+from qpsvm.kernels.gram import Gram, gram
+from qpsvm.kernels.indefinite import Indefinite, require_policy
+from qpsvm.machines.conditions import Conditions
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.problem import Form, SVMProblem
+from qpsvm.machines.programs import (
     DualRecovery,
     PrimalRecovery,
     dual_program,
     primal_program,
 )
-from qpsvm.formulations.training_sets import TrainingSet
-from qpsvm.kernels import Kernel, Linear, as_kernel
-from qpsvm.kernels.gram import Gram, gram
-from qpsvm.kernels.indefinite import Indefinite, require_policy
 
 
 @dataclass(frozen=True)

@@ -27,23 +27,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.formulations import consistency
-from qpsvm.formulations.accuracy import TINY
-from qpsvm.formulations.conditions import ZERO, Conditions
-from qpsvm.formulations.family import Family, require_choice, require_price
-from qpsvm.formulations.intercept import Interval
-from qpsvm.formulations.model import NO_MULTIPLIERS, DualPoint, SupportVectorModel
-from qpsvm.formulations.prices import as_class_weight, prices
-from qpsvm.formulations.problem import Form, SVMProblem
-from qpsvm.formulations.programs import vector_or_nan
-from qpsvm.formulations.samples import SampleTable
-from qpsvm.formulations.solution import SVMSolution
-from qpsvm.formulations.training_sets import (
+from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     binary_training_set,
 )
+from qpsvm.formulations.family import Family, require_choice, require_price
+from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
+from qpsvm.machines import consistency
+from qpsvm.machines.accuracy import TINY
+from qpsvm.machines.conditions import ZERO, Conditions
+from qpsvm.machines.intercept import Interval
+from qpsvm.machines.model import NO_MULTIPLIERS, DualPoint, SupportVectorModel
+from qpsvm.machines.problem import Form, SVMProblem
+from qpsvm.machines.programs import vector_or_nan
+from qpsvm.machines.samples import SampleTable
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status

@@ -27,16 +27,16 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.formulations.conditions import UNBOUNDED, ZERO, Conditions
-from qpsvm.formulations.family import Family, is_number, require_choice, require_price
-from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
-from qpsvm.formulations.prices import as_class_weight, prices
-from qpsvm.formulations.training_sets import (
+from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     binary_training_set,
 )
+from qpsvm.formulations.family import Family, is_number, require_choice, require_price
+from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
+from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
+from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,16 +23,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.data import as_classes
-from qpsvm.formulations.prices import class_factors
-from qpsvm.formulations.problem import Form, SVMProblem
-from qpsvm.formulations.reduced import MulticlassProblem
-from qpsvm.formulations.training_sets import (
+from qpsvm.data.inputs import as_classes
+from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     multiclass_training_set,
 )
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.prices import class_factors
 from qpsvm.kernels import as_kernel
+from qpsvm.machines.problem import Form, SVMProblem
+from qpsvm.machines.reduced import MulticlassProblem
 from qpsvm.qp._arrays import Dense, Index
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.structured import KernelQuadratic

@@ -36,14 +36,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.data.training_sets import TrainingSet, unlabelled_training_set
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.conditions import ZERO, Conditions
 from qpsvm.formulations.family import Family, require_price, require_share
 from qpsvm.formulations.prices import prices
-from qpsvm.formulations.solution import SVMSolution
-from qpsvm.formulations.training_sets import TrainingSet, unlabelled_training_set
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
+from qpsvm.machines.conditions import ZERO, Conditions
+from qpsvm.machines.solution import SVMSolution
 
 
 @dataclass(frozen=True, repr=False)

@@ -36,20 +36,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.conditions import ZERO, Conditions
-from qpsvm.formulations.family import Family, require_price, require_share
-from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
-from qpsvm.formulations.prices import as_class_weight, prices
-from qpsvm.formulations.regression import spread, two_sides
-from qpsvm.formulations.training_sets import (
+from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     RegressionTrainingSet,
     binary_training_set,
     regression_training_set,
 )
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.family import Family, require_price, require_share
+from qpsvm.formulations.prices import as_class_weight, prices
+from qpsvm.formulations.regression import spread, two_sides
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
+from qpsvm.machines.conditions import ZERO, Conditions
+from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 
 
 @dataclass(frozen=True, repr=False)

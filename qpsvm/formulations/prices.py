@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.formulations.training_sets import (
+from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     MulticlassTrainingSet,
     TrainingSet,
 )
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.qp._arrays import Vector
 
 

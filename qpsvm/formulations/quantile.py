@@ -21,14 +21,14 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from qpsvm.formulations.conditions import ZERO, Conditions
+from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.formulations.family import Family, require_price, require_share
-from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
 from qpsvm.formulations.prices import prices
 from qpsvm.formulations.regression import spread
-from qpsvm.formulations.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
+from qpsvm.machines.conditions import ZERO, Conditions
+from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,16 +23,16 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.data.inputs import as_groups
+from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations.conditions import UNBOUNDED, ZERO, Conditions
-from qpsvm.formulations.data import as_groups
 from qpsvm.formulations.family import Family, require_choice, require_price
 from qpsvm.formulations.prices import in_range
-from qpsvm.formulations.problem import SVMProblem
-from qpsvm.formulations.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.kernels import Kernel, as_kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
+from qpsvm.machines.problem import SVMProblem
 from qpsvm.qp._arrays import Index, Vector
 
 

@@ -26,14 +26,14 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.formulations.family import Family, is_number, require_choice, require_price
-from qpsvm.formulations.intercept import InterceptKind, require_intercept_kind
 from qpsvm.formulations.prices import prices
-from qpsvm.formulations.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
+from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
+from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 from qpsvm.qp._arrays import Vector
 
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.data import BinaryTrainingSet
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files import atomic, json_text, npz
-from qpsvm.formulations import BinaryTrainingSet, SVMProblem, SVMSolution
 from qpsvm.kernels import Linear, Precomputed
+from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.models import metadata
 from qpsvm.models.fingerprint import fingerprint
 from qpsvm.models.saved import SavedModel, support_rows

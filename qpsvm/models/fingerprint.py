@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.formulations import BinaryTrainingSet
+from qpsvm.data import BinaryTrainingSet
 from qpsvm.qp._arrays import row_blocks
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from qpsvm import formulations, kernels
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.files import json_text
-from qpsvm.formulations.problem import Form
 from qpsvm.kernels import Kernel
+from qpsvm.machines.problem import Form
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 FORMAT = "qpsvm model"

@@ -10,12 +10,13 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.data import BinaryTrainingSet
+from qpsvm.data.inputs import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
-from qpsvm.formulations import BinaryTrainingSet, Interval, SVMProblem, SVMSolution
-from qpsvm.formulations.data import as_samples, feature_names
-from qpsvm.formulations.offsets import best_offsets
-from qpsvm.formulations.problem import Form
 from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.machines import Interval, SVMProblem, SVMSolution
+from qpsvm.machines.offsets import best_offsets
+from qpsvm.machines.problem import Form
 from qpsvm.models.fingerprint import fingerprint
 from qpsvm.models.scaling import Scaling
 from qpsvm.qp._arrays import Index, Vector, row_blocks

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.formulations.data import as_samples
+from qpsvm.data.inputs import as_samples
 from qpsvm.qp._arrays import Vector
 
 

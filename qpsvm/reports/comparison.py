@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from qpsvm.formulations import SVMSolution
+from qpsvm.machines import SVMSolution
 from qpsvm.verification import KKTReport
 
 Verdict: TypeAlias = Literal["PASS", "FAIL", "skipped"]

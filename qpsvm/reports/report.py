@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.data import BinaryTrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files import json_text
-from qpsvm.formulations import BinaryTrainingSet, SVMProblem, SVMSolution
+from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.qp.solution import SolveStatistics
 from qpsvm.reports.comparison import Comparison
 from qpsvm.verification import KKTReport

@@ -22,10 +22,10 @@ from qpsvm import SoftMargin, kernels
 from qpsvm.backends.base import Backend, Capabilities
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.formulations.crammer_singer import CrammerSinger
-from qpsvm.formulations.joint_programs import RepeatedQuadratic
-from qpsvm.formulations.joint_solution import MulticlassSolution
-from qpsvm.formulations.simplex import nearest_rows
+from qpsvm.machines.joint.simplex import nearest_rows
+from qpsvm.machines.joint.solution import MulticlassSolution
 from qpsvm.qp import DenseQuadratic, QPSolution, Status
+from qpsvm.qp.repeated import RepeatedQuadratic
 from tests.tolerances import (
     DESCENT,
     DESCENT_OBJECTIVE,

@@ -20,8 +20,8 @@ from scipy.optimize import minimize_scalar
 
 import qpsvm
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.formulations.losses import losses, slopes
-from qpsvm.formulations.offsets import best_offsets
+from qpsvm.machines.losses import losses, slopes
+from qpsvm.machines.offsets import best_offsets
 from qpsvm.qp import QuadraticProgram
 from tests.families import BY_NAME, CASES, KERNELS, Machine, cost_of, machine_of, settings
 from tests.tolerances import BEST_NUMBER, LAW_EPS, ROUNDING, SAME_OBJECTIVE, SUMS

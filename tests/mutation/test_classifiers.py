@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 import qpsvm
-from qpsvm.formulations import Interval, SVMProblem, SVMSolution
+from qpsvm.machines import Interval, SVMProblem, SVMSolution
 
 EPS = 1e-8
 CASES = [

@@ -18,7 +18,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import qpsvm
-from qpsvm.formulations import Interval, SVMProblem, SVMSolution
+from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from tests.families import BY_NAME, KERNELS, cost_of, machine_of, settings
 from tests.tolerances import HARMLESS_ALPHA, HARMLESS_COST, HARMLESS_STATEMENT
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.formulations.model import NO_MULTIPLIERS
-from qpsvm.formulations.prediction import KernelMachine, as_float64
-from qpsvm.formulations.solution import SUPPORT_RTOL
-from qpsvm.formulations.training_sets import MulticlassTrainingSet
+from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.machines.model import NO_MULTIPLIERS
+from qpsvm.machines.prediction import KernelMachine, as_float64
+from qpsvm.machines.solution import SUPPORT_RTOL
 from qpsvm.qp._arrays import Dense, Index, Vector, freeze, restore_frozen
 from qpsvm.qp.solution import QPSolution
 

@@ -26,23 +26,23 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations import joint_samples
-from qpsvm.formulations.accuracy import EPS, TINY
-from qpsvm.formulations.consistency import CANCELLING, _same_repair
-from qpsvm.formulations.joint_solution import MulticlassSolution, alpha_unit
-from qpsvm.formulations.model import NO_MULTIPLIERS
-from qpsvm.formulations.samples import MarginSummary
-from qpsvm.formulations.simplex import nearest_rows
-from qpsvm.formulations.training_sets import MulticlassTrainingSet
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.machines.accuracy import EPS, TINY
+from qpsvm.machines.consistency import CANCELLING, _same_repair
+from qpsvm.machines.joint import samples as joint_samples
+from qpsvm.machines.joint.simplex import nearest_rows
+from qpsvm.machines.joint.solution import MulticlassSolution, alpha_unit
+from qpsvm.machines.model import NO_MULTIPLIERS
+from qpsvm.machines.samples import MarginSummary
 from qpsvm.qp._arrays import Dense, Vector, freeze, restore_frozen
 from qpsvm.qp.solution import QPSolution
 
 if TYPE_CHECKING:
-    from qpsvm.formulations.problem import Form
+    from qpsvm.machines.problem import Form
 
 JointIntercept: TypeAlias = Literal["none", "penalized"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.formulations.model import SupportVectorModel
-from qpsvm.formulations.solution import SVMSolution
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Index, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic, SparseQuadratic

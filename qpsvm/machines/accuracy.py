@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.formulations.losses import slopes
-from qpsvm.formulations.solution import SVMSolution
+from qpsvm.machines.losses import slopes
+from qpsvm.machines.solution import SVMSolution
 
 if TYPE_CHECKING:
-    from qpsvm.formulations.model import SupportVectorModel
+    from qpsvm.machines.model import SupportVectorModel
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)

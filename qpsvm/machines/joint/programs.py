@@ -1,84 +1,24 @@
 """The two programs of a machine with one decision function per class, each with its recovery.
 
-The mathematics is on the first page of ``joint``. Everything that has one entry per class is
+The mathematics is on the first page of ``model``. Everything that has one entry per class is
 ordered class by class: ``(w_1, ..., w_k)``, ``(tau_11, ..., tau_n1, tau_12, ...)``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.formulations.joint import JointModel
-from qpsvm.formulations.joint_solution import MulticlassSolution
-from qpsvm.formulations.programs import vector_or_nan
-from qpsvm.qp._arrays import Dense, Index, Matrix, Sparse, Vector, freeze, require_memory
+from qpsvm.machines.joint.model import JointModel
+from qpsvm.machines.joint.solution import MulticlassSolution
+from qpsvm.machines.programs import vector_or_nan
+from qpsvm.qp._arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
+from qpsvm.qp.quadratic import SparseQuadratic
+from qpsvm.qp.repeated import RepeatedQuadratic
 from qpsvm.qp.solution import QPSolution, Status
-
-
-class RepeatedQuadratic(Quadratic):
-    """``I_k (x) P``: the same quadratic form of each of k parts of the variables.
-
-    Parameters
-    ----------
-    part : Quadratic
-        P, of shape (n, n); applied k times and stored once.
-    times : int
-        k.
-    """
-
-    def __init__(self, part: Quadratic, times: int) -> None:
-        self.part = part
-        self.times = times
-
-    @property
-    def size(self) -> int:
-        return self.times * self.part.size
-
-    def parts(self) -> tuple[Any, ...]:
-        return (*self.part.parts(), self.times)
-
-    def matvec(self, x: Vector) -> Vector:
-        return np.concatenate([self.part.matvec(piece) for piece in x.reshape(self.times, -1)])
-
-    def block(self, rows: Index, columns: Index) -> Dense:
-        (left, i), (right, j) = (np.divmod(index, self.part.size) for index in (rows, columns))
-        return np.asarray(self.part.block(i, j) * (left[:, None] == right))
-
-    def diagonal(self) -> Vector:
-        return np.tile(self.part.diagonal(), self.times)
-
-    def to_dense(self, memory_limit: int | None = None) -> Dense:
-        require_memory(*self.shape, "The Hessian", "use to_sparse().", memory_limit)
-        dense = np.kron(np.eye(self.times), self.part.to_dense(memory_limit))
-        return np.asarray(freeze(dense))
-
-    def to_sparse(self, memory_limit: int | None = None) -> Sparse:
-        part = self.part.to_sparse(memory_limit)
-        return freeze(sp.block_diag([part] * self.times, format="csc"))
-
-    @property
-    def prefers_sparse(self) -> bool:
-        return self.times > 1
-
-    @property
-    def is_psd_by_construction(self) -> bool:
-        return self.part.is_psd_by_construction
-
-    def is_positive_semidefinite(self) -> bool:
-        return self.part.is_positive_semidefinite()
-
-    def smallest_eigenvalue(self) -> float:
-        return self.part.smallest_eigenvalue()
-
-    def null_violation(self, x: Vector) -> float:
-        return max(self.part.null_violation(piece) for piece in x.reshape(self.times, -1))
-
 
 # --- the dual ------------------------------------------------------------------------------------
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations.prediction import Machine
-from qpsvm.formulations.problem import Form, SVMProblem
-from qpsvm.formulations.solution import SVMSolution
-from qpsvm.formulations.training_sets import MulticlassTrainingSet
+from qpsvm.machines.prediction import Machine
+from qpsvm.machines.problem import Form, SVMProblem
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Dense
 from qpsvm.qp.solution import Status
 
-if TYPE_CHECKING:
-    from qpsvm.formulations.multiclass import Reduction
+
+class Reduction(Protocol):
+    """How several classes became several two-class problems."""
+
+    def combine(self, decisions: Dense, n_classes: int) -> Dense: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from qpsvm.formulations.intercept import Interval, best_shifts, signed
+from qpsvm.machines.intercept import Interval, best_shifts, signed
 from qpsvm.qp._arrays import Vector
 
 if TYPE_CHECKING:
-    from qpsvm.formulations.model import SupportVectorModel
+    from qpsvm.machines.model import SupportVectorModel
 
 
 def best_offsets(

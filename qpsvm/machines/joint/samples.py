@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.formulations.joint_solution import MulticlassSolution, alpha_unit
-from qpsvm.formulations.samples import MarginSummary, SampleTable
-from qpsvm.formulations.simplex import nearest_rows
-from qpsvm.formulations.solution import SUPPORT_RTOL
+from qpsvm.machines.joint.simplex import nearest_rows
+from qpsvm.machines.joint.solution import MulticlassSolution, alpha_unit
+from qpsvm.machines.samples import MarginSummary, SampleTable
+from qpsvm.machines.solution import SUPPORT_RTOL
 
 if TYPE_CHECKING:
-    from qpsvm.formulations.joint import JointModel
+    from qpsvm.machines.joint.model import JointModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.data.inputs import as_samples, feature_names
+from qpsvm.data.training_sets import BinaryTrainingSet, TrainingSet
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations.conditions import Conditions
-from qpsvm.formulations.data import as_samples, feature_names
-from qpsvm.formulations.intercept import Interval
-from qpsvm.formulations.training_sets import BinaryTrainingSet, TrainingSet
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.machines.conditions import Conditions
+from qpsvm.machines.intercept import Interval
 from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen, row_blocks
 from qpsvm.qp.solution import QPSolution, Status
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import qpsvm
-from qpsvm.formulations.repair import with_sum
+from qpsvm.machines.repair import with_sum
 from tests.tolerances import ROUNDING
 
 N = 9

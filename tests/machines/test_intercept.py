@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import qpsvm
 from qpsvm import SoftMargin
-from qpsvm.formulations.intercept import best_shifts, signed
+from qpsvm.machines.intercept import best_shifts, signed
 from tests.tolerances import ROUNDING
 
 

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from qpsvm.data.inputs import as_samples, feature_names
+from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations.data import as_samples, feature_names
-from qpsvm.formulations.training_sets import TrainingSet
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.qp._arrays import freeze, row_blocks

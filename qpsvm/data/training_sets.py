@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations.data import (
+from qpsvm.data.inputs import (
     as_classes,
     as_samples,
     as_signs,
@@ -17,6 +16,7 @@ from qpsvm.formulations.data import (
     as_weights,
     feature_names,
 )
+from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Typ
 
 import scipy.sparse as sp
 
-from qpsvm.formulations.model import SupportVectorModel
-from qpsvm.formulations.solution import SVMSolution
-from qpsvm.formulations.verifiable import TrainedMachine, VerifiableModel
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
 from qpsvm.qp import exchange
 from qpsvm.qp.program import CanonicalForm, QuadraticProgram, Storage
 from qpsvm.qp.solution import QPSolution
 
 if TYPE_CHECKING:
-    from qpsvm.formulations.training_sets import TrainingSet
+    from qpsvm.data.training_sets import TrainingSet
     from qpsvm.kernels import Kernel
     from qpsvm.kernels.indefinite import KernelRepair
 

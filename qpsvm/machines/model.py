@@ -24,26 +24,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.formulations import accuracy, consistency, samples
-from qpsvm.formulations.accuracy import EPS, TINY
-from qpsvm.formulations.conditions import Conditions, squared_spread
-from qpsvm.formulations.constraints import LinearConstraints
-from qpsvm.formulations.intercept import Interval
-from qpsvm.formulations.losses import losses
-from qpsvm.formulations.offsets import best_offsets
-from qpsvm.formulations.repair import with_sum, with_width
-from qpsvm.formulations.samples import MarginSummary, SampleTable
-from qpsvm.formulations.solution import SVMSolution, alpha_unit
-from qpsvm.formulations.training_sets import TrainingSet
+from qpsvm.constraints import LinearConstraints
+from qpsvm.data.training_sets import TrainingSet
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.machines import accuracy, consistency, samples
+from qpsvm.machines.accuracy import EPS, TINY
+from qpsvm.machines.conditions import Conditions, squared_spread
+from qpsvm.machines.intercept import Interval
+from qpsvm.machines.losses import losses
+from qpsvm.machines.offsets import best_offsets
+from qpsvm.machines.repair import with_sum, with_width
+from qpsvm.machines.samples import MarginSummary, SampleTable
+from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.qp._arrays import Vector, restore_frozen
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 
 if TYPE_CHECKING:
-    from qpsvm.formulations.problem import Form
+    from qpsvm.machines.problem import Form
 
 SMALLEST_MARGIN = 1e-100
 """Weights with a smaller margin count as not separating: their squares would underflow."""

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from qpsvm import constraints
+from qpsvm.constraints import LinearConstraints, combine, conflicting
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, InvalidProgramError
-from qpsvm.formulations import constraints
-from qpsvm.formulations.constraints import LinearConstraints, combine, conflicting
 from qpsvm.qp import QuadraticProgram
 from qpsvm.qp.infeasibility import find_infeasibility
 from tests.tolerances import REACHED, ROUNDING, SAME_OBJECTIVE

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from qpsvm.formulations.intercept import Interval
-from qpsvm.formulations.samples import MarginSummary, SampleTable
-from qpsvm.formulations.training_sets import TrainingSet
+from qpsvm.data.training_sets import TrainingSet
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.machines.intercept import Interval
+from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.solution import QPSolution
 
 if TYPE_CHECKING:
-    from qpsvm.formulations.problem import Form
+    from qpsvm.machines.problem import Form
 
 
 class TrainedMachine(Protocol):

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.formulations.intercept import InterceptKind
 from qpsvm.kernels.gram import Gram
+from qpsvm.machines.intercept import InterceptKind
 from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
 
 ZERO: Vector = np.zeros(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpsvm.formulations.conditions import Conditions
+from qpsvm.machines.conditions import Conditions
 from qpsvm.qp._arrays import Vector
 
 

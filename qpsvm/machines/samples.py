@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.formulations.solution import SVMSolution, alpha_unit, support_threshold
-from qpsvm.formulations.training_sets import BinaryTrainingSet
+from qpsvm.data.training_sets import BinaryTrainingSet
+from qpsvm.machines.solution import SVMSolution, alpha_unit, support_threshold
 from qpsvm.qp._arrays import Index, Vector
 
 if TYPE_CHECKING:
-    from qpsvm.formulations.model import SupportVectorModel
+    from qpsvm.machines.model import SupportVectorModel
 
 CASES = ("zero", "free", "bound")
 

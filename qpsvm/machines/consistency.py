@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations.intercept import Interval
-from qpsvm.formulations.samples import SampleTable
-from qpsvm.formulations.solution import SVMSolution, alpha_unit
 from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.machines.intercept import Interval
+from qpsvm.machines.samples import SampleTable
+from qpsvm.machines.solution import SVMSolution, alpha_unit
 
 if TYPE_CHECKING:
-    from qpsvm.formulations.model import SupportVectorModel
-    from qpsvm.formulations.problem import Form
+    from qpsvm.machines.model import SupportVectorModel
+    from qpsvm.machines.problem import Form
 
 CANCELLING = 1e-4
 """Share of the terms of ``sum_i s_i a_i phi(x_i)`` below which w counts as cancelled: with the

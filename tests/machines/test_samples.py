@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import qpsvm
 from qpsvm import HardMargin, SoftMargin
-from qpsvm.formulations.samples import CASES
+from qpsvm.machines.samples import CASES
 from tests.tolerances import ROUNDING
 
 # On a line, C = 1/2: the middle four are free or bounded, the outer two are not needed.

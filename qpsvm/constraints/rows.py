@@ -1,0 +1,261 @@
+"""Rows of constraints: what they are, stacked, and which of them contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidParameterError, InvalidProgramError
+from qpsvm.qp._arrays import (
+    Matrix,
+    Vector,
+    as_matrix,
+    as_vector,
+    freeze,
+    require_finite,
+    restore_frozen,
+)
+
+Column: TypeAlias = str | int
+"""A name, or a position from 0."""
+Names: TypeAlias = Sequence[str] | None
+"""Column names of X, where it has any."""
+
+NEGLIGIBLE = 1e-6
+"""Share of a contradiction, relative to the largest, that a solver's noise may have: evidence is
+exact to 1e-9, interior-point solvers leave a few digits more on rows that play no part."""
+
+
+class Constraint(Protocol):
+    """Anything that becomes rows once the data is known; the arguments are those of ``combine``."""
+
+    def resolve(
+        self, X: Any, feature_names: Names = None, sample_weight: Vector | None = None
+    ) -> LinearConstraints: ...
+
+
+@dataclass(frozen=True, eq=False)
+class LinearConstraints:
+    """``G (w, b) <= h`` and ``A (w, b) = b``.
+
+    Parameters
+    ----------
+    G, h : array or sparse matrix of shape (m, d) or (m, d + 1), array of shape (m,); optional
+        With d columns, one per feature, a row acts on w alone; the last of d + 1 columns
+        multiplies the intercept. One row may come as a vector, equal entries of h as a number.
+    A, b : array or sparse matrix of shape (k, d) or (k, d + 1), array of shape (k,); optional
+    names : sequence of m + k str, optional
+        What the rows mean, inequalities first; errors quote it. Default ``"G[0]"``, ``"A[0]"``.
+
+    Raises
+    ------
+    InvalidProgramError
+        No rows, one of a pair without the other, shapes that disagree, entries that are not finite
+        numbers, names that do not go with the rows.
+
+    Notes
+    -----
+    Arrays are copied and read-only; sparse ones become CSR.
+
+    Examples
+    --------
+    >>> LinearConstraints(G=[[1.0, 1.0]], h=2.0, A=[0.0, 0.0, 1.0], b=-1.0)
+    LinearConstraints(1 inequality, 1 equality)
+    """
+
+    G: Matrix = None
+    h: Any = None
+    A: Matrix = None
+    b: Any = None
+    names: Any = None
+
+    def __post_init__(self) -> None:
+        G, h = _rows(self.G, self.h, "G", "h")
+        A, b = _rows(self.A, self.b, "A", "b")
+        if G is None and A is None:
+            raise InvalidProgramError(
+                "LinearConstraints has no rows; pass G and h for G (w, b) <= h, A and b for "
+                "A (w, b) = b, or both."
+            )
+        G = freeze(np.zeros((0, A.shape[1]))) if G is None else G
+        A = freeze(np.zeros((0, G.shape[1]))) if A is None else A
+        names = (self.names,) if isinstance(self.names, str) else self.names
+        if names is None:
+            names = [f"G[{i}]" for i in range(len(h))] + [f"A[{i}]" for i in range(len(b))]
+        names = tuple(names)
+        if len(names) != len(h) + len(b) or not all(isinstance(name, str) for name in names):
+            raise InvalidProgramError(
+                f"names is {names!r}; pass one string per row, {len(h)} for G and then {len(b)} "
+                "for A."
+            )
+        for field, value in (("G", G), ("h", h), ("A", A), ("b", b), ("names", names)):
+            object.__setattr__(self, field, value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
+
+    def __repr__(self) -> str:
+        m, k = len(self.h), len(self.b)
+        return (
+            f"LinearConstraints({m} {'inequality' if m == 1 else 'inequalities'}, "
+            f"{k} {'equality' if k == 1 else 'equalities'})"
+        )
+
+    def resolve(self, *_: Any) -> LinearConstraints:
+        """These rows are what they are."""
+        return self
+
+
+def combine(
+    constraints: Constraint | Sequence[Constraint],
+    X: Any,
+    feature_names: Names = None,
+    sample_weight: Vector | None = None,
+) -> LinearConstraints:
+    """Stack constraints into one ``G (w, b) <= h``, ``A (w, b) = b`` for the samples X.
+
+    Parameters
+    ----------
+    constraints : LinearConstraints, builder, or a list of them
+    X : array or CSR array of shape (n, d)
+        Checked samples, as training sets hold them.
+    feature_names : sequence of d str, optional
+    sample_weight : array of shape (n_given,), optional
+        Where samples have weights: those of all rows given, of which X has the n above zero.
+
+    Returns
+    -------
+    LinearConstraints
+        G and A of shapes (m, d + 1) and (k, d + 1), in the order given; CSR if any of their rows
+        came sparse, as rows about single columns do, else dense.
+
+    Raises
+    ------
+    InvalidParameterError
+        Not a constraint; rows of another width; a column that X does not have, or has twice.
+    InvalidDataError
+        Sensitive values that do not go with the rows of X, or are all the same.
+
+    Examples
+    --------
+    >>> from qpsvm.constraints import fairness_band, nonnegative
+    >>> X = np.array([[30.0, 1.0], [50.0, 0.0]])
+    >>> rows = [nonnegative("age"), fairness_band("sex", 0.1), LinearConstraints(A=[0, 0, 1], b=2)]
+    >>> combine(rows, X, ("age", "sex")).names
+    ('nonnegative: age', 'fairness band: sex, lower', 'fairness band: sex, upper', 'A[0]')
+    """
+    items: Any = constraints if isinstance(constraints, list | tuple) else [constraints]
+    for item in items:
+        if isinstance(item, type) or not hasattr(item, "resolve"):
+            raise InvalidParameterError(
+                f"constraints holds {item!r}; pass LinearConstraints(G=..., h=...), a builder with "
+                "its arguments such as nonnegative('age'), or a list of these."
+            )
+    parts = [item.resolve(X, feature_names, sample_weight) for item in items]
+    return LinearConstraints(
+        G=_stack([part.G for part in parts], "G", X.shape[1]),
+        h=np.concatenate([np.zeros(0), *(part.h for part in parts)]),
+        A=_stack([part.A for part in parts], "A", X.shape[1]),
+        b=np.concatenate([np.zeros(0), *(part.b for part in parts)]),
+        names=[name for part in parts for name in part.names[: len(part.h)]]
+        + [name for part in parts for name in part.names[len(part.h) :]],
+    )
+
+
+def conflicting(
+    combined: LinearConstraints,
+    multipliers_ineq: Any,
+    multipliers_eq: Any,
+    rtol: float = NEGLIGIBLE,
+) -> list[str]:
+    """Names of the rows that take part in a contradiction, the largest share first.
+
+    Multipliers ``z >= 0`` and y prove by ``G'z + A'y = 0``, ``h'z + b'y < 0`` that no (w, b)
+    satisfies all rows (Farkas' lemma; Boyd and Vandenberghe, *Convex Optimization*, section 5.8.3).
+    The share of a row is ``|z_i| (|G_i|_1 + |h_i|)``, whatever the units it is written in.
+
+    Parameters
+    ----------
+    combined : LinearConstraints
+    multipliers_ineq, multipliers_eq : arrays of shapes (m,) and (k,)
+        Negative entries of the first count as zero.
+    rtol : float
+        Shares up to rtol times the largest of these rows are left out.
+
+    Raises
+    ------
+    InvalidProgramError
+        Not one multiplier per row.
+
+    Examples
+    --------
+    >>> rows = LinearConstraints(G=[[1.0], [-1.0], [0.5]], h=[1.0, -2.0, 9.0])
+    >>> conflicting(rows, [1.0, 1.0, 0.0], [])  # w <= 1 and w >= 2
+    ['G[1]', 'G[0]']
+    """
+    z = np.maximum(as_vector(multipliers_ineq, "multipliers_ineq", len(combined.h)), 0.0)
+    y = np.abs(as_vector(multipliers_eq, "multipliers_eq", len(combined.b)))
+    shares = np.concatenate(
+        [
+            z * (abs(combined.G).sum(axis=1) + np.abs(combined.h)),
+            y * (abs(combined.A).sum(axis=1) + np.abs(combined.b)),
+        ]
+    )
+    cutoff = rtol * float(np.max(shares, initial=0.0))
+    order = np.argsort(-shares, kind="stable")
+    return [combined.names[i] for i in order if shares[i] > cutoff]
+
+
+# --- small pieces ----------------------------------------------------------------------------
+
+
+def _stack(matrices: list[Matrix], name: str, d: int) -> Matrix:
+    """The matrices that have rows, one above the other, each with d + 1 columns."""
+    wide = []
+    for matrix in matrices:
+        m, width = matrix.shape
+        if m and width not in (d, d + 1):
+            raise InvalidParameterError(
+                f"{name} has {width} columns and X has {d} features; pass {d} columns, one per "
+                f"weight, or {d + 1}, the last for the intercept."
+            )
+        if m and sp.issparse(matrix):
+            parts = (matrix.data, matrix.indices, matrix.indptr)
+            wide.append(sp.csr_array(parts, shape=(m, d + 1)))
+        elif m:
+            wide.append(np.pad(matrix, ((0, 0), (0, d + 1 - width))))
+    if any(sp.issparse(matrix) for matrix in wide):
+        return sp.vstack([sp.csr_array(matrix) for matrix in wide], format="csr")
+    return np.vstack([np.zeros((0, d + 1)), *wide])
+
+
+def _rows(matrix: Any, right: Any, matrix_name: str, right_name: str) -> tuple[Matrix, Vector]:
+    """A checked read-only copy of one pair; (None, no entries) if it was left out."""
+    if (matrix is None) != (right is None):
+        missing = matrix_name if matrix is None else right_name
+        raise InvalidProgramError(
+            f"{matrix_name} and {right_name} belong together, but {missing} is missing; pass both."
+        )
+    if matrix is None:
+        return None, as_vector(None, right_name, 0)
+    if sp.issparse(matrix) and matrix.ndim == 1:
+        matrix = matrix.reshape(1, -1)
+    try:
+        width = (np.shape(matrix) or (0,))[-1]
+    except ValueError as error:
+        raise InvalidProgramError(
+            f"{matrix_name} must have rows of one length ({error})."
+        ) from error
+    rows = as_matrix(matrix, matrix_name, width)
+    if width == 0:
+        raise InvalidProgramError(
+            f"{matrix_name} has no columns; pass one per feature, then one for the intercept if it "
+            "takes part."
+        )
+    vector = as_vector(right, right_name, rows.shape[0])
+    require_finite(vector, right_name)
+    return freeze(sp.csr_array(rows)) if sp.issparse(rows) else rows, vector

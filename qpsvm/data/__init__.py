@@ -1,0 +1,10 @@
+"""What the caller has, checked: samples, labels, targets, weights, and training sets of them."""
+
+from qpsvm.data.training_sets import (
+    BinaryTrainingSet,
+    MulticlassTrainingSet,
+    RegressionTrainingSet,
+    TrainingSet,
+)
+
+__all__ = ["BinaryTrainingSet", "MulticlassTrainingSet", "RegressionTrainingSet", "TrainingSet"]

@@ -1,0 +1,22 @@
+"""What all families share: one problem, its programs, its solutions, and what proves them.
+
+``conditions`` has the problem, ``losses`` its losses, ``model`` both objectives, ``programs`` the
+primal and the dual program with their recoveries, ``solution`` what was learned. ``joint`` is the
+same for machines with one decision function per class.
+"""
+
+from qpsvm.machines.conditions import Conditions
+from qpsvm.machines.intercept import Interval
+from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.machines.reduced import MulticlassProblem, ReducedSolution
+from qpsvm.machines.solution import SVMSolution
+
+__all__ = [
+    "Conditions",
+    "Interval",
+    "MulticlassProblem",
+    "ReducedSolution",
+    "SVMProblem",
+    "SVMSolution",
+    "TrainingProblem",
+]

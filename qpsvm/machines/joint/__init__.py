@@ -1,0 +1,1 @@
+"""Machines with one decision function per class, learned together."""
