@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_blobs
-from sklearn.preprocessing import scale
+from sklearn.preprocessing import minmax_scale, scale
 
 import qpsvm
 from qpsvm import kernels
@@ -68,7 +68,8 @@ def problems() -> Iterator[tuple[str, str, Any, Any, Any]]:
     classes = [("synthetic", X, score > 0), ("breast cancer, 250", cancer, cancer_labels)]
     separable = [("blobs", blobs, blob_labels), ("iris 0/1", iris[:100], species[:100])]
     targets = [("synthetic", X, score), ("diabetes, 250", diabetes, progression)]
-    samples = [("synthetic", X, None), ("breast cancer, 250", cancer, None)]
+    # away from the origin, so that a hyperplane can keep it on its other side
+    samples = [("synthetic + 3", X + 3.0, None), ("breast cancer, 250", minmax_scale(cancer), None)]
     order = [
         ("synthetic, 40", X[:40], np.round(score[:40])),
         ("diabetes, 40", diabetes[:40], np.round(2.0 * progression[:40])),

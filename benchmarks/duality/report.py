@@ -14,12 +14,12 @@ ROWS = Path(__file__).with_name("rows.jsonl")
 HEAD = """# Strong duality, measured
 
 Primal and dual of every family are built separately and solved by different backends at `eps=1e-8`.
-The certificate of each answer is an interval that holds the optimum; *spread* is how far the
-objectives of all answers to one problem lie apart, relative. *gap*: certified relative duality
-gap. *worst*: the worst check of the verifier in units of `eps` (KKT residuals, gap, every sample;
-at most 1e-8 passes). *seconds*: one solve with verification, polish and escalation included.
+The certificate of each answer is an interval that holds the optimum. *gap*: certified relative
+duality gap. *worst*: the worst check of the verifier in units of `eps` (KKT residuals, gap, every
+sample; at most 1e-8 passes). *seconds*: with verification, polish and escalation included.
 
-Made by `benchmarks/duality/measure.py` and `report.py`; the raw rows are beside them.
+Made by `benchmarks/duality/measure.py` and `report.py`; the raw rows, one per solve, are in
+`benchmarks/duality/rows.jsonl`.
 """
 
 
@@ -53,18 +53,22 @@ def main() -> None:
                 f"{_figure(row.get('gap'))} | {_figure(row.get('worst'))} | {row['seconds']:.2f} |"
             )
         print()
-    print("## Every solve\n")
-    print("| family | data | kernel | spread | form | backend | gap | worst | seconds |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for (family, data, kernel), group in groups.items():
-        spread = _figure(_spread(group))
-        for row in group:
-            mark = "" if row.get("passed") else " (not passed)"
-            print(
-                f"| `{family}` | {data} | {kernel} | {spread} | {row['cell'][4]} | "
-                f"{row['cell'][5]}{mark} | {_figure(row.get('gap'))} | {_figure(row.get('worst'))} "
-                f"| {row['seconds']:.2f} |"
-            )
+    print("## Family by family\n")
+    print("Over all data sets and kernels: the largest gap, the worst check, the seconds in all.\n")
+    print("| family | form | backend | problems | gap | worst | seconds |")
+    print("|---|---|---|---|---|---|---|")
+    cells: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        _, family, _, _, form, backend = row["cell"]
+        cells.setdefault((family, form, backend), []).append(row)
+    for (family, form, backend), group in cells.items():
+        good = [row for row in group if row.get("passed")]
+        print(
+            f"| `{family}` | {form} | {backend} | {len(good)} of {len(group)} | "
+            f"{_figure(max((row['gap'] for row in good), default=None))} | "
+            f"{_figure(max((row['worst'] for row in good), default=None))} | "
+            f"{sum(row['seconds'] for row in group):.2f} |"
+        )
 
 
 def _gaps(group: list[dict[str, Any]], form: str) -> list[float]:

@@ -60,12 +60,6 @@ class Machine(ABC):
         """
         return self.data.score(self.decision_function(X), y)
 
-    def learned_from(self, data: TrainingSet) -> bool:
-        """Whether these are the training data: samples, targets, and the numbers of the rows."""
-        own = self.data
-        same_rows = own.n_given == data.n_given and np.array_equal(own.kept, data.kept)
-        return same_rows and own.equals(data)
-
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed."""
         return replace(self, **changes)  # type: ignore[type-var]

@@ -59,7 +59,7 @@ class MulticlassProblem:
             ("number of machines", len(solution.solutions) == len(self.problems)),
             ("reduction", solution.reduction == self.reduction),
             ("order of classes", np.array_equal(solution.classes, self.classes)),
-            ("set of training data", solution.learned_from(self.data)),
+            ("set of training data", solution.data.equals(self.data)),
         ):
             if not same:
                 raise InvalidDataError(

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.inputs import as_samples, feature_names
 from qpsvm.data.training_sets import BinaryTrainingSet, TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
-from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen, row_blocks
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.machines.prediction import KernelMachine, as_float64
+from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
+from qpsvm.qp.solution import QPSolution
 
 SUPPORT_RTOL = 1e-6
 """A sample supports the solution when ``alpha_i`` is above this share of ``alpha_unit``: an
@@ -26,7 +26,7 @@ interior-point solver leaves 1e-9 where the optimum has zero."""
 
 
 @dataclass(frozen=True, eq=False)
-class SVMSolution:
+class SVMSolution(KernelMachine):
     """A support vector machine of any family with one decision function.
 
     The decision function is ``f(x) = coef'x + intercept`` for the linear kernel and
@@ -83,7 +83,7 @@ class SVMSolution:
     def __post_init__(self) -> None:
         # one precision for everything: what is measured must be what predicts
         for name in ("alpha", "expansion", "coef", "slack", "constraint_multipliers"):
-            object.__setattr__(self, name, _as_float64(getattr(self, name)))
+            object.__setattr__(self, name, as_float64(getattr(self, name)))
         for name in ("intercept", "width"):
             object.__setattr__(self, name, _as_float(getattr(self, name)))
         bounds = [_as_float(end) for end in self.intercept_interval]
@@ -91,11 +91,6 @@ class SVMSolution:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restore_frozen(self, state)
-
-    @property
-    def status(self) -> Status:
-        """Status of the program's solution; OPTIMAL only if the verifier said so."""
-        return self.qp.status
 
     @property
     def upper(self) -> Vector:
@@ -121,45 +116,8 @@ class SVMSolution:
             raise AttributeError("Only classifiers have classes.")
         return self.data.classes
 
-    def decision_function(self, X: Any) -> Vector:
-        """``f(x)`` for every row of X; positive means the second class.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (m, d)
-            With a precomputed kernel: the kernel between m new and the n training samples.
-
-        Returns
-        -------
-        array of shape (m,)
-
-        Raises
-        ------
-        InvalidDataError
-            Another number of columns than in training, other column names, NaN.
-        """
-        samples = self._samples(X)
-        if self.coef is not None:
-            decision = np.asarray(samples @ self.coef)
-        elif self.expansion is None:
-            raise InvalidDataError("This solution has neither coef nor an expansion.")
-        else:
-            decision = self._expanded(samples)
-        decision = decision + self.intercept
-        return np.asarray(decision - self._self_similarity(samples))
-
-    def _expanded(self, samples: Any) -> Vector:
-        """``sum_i beta_i k(x_i, x)``."""
-        assert self.expansion is not None
-        beta = self.expansion if self.repair is None else self.repair.coefficients(self.expansion)
-        if isinstance(self.kernel, Precomputed):
-            return np.asarray(samples @ beta)
-        used = np.flatnonzero(beta)
-        centres, weights = self.data.X[used], beta[used]
-        values = np.empty(samples.shape[0])
-        for rows in row_blocks(samples.shape[0], max(1, len(used))):
-            values[rows] = self.kernel(samples[rows], centres) @ weights
-        return values
+    def _values(self, samples: Any) -> Any:
+        return super()._values(samples) - self._self_similarity(samples)
 
     def _self_similarity(self, samples: Any) -> Any:
         """``k(x, x)``, where the decision function subtracts it."""
@@ -173,65 +131,12 @@ class SVMSolution:
             )
         return self.kernel.diagonal(samples)
 
-    def predict(self, X: Any) -> Any:
-        """What the decision values predict, shape (m,).
-
-        The caller's own labels for a classifier, the values themselves for a regression and a
-        ranking, +1 (inside) or -1 (outside) for novelty detection.
-        """
-        return self.data.predictions(self.decision_function(X))
-
-    def score(self, X: Any, y: Any) -> float:
-        """How good the predictions for X are: share of right labels, or ``R^2`` for a regression.
-
-        Raises
-        ------
-        InvalidDataError
-            As ``decision_function``; or y has not one label per row.
-        """
-        return self.data.score(self.decision_function(X), y)
-
-    def replace(self, **changes: Any) -> SVMSolution:
-        """A copy with some fields changed."""
-        return replace(self, **changes)
-
-    def _samples(self, X: Any) -> Any:
-        """X checked, with the columns of the training data."""
-        samples = as_samples(X)
-        data = self.data
-        if isinstance(self.kernel, Precomputed) and samples.shape[1] == data.n_given:
-            # rows of weight zero have left the training data
-            samples = samples if data.n_given == data.n_samples else samples[:, data.kept]
-        if samples.shape[1] != data.n_features:
-            raise InvalidDataError(
-                f"X has {samples.shape[1]} columns, the model was trained on {data.n_features}."
-            )
-        names = feature_names(X)
-        trained = self.data.feature_names
-        if names is not None and trained is not None and names != trained:
-            first = next(i for i, (a, b) in enumerate(zip(names, trained, strict=True)) if a != b)
-            raise InvalidDataError(
-                f"X column {first} is {names[first]!r}, the model was trained with "
-                f"{trained[first]!r} there; reorder the columns: X[{list(trained[:3])} ...]."
-            )
-        return samples
-
     def __repr__(self) -> str:
         kind = "sparse" if sp.issparse(self.data.X) else "dense"
         return (
             f"SVMSolution({self.status.value}, {self.n_support} of {self.data.n_samples} support "
             f"vectors, {self.kernel} kernel, {kind} data)"
         )
-
-
-def _as_float64(vector: Any) -> Any:
-    """A read-only float64 array; complex numbers become NaN, which no verifier passes."""
-    if vector is None:
-        return None
-    if np.iscomplexobj(vector):
-        vector = np.full(np.shape(vector), np.nan)
-    array = np.asarray(vector, dtype=np.float64)
-    return array if not array.flags.writeable else freeze(array.copy())
 
 
 def _as_float(number: Any) -> float:

@@ -248,7 +248,7 @@ class JointModel:
             ("kernel", solution.kernel == self.kernel),
             ("repair of the kernel", _same_repair(solution.repair, self.repair)),
             ("order of classes", np.array_equal(solution.classes, self.data.classes)),
-            ("set of training data", solution.learned_from(self.data)),
+            ("set of training data", solution.data.equals(self.data)),
             ("price C", np.array_equal(solution.upper, self.box)),
             ("kind of weights", solution.coef is None or self.is_linear),
         ):
