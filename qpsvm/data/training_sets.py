@@ -88,7 +88,7 @@ class TrainingSet:
 
     def score(self, decision: Vector, y: Any) -> float:
         """How good the decision values are for targets y: the share of right predictions."""
-        return float(np.mean(self.predictions(decision) == _one_per_row(y, decision)))
+        return float(np.mean(self.predictions(decision) == one_per_row(y, decision)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ class RegressionTrainingSet(TrainingSet):
 
     def score(self, decision: Vector, y: Any) -> float:
         """The share of the variance of y that is explained, ``R^2``."""
-        values = np.asarray(_one_per_row(y, decision), dtype=np.float64)
+        values = as_targets(one_per_row(y, decision))
         unexplained = float(np.sum((values - decision) ** 2))
         total = float(np.sum((values - np.mean(values)) ** 2))
         if total == 0.0:  # constant targets: all or nothing
@@ -280,7 +280,14 @@ def _samples(X: Any, n_labels: int | None, kernel: Kernel, sample_weight: Any) -
     }
 
 
-def _one_per_row(y: Any, decision: Vector) -> Any:
+def one_per_row(y: Any, decision: Vector) -> Any:
+    """Y as a vector of as many entries as there are decision values.
+
+    Raises
+    ------
+    InvalidDataError
+        Another shape.
+    """
     labels = np.asarray(y)
     if labels.shape not in ((len(decision),), (len(decision), 1)):
         raise InvalidDataError(

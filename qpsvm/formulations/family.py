@@ -187,3 +187,9 @@ def require_choice(value: Any, choices: tuple[str, ...], name: str) -> None:
         raise InvalidParameterError(
             f"{name} is {value!r}; choose {' or '.join(map(repr, choices))}."
         )
+
+
+def require_flag(value: Any, name: str) -> None:
+    """Raise InvalidParameterError unless value is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidParameterError(f"{name} is {value!r}; pass True or False.")

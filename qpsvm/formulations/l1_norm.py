@@ -31,7 +31,7 @@ from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     binary_training_set,
 )
-from qpsvm.formulations.family import Family, require_choice, require_price
+from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
 from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
@@ -41,7 +41,7 @@ from qpsvm.machines.conditions import ZERO, Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import NO_MULTIPLIERS, DualPoint, SupportVectorModel
 from qpsvm.machines.problem import Form, SVMProblem
-from qpsvm.machines.programs import vector_or_nan
+from qpsvm.machines.programs import blocks, dual_blocks, vector_or_nan
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Matrix, Vector
@@ -95,6 +95,7 @@ class L1Norm(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        require_flag(self.average_loss, "average_loss")
         require_price(self.C)
         require_choice(self.intercept, ("free", "none"), "intercept")
         object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
@@ -206,8 +207,14 @@ def l1_primal(model: L1NormModel) -> QuadraticProgram:
         A=sp.vstack(A, format="csc"),
         b=np.concatenate(b),
         lb=np.concatenate([np.zeros(2 * n_weights), np.full(has_b, -np.inf), np.zeros(N)]),
-        names={"x": ", ".join(["w+", "w-", *["b"] * has_b, "xi"])},
+        names={"x": ", ".join(l1_blocks(model))},
     )
+
+
+def l1_blocks(model: L1NormModel) -> dict[str, slice]:
+    """Where each part of the primal program's x is."""
+    n, has_b = model.n_weights, int(model.intercept != "none")
+    return blocks({"w+": n, "w-": n, "b": has_b, "xi": len(model.conditions)})
 
 
 def l1_dual(model: L1NormModel) -> QuadraticProgram:
@@ -234,7 +241,7 @@ def l1_dual(model: L1NormModel) -> QuadraticProgram:
         b=np.zeros(1) if free else None,
         lb=np.concatenate(lower),
         ub=np.concatenate(upper),
-        names={"x": "alpha" + (", z, y" if constraints is not None else "")},
+        names={"x": ", ".join(dual_blocks(model))},
     )
 
 
@@ -243,6 +250,11 @@ class L1PrimalRecovery:
     """``x = (w+, w-, b, xi)``; alpha are the multipliers of the margin rows."""
 
     model: L1NormModel
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """Where each part of x is."""
+        return l1_blocks(self.model)
 
     def recover(self, qp: QPSolution) -> SVMSolution:
         """w, b, alpha and slack from a solution of the primal program."""
@@ -290,6 +302,11 @@ class L1DualRecovery:
     """``x = (alpha, z, y)``; w: multipliers of ``pull <= 1`` less those of ``-pull <= 1``."""
 
     model: L1NormModel
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """Where each part of x is."""
+        return dual_blocks(self.model)
 
     def recover(self, qp: QPSolution) -> SVMSolution:
         """w, b, alpha and slack from a solution of the dual program."""

@@ -27,7 +27,7 @@ from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     binary_training_set,
 )
-from qpsvm.formulations.family import Family, require_price
+from qpsvm.formulations.family import Family, require_flag, require_price
 from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
@@ -76,6 +76,7 @@ class LeastSquares(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        require_flag(self.average_loss, "average_loss")
         require_price(self.C)
         require_intercept_kind(self.intercept)
         object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))

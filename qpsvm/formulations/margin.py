@@ -31,7 +31,7 @@ from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     binary_training_set,
 )
-from qpsvm.formulations.family import Family, is_number, require_choice, require_price
+from qpsvm.formulations.family import Family, is_number, require_choice, require_flag, require_price
 from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
@@ -137,6 +137,7 @@ class SoftMargin(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        require_flag(self.average_loss, "average_loss")
         infinite = is_number(self.C) and math.inf == self.C
         require_price(self.C, hint="; for C = infinity use HardMargin" if infinite else "")
         require_choice(self.loss, ("hinge", "squared_hinge"), "loss")

@@ -144,8 +144,9 @@ class DataDescription(Family):
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
         box = prices(self.C, data)
         if float(np.sum(box)) < 1.0 - 1e-12:
+            smallest = float(1.0 / np.sum(data.weights))
             raise InvalidParameterError(
-                f"C is {self.C!r}, and these data need at least {1.0 / np.sum(data.weights):.6g} "
+                f"C is {self.C!r}, and these data need at least {smallest!r} "
                 "(1 over the sum of the sample weights); below, the best ball is empty."
             )
         return Conditions(
@@ -160,14 +161,20 @@ class DataDescription(Family):
             minus_self_similarity=True,
         )
 
-    def radius(self, solution: SVMSolution) -> float:
+    @staticmethod
+    def radius(solution: SVMSolution) -> float:
         """R, from ``R^2 = b + |w|^2 / 4``; in feature space where there is a kernel.
 
         Raises
         ------
         InvalidParameterError
-            The solution has neither coef nor an expansion.
+            The solution is none of a ball, or has neither coef nor an expansion.
         """
+        if not solution.conditions.minus_self_similarity:
+            raise InvalidParameterError(
+                "The solution is of another family and has no radius; pass one of a "
+                "DataDescription problem."
+            )
         if solution.coef is not None:
             square = float(solution.coef @ solution.coef)
         elif solution.expansion is not None:

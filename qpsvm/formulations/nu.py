@@ -126,7 +126,7 @@ class NuClassification(Family):
             largest, why = float(np.sum(share)), "the sum of the weights"
         if self.nu > largest * (1.0 + 1e-12):
             raise InvalidParameterError(
-                f"nu is {self.nu!r}, and these data allow at most {largest:.6g} ({why}); choose a "
+                f"nu is {self.nu!r}, and these data allow at most {largest!r} ({why}); choose a "
                 "smaller nu."
             )
 

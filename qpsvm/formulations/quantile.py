@@ -22,7 +22,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
-from qpsvm.formulations.family import Family, require_price, require_share
+from qpsvm.formulations.family import Family, require_flag, require_price, require_share
 from qpsvm.formulations.prices import prices
 from qpsvm.formulations.regression import spread
 from qpsvm.kernels import Kernel
@@ -73,6 +73,7 @@ class QuantileRegression(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        require_flag(self.average_loss, "average_loss")
         require_share(self.tau, "tau", closed=False)
         require_price(self.C)
         require_intercept_kind(self.intercept)

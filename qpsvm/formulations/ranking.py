@@ -23,17 +23,17 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.inputs import as_groups
-from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
+from qpsvm.data.inputs import as_groups, as_targets
+from qpsvm.data.training_sets import RegressionTrainingSet, one_per_row, regression_training_set
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations.family import Family, require_choice, require_price
+from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
 from qpsvm.formulations.prices import in_range
 from qpsvm.kernels import Kernel, as_kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import Indefinite
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.qp._arrays import Index, Vector
+from qpsvm.qp._arrays import Index, Vector, require_memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +49,9 @@ class RankedTrainingSet(RegressionTrainingSet):
     pairs: Index
 
     def score(self, decision: Vector, y: Any) -> float:
-        """The share of pairs with different y, over all of X, that are in the right order."""
-        values = np.asarray(y, dtype=np.float64).ravel()
+        """The share of pairs with different y, over all of X as one group, in the right order."""
+        values = as_targets(one_per_row(y, decision))
+        require_memory(len(values), len(values), "The table of pairs", "score one group at a time.")
         higher = values[:, None] > values
         right = (np.asarray(decision)[:, None] > decision)[higher]
         return float(np.mean(right)) if right.size else 1.0
@@ -95,6 +96,7 @@ class Ranking(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        require_flag(self.average_loss, "average_loss")
         require_price(self.C)
         require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
 
@@ -159,6 +161,8 @@ class Ranking(Family):
         ------
         InvalidDataError
             As ``SoftMargin.primal``; groups of another length; nothing to order.
+        MemoryLimitError
+            More pairs than fit into a quarter of the machine's memory.
         """
         return self._ranked("primal", X, y, groups, kernel, sample_weight, constraints, indefinite)
 
@@ -197,6 +201,8 @@ def _pairs(relevance: Vector, groups: Index) -> Index:
     found = []
     for group in np.unique(groups):
         members = np.flatnonzero(groups == group)
+        n = len(members)
+        require_memory(n, 6 * n, "The pairs of a group", "pass groups, or fewer samples.")
         better, worse = np.nonzero(relevance[members][:, None] > relevance[members])
         found.append(np.column_stack([members[better], members[worse]]))
     return np.concatenate(found).astype(np.intp)

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 
 from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.family import Family, is_number, require_choice, require_price
+from qpsvm.formulations.family import Family, is_number, require_choice, require_flag, require_price
 from qpsvm.formulations.prices import prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
@@ -76,6 +76,7 @@ class EpsilonRegression(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        require_flag(self.average_loss, "average_loss")
         require_price(self.C)
         if not is_number(self.epsilon) or not 0.0 <= self.epsilon < math.inf:
             raise InvalidParameterError(

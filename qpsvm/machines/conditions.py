@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
@@ -95,6 +96,13 @@ class Conditions:
         for name in ("required", "lower", "upper", "curvature"):
             vector = np.array(np.broadcast_to(getattr(self, name), size), dtype=np.float64)
             object.__setattr__(self, name, freeze(vector))
+        d = self.curvature
+        boxes_are_fine = (self.lower <= 0.0).all() and (self.upper >= 0.0).all()
+        if not boxes_are_fine or not ((d == 0.0).all() or (d > 0.0).all()):
+            raise InvalidParameterError(
+                "Conditions need lower <= 0 <= upper, and a curvature that is zero for all rows or "
+                "above zero for all: otherwise a violation of zero would cost."
+            )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restore_frozen(self, state)

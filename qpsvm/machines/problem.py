@@ -28,6 +28,9 @@ Solution = TypeVar("Solution", bound=TrainedMachine)
 class Recovery(Protocol[Solution]):
     """The way from a program's solution to the SVM, and back."""
 
+    @property
+    def blocks(self) -> dict[str, slice]: ...
+
     def recover(self, qp: QPSolution) -> Solution: ...
 
     def to_qp(self, solution: Solution) -> QPSolution: ...
@@ -72,6 +75,11 @@ class TrainingProblem(Generic[Model, Solution]):
     def kernel(self) -> Kernel:
         """The kernel, with every parameter a number."""
         return self.model.kernel
+
+    @property
+    def variables(self) -> dict[str, slice]:
+        """Where each part of the program's x is: ``x[problem.variables["xi"]]``."""
+        return self.recovery.blocks
 
     @property
     def kernel_repair(self) -> KernelRepair | None:

@@ -33,7 +33,6 @@ def dual_program(model: SupportVectorModel) -> QuadraticProgram:
     c, constraints = model.conditions, model.constraints
     P: Quadratic = model.dual_hessian()
     q, lower, upper, balance = -c.required, c.lower, c.upper, c.signs
-    names = "alpha"
     if constraints is not None:
         G, A = constraints.G, constraints.A
         m, k = len(constraints.h), len(constraints.b)
@@ -43,7 +42,6 @@ def dual_program(model: SupportVectorModel) -> QuadraticProgram:
         upper = np.concatenate([upper, np.full(m + k, np.inf)])
         columns = [_as_dense(M[:, [-1]]).ravel() for M in (G, A)]
         balance = np.concatenate([balance, *(-column for column in columns)])
-        names = "alpha, z (inequality constraints), y (equality constraints)"
     free = c.intercept == "free"
     return QuadraticProgram(
         P,
@@ -54,7 +52,7 @@ def dual_program(model: SupportVectorModel) -> QuadraticProgram:
         b=np.array([c.intercept_price]) if free else None,
         lb=lower,
         ub=upper,
-        names={"x": names},
+        names={"x": ", ".join(dual_blocks(model))},
     )
 
 
@@ -75,11 +73,23 @@ def _constrained_hessian(model: SupportVectorModel) -> LowRankQuadratic:
     return LowRankQuadratic(factor, np.concatenate([c.curvature, extra]))
 
 
+def dual_blocks(model: SupportVectorModel) -> dict[str, slice]:
+    """Where each part of the dual program's x is."""
+    c = model.constraints
+    m, k = (0, 0) if c is None else (len(c.h), len(c.b))
+    return blocks({"alpha": len(model.conditions), "z": m, "y": k})
+
+
 @dataclass(frozen=True, eq=False)
 class DualRecovery:
     """``x = (alpha, z, y)``; the multipliers are the intercept, the width and the slack."""
 
     model: SupportVectorModel
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """Where each part of x is."""
+        return dual_blocks(self.model)
 
     def recover(self, qp: QPSolution) -> SVMSolution:
         """w, b, alpha and slack from a solution of the dual program."""
@@ -144,9 +154,10 @@ class DualRecovery:
 class Layout:
     """Which variables and rows the primal program has, and in which order.
 
-    Variables: weights, b, t, then the slack: one per row that may be missed, and a second one for
-    rows with a different price on either side. Rows that only look one way are inequalities
-    ``R f + e t + slack >= p``, the others equalities ``R f + e t + slack - slack' = p``.
+    Variables: weights, b, t, then the slack. A violation is split as ``v = inside + over - under``:
+    the part ``inside`` costs its square over 2 d (rows with a curvature), ``over`` costs ``upper``
+    and ``under`` costs ``-lower`` a unit (rows where these are finite). Rows that only look one way
+    are inequalities ``R f + e t + slack >= p``, the others equalities.
     """
 
     model: SupportVectorModel
@@ -161,41 +172,67 @@ class Layout:
         """1 where the program chooses a width, else 0."""
         return int(self.model.conditions.width != 0.0)
 
-    @property
-    def n_head(self) -> int:
-        """Number of variables before the slack."""
-        return self.model.n_weights + self.has_b + self.has_t
-
     @cached_property
     def inequalities(self) -> Index:
+        """Rows that only look one way."""
         return np.flatnonzero(self.model.conditions.lower == 0.0)
 
     @cached_property
     def equalities(self) -> Index:
+        """Rows that look both ways."""
         return np.flatnonzero(self.model.conditions.lower != 0.0)
 
     @cached_property
-    def slack(self) -> Index:
-        """Rows with a slack variable: they may be missed."""
-        return np.flatnonzero(~self.model.conditions.is_hard)
+    def inside(self) -> Index:
+        """Rows with a slack that costs its square."""
+        return np.flatnonzero(self.model.conditions.curvature > 0.0)
 
     @cached_property
-    def second_slack(self) -> Index:
-        """Rows with a second one: missed on the other side, at another price."""
+    def over(self) -> Index:
+        """Rows with a slack of their own price, missed on the near side."""
+        c = self.model.conditions
+        return np.flatnonzero(~c.is_hard & np.isfinite(c.upper))
+
+    @cached_property
+    def under(self) -> Index:
+        """Rows with a slack of their own price, missed on the far side."""
         c = self.model.conditions
         return np.flatnonzero((c.lower != 0.0) & np.isfinite(c.lower))
 
+    @cached_property
+    def blocks(self) -> dict[str, slice]:
+        """Where each part of x is."""
+        model = self.model
+        both = len(self.inside) > 0 and len(self.over) > 0
+        return blocks(
+            {
+                "w" if model.is_linear else "beta": model.n_weights,
+                "b": self.has_b,
+                "rho" if model.conditions.width < 0.0 else "epsilon": self.has_t,
+                "xi": len(self.inside) or len(self.over),
+                "xi+": len(self.over) if both else 0,
+                "xi'": len(self.under),
+            }
+        )
+
     @property
     def size(self) -> int:
-        return self.n_head + len(self.slack) + len(self.second_slack)
+        """Number of variables."""
+        return int(list(self.blocks.values())[-1].stop)
+
+
+def blocks(sizes: dict[str, int]) -> dict[str, slice]:
+    """Consecutive slices of the given sizes; empty ones are left out."""
+    ends = np.cumsum([0, *sizes.values()]).tolist()
+    parts = zip(sizes, ends[:-1], ends[1:], strict=True)
+    return {name: slice(begin, end) for name, begin, end in parts if end > begin}
 
 
 def primal_program(model: SupportVectorModel) -> QuadraticProgram:
     """(w, b, t, xi), or (beta, b, t, xi) for a kernel without explicit features.
 
-    ``minimize kappa/2 |w|^2 [+ 1/2 b^2] + price_b b + price_t t + cost(xi)``, where the slack costs
-    ``C xi`` or, with a curvature, ``xi^2 / (2 d)``. Variables that do not exist (b without an
-    intercept, xi for a hard margin) are left out.
+    ``minimize kappa/2 |w|^2 [+ 1/2 b^2] + price_b b + price_t t + cost(slack)``, see ``Layout``.
+    Variables that do not exist (b without an intercept, xi for a hard margin) are left out.
     """
     c, data, layout = model.conditions, model.data, Layout(model)
     N = len(c)
@@ -207,29 +244,33 @@ def primal_program(model: SupportVectorModel) -> QuadraticProgram:
         require_memory(n, n, "The kernel primal", "use the dual form.")
         features = model.gram.to_dense()
         norm = sp.csc_array(features * c.norm_weight)
-    # R f + e t + slack - second slack, for every row
+    inside, over, under = layout.inside, layout.over, layout.under
+    # R f + e t + inside + over - under, for every row
     columns = [sp.csc_array(c.rows @ features)]
     if layout.has_b:
         columns.append(sp.csc_array(c.signs[:, None]))
     if layout.has_t:
         columns.append(sp.csc_array(np.full((N, 1), c.width)))
     identity = sp.eye_array(N, format="csc")
-    columns += [identity[:, layout.slack], -identity[:, layout.second_slack]]
+    columns += [identity[:, inside], identity[:, over], -identity[:, under]]
     reach = sp.hstack(columns, format="csr")
-    curved = c.curvature[layout.slack] > 0.0
-    d = np.where(curved, c.curvature[layout.slack], np.inf)
-    price = np.where(curved, 0.0, c.upper[layout.slack])
-    head_hessian = [norm]
+    hessian = [
+        *[0.0] * layout.has_t,
+        *(1.0 / c.curvature[inside]),
+        *np.zeros(len(over) + len(under)),
+    ]
+    parts = [norm]
     if layout.has_b:
-        head_hessian.append(sp.csc_array([[model.constant]]))
-    tail = np.concatenate([np.zeros(layout.has_t), 1.0 / d, np.zeros(len(layout.second_slack))])
+        parts.append(sp.csc_array([[model.constant]]))
+    parts.append(sp.diags_array(np.array(hessian), shape=(len(hessian), len(hessian))))
     q = np.concatenate(
         [
             np.zeros(model.n_weights),
             [c.intercept_price] * layout.has_b,
             [c.width_price] * layout.has_t,
-            price,
-            -c.lower[layout.second_slack],
+            np.zeros(len(inside)),
+            c.upper[over],
+            -c.lower[under],
         ]
     )
     # a quadratic slack needs no bound: below zero it would cost as well, and serve nothing
@@ -237,8 +278,8 @@ def primal_program(model: SupportVectorModel) -> QuadraticProgram:
         [
             np.full(model.n_weights + layout.has_b, -np.inf),
             np.zeros(layout.has_t),
-            np.where(curved, -np.inf, 0.0),
-            np.zeros(len(layout.second_slack)),
+            np.full(len(inside), -np.inf),
+            np.zeros(len(over) + len(under)),
         ]
     )
     G, A = [-reach[layout.inequalities]], [reach[layout.equalities]]
@@ -249,26 +290,15 @@ def primal_program(model: SupportVectorModel) -> QuadraticProgram:
             if len(right):
                 rows.append(_on_variables(matrix, layout))
                 values.append(right)
-    names = [
-        "w" if model.is_linear else "beta",
-        *["b"] * layout.has_b,
-        *["rho" if c.width < 0.0 else "epsilon"] * layout.has_t,
-    ]
-    names += ["xi"] * (len(layout.slack) > 0) + ["xi'"] * (len(layout.second_slack) > 0)
     return QuadraticProgram(
-        SparseQuadratic(
-            sp.block_diag(
-                [*head_hessian, sp.dia_array((tail[None], [0]), shape=(len(tail),) * 2)],
-                format="csc",
-            )
-        ),
+        SparseQuadratic(sp.block_diag(parts, format="csc")),
         q,
         G=sp.vstack(G, format="csc"),
         h=np.concatenate(h),
         A=sp.vstack(A, format="csc"),
         b=np.concatenate(b),
         lb=lb,
-        names={"x": ", ".join(names)},
+        names={"x": ", ".join(layout.blocks)},
     )
 
 
@@ -286,6 +316,11 @@ class PrimalRecovery:
     """``x = (w, b, t, xi)`` or ``(beta, b, t, xi)``; alpha are the rows' multipliers."""
 
     model: SupportVectorModel
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """Where each part of x is."""
+        return Layout(self.model).blocks
 
     def recover(self, qp: QPSolution) -> SVMSolution:
         """W (or beta), b, t, alpha and slack from a solution of the primal program."""
@@ -317,27 +352,30 @@ class PrimalRecovery:
             return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
         scores, _ = model.scores_and_norm(solution)
         v = model.violations(scores, solution.intercept, solution.width)
-        two_sided = (c.lower != 0.0) & (c.curvature > 0.0)
-        first = np.where(two_sided, v, np.maximum(v, 0.0))
+        inside = np.zeros(len(c))
+        curved = layout.inside
+        reach = c.curvature[curved] * np.stack([c.lower[curved], c.upper[curved]])
+        inside[curved] = np.clip(v[curved], *reach)
         a = solution.alpha
         x = np.concatenate(
             [
                 weights,
                 [solution.intercept] * layout.has_b,
                 [solution.width] * layout.has_t,
-                first[layout.slack],
-                np.maximum(-v, 0.0)[layout.second_slack],
+                inside[curved],
+                np.maximum(v - inside, 0.0)[layout.over],
+                np.maximum(inside - v, 0.0)[layout.under],
             ]
         )
-        curved = c.curvature[layout.slack] > 0.0
-        # stationarity in t, xi and xi'
+        # stationarity in t and in the slack that has a bound
         t_bound = [c.width_price - c.width * float(np.sum(a))] * layout.has_t
         z_lower = np.concatenate(
             [
                 np.zeros(model.n_weights + layout.has_b),
                 t_bound,
-                np.where(curved, 0.0, c.upper[layout.slack] - a[layout.slack]),
-                a[layout.second_slack] - c.lower[layout.second_slack],
+                np.zeros(len(curved)),
+                (c.upper - a)[layout.over],
+                (a - c.lower)[layout.under],
             ]
         )
         m = 0 if model.constraints is None else len(model.constraints.h)

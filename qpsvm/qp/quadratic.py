@@ -139,9 +139,10 @@ class Quadratic(ABC):
         flipped = LinearOperator(
             self.shape, matvec=lambda x: 2.0 * norm * x - self.matvec(x), dtype=np.float64
         )
-        options |= {"which": "LA", "ncv": min(self.size, 80)}
+        basis = max(20, min(160, 2**24 // self.size))  # vectors kept: many, in 128 MB at most
+        options |= {"which": "LA", "ncv": min(self.size, basis)}
         try:
-            largest = eigsh(flipped, tol=0.0, maxiter=15, **options)
+            largest = eigsh(flipped, tol=0.0, maxiter=8, **options)
         except ArpackNoConvergence:  # a cluster: all its digits would take for ever
             largest = eigsh(flipped, tol=1e-6, **options)
         return 2.0 * norm - float(largest[0])

@@ -266,6 +266,8 @@ class SampleGram:
     def dense(self) -> Dense:
         """K, read-only, shape (n, n)."""
         dense = self.kernel(self.X, self.X)
+        if isinstance(self.kernel, _Combinations):
+            dense = 0.5 * (dense + dense.T)  # products of sparse rows round either half differently
         if not np.isfinite(np.sum(dense)) and not np.isfinite(dense).all():
             raise InvalidProgramError(
                 "The kernel matrix has NaN or infinite entries: the features are too large for "

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import MulticlassSolution
-from qpsvm.machines.programs import vector_or_nan
+from qpsvm.machines.programs import blocks, vector_or_nan
 from qpsvm.qp._arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import SparseQuadratic
@@ -41,6 +41,12 @@ class JointDualRecovery:
     """``x = tau``; the multiplier of a bound is how far its class is behind the best."""
 
     model: JointModel
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """Where each part of x is."""
+        n, k = self.model.own.shape
+        return blocks({f"tau_{m + 1}": n for m in range(k)})
 
     def recover(self, qp: QPSolution) -> MulticlassSolution:
         """All weights, intercepts, tau and slack from a solution of the dual program."""
@@ -114,6 +120,14 @@ class JointPrimalRecovery:
     """``x = (w, b, xi)`` or ``(beta, b, xi)``; ``-tau_im`` are the rows' multipliers."""
 
     model: JointModel
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """Where each part of x is."""
+        model, (n, k) = self.model, self.model.own.shape
+        name, p = ("w", model.data.n_features) if model.is_linear else ("beta", n)
+        sizes = {f"{name}_{m + 1}": p for m in range(k)}
+        return blocks(sizes | {"b": k if model.constant else 0, "xi": n})
 
     def recover(self, qp: QPSolution) -> MulticlassSolution:
         """All weights, intercepts, tau and slack from a solution of the primal program."""
