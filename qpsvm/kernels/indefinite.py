@@ -273,8 +273,7 @@ def _with_other_spectrum(K: DenseQuadratic, policy: Indefinite) -> tuple[Dense, 
     m = int(np.searchsorted(values, -min(noise, _rounding(K.matrix))))
     negative, V = values[:m].copy(), vectors[:, :m].copy()
     report = KernelRepair(policy, float(values[0]), math.hypot(*values), negative, V)
-    # K' = F F': symmetric to the last bit, and semidefinite relative to K' itself, which may be
-    # much smaller than K
+    # K' = F F': symmetric to the last bit, and semidefinite in its own size, not only in K's
     vectors *= np.sqrt(np.maximum(values, 0.0) if policy == "clip" else np.abs(values))
     return vectors @ vectors.T, report
 
