@@ -22,7 +22,7 @@ from qpsvm.exceptions import (
 )
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.problem import Solution, TrainingProblem
-from qpsvm.machines.reduced import MulticlassProblem, ReducedSolution
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport
@@ -47,7 +47,7 @@ def solve(
 ) -> Solution: ...
 @overload
 def solve(
-    problem: MulticlassProblem,
+    problem: ReducedProblem,
     backend: str | Backend = ...,
     *,
     eps: float = ...,
@@ -90,8 +90,8 @@ def solve(
 
     Parameters
     ----------
-    problem : SVMProblem, JointProblem, MulticlassProblem or QuadraticProgram
-        The parts of a MulticlassProblem are solved one after the other.
+    problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
+        The parts of a ReducedProblem are solved one after the other.
     backend : str or Backend
         ``"auto"``, or a name from ``qpsvm.backends.available()``.
     eps : float
@@ -114,7 +114,7 @@ def solve(
 
     Returns
     -------
-    SVMSolution, MulticlassSolution, ReducedSolution or QPSolution
+    SVMSolution, JointSolution, ReducedSolution or QPSolution
         ``status`` is OPTIMAL exactly when ``qpsvm.verify`` passes at ``eps``.
 
     Raises
@@ -146,7 +146,7 @@ def solve(
     >>> solution.status.value, round(program.objective(solution.x), 6)
     ('optimal', 20.0)
     """
-    if isinstance(problem, MulticlassProblem):
+    if isinstance(problem, ReducedProblem):
         return _solve_parts(
             problem,
             warm_start,
@@ -202,7 +202,7 @@ def solve(
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _solve_parts(problem: MulticlassProblem, start: Any, **settings: Any) -> ReducedSolution:
+def _solve_parts(problem: ReducedProblem, start: Any, **settings: Any) -> ReducedSolution:
     """Every part by itself; an error says which one it is about."""
     n_parts = len(problem.problems)
     starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
@@ -221,12 +221,13 @@ def _solve_parts(problem: MulticlassProblem, start: Any, **settings: Any) -> Red
 
 
 def _no_machine(svm: SVMProblem, solution: QPSolution) -> Exception:
-    """Why there is no solution: constraints that conflict, or classes that cannot be told apart."""
+    """Why there is no solution: classes that cannot be told apart, or conflicting rules."""
+    alpha = svm.recover(solution).alpha
+    proof = inseparability(svm, solution.replace(x=alpha, z=alpha))
+    if proof is not None and svm.model.is_hard and proof.is_proof:
+        return not_separable(svm, proof)
     conflicting = conflict(svm, solution)
-    if conflicting is not None:
-        return conflicting
-    proof = inseparability(svm, solution)
-    return _no_optimum(solution) if proof is None else not_separable(svm, proof)
+    return _no_optimum(solution) if conflicting is None else conflicting
 
 
 def _no_optimum(solution: QPSolution) -> Exception:
@@ -258,7 +259,13 @@ def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:
                 "warm_start is a solution with another number of samples than the problem; pass "
                 "one with as many samples, or none."
             )
-        return svm.to_qp(start)
+        try:
+            return svm.to_qp(start)
+        except (ValueError, IndexError) as error:
+            raise InvalidParameterError(
+                "warm_start is a solution of another kind of problem (other features, conditions "
+                f"or constraints: {error}); pass one of the same kind, or none."
+            ) from error
     if start is not None and not isinstance(start, QPSolution):
         raise InvalidParameterError(
             f"warm_start is a {type(start).__name__}; pass a solution of such a problem or a "

@@ -25,7 +25,7 @@ from qpsvm.certificates import Certificate, certify
 from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
 from qpsvm.machines.problem import Solution, TrainingProblem
-from qpsvm.machines.reduced import MulticlassProblem, ReducedSolution
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
 from qpsvm.qp.program import QuadraticProgram
@@ -151,7 +151,7 @@ def verify(
 ) -> KKTReport: ...
 @overload
 def verify(
-    problem: MulticlassProblem, solution: ReducedSolution, *, eps: float = ...
+    problem: ReducedProblem, solution: ReducedSolution, *, eps: float = ...
 ) -> ReducedReport[KKTReport]: ...
 @overload
 def verify(problem: QuadraticProgram, solution: QPSolution, *, eps: float = ...) -> KKTReport: ...
@@ -160,8 +160,8 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
 
     Parameters
     ----------
-    problem : SVMProblem, JointProblem, MulticlassProblem or QuadraticProgram
-    solution : SVMSolution, MulticlassSolution, ReducedSolution or QPSolution
+    problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
+    solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
         From any source. A QPSolution may also be given for an SVMProblem or JointProblem: it is
         recovered first.
     eps : float
@@ -170,7 +170,7 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
     Returns
     -------
     KKTReport
-        Of a MulticlassProblem: ReducedReport, with one for every part.
+        Of a ReducedProblem: ReducedReport, with one for every part.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
     tolerances = Tolerances(eps)
     if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
         return _verify_program(problem, solution, tolerances)
-    if isinstance(problem, MulticlassProblem) and isinstance(solution, ReducedSolution):
+    if isinstance(problem, ReducedProblem) and isinstance(solution, ReducedSolution):
         return _verify_parts(problem, solution, eps)
     if isinstance(problem, TrainingProblem):
         if isinstance(solution, QPSolution):
@@ -226,7 +226,7 @@ def _verify_program(
 
 
 def _verify_parts(
-    problem: MulticlassProblem, solution: ReducedSolution, eps: float
+    problem: ReducedProblem, solution: ReducedSolution, eps: float
 ) -> ReducedReport[KKTReport]:
     try:
         reports = tuple(verify(*part, eps=eps) for part in problem.parts(solution))
@@ -251,7 +251,7 @@ def _verify_svm(
         table = problem.model.sample_table(solution)
         summary = problem.model.summary(solution, table)
         checks += _machine_checks(problem, solution, certificate, table, eps, natural)
-    except (QPSVMError, ValueError, TypeError, AttributeError) as error:
+    except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
         # not even measurable: whatever is wrong with it, it is not a solution
         notes.append(str(error))
         checks.append(Check("certified_gap", math.inf, math.inf, eps))

@@ -31,9 +31,21 @@ def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraint
     m = len(constraints.h)
     multipliers = np.nan_to_num(solution.constraint_multipliers)
     rows = conflicting(constraints, np.maximum(multipliers[:m], 0.0), multipliers[m:])
+    if not rows:
+        return None  # the samples contradict each other, without any help
     hard = problem.model.conditions.is_hard
-    of_samples = np.abs(np.where(hard, np.nan_to_num(solution.alpha), 0.0))
-    largest = max(float(np.max(np.abs(multipliers))), float(np.max(of_samples)))
+    alpha = np.abs(np.where(hard, np.nan_to_num(solution.alpha), 0.0))
+    # shares, whatever the units of samples and rows are
+    of_samples = alpha * (abs(problem.model.conditions.rows @ problem.data.X).sum(axis=1) + 1.0)
+    of_rows = np.abs(multipliers) * np.concatenate(
+        [
+            np.asarray(abs(matrix).sum(axis=1)).ravel() + np.abs(right)
+            for matrix, right in ((constraints.G, constraints.h), (constraints.A, constraints.b))
+        ]
+    )
+    largest = max(float(np.max(of_rows)), float(np.max(of_samples)))
+    if float(np.max(of_rows)) <= NEGLIGIBLE * largest:
+        return None
     involved = int(np.count_nonzero(of_samples > NEGLIGIBLE * largest))
     with_samples = f" together with the margins of {involved} samples" if involved else ""
     shown = ", ".join(rows[:8]) + (f" and {len(rows) - 8} more" if len(rows) > 8 else "")

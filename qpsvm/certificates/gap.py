@@ -22,7 +22,7 @@ import numpy as np
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.problem import Solution, TrainingProblem
-from qpsvm.machines.reduced import MulticlassProblem, ReducedSolution
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 
 
 @dataclass(frozen=True)
@@ -113,22 +113,22 @@ class Certificate:
 def certify(problem: TrainingProblem[Any, Solution], solution: Solution) -> Certificate: ...
 @overload
 def certify(
-    problem: MulticlassProblem, solution: ReducedSolution
+    problem: ReducedProblem, solution: ReducedSolution
 ) -> ReducedCertificate[Certificate]: ...
 def certify(problem: Any, solution: Any) -> Any:
     """Bound the distance of any solution from the exact optimum of ``problem``.
 
     Parameters
     ----------
-    problem : SVMProblem, JointProblem or MulticlassProblem
-    solution : SVMSolution, MulticlassSolution or ReducedSolution
+    problem : SVMProblem, JointProblem or ReducedProblem
+    solution : SVMSolution, JointSolution or ReducedSolution
         From any source; nothing it says about itself is believed. Its decision function (coef or
         expansion, and intercept) gives the upper bound, its alpha the lower one.
 
     Returns
     -------
     Certificate
-        Of a MulticlassProblem: ReducedCertificate, with one for every part.
+        Of a ReducedProblem: ReducedCertificate, with one for every part.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def certify(problem: Any, solution: Any) -> Any:
     >>> proof.relative_gap < 1e-8
     True
     """
-    if isinstance(problem, MulticlassProblem):
+    if isinstance(problem, ReducedProblem):
         proofs = tuple(certify(*part) for part in problem.parts(solution))
         return ReducedCertificate(problem.names, proofs)
     model = problem.model

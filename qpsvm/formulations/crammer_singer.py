@@ -39,15 +39,15 @@ from qpsvm.machines.joint.programs import (
     dual_program,
     primal_program,
 )
-from qpsvm.machines.joint.solution import MulticlassSolution
+from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.problem import TrainingProblem
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointProblem(TrainingProblem[JointModel, MulticlassSolution]):
+class JointProblem(TrainingProblem[JointModel, JointSolution]):
     """Several classes in one quadratic program; see ``TrainingProblem``."""
 
-    solution_type: ClassVar[type[Any]] = MulticlassSolution
+    solution_type: ClassVar[type[Any]] = JointSolution
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,9 +81,8 @@ class CrammerSinger:
     Examples
     --------
     >>> import qpsvm
-    >>> from qpsvm.formulations.crammer_singer import CrammerSinger
     >>> X, y = [[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]], ["a", "b", "c"]
-    >>> problem = CrammerSinger(C=10.0).dual(X, y)
+    >>> problem = qpsvm.CrammerSinger(C=10.0).dual(X, y)
     >>> problem.qp.n_variables, problem.qp.n_equalities
     (9, 3)
     >>> solution = qpsvm.solve(problem)

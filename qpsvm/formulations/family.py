@@ -73,7 +73,8 @@ class Family(ABC):
         kernel : Kernel, str or callable
             See ``qpsvm.kernels``.
         sample_weight : array of shape (n,), optional
-            Factors of the losses, not negative. A weight of 2 is the same as a repeated row, a
+            Factors of the losses, not negative. A weight of 2 is the same as a repeated row (for a
+            kernel whose parameters are numbers: "scale" looks at the rows as they are), a
             weight of 0 the same as a missing one (the row is removed).
         constraints : LinearConstraints, builder, or list of them, optional
             On (w, b), for the linear kernel; see ``qpsvm.constraints``.
@@ -140,6 +141,8 @@ class Family(ABC):
     ) -> dict[str, Any]:
         """The fields of the family's model."""
         require_policy(indefinite)
+        if isinstance(constraints, list | tuple) and not constraints:
+            constraints = None
         if constraints is not None:
             if not isinstance(kernel, Linear):
                 raise InvalidParameterError(

@@ -32,7 +32,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.prices import class_factors
 from qpsvm.kernels import as_kernel
 from qpsvm.machines.problem import Form, SVMProblem
-from qpsvm.machines.reduced import MulticlassProblem
+from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.qp._arrays import Dense, Index
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.structured import KernelQuadratic
@@ -75,7 +75,7 @@ class Reduction(ABC):
 
     def primal(
         self, X: Any, y: Any, *, kernel: Any = "linear", sample_weight: Any = None, **options: Any
-    ) -> MulticlassProblem:
+    ) -> ReducedProblem:
         """The primal programs.
 
         Parameters
@@ -92,7 +92,7 @@ class Reduction(ABC):
 
         Returns
         -------
-        MulticlassProblem
+        ReducedProblem
 
         Raises
         ------
@@ -105,13 +105,13 @@ class Reduction(ABC):
 
     def dual(
         self, X: Any, y: Any, *, kernel: Any = "linear", sample_weight: Any = None, **options: Any
-    ) -> MulticlassProblem:
+    ) -> ReducedProblem:
         """The dual programs; parameters, result and errors as for ``primal``."""
         return self._problem("dual", X, y, kernel, sample_weight, options)
 
     def _problem(
         self, form: Form, X: Any, y: Any, kernel: Any, sample_weight: Any, options: dict[str, Any]
-    ) -> MulticlassProblem:
+    ) -> ReducedProblem:
         function = as_kernel(kernel)
         data = multiclass_training_set(X, y, function, sample_weight)
         codes, classes = as_classes(y)
@@ -135,7 +135,7 @@ class Reduction(ABC):
                 )
             names.append(split.name)
             problems.append(_sharing_kernel_matrix(problem, problems[0]) if problems else problem)
-        return MulticlassProblem(tuple(problems), tuple(names), data, self, form)
+        return ReducedProblem(tuple(problems), tuple(names), data, self, form)
 
 
 @dataclass(frozen=True)
@@ -163,9 +163,8 @@ class OneVsRest(Reduction):
     Examples
     --------
     >>> import qpsvm
-    >>> from qpsvm.formulations.multiclass import OneVsRest
     >>> X, y = [[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]], ["a", "b", "c"]
-    >>> problem = OneVsRest(qpsvm.SoftMargin(C=10.0)).dual(X, y)
+    >>> problem = qpsvm.OneVsRest(qpsvm.SoftMargin(C=10.0)).dual(X, y)
     >>> problem.names
     ('a against the rest', 'b against the rest', 'c against the rest')
     >>> solution = qpsvm.solve(problem)
@@ -210,9 +209,8 @@ class OneVsOne(Reduction):
     Examples
     --------
     >>> import qpsvm
-    >>> from qpsvm.formulations.multiclass import OneVsOne
     >>> X, y = [[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]], ["a", "b", "c"]
-    >>> problem = OneVsOne(qpsvm.SoftMargin(C=10.0)).dual(X, y)
+    >>> problem = qpsvm.OneVsOne(qpsvm.SoftMargin(C=10.0)).dual(X, y)
     >>> problem.names
     ('a against b', 'a against c', 'b against c')
     >>> qpsvm.solve(problem).predict([[0.0, 2.0], [-3.0, 0.0]])

@@ -8,13 +8,13 @@ same for machines with one decision function per class.
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
-from qpsvm.machines.reduced import MulticlassProblem, ReducedSolution
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.solution import SVMSolution
 
 __all__ = [
     "Conditions",
     "Interval",
-    "MulticlassProblem",
+    "ReducedProblem",
     "ReducedSolution",
     "SVMProblem",
     "SVMSolution",

@@ -20,8 +20,8 @@ TINY = float(np.finfo(np.float64).tiny)
 def infeasibility(model: SupportVectorModel, solution: SVMSolution) -> float:
     """By how much a condition or constraint is missed that must hold.
 
-    Conditions relative to their unit; a constraint ``g'(w, b) <= h`` relative to
-    ``|h| + max|g| max|(w, b)|``.
+    Conditions relative to their unit; a constraint ``g'w + g_b b <= h`` relative to
+    ``|h| + max|g| max|w| + |g_b b|``.
     """
     worst = 0.0
     if model.conditions.is_hard.any():
@@ -30,14 +30,15 @@ def infeasibility(model: SupportVectorModel, solution: SVMSolution) -> float:
     c = model.constraints
     if c is not None and solution.coef is not None:
         point = np.append(solution.coef, solution.intercept)
-        size = float(np.max(np.abs(point)))
+        size = float(np.max(np.abs(solution.coef)))
         for matrix, right, equal in ((c.G, c.h, False), (c.A, c.b, True)):
             if not len(right):
                 continue
             missed = np.asarray(matrix @ point) - right
             missed = np.abs(missed) if equal else np.maximum(missed, 0.0)
-            rows = np.abs(matrix).max(axis=1)
-            scale = np.abs(right) + size * np.asarray(_dense(rows)).ravel()
+            on_w, on_b = abs(matrix[:, :-1]).max(axis=1), abs(matrix[:, [-1]])
+            scale = np.abs(right) + size * np.asarray(_dense(on_w)).ravel()
+            scale += abs(solution.intercept) * np.asarray(_dense(on_b)).ravel()
             worst = float(np.maximum(worst, np.max(missed / np.maximum(scale, TINY))))
     return worst
 

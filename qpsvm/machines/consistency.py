@@ -14,6 +14,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.machines.accuracy import TINY
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
@@ -46,6 +47,10 @@ def require_own(model: SupportVectorModel, solution: SVMSolution) -> None:
                 f"The solution's {name} has shape {np.shape(vector)}, the problem needs "
                 f"({expected},); it belongs to another problem."
             )
+    if solution.constraint_multipliers is None:
+        raise InvalidDataError("The solution has no constraint_multipliers; pass an empty array.")
+    if solution.coef is None and constraints is not None:
+        raise InvalidDataError("The solution has no coef: nothing to hold the constraints against.")
     if solution.coef is None and solution.expansion is None:
         raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
     if solution.kernel != model.kernel:
@@ -97,7 +102,7 @@ def implications(
     In units of the conditions, or of alpha. ``best`` are the intercepts that are best for these
     weights.
     """
-    unit = model.unit
+    unit = model.unit_of(table.margin)
     yield "slack", solution.slack / unit, table.slack / unit
     if not best.upper > best.lower:
         # one best intercept: rounding may pick a neighbouring sample's, the gap covers that
@@ -108,12 +113,21 @@ def implications(
     yield "intercept_interval", stated, implied
     if form == "primal" and model.is_linear:
         yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
-    if form == "dual":
+    if form == "dual" or follows_from_alpha(model):
         conditions = model.conditions
         sizes = abs(conditions.rows).T @ alpha_unit(solution.alpha, conditions)  # of each sample
         sizes = np.where(sizes > 0.0, sizes, 1.0)  # a sample without any condition
         own = math.nan if solution.expansion is None else solution.expansion / sizes
         yield "expansion", own, model.expansion(solution.alpha) / sizes
+
+
+def follows_from_alpha(model: Any) -> bool:
+    """Whether the expansion of a primal program is taken from alpha.
+
+    A shifted kernel matrix is singular but for rounding. What is in beta along its null vector
+    costs nothing and predicts something, because new samples do not see the shift.
+    """
+    return model.repair is not None and model.repair.policy == "shift"
 
 
 def weights_difference(model: SupportVectorModel, solution: SVMSolution) -> float:
@@ -125,11 +139,16 @@ def weights_difference(model: SupportVectorModel, solution: SVMSolution) -> floa
     # where w = 0 is optimal, the size of a w whose objective counts as zero
     floor = math.sqrt(2.0 * model.objective_floor / model.conditions.norm_weight)
     if solution.coef is not None:
-        expected = model.weights(implied, solution.constraint_multipliers)
+        multipliers = solution.constraint_multipliers
+        expected = model.weights(implied, multipliers)
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
-        terms = float(np.linalg.norm(abs(model.data.X).T @ np.abs(implied)))
-        size = max(float(np.linalg.norm(solution.coef)), CANCELLING * terms, floor)
-        distance = float(np.linalg.norm(solution.coef - expected))
+        columns = abs(model.data.X).T @ np.abs(implied)
+        size = max(float(np.linalg.norm(solution.coef)), CANCELLING * _norm(columns), floor)
+        apart = np.abs(solution.coef - expected)
+        distance = _norm(apart)
+        # a large weight must not hide the others
+        own = np.maximum(np.maximum(np.abs(solution.coef), columns), TINY)
+        distance = max(distance, size * float(np.max(apart / np.maximum(own, floor))))
     elif solution.expansion is not None:
         step = solution.expansion - implied
         terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied))
@@ -138,8 +157,23 @@ def weights_difference(model: SupportVectorModel, solution: SVMSolution) -> floa
         distance = _root(step @ model.kernel_product(step))
     else:
         return math.inf
-    ratio = distance / max(size, float(np.finfo(float).tiny))
+    ratio = distance / max(size, TINY)
+    if model.constant:
+        ratio = float(np.maximum(ratio, _intercept_difference(model, solution)))
     return ratio if math.isfinite(ratio) else math.inf
+
+
+def _intercept_difference(model: SupportVectorModel, solution: SVMSolution) -> float:
+    """``|b - (R 1)'a + ...|`` of a penalised intercept, which alpha implies as it does w."""
+    signs, alpha = model.conditions.signs, solution.alpha
+    price = model.constrained_price(solution.constraint_multipliers)
+    rounding = float(np.sum(np.abs(alpha))) + abs(price)
+    size = max(abs(solution.intercept), 1e-2 * model.unit, 1e-10 * rounding)
+    return abs(solution.intercept - float(signs @ alpha) + price) / size
+
+
+def _norm(vector: Any) -> float:
+    return float(np.linalg.norm(vector))
 
 
 def _root(square: Any) -> float:

@@ -245,10 +245,12 @@ class SupportVectorModel:
         Zero where the optimum is above zero, which it is unless w = 0 costs nothing.
         """
         c = self.conditions
+        if self.constraints is not None:
+            return 0.0  # they set a scale of their own
         if c.relative_to_spread:
             # the objective of a w as large as the samples allow, but for the intercept
             return 0.5 * SMALL_WEIGHTS**2 * c.unit * self.unit
-        if self.is_hard or self.constraints is not None or not self._is_trivial:
+        if self.is_hard or not self._is_trivial:
             return 0.0
         # the objective of a w that moves some decision value by one unit
         largest = max(float(np.max(np.abs(self.gram.diagonal()))), TINY)
@@ -323,7 +325,23 @@ class SupportVectorModel:
 
     def dual_objective(self, point: DualPoint) -> float:
         """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for a feasible point."""
+        if not self._sums_hold(point):
+            return -math.inf  # the box does not allow what the multipliers ask for
         return self._linear_part(point) - 0.5 * self._square_part(point)
+
+    def _sums_hold(self, point: DualPoint) -> bool:
+        """``(R 1)'a = price`` and ``e 1'a <= price_t``, up to the rounding of the sums."""
+        c, a = self.conditions, point.alpha
+        total = float(np.sum(np.abs(a)))
+        balanced = within = True
+        if self.intercept == "free":
+            price = c.intercept_price + self.constrained_price(point.constraint_multipliers)
+            rounding = 64.0 * EPS * (total + abs(price))
+            balanced = bool(abs(float(c.signs @ a) - price) <= rounding)
+        if c.width:
+            rounding = 64.0 * EPS * (total + abs(c.width_price))
+            within = bool(c.width * float(np.sum(a)) <= c.width_price + rounding)
+        return balanced and within
 
     # --- what a verifier asks --------------------------------------------------------------------
 
@@ -332,6 +350,12 @@ class SupportVectorModel:
         """What violations are measured in."""
         c = self.conditions
         return c.unit * squared_spread(self.gram) if c.relative_to_spread else c.unit
+
+    def unit_of(self, row_values: Vector) -> float:
+        """``unit``, unless constraints keep the decision values far below the samples' spread."""
+        if self.constraints is None or not self.conditions.relative_to_spread:
+            return self.unit
+        return max(min(self.unit, float(np.max(np.abs(row_values)))), TINY)
 
     @property
     def norm_curvature(self) -> float:

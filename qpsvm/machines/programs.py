@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Index, Matrix, Vector, require_memory
@@ -334,10 +335,11 @@ class PrimalRecovery:
         alpha = np.empty(len(model.conditions))
         alpha[layout.inequalities] = z[: len(z) - m]
         alpha[layout.equalities] = -y[: len(y) - k]
+        beta = model.expansion(alpha) if follows_from_alpha(model) else x[:n]
         return model.solution(
             qp,
             alpha,
-            expansion=None if model.is_linear else x[:n],
+            expansion=None if model.is_linear else beta,
             coef=x[:n] if model.is_linear else None,
             multipliers=np.concatenate([z[len(z) - m :], y[len(y) - k :]]),
             b=float(x[n]) if layout.has_b else 0.0,

@@ -23,7 +23,7 @@ class Reduction(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class MulticlassProblem:
+class ReducedProblem:
     """Several classes as several two-class problems.
 
     Attributes
@@ -69,7 +69,7 @@ class MulticlassProblem:
 
     def __repr__(self) -> str:
         return (
-            f"MulticlassProblem({self.reduction!r}, {self.form}, {self.problems[0].kernel} kernel, "
+            f"ReducedProblem({self.reduction!r}, {self.form}, {self.problems[0].kernel} kernel, "
             f"{len(self.classes)} classes, {len(self.problems)} problems)"
         )
 
@@ -81,7 +81,7 @@ class ReducedSolution(Machine):
     Attributes
     ----------
     solutions : tuple of SVMSolution
-        In the order of ``MulticlassProblem.problems``.
+        In the order of ``ReducedProblem.problems``.
     data : MulticlassTrainingSet
     reduction : OneVsRest or OneVsOne
     """

@@ -145,7 +145,8 @@ def sample_table(model: SupportVectorModel, solution: SVMSolution) -> SampleTabl
         alpha = np.asarray(solution.alpha, dtype=np.float64)
         unit = alpha_unit(alpha, c)
         relative = alpha / unit
-        gradient = (c.curvature * alpha - v) / model.unit
+        unit_of_v = model.unit_of(model.row_values(scores, solution.intercept))
+        gradient = (c.curvature * alpha - v) / unit_of_v
         target = np.clip(relative - gradient, c.lower / unit, c.upper / unit)
         violation = np.abs(relative - target)
         threshold = support_threshold(alpha, c)

@@ -99,10 +99,10 @@ class SVMSolution(KernelMachine):
 
     @cached_property
     def support(self) -> Index:
-        """Indices of the support vectors: samples with ``|alpha| > SUPPORT_RTOL * alpha_unit``."""
+        """Support vectors, as rows of the caller's X: ``|alpha| > SUPPORT_RTOL * alpha_unit``."""
         used = np.abs(self.alpha) > support_threshold(self.alpha, self.conditions)
         samples = np.unique(self.conditions.rows[np.flatnonzero(used)].indices)
-        return np.asarray(freeze(samples.astype(np.intp)))
+        return np.asarray(freeze(self.data.kept[samples]))
 
     @property
     def n_support(self) -> int:

@@ -23,7 +23,7 @@ from qpsvm.backends.base import Backend, Capabilities
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.formulations.crammer_singer import CrammerSinger
 from qpsvm.machines.joint.simplex import nearest_rows
-from qpsvm.machines.joint.solution import MulticlassSolution
+from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.qp import DenseQuadratic, QPSolution, Status
 from qpsvm.qp.repeated import RepeatedQuadratic
 from tests.tolerances import (
@@ -762,7 +762,7 @@ def test_decision_values_whose_digits_cancel_do_not_pass():
     shift, x = 1e10, np.array([-1.0, 1.0])
     problem = CrammerSinger(10.0).primal(np.column_stack([x + shift, 0 * x + shift]), HAND_Y)
     _, plain = base("primal", "linear", "none")
-    machine = MulticlassSolution(
+    machine = JointSolution(
         alpha=np.array(HAND_TAU),
         expansion=None,
         coef=np.array([[-0.5, 0.5], [0.5, -0.5]]),

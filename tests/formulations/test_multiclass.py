@@ -448,7 +448,7 @@ def test_a_report_shows_every_part_and_the_worst_of_all(reduction):
     assert report.relative_gap == max(part.relative_gap for part in report.reports)
     assert report.worst == max(part.worst for part in report.reports) <= EPS
     text = str(report)
-    assert text.startswith("PASS at eps=1e-08: MulticlassProblem(")
+    assert text.startswith("PASS at eps=1e-08: ReducedProblem(")
     assert all(name in text for name in problem.names)
     assert "passed" in repr(report)
     assert [part["name"] for part in report.to_dict()["reports"]] == list(problem.names)

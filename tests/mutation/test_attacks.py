@@ -12,7 +12,14 @@ import pytest
 from sklearn.datasets import make_blobs
 
 import qpsvm
-from qpsvm.exceptions import InvalidDataError, InvalidParameterError, NotSeparableError
+from qpsvm.constraints import LinearConstraints, bounded, fixed, nonnegative, sum_of
+from qpsvm.exceptions import (
+    ConflictingConstraintsError,
+    InvalidDataError,
+    InvalidParameterError,
+    NotSeparableError,
+)
+from qpsvm.machines import Interval
 from qpsvm.qp import Status
 
 FOUR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 5.0]])  # w = (2, 0), b = -1
@@ -315,3 +322,127 @@ def test_class_weights_are_the_formulations_own() -> None:
     weights[1] = -5.0
     assert family == qpsvm.SoftMargin(class_weight={0: 1.0, 1: 2.0})
     assert hash(family) == hash(qpsvm.SoftMargin(class_weight={0: 1.0, 1: 2.0}))
+
+
+# --- constraints ----------------------------------------------------------------------------------
+
+
+def with_own_offsets(problem: Any, machine: Any) -> Any:
+    """The machine with the intercept and slack that its weights imply."""
+    scores, _ = problem.model.scores_and_norm(machine)
+    best = problem.model.best_intercepts(machine)
+    interval = best if best.upper > best.lower else Interval(best.midpoint, best.midpoint)
+    slack = problem.model.slack(problem.model.violations(scores, best.midpoint, 0.0))
+    return machine.replace(intercept=best.midpoint, intercept_interval=interval, slack=slack)
+
+
+@pytest.mark.parametrize(
+    "family", [qpsvm.SoftMargin(1.0), qpsvm.LeastSquares(1.0), qpsvm.NuClassification(0.5)]
+)
+def test_weights_that_are_not_there_do_not_satisfy_constraints(family: Any) -> None:
+    X, y = np.array([[1.0, 0.2], [0.5, -1.0], [-1.0, 0.3], [-0.4, 1.0]]), [1, 1, -1, -1]
+    problem = family.dual(X, y, constraints=fixed(0, -1.0))
+    true, free = qpsvm.solve(problem), qpsvm.solve(family.dual(X, y))
+    fake = free.replace(coef=None, qp=true.qp, constraint_multipliers=np.zeros(1))
+    assert qpsvm.verify(problem, true).passed
+    assert not qpsvm.verify(problem, fake).passed
+
+
+def test_multipliers_the_box_cannot_answer_prove_nothing() -> None:
+    X, s = np.array([[-2.0], [-1.5], [0.1], [0.2]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    problem = qpsvm.SoftMargin(0.5).dual(X, s, constraints=LinearConstraints(G=[0.0, 1.0], h=-1.0))
+    true = qpsvm.solve(problem)
+    alpha, w, b = np.array([0.0, 0.0, 0.5, 0.5]), np.array([0.15]), -2.0
+    fake = true.replace(
+        alpha=alpha,
+        expansion=s * alpha,
+        coef=w,
+        intercept=b,
+        intercept_interval=Interval(b, b),
+        slack=np.maximum(0.0, 1.0 - s * (X @ w + b)),
+        constraint_multipliers=np.array([2.0]),
+    )
+    assert qpsvm.verify(problem, true).passed
+    assert qpsvm.certify(problem, fake).relative_gap == np.inf
+
+
+@pytest.mark.parametrize("factor", [1.1, 1.5, 3.0, -1.0])
+def test_a_weight_that_is_fixed_to_be_huge_does_not_hide_the_others(factor: float) -> None:
+    X = np.array([[-1e-6, 0.0], [1e-6, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    problem = qpsvm.SoftMargin(0.01).dual(X, [-1, 1, 1, -1], constraints=fixed(0, 1e6))
+    true = qpsvm.solve(problem)
+    wrong = with_own_offsets(problem, true.replace(coef=true.coef * [1.0, factor]))
+    assert qpsvm.verify(problem, true).passed
+    assert not qpsvm.verify(problem, wrong).passed
+
+
+def test_a_penalised_intercept_is_the_one_alpha_implies() -> None:
+    X, s = np.array([[-1.0], [1.0], [0.0], [0.0]]), np.array([-1, 1, -1, 1])
+    family = qpsvm.SoftMargin(1.0, intercept="penalized")
+    problem = family.dual(X, s, sample_weight=[0.01, 0.02, 1e7, 1e7])
+    true = qpsvm.solve(problem)
+    b = 0.3
+    slack = np.maximum(0.0, 1.0 - s * (X @ true.coef + b))
+    wrong = true.replace(intercept=b, intercept_interval=Interval(b, b), slack=slack)
+    assert qpsvm.verify(problem, true).passed
+    assert not qpsvm.verify(problem, wrong).passed
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_a_large_intercept_is_no_excuse_for_missing_a_constraint_on_the_weights(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(20) % 2, 1, -1)
+    X = rng.normal(size=(20, 2))
+    X[:, 1] = y + 0.1 * rng.normal(size=20) + 1e4
+    problem = qpsvm.SoftMargin(1.0).primal(X, y, constraints=fixed(0, 0.0))
+    true = qpsvm.solve(problem)
+    wrong = with_own_offsets(problem, true.replace(coef=true.coef + np.array([1e-4, 0.0])))
+    assert not qpsvm.verify(problem, wrong).passed
+
+
+def test_constraints_set_the_scale_of_a_machine_that_has_none() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(15, 2)) * 1e6 + 3e6, 1e-3 * rng.normal(size=15)])
+    rules = [sum_of(0, 1, equals=1.0), nonnegative(0, 1)]
+    problem = qpsvm.OneClass(0.3).dual(X, constraints=rules)
+    true = qpsvm.solve(problem)
+    b = true.intercept
+    for wrong in (
+        true.replace(slack=true.slack + 1e4),
+        true.replace(intercept_interval=Interval(b - 1e4, b + 1e4)),
+    ):
+        assert not qpsvm.verify(problem, wrong).passed
+
+
+def test_a_shifted_kernel_predicts_the_same_from_either_form() -> None:
+    """What costs nothing in the primal, because the shift hides it, is not left to the solver."""
+    K = np.array([[1.0, 0.2, 0.9], [0.2, 1.0, -0.8], [0.9, -0.8, 1.0]])
+    decisions = []
+    for form in ("primal", "dual"):
+        problem = getattr(qpsvm.LeastSquares(1.0), form)(
+            K, [-1, 1, 1], kernel="precomputed", indefinite="shift"
+        )
+        solution = qpsvm.solve(problem)
+        assert solution.status is Status.OPTIMAL
+        decisions.append(solution.decision_function(K))
+        wrong = solution.replace(expansion=solution.expansion + np.array([0.5, -0.5, -0.5]))
+        assert not qpsvm.verify(problem, wrong).passed
+    np.testing.assert_allclose(*decisions, atol=1e-6)
+
+
+def test_what_conflicts_is_named_and_what_does_not_is_not() -> None:
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    for form in ("primal", "dual"):
+        inseparable = getattr(qpsvm.HardMargin(), form)(X, y, constraints=bounded(0, -100.0, 100.0))
+        with pytest.raises(NotSeparableError):
+            qpsvm.solve(inseparable)
+    far = 1e6 * np.array([[-1.0, 0.0], [-2.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
+    tight = qpsvm.HardMargin().dual(far, [-1, -1, 1, 1], constraints=bounded(0, upper=0.5e-6))
+    with pytest.raises(ConflictingConstraintsError, match="together with the margins") as caught:
+        qpsvm.solve(tight)
+    assert caught.value.rows == ("bounded: column 0",)
+
+
+def test_no_constraints_are_an_empty_list() -> None:
+    problem = qpsvm.SoftMargin().primal([[0.0], [1.0]], [0, 1], constraints=[])
+    assert problem.model.constraints is None

@@ -194,10 +194,12 @@ def strangers(solution: SVMSolution) -> Iterator[tuple[str, SVMSolution]]:
             changed: Any = 1.001 * value
         elif field.name == "intercept":
             changed = "none" if value != "none" else "free"
-        elif field.name == "minus_self_similarity":
+        elif isinstance(value, bool):
             changed = not value
         else:
-            changed = value * 1.001 + 0.001 if np.all(np.isfinite(value)) else np.full(1, 3.0)
+            away = -1.0 if field.name == "lower" else 1.0  # conditions refuse what is no loss
+            finite = np.all(np.isfinite(value))
+            changed = value * 1.001 + 0.001 * away if finite else np.full(1, 3.0 * away)
         other = replace(conditions, **{field.name: changed})
         yield f"conditions.{field.name}", solution.replace(conditions=other)
     moved = np.array(data.X)

@@ -32,10 +32,10 @@ from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.accuracy import EPS, TINY
-from qpsvm.machines.consistency import CANCELLING, _same_repair
+from qpsvm.machines.consistency import CANCELLING, _same_repair, follows_from_alpha
 from qpsvm.machines.joint import samples as joint_samples
 from qpsvm.machines.joint.simplex import nearest_rows
-from qpsvm.machines.joint.solution import MulticlassSolution, alpha_unit
+from qpsvm.machines.joint.solution import JointSolution, alpha_unit
 from qpsvm.machines.model import NO_MULTIPLIERS
 from qpsvm.machines.samples import MarginSummary
 from qpsvm.qp._arrays import Dense, Vector, freeze, restore_frozen
@@ -125,7 +125,7 @@ class JointModel:
         """``b_m = sum_i tau_im`` if penalised, else zero."""
         return np.asarray(self.constant * np.sum(alpha, axis=0))
 
-    def decisions(self, solution: MulticlassSolution) -> Dense:
+    def decisions(self, solution: JointSolution) -> Dense:
         """``f_m(x_i)`` of the training samples, shape (n, k), from what predictions use."""
         if solution.coef is not None:
             return np.asarray(self.data.X @ solution.coef.T) + solution.intercept
@@ -156,9 +156,9 @@ class JointModel:
         expansion: Dense | None,
         coef: Dense | None,
         intercept: Vector,
-    ) -> MulticlassSolution:
-        """A MulticlassSolution whose slack is exact for its weights."""
-        draft = MulticlassSolution(
+    ) -> JointSolution:
+        """A JointSolution whose slack is exact for its weights."""
+        draft = JointSolution(
             alpha=alpha,
             expansion=expansion,
             coef=coef,
@@ -174,7 +174,7 @@ class JointModel:
 
     # --- the primal objective, for anything ------------------------------------------------------
 
-    def primal_objective(self, solution: MulticlassSolution) -> float:
+    def primal_objective(self, solution: JointSolution) -> float:
         """The objective of the machine as it predicts; infinite for intercepts it does not have."""
         b = solution.intercept
         if self.intercept == "none" and np.any(b != 0.0):
@@ -183,12 +183,12 @@ class JointModel:
         size = self.squared_size(solution.coef, solution.expansion, b)
         return 0.5 * size + float(self.box @ slack)
 
-    def infeasibility(self, solution: MulticlassSolution) -> float:
+    def infeasibility(self, solution: JointSolution) -> float:
         """Zero: no condition must hold whatever it costs."""
         del solution
         return 0.0
 
-    def rounding(self, solution: MulticlassSolution, objective: float) -> float:
+    def rounding(self, solution: JointSolution, objective: float) -> float:
         """What rounding can add to the objective, relative to it.
 
         The error of a decision value is of the order of the rounding unit times the terms of its
@@ -228,11 +228,11 @@ class JointModel:
 
     # --- what else a verifier asks ---------------------------------------------------------------
 
-    def best_intercepts(self, solution: MulticlassSolution) -> None:
+    def best_intercepts(self, solution: JointSolution) -> None:
         """None: the intercepts are weights like the others."""
         del solution
 
-    def require_own(self, solution: MulticlassSolution) -> None:
+    def require_own(self, solution: JointSolution) -> None:
         """Raise InvalidDataError unless the solution is of this problem."""
         n, d, k = self.data.n_samples, self.data.n_features, self.n_classes
         shapes = {"alpha": (n, k), "expansion": (n, k), "coef": (k, d), "intercept": (k,)}
@@ -257,31 +257,29 @@ class JointModel:
                     f"The solution has another {what} than the problem; it belongs to another one."
                 )
 
-    def sample_table(self, solution: MulticlassSolution) -> joint_samples.ClassTable:
+    def sample_table(self, solution: JointSolution) -> joint_samples.ClassTable:
         """Every pair of a sample and a class, and its KKT case."""
         return joint_samples.class_table(self, solution)
 
-    def summary(
-        self, solution: MulticlassSolution, table: joint_samples.ClassTable
-    ) -> MarginSummary:
+    def summary(self, solution: JointSolution, table: joint_samples.ClassTable) -> MarginSummary:
         """The textbook figures."""
         del solution
         return joint_samples.class_summary(self, table)
 
     def implications(
-        self, form: Form, solution: MulticlassSolution, table: joint_samples.ClassTable, best: None
+        self, form: Form, solution: JointSolution, table: joint_samples.ClassTable, best: None
     ) -> Iterator[tuple[str, Any, Any]]:
         """What a solution states beside its weights, and what the weights imply."""
         del best
         yield "slack", solution.slack, table.slack[self.own.ravel()]
-        if form == "dual":
+        if form == "dual" or follows_from_alpha(self):
             unit = alpha_unit(solution.alpha, self.box)[:, None]
             stated = math.nan if solution.expansion is None else solution.expansion / unit
             yield "expansion", stated, solution.alpha / unit
         elif self.is_linear:
             yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
 
-    def weights_difference(self, solution: MulticlassSolution) -> float:
+    def weights_difference(self, solution: JointSolution) -> float:
         """``|W - W(tau)| / |W|`` over all weights and intercepts: both describe one machine."""
         alpha, b = solution.alpha, solution.intercept
         apart = b - self.intercepts(alpha)

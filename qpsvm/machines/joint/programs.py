@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.joint.model import JointModel
-from qpsvm.machines.joint.solution import MulticlassSolution
+from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.programs import blocks, vector_or_nan
 from qpsvm.qp._arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
@@ -48,7 +49,7 @@ class JointDualRecovery:
         n, k = self.model.own.shape
         return blocks({f"tau_{m + 1}": n for m in range(k)})
 
-    def recover(self, qp: QPSolution) -> MulticlassSolution:
+    def recover(self, qp: QPSolution) -> JointSolution:
         """All weights, intercepts, tau and slack from a solution of the dual program."""
         model, (n, k) = self.model, self.model.own.shape
         tau = vector_or_nan(qp.x, n * k).reshape(k, n).T
@@ -56,7 +57,7 @@ class JointDualRecovery:
             qp, tau, expansion=tau, coef=model.coef(tau), intercept=model.intercepts(tau)
         )
 
-    def to_qp(self, solution: MulticlassSolution) -> QPSolution:
+    def to_qp(self, solution: JointSolution) -> QPSolution:
         """The dual program's solution that goes with any tau and weights.
 
         Stationarity says ``f_m - [m = y_i] + y_i + z_im = 0``, so y is minus the maximum over m.
@@ -129,7 +130,7 @@ class JointPrimalRecovery:
         sizes = {f"{name}_{m + 1}": p for m in range(k)}
         return blocks(sizes | {"b": k if model.constant else 0, "xi": n})
 
-    def recover(self, qp: QPSolution) -> MulticlassSolution:
+    def recover(self, qp: QPSolution) -> JointSolution:
         """All weights, intercepts, tau and slack from a solution of the primal program."""
         model, (n, k) = self.model, self.model.own.shape
         p = model.data.n_features if model.is_linear else n
@@ -140,15 +141,16 @@ class JointPrimalRecovery:
         tau[~model.own] = -z.ravel()
         tau[model.own] = np.sum(z, axis=1)
         weights = x[: k * p].reshape(k, p)
+        beta = tau if follows_from_alpha(model) else weights.T
         return model.solution(
             qp,
             tau,
-            expansion=None if model.is_linear else weights.T,
+            expansion=None if model.is_linear else beta,
             coef=weights if model.is_linear else None,
             intercept=x[k * p : k * p + k] if has_b else np.zeros(k),
         )
 
-    def to_qp(self, solution: MulticlassSolution) -> QPSolution:
+    def to_qp(self, solution: JointSolution) -> QPSolution:
         """The primal program's solution that goes with any tau and weights."""
         model, n = self.model, self.model.data.n_samples
         weights = solution.coef if model.is_linear else solution.expansion

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qpsvm.machines.joint.simplex import nearest_rows
-from qpsvm.machines.joint.solution import MulticlassSolution, alpha_unit
+from qpsvm.machines.joint.solution import JointSolution, alpha_unit
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.solution import SUPPORT_RTOL
 
@@ -48,7 +48,7 @@ class ClassTable(SampleTable):
         return super().row(i) | {"against": label}
 
 
-def class_table(model: JointModel, solution: MulticlassSolution) -> ClassTable:
+def class_table(model: JointModel, solution: JointSolution) -> ClassTable:
     """Hold every sample and class against its KKT case.
 
     Nothing is taken from the solution but alpha and the decision functions.

@@ -20,7 +20,7 @@ from qpsvm.qp.solution import QPSolution
 
 
 @dataclass(frozen=True, eq=False)
-class MulticlassSolution(KernelMachine):
+class JointSolution(KernelMachine):
     """k decision functions that were learned together.
 
     ``f_m(x) = coef_m'x + intercept_m`` for the linear kernel, and
@@ -81,11 +81,11 @@ class MulticlassSolution(KernelMachine):
 
     @cached_property
     def support(self) -> Index:
-        """Indices of the samples whose alphas are not zero."""
+        """Rows of the caller's X whose alphas are not zero."""
         used = np.max(np.abs(self.alpha), axis=1) > SUPPORT_RTOL * alpha_unit(
             self.alpha, self.upper
         )
-        return np.asarray(freeze(np.flatnonzero(used)))
+        return np.asarray(freeze(self.data.kept[used]))
 
     @property
     def n_support(self) -> int:
@@ -95,7 +95,7 @@ class MulticlassSolution(KernelMachine):
     def __repr__(self) -> str:
         kind = "sparse" if sp.issparse(self.data.X) else "dense"
         return (
-            f"MulticlassSolution({self.status.value}, {len(self.classes)} classes, "
+            f"JointSolution({self.status.value}, {len(self.classes)} classes, "
             f"{self.n_support} of {self.data.n_samples} support vectors, {self.kernel} kernel, "
             f"{kind} data)"
         )
