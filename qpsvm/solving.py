@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Callback, Settings
-from qpsvm.certificates import conflict, inseparability, not_separable
+from qpsvm.certificates import conflict, inseparability, not_separable, without_constraints
 from qpsvm.contract import Contract, fulfil, is_settled
 from qpsvm.exceptions import (
     InfeasibleProgramError,
@@ -23,6 +23,7 @@ from qpsvm.exceptions import (
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.qp.infeasibility import find_infeasibility
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport
@@ -220,14 +221,19 @@ def _solve_parts(problem: ReducedProblem, start: Any, **settings: Any) -> Reduce
     return ReducedSolution(tuple(solutions), problem.data, problem.reduction)
 
 
-def _no_machine(svm: SVMProblem, solution: QPSolution) -> Exception:
+def _no_machine(problem: SVMProblem, solution: QPSolution) -> Exception:
     """Why there is no solution: classes that cannot be told apart, or conflicting rules."""
-    alpha = svm.recover(solution).alpha
-    proof = inseparability(svm, solution.replace(x=alpha, z=alpha))
-    if proof is not None and svm.model.is_hard and proof.is_proof:
-        return not_separable(svm, proof)
-    conflicting = conflict(svm, solution)
-    return _no_optimum(solution) if conflicting is None else conflicting
+    if problem.model.constraints is None:
+        proof = inseparability(problem, solution)
+        return _no_optimum(solution) if proof is None else not_separable(problem, proof)
+    if problem.model.is_hard:
+        # rules that take part in a proof may still be innocent: the samples alone come first
+        free = without_constraints(problem)
+        evidence = find_infeasibility(free.qp)
+        proof = None if evidence is None else inseparability(free, evidence)
+        if proof is not None and proof.is_proof:
+            return not_separable(free, proof)
+    return conflict(problem, solution) or _no_optimum(solution)
 
 
 def _no_optimum(solution: QPSolution) -> Exception:

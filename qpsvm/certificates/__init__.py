@@ -1,6 +1,6 @@
 """Certificates: what can be proved about an answer without trusting where it came from."""
 
-from qpsvm.certificates.conflicts import conflict
+from qpsvm.certificates.conflicts import conflict, without_constraints
 from qpsvm.certificates.gap import Certificate, certify
 from qpsvm.certificates.inseparable import Inseparability, inseparability, not_separable
 
@@ -11,4 +11,5 @@ __all__ = [
     "conflict",
     "inseparability",
     "not_separable",
+    "without_constraints",
 ]

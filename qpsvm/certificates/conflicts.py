@@ -7,11 +7,14 @@ objective falls without end) its direction.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from qpsvm.constraints.rows import NEGLIGIBLE, conflicting
 from qpsvm.exceptions import ConflictingConstraintsError
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.programs import PrimalRecovery, primal_program
 from qpsvm.qp.solution import QPSolution
 
 
@@ -54,3 +57,10 @@ def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraint
         "or drop one of them.",
         tuple(rows),
     )
+
+
+def without_constraints(problem: SVMProblem) -> SVMProblem:
+    """The same family on the same data as a primal program, with no constraints on (w, b)."""
+    model = replace(problem.model, constraints=None)
+    program, recovery = primal_program(model), PrimalRecovery(model)
+    return SVMProblem(program, problem.formulation, "primal", model, recovery)
