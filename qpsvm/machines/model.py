@@ -242,19 +242,20 @@ class SupportVectorModel:
     def objective_floor(self) -> float:
         """The certified gap is relative to the objective, but to no less than this.
 
-        Zero where the optimum is above zero, which it is unless w = 0 costs nothing.
+        Zero where the optimum is above zero, which it is unless w = 0 costs nothing; never above
+        the 1 of the usual ``max(1, |objective|)``.
         """
         c = self.conditions
         if self.constraints is not None:
             return 0.0  # they set a scale of their own
         if c.relative_to_spread:
             # the objective of a w as large as the samples allow, but for the intercept
-            return 0.5 * SMALL_WEIGHTS**2 * c.unit * self.unit
+            return min(1.0, 0.5 * SMALL_WEIGHTS**2 * c.unit * self.unit)
         if self.is_hard or not self._is_trivial:
             return 0.0
         # the objective of a w that moves some decision value by one unit
         largest = max(float(np.max(np.abs(self.gram.diagonal()))), TINY)
-        return 0.5 * c.norm_weight * (SMALL_MOVE * c.unit) ** 2 / largest
+        return min(1.0, 0.5 * c.norm_weight * (SMALL_MOVE * c.unit) ** 2 / largest)
 
     @property
     def _is_trivial(self) -> bool:
