@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qpsvm.machines.losses import slopes
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.qp._arrays import as_dense
 
 if TYPE_CHECKING:
     from qpsvm.machines.model import SupportVectorModel
@@ -37,8 +38,8 @@ def infeasibility(model: SupportVectorModel, solution: SVMSolution) -> float:
             missed = np.asarray(matrix @ point) - right
             missed = np.abs(missed) if equal else np.maximum(missed, 0.0)
             on_w, on_b = abs(matrix[:, :-1]).max(axis=1), abs(matrix[:, [-1]])
-            scale = np.abs(right) + size * np.asarray(_dense(on_w)).ravel()
-            scale += abs(solution.intercept) * np.asarray(_dense(on_b)).ravel()
+            scale = np.abs(right) + size * as_dense(on_w).ravel()
+            scale += abs(solution.intercept) * as_dense(on_b).ravel()
             worst = float(np.maximum(worst, np.max(missed / np.maximum(scale, TINY))))
     return worst
 
@@ -77,7 +78,3 @@ def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float)
     soft = ~c.is_hard
     total = float(steepest[soft] @ errors[soft]) + EPS * c.norm_weight * square
     return total / max(abs(objective), model.objective_floor, TINY)
-
-
-def _dense(matrix: Any) -> Any:
-    return matrix.toarray() if hasattr(matrix, "toarray") else matrix

@@ -68,7 +68,7 @@ def require_own(model: SupportVectorModel, solution: SVMSolution) -> None:
             "The solution's conditions (what is required of each sample, and at what price C) are "
             "not the problem's; it belongs to another problem."
         )
-    if not _same_repair(solution.repair, model.repair):
+    if not same_repair(solution.repair, model.repair):
         raise InvalidDataError(
             "The solution predicts with another repair of the indefinite kernel than the problem's "
             "(problem.kernel_repair); it belongs to another problem."
@@ -80,7 +80,8 @@ def require_own(model: SupportVectorModel, solution: SVMSolution) -> None:
         )
 
 
-def _same_repair(mine: KernelRepair | None, theirs: KernelRepair | None) -> bool:
+def same_repair(mine: KernelRepair | None, theirs: KernelRepair | None) -> bool:
+    """Whether two machines predict with the same repair of an indefinite kernel."""
     if mine is None or theirs is None:
         return mine is theirs
     return (

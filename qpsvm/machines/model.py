@@ -38,7 +38,7 @@ from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.repair import with_sum, with_width
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
-from qpsvm.qp._arrays import Vector, restore_frozen
+from qpsvm.qp._arrays import Vector, as_dense, restore_frozen
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 
@@ -445,8 +445,4 @@ class SupportVectorModel:
 
 def _intercept_column(matrix: Any) -> Vector:
     """The coefficients of b in constraints on (w, b)."""
-    return np.asarray(_dense(matrix[:, [-1]])).ravel()
-
-
-def _dense(matrix: Any) -> Any:
-    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+    return as_dense(matrix[:, [-1]]).ravel()

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Index, Matrix, Vector, require_memory
+from qpsvm.qp._arrays import Index, Matrix, Vector, as_dense, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
 from qpsvm.qp.solution import QPSolution, Status
@@ -41,7 +41,7 @@ def dual_program(model: SupportVectorModel) -> QuadraticProgram:
         q = np.concatenate([q, constraints.h, constraints.b])
         lower = np.concatenate([lower, np.zeros(m), np.full(k, -np.inf)])
         upper = np.concatenate([upper, np.full(m + k, np.inf)])
-        columns = [_as_dense(M[:, [-1]]).ravel() for M in (G, A)]
+        columns = [as_dense(M[:, [-1]]).ravel() for M in (G, A)]
         balance = np.concatenate([balance, *(-column for column in columns)])
     free = c.intercept == "free"
     return QuadraticProgram(
@@ -400,10 +400,6 @@ def _beside(left: Matrix, right: Matrix) -> Matrix:
     if sp.issparse(left) or sp.issparse(right):
         return sp.csr_array(sp.hstack([sp.csr_array(left), sp.csr_array(right)]))
     return np.hstack([left, right])
-
-
-def _as_dense(matrix: Matrix) -> Any:
-    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
 
 
 def vector_or_nan(vector: Any, size: int) -> Vector:

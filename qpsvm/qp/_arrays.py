@@ -123,6 +123,11 @@ def require_finite(array: Vector, name: str) -> None:
         )
 
 
+def as_dense(matrix: Matrix) -> Dense:
+    """A dense or sparse matrix as an array."""
+    return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)
+
+
 def _describe(value: Any) -> str:
     return f"{type(value).__name__} of dtype {getattr(value, 'dtype', '?')}"
 

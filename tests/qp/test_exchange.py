@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import highspy
 import numpy as np
 import pytest
+import qpbenchmark
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -257,7 +259,6 @@ def test_a_hessian_that_is_symmetric_up_to_rounding_is_written_symmetric(tmp_pat
 
 
 def highs(path: Path) -> Any:
-    highspy = pytest.importorskip("highspy")
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     # HiGHS drops smaller coefficients than this, silently but for a line in its log
@@ -305,7 +306,6 @@ def test_highs_reads_the_same_program(
     ids=str,
 )
 def test_highs_finds_the_same_optimum_in_the_file(tmp_path: Path, kernel: Any, form: str) -> None:
-    highspy = pytest.importorskip("highspy")
     program = support_vector_machine(kernel, form).qp
     write_qps(program, tmp_path / "p.mps")
     solver = highs(tmp_path / "p.mps")
@@ -321,7 +321,6 @@ def test_highs_finds_the_same_optimum_in_the_file(tmp_path: Path, kernel: Any, f
 
 def test_what_highs_loses_is_in_the_file(tmp_path: Path) -> None:
     """The measurement behind decision 4: why reading QPS is not left to HiGHS."""
-    highspy = pytest.importorskip("highspy")
     tiny = QuadraticProgram([[1e-10]], [1.0], [[1e-10], [1.0]], [1e-10, 1e21], lb=0.0)
     write_qps(tiny, tmp_path / "p.mps")
     solver = highspy.Highs()
@@ -335,8 +334,6 @@ def test_what_highs_loses_is_in_the_file(tmp_path: Path) -> None:
 
 
 def test_qpbenchmark_reads_the_same_problems(tmp_path: Path) -> None:
-    qpbenchmark = pytest.importorskip("qpbenchmark")
-
     class Exported(qpbenchmark.ParquetTestSet):
         title = description = "Exported"
         sparse_only = False
@@ -368,7 +365,6 @@ def test_qpbenchmark_reads_the_same_problems(tmp_path: Path) -> None:
 
 
 def test_test_sets_of_qpbenchmark_are_read(tmp_path: Path) -> None:
-    qpbenchmark = pytest.importorskip("qpbenchmark")
     problems = qpbenchmark.ProblemList()
     G, ub = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, np.inf])
     problems.append(

@@ -32,7 +32,7 @@ from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.accuracy import EPS, TINY
-from qpsvm.machines.consistency import CANCELLING, _same_repair, follows_from_alpha
+from qpsvm.machines.consistency import CANCELLING, follows_from_alpha, same_repair
 from qpsvm.machines.joint import samples as joint_samples
 from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
@@ -246,7 +246,7 @@ class JointModel:
                 )
         for what, same in (
             ("kernel", solution.kernel == self.kernel),
-            ("repair of the kernel", _same_repair(solution.repair, self.repair)),
+            ("repair of the kernel", same_repair(solution.repair, self.repair)),
             ("order of classes", np.array_equal(solution.classes, self.data.classes)),
             ("set of training data", solution.data.equals(self.data)),
             ("price C", np.array_equal(solution.upper, self.box)),
