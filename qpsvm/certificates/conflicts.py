@@ -40,12 +40,8 @@ def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraint
     alpha = np.abs(np.where(hard, np.nan_to_num(solution.alpha), 0.0))
     # shares, whatever the units of samples and rows are
     of_samples = alpha * (abs(problem.model.conditions.rows @ problem.data.X).sum(axis=1) + 1.0)
-    of_rows = np.abs(multipliers) * np.concatenate(
-        [
-            np.asarray(abs(matrix).sum(axis=1)).ravel() + np.abs(right)
-            for matrix, right in ((constraints.G, constraints.h), (constraints.A, constraints.b))
-        ]
-    )
+    sizes = np.asarray(abs(constraints.rows).sum(axis=1)).ravel() + np.abs(constraints.right)
+    of_rows = np.abs(multipliers) * sizes
     largest = max(float(np.max(of_rows)), float(np.max(of_samples)))
     if float(np.max(of_rows)) <= NEGLIGIBLE * largest:
         return None

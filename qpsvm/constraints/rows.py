@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from qpsvm.exceptions import InvalidParameterError, InvalidProgramError
 from qpsvm.qp._arrays import (
     Matrix,
     Vector,
+    as_dense,
     as_matrix,
     as_vector,
     freeze,
@@ -97,6 +99,32 @@ class LinearConstraints:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restore_frozen(self, state)
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.h) + len(self.b)
+
+    @cached_property
+    def rows(self) -> Matrix:
+        """``[G; A]``."""
+        if sp.issparse(self.G) or sp.issparse(self.A):
+            return freeze(sp.csr_array(sp.vstack([sp.csr_array(M) for M in (self.G, self.A)])))
+        return freeze(np.vstack([self.G, self.A]))
+
+    @cached_property
+    def right(self) -> Vector:
+        """``(h, b)``."""
+        return np.asarray(freeze(np.concatenate([self.h, self.b])))
+
+    @cached_property
+    def intercept_column(self) -> Vector:
+        """What each row multiplies the intercept with, where rows have a column for it."""
+        return np.asarray(freeze(as_dense(self.rows[:, [-1]]).ravel()))
+
+    @property
+    def lower(self) -> Vector:
+        """Lower bounds of the multipliers ``(z, y)``: 0 for inequalities, none for equalities."""
+        return np.concatenate([np.zeros(len(self.h)), np.full(len(self.b), -np.inf)])
 
     def __repr__(self) -> str:
         m, k = len(self.h), len(self.b)

@@ -223,13 +223,11 @@ def l1_dual(model: L1NormModel) -> QuadraticProgram:
     columns = [sp.csc_array((c.rows @ model.features).T)]
     q, lower, upper, balance = [-c.required], [c.lower], [c.upper], [c.signs]
     if constraints is not None:
-        m, k = len(constraints.h), len(constraints.b)
-        for matrix in (constraints.G, constraints.A):
-            columns.append(sp.csc_array(-matrix[:, :-1].T))
-            balance.append(-sp.csr_array(matrix[:, [-1]]).toarray().ravel())
-        q += [constraints.h, constraints.b]
-        lower += [np.zeros(m), np.full(k, -np.inf)]
-        upper += [np.full(m + k, np.inf)]
+        columns.append(sp.csc_array(-constraints.rows[:, :-1].T))
+        balance.append(-constraints.intercept_column)
+        q.append(constraints.right)
+        lower.append(constraints.lower)
+        upper.append(np.full(len(constraints), np.inf))
     pull = sp.hstack(columns, format="csc")
     free = model.intercept == "free"
     return QuadraticProgram(
@@ -260,8 +258,8 @@ class L1PrimalRecovery:
         """w, b, alpha and slack from a solution of the primal program."""
         model, n = self.model, self.model.n_weights
         N, has_b = len(model.conditions), int(model.intercept != "none")
-        constraints = model.constraints
-        m, k = (0, 0) if constraints is None else (len(constraints.h), len(constraints.b))
+        m = model.n_inequalities
+        k = model.n_constraints - m
         x = vector_or_nan(qp.x, 2 * n + has_b + N)
         z, y = vector_or_nan(qp.z, N + m), vector_or_nan(qp.y, k)
         weights = x[:n] - x[n : 2 * n]
@@ -282,7 +280,7 @@ class L1PrimalRecovery:
             return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
         b = [solution.intercept] * (model.intercept != "none")
         pull = model.pull(solution.alpha, solution.constraint_multipliers)
-        m = 0 if model.constraints is None else len(model.constraints.h)
+        m = model.n_inequalities
         multipliers = solution.constraint_multipliers
         x = np.concatenate([np.maximum(weights, 0.0), np.maximum(-weights, 0.0), b, solution.slack])
         at_bound = [1.0 - pull, 1.0 + pull, np.zeros(len(b)), solution.upper - solution.alpha]
@@ -311,9 +309,7 @@ class L1DualRecovery:
     def recover(self, qp: QPSolution) -> SVMSolution:
         """w, b, alpha and slack from a solution of the dual program."""
         model, n, N = self.model, self.model.n_weights, len(self.model.conditions)
-        constraints = model.constraints
-        extra = 0 if constraints is None else len(constraints.h) + len(constraints.b)
-        x, z = vector_or_nan(qp.x, N + extra), vector_or_nan(qp.z, 2 * n)
+        x, z = vector_or_nan(qp.x, N + model.n_constraints), vector_or_nan(qp.z, 2 * n)
         weights = z[:n] - z[n:]
         free = model.intercept == "free"
         return model.solution(
@@ -335,11 +331,11 @@ class L1DualRecovery:
         gradient = -model.violations(scores, solution.intercept, 0.0)
         upper = np.maximum(-gradient, 0.0)
         if model.constraints is not None:
-            extra = model.constraints
+            rules = model.constraints
             point = np.append(weights, solution.intercept)
-            room = extra.h - np.asarray(extra.G @ point)
-            gradient = np.concatenate([gradient, room, np.zeros(len(extra.b))])
-            upper = np.append(upper, np.zeros(len(extra.h) + len(extra.b)))
+            room = rules.right - np.asarray(rules.rows @ point)
+            gradient = np.concatenate([gradient, np.where(rules.lower == 0.0, room, 0.0)])
+            upper = np.append(upper, np.zeros(len(rules)))
         return QPSolution(
             Status.UNKNOWN,
             x=np.concatenate([solution.alpha, solution.constraint_multipliers]),

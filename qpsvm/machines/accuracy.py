@@ -32,15 +32,11 @@ def infeasibility(model: SupportVectorModel, solution: SVMSolution) -> float:
     if c is not None and solution.coef is not None:
         point = np.append(solution.coef, solution.intercept)
         size = float(np.max(np.abs(solution.coef)))
-        for matrix, right, equal in ((c.G, c.h, False), (c.A, c.b, True)):
-            if not len(right):
-                continue
-            missed = np.asarray(matrix @ point) - right
-            missed = np.abs(missed) if equal else np.maximum(missed, 0.0)
-            on_w, on_b = abs(matrix[:, :-1]).max(axis=1), abs(matrix[:, [-1]])
-            scale = np.abs(right) + size * as_dense(on_w).ravel()
-            scale += abs(solution.intercept) * as_dense(on_b).ravel()
-            worst = float(np.maximum(worst, np.max(missed / np.maximum(scale, TINY))))
+        missed = np.asarray(c.rows @ point) - c.right
+        missed = np.where(c.lower == 0.0, np.maximum(missed, 0.0), np.abs(missed))
+        on_w = as_dense(abs(c.rows[:, :-1]).max(axis=1)).ravel()
+        scale = np.abs(c.right) + size * on_w + np.abs(solution.intercept * c.intercept_column)
+        worst = float(np.maximum(worst, np.max(missed / np.maximum(scale, TINY))))
     return worst
 
 

@@ -31,15 +31,14 @@ tolerance sqrt(eps) = 1e-4 the difference may then be 1e-8 of the terms."""
 def require_own(model: SupportVectorModel, solution: SVMSolution) -> None:
     """What is certified must be what predicts: ``decision_function`` uses kernel and data."""
     n, d = model.data.n_samples, model.data.n_features
-    conditions, constraints = model.conditions, model.constraints
-    m = 0 if constraints is None else len(constraints.h) + len(constraints.b)
+    conditions = model.conditions
     if solution.alpha is None:
         raise InvalidDataError("The solution has no alpha: there is no lower bound to certify.")
     for name, expected in (
         ("alpha", len(conditions)),
         ("expansion", n),
         ("coef", d),
-        ("constraint_multipliers", m),
+        ("constraint_multipliers", model.n_constraints),
     ):
         vector = getattr(solution, name)
         if vector is not None and np.shape(vector) != (expected,):
@@ -49,7 +48,7 @@ def require_own(model: SupportVectorModel, solution: SVMSolution) -> None:
             )
     if solution.constraint_multipliers is None:
         raise InvalidDataError("The solution has no constraint_multipliers; pass an empty array.")
-    if solution.coef is None and constraints is not None:
+    if solution.coef is None and model.n_constraints:
         raise InvalidDataError("The solution has no coef: nothing to hold the constraints against.")
     if solution.coef is None and solution.expansion is None:
         raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")

@@ -38,7 +38,7 @@ from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.repair import with_sum, with_width
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
-from qpsvm.qp._arrays import Vector, as_dense, restore_frozen
+from qpsvm.qp._arrays import Vector, restore_frozen
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 
@@ -134,10 +134,17 @@ class SupportVectorModel:
     @property
     def intercept_is_constrained(self) -> bool:
         """True when a constraint involves b: its best value then depends on more than losses."""
-        c = self.constraints
-        if c is None:
-            return False
-        return any(np.any(_intercept_column(M)) for M in (c.G, c.A))
+        return self.constraints is not None and bool(np.any(self.constraints.intercept_column))
+
+    @property
+    def n_constraints(self) -> int:
+        """Rows of constraints on (w, b)."""
+        return 0 if self.constraints is None else len(self.constraints)
+
+    @property
+    def n_inequalities(self) -> int:
+        """How many of them are inequalities; these come first."""
+        return 0 if self.constraints is None else len(self.constraints.h)
 
     @property
     def n_weights(self) -> int:
@@ -171,12 +178,10 @@ class SupportVectorModel:
     def weights(self, expansion: Vector, multipliers: Vector = NO_MULTIPLIERS) -> Vector:
         """``w = X'beta - (G'z + A'y) / kappa``."""
         w = np.asarray(self.data.X.T @ expansion)
-        c = self.constraints
-        if c is None or multipliers.size == 0:
+        if self.constraints is None or multipliers.size == 0:
             return w
-        m = len(c.h)
-        pull = c.G[:, :-1].T @ multipliers[:m] + c.A[:, :-1].T @ multipliers[m:]
-        return w - np.asarray(pull) / self.conditions.norm_weight
+        pull = np.asarray(self.constraints.rows[:, :-1].T @ multipliers)
+        return w - pull / self.conditions.norm_weight
 
     def scores_and_norm(self, solution: SVMSolution) -> tuple[Vector, float]:
         """Decision values without the intercept, shape (n,), and ``|w|^2``.
@@ -282,10 +287,8 @@ class SupportVectorModel:
         a: Vector = np.minimum(np.maximum(alpha, c.lower), c.upper)
         mu = np.array(multipliers, dtype=np.float64)
         price = c.intercept_price
-        if self.constraints is not None:
-            m = len(self.constraints.h)
-            mu[:m] = np.maximum(mu[:m], 0.0)
-            price += self.constrained_price(mu)
+        mu[: self.n_inequalities] = np.maximum(mu[: self.n_inequalities], 0.0)
+        price += self.constrained_price(mu)
         if c.width:
             a = with_width(a, c, price)
         elif self.intercept == "free":
@@ -300,18 +303,14 @@ class SupportVectorModel:
 
     def constrained_price(self, multipliers: Vector) -> float:
         """What the constraints add to ``(R 1)'a``."""
-        c = self.constraints
-        if c is None or multipliers.size == 0:
+        if self.constraints is None or multipliers.size == 0:
             return 0.0
-        m = len(c.h)
-        G, A = _intercept_column(c.G), _intercept_column(c.A)
-        return float(G @ multipliers[:m]) + float(A @ multipliers[m:])
+        return float(self.constraints.intercept_column @ multipliers)
 
     def _linear_part(self, point: DualPoint) -> float:
         value = float(self.conditions.required @ point.alpha)
         if self.constraints is not None:
-            right = np.concatenate([self.constraints.h, self.constraints.b])
-            value -= float(right @ point.constraint_multipliers)
+            value -= float(self.constraints.right @ point.constraint_multipliers)
         return value
 
     def _square_part(self, point: DualPoint) -> float:
@@ -441,8 +440,3 @@ class SupportVectorModel:
     def slack(self, v: Vector) -> Vector:
         """What costs of every violation: ``max(0, v)``, or ``|v|`` for two-sided losses."""
         return np.where(self.conditions.lower < 0.0, np.abs(v), np.maximum(v, 0.0))
-
-
-def _intercept_column(matrix: Any) -> Vector:
-    """The coefficients of b in constraints on (w, b)."""
-    return as_dense(matrix[:, [-1]]).ravel()

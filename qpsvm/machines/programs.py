@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Index, Matrix, Vector, as_dense, require_memory
+from qpsvm.qp._arrays import Index, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
 from qpsvm.qp.solution import QPSolution, Status
@@ -35,14 +35,11 @@ def dual_program(model: SupportVectorModel) -> QuadraticProgram:
     P: Quadratic = model.dual_hessian()
     q, lower, upper, balance = -c.required, c.lower, c.upper, c.signs
     if constraints is not None:
-        G, A = constraints.G, constraints.A
-        m, k = len(constraints.h), len(constraints.b)
         P = _constrained_hessian(model)
-        q = np.concatenate([q, constraints.h, constraints.b])
-        lower = np.concatenate([lower, np.zeros(m), np.full(k, -np.inf)])
-        upper = np.concatenate([upper, np.full(m + k, np.inf)])
-        columns = [as_dense(M[:, [-1]]).ravel() for M in (G, A)]
-        balance = np.concatenate([balance, *(-column for column in columns)])
+        q = np.concatenate([q, constraints.right])
+        lower = np.concatenate([lower, constraints.lower])
+        upper = np.concatenate([upper, np.full(len(constraints), np.inf)])
+        balance = np.concatenate([balance, -constraints.intercept_column])
     free = c.intercept == "free"
     return QuadraticProgram(
         P,
@@ -61,24 +58,22 @@ def _constrained_hessian(model: SupportVectorModel) -> LowRankQuadratic:
     """``F F' + diag(d)`` with the constraints' rows ``-G``, ``-A`` below those of the samples."""
     c, constraints = model.conditions, model.constraints
     assert constraints is not None
-    rows = [c.rows @ model.data.X, -constraints.G[:, :-1], -constraints.A[:, :-1]]
+    rows = [c.rows @ model.data.X, -constraints.rows[:, :-1]]
     if model.constant:
-        last = [c.signs[:, None], -constraints.G[:, [-1]], -constraints.A[:, [-1]]]
+        last = [c.signs[:, None], -constraints.rows[:, [-1]]]
         rows = [_beside(left, right) for left, right in zip(rows, last, strict=True)]
     if any(sp.issparse(row) for row in rows):
         factor: Matrix = sp.csr_array(sp.vstack([sp.csr_array(row) for row in rows]))
     else:
         factor = np.vstack(rows)
     factor = factor / np.sqrt(c.norm_weight)
-    extra = np.zeros(factor.shape[0] - len(c))
-    return LowRankQuadratic(factor, np.concatenate([c.curvature, extra]))
+    return LowRankQuadratic(factor, np.concatenate([c.curvature, np.zeros(len(constraints))]))
 
 
 def dual_blocks(model: SupportVectorModel) -> dict[str, slice]:
     """Where each part of the dual program's x is."""
-    c = model.constraints
-    m, k = (0, 0) if c is None else (len(c.h), len(c.b))
-    return blocks({"alpha": len(model.conditions), "z": m, "y": k})
+    m = model.n_inequalities
+    return blocks({"alpha": len(model.conditions), "z": m, "y": model.n_constraints - m})
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +91,7 @@ class DualRecovery:
         """w, b, alpha and slack from a solution of the dual program."""
         model, c = self.model, self.model.conditions
         n = len(c)
-        constraints = model.constraints
-        extra = 0 if constraints is None else len(constraints.h) + len(constraints.b)
-        x = vector_or_nan(qp.x, n + extra)
+        x = vector_or_nan(qp.x, n + model.n_constraints)
         alpha, multipliers = x[:n], x[n:]
         expansion = model.expansion(alpha)
         if model.constant:  # the weight of the constant feature
@@ -129,12 +122,10 @@ class DualRecovery:
         constraints = model.constraints
         if constraints is not None and solution.coef is not None:
             point = np.append(solution.coef, solution.intercept)
-            m, k = len(constraints.h), len(constraints.b)
-            gradient = np.concatenate(
-                [gradient, constraints.h - np.asarray(constraints.G @ point), np.zeros(k)]
-            )
-            lower = np.concatenate([lower, np.zeros(m), np.full(k, -np.inf)])
-            upper = np.concatenate([upper, np.full(m + k, np.inf)])
+            room = constraints.right - np.asarray(constraints.rows @ point)
+            gradient = np.concatenate([gradient, room])
+            lower = np.concatenate([lower, constraints.lower])
+            upper = np.concatenate([upper, np.full(len(constraints), np.inf)])
         one_sided = np.isinf(upper)
         at_lower = np.where(one_sided, gradient, np.maximum(gradient, 0.0))
         return QPSolution(
@@ -328,8 +319,8 @@ class PrimalRecovery:
         model, layout = self.model, Layout(self.model)
         n = model.n_weights
         x = vector_or_nan(qp.x, layout.size)
-        constraints = model.constraints
-        m, k = (0, 0) if constraints is None else (len(constraints.h), len(constraints.b))
+        m = model.n_inequalities
+        k = model.n_constraints - m
         z = vector_or_nan(qp.z, len(layout.inequalities) + m)
         y = vector_or_nan(qp.y, len(layout.equalities) + k)
         alpha = np.empty(len(model.conditions))
@@ -380,7 +371,7 @@ class PrimalRecovery:
                 (a - c.lower)[layout.under],
             ]
         )
-        m = 0 if model.constraints is None else len(model.constraints.h)
+        m = model.n_inequalities
         multipliers = solution.constraint_multipliers
         return QPSolution(
             Status.UNKNOWN,
