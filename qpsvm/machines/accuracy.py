@@ -1,4 +1,4 @@
-"""What is left between a machine and its figures: hard conditions missed, and rounding."""
+"""How exact a figure can be: hard conditions missed, rounding, and objectives that are zero."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qpsvm.machines.losses import slopes
+from qpsvm.machines.losses import losses, slopes
+from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import as_dense
 
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
+
+SMALL_WEIGHTS = 1e-3
+"""Where the optimum may be exactly zero, a gap relative to it would ask for more digits than its
+terms have. An objective is then no less than that of weights this much smaller than the samples
+allow."""
+
+SMALL_MOVE = 1e-2
+"""The same where w = 0 is known to be optimal: weights that move a decision value by this share of
+a unit."""
 
 
 def infeasibility(model: SupportVectorModel, solution: SVMSolution) -> float:
@@ -74,3 +84,34 @@ def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float)
     soft = ~c.is_hard
     total = float(steepest[soft] @ errors[soft]) + EPS * c.norm_weight * square
     return total / max(abs(objective), model.objective_floor, TINY)
+
+
+def objective_floor(model: SupportVectorModel) -> float:
+    """The certified gap is relative to the objective, but to no less than this.
+
+    Zero where the optimum is above zero, which it is unless w = 0 costs nothing; never above the 1
+    of the usual ``max(1, |objective|)``.
+    """
+    c = model.conditions
+    if model.constraints is not None:
+        return 0.0  # they set a scale of their own
+    if c.relative_to_spread:
+        # the objective of a w as large as the samples allow, but for the intercept
+        return min(1.0, 0.5 * SMALL_WEIGHTS**2 * c.unit * model.unit)
+    if model.is_hard or not _is_trivial(model):
+        return 0.0
+    # the objective of a w that moves some decision value by one unit
+    largest = max(float(np.max(np.abs(model.gram.diagonal()))), TINY)
+    return min(1.0, 0.5 * c.norm_weight * (SMALL_MOVE * c.unit) ** 2 / largest)
+
+
+def _is_trivial(model: SupportVectorModel) -> bool:
+    """Whether w = 0 costs no more than rounding: all targets fit into the tube."""
+    c, nothing = model.conditions, np.zeros(model.data.n_samples)
+    interval, t = best_offsets(model, nothing, 0.0, 0.0)
+    b = interval.midpoint
+    noise = 4.0 * EPS * (np.abs(c.required) + abs(b) + t)
+    bounds = (c.lower, c.upper, c.curvature)
+    cost = float(np.sum(losses(model.violations(nothing, b, t), *bounds)[~c.is_hard]))
+    allowed = float(np.sum(losses(noise, *bounds)[~c.is_hard]))
+    return abs(c.intercept_price * b + c.width_price * t) + cost <= allowed

@@ -30,12 +30,12 @@ from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines import accuracy, consistency, samples
-from qpsvm.machines.accuracy import EPS, TINY
+from qpsvm.machines.accuracy import TINY
 from qpsvm.machines.conditions import Conditions, squared_spread
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.losses import losses
 from qpsvm.machines.offsets import best_offsets
-from qpsvm.machines.repair import with_sum, with_width
+from qpsvm.machines.repair import sums_hold, with_sum, with_width
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.qp._arrays import Vector, restore_frozen
@@ -47,15 +47,6 @@ if TYPE_CHECKING:
 
 SMALLEST_MARGIN = 1e-100
 """Weights with a smaller margin count as not separating: their squares would underflow."""
-
-SMALL_WEIGHTS = 1e-3
-"""Where the optimum may be exactly zero, a gap relative to it would ask for more digits than its
-terms have. An objective is then no less than that of weights this much smaller than the samples
-allow."""
-
-SMALL_MOVE = 1e-2
-"""The same where w = 0 is known to be optimal: weights that move a decision value by this share of
-a unit."""
 
 NO_MULTIPLIERS: Vector = np.zeros(0)
 
@@ -245,34 +236,8 @@ class SupportVectorModel:
 
     @cached_property
     def objective_floor(self) -> float:
-        """The certified gap is relative to the objective, but to no less than this.
-
-        Zero where the optimum is above zero, which it is unless w = 0 costs nothing; never above
-        the 1 of the usual ``max(1, |objective|)``.
-        """
-        c = self.conditions
-        if self.constraints is not None:
-            return 0.0  # they set a scale of their own
-        if c.relative_to_spread:
-            # the objective of a w as large as the samples allow, but for the intercept
-            return min(1.0, 0.5 * SMALL_WEIGHTS**2 * c.unit * self.unit)
-        if self.is_hard or not self._is_trivial:
-            return 0.0
-        # the objective of a w that moves some decision value by one unit
-        largest = max(float(np.max(np.abs(self.gram.diagonal()))), TINY)
-        return min(1.0, 0.5 * c.norm_weight * (SMALL_MOVE * c.unit) ** 2 / largest)
-
-    @property
-    def _is_trivial(self) -> bool:
-        """Whether w = 0 costs no more than rounding: all targets fit into the tube."""
-        c, nothing = self.conditions, np.zeros(self.data.n_samples)
-        interval, t = best_offsets(self, nothing, 0.0, 0.0)
-        b = interval.midpoint
-        noise = 4.0 * EPS * (np.abs(c.required) + abs(b) + t)
-        bounds = (c.lower, c.upper, c.curvature)
-        cost = float(np.sum(losses(self.violations(nothing, b, t), *bounds)[~c.is_hard]))
-        allowed = float(np.sum(losses(noise, *bounds)[~c.is_hard]))
-        return abs(c.intercept_price * b + c.width_price * t) + cost <= allowed
+        """The certified gap is relative to the objective, but to no less than this."""
+        return accuracy.objective_floor(self)
 
     # --- the dual objective, for anything --------------------------------------------------------
 
@@ -325,23 +290,11 @@ class SupportVectorModel:
 
     def dual_objective(self, point: DualPoint) -> float:
         """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for a feasible point."""
-        if not self._sums_hold(point):
+        price = self.conditions.intercept_price
+        price += self.constrained_price(point.constraint_multipliers)
+        if not sums_hold(point.alpha, self.conditions, price):
             return -math.inf  # the box does not allow what the multipliers ask for
         return self._linear_part(point) - 0.5 * self._square_part(point)
-
-    def _sums_hold(self, point: DualPoint) -> bool:
-        """``(R 1)'a = price`` and ``e 1'a <= price_t``, up to the rounding of the sums."""
-        c, a = self.conditions, point.alpha
-        total = float(np.sum(np.abs(a)))
-        balanced = within = True
-        if self.intercept == "free":
-            price = c.intercept_price + self.constrained_price(point.constraint_multipliers)
-            rounding = 64.0 * EPS * (total + abs(price))
-            balanced = bool(abs(float(c.signs @ a) - price) <= rounding)
-        if c.width:
-            rounding = 64.0 * EPS * (total + abs(c.width_price))
-            within = bool(c.width * float(np.sum(a)) <= c.width_price + rounding)
-        return balanced and within
 
     # --- what a verifier asks --------------------------------------------------------------------
 

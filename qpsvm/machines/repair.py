@@ -58,6 +58,18 @@ def with_width(a: Vector, c: Conditions, price: float) -> Vector:
     return result
 
 
+def sums_hold(a: Vector, c: Conditions, price: float) -> bool:
+    """``(R 1)'a = price`` (free intercept) and ``e 1'a <= price_t``, up to the sums' rounding."""
+    total, unit = float(np.sum(np.abs(a))), 64.0 * float(np.finfo(np.float64).eps)
+    balanced = within = True
+    if c.intercept == "free":
+        balanced = abs(float(c.signs @ a) - price) <= unit * (total + abs(price))
+    if c.width:
+        excess = c.width * float(np.sum(a)) - c.width_price
+        within = excess <= unit * (total + abs(c.width_price))
+    return balanced and within
+
+
 def _moved(a: Vector, lower: Vector, upper: Vector, signs: Vector, excess: float) -> Vector:
     shrinks = signs * excess > 0.0
     reach = np.where(signs == 0.0, 0.0, abs(excess))
