@@ -100,7 +100,7 @@ def objective_floor(model: SupportVectorModel) -> float:
         return min(1.0, 0.5 * SMALL_WEIGHTS**2 * c.unit * model.unit)
     if model.is_hard or not _is_trivial(model):
         return 0.0
-    # the objective of a w that moves some decision value by one unit
+    # the objective of a w that moves some decision value by that share of a unit
     largest = max(float(np.max(np.abs(model.gram.diagonal()))), TINY)
     return min(1.0, 0.5 * c.norm_weight * (SMALL_MOVE * c.unit) ** 2 / largest)
 
