@@ -32,7 +32,7 @@ EXPLANATIONS = {
     "duality_gap": "gap of the program's own solution",
     "natural": "distance to the nearer KKT case",
     "certified_gap": "gap of the classifier as it predicts",
-    "margin": "samples inside a hard margin",
+    "feasibility": "samples inside a hard margin, constraints missed",
     "sample_kkt": "worst sample's KKT violation",
     "slack": "stated slack against decision values",
     "dual_repair": "what made alpha feasible",

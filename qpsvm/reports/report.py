@@ -180,13 +180,13 @@ def build(
     Raises
     ------
     InvalidParameterError
-        The problem is not about two classes.
+        The problem is not about two classes, or its margins are not at -1 and +1.
     """
     data = problem.data
-    if not isinstance(data, BinaryTrainingSet):
+    if not isinstance(data, BinaryTrainingSet) or problem.model.conditions.width:
         raise InvalidParameterError(
-            f"A report page is about a two-class machine, and this is {problem.family}; print the "
-            "KKTReport, or use its to_dict()."
+            "A report page is about a two-class machine with its margins at -1 and +1, and this is "
+            f"{problem.family}; print the KKTReport, or use its to_dict()."
         )
     table = verified.samples
     # a decision value of exactly zero predicts the negative class

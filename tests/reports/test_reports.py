@@ -19,6 +19,7 @@ import qpsvm
 from qpsvm import plotting, reports
 from qpsvm.exceptions import InvalidParameterError, MissingPackageError
 from qpsvm.models import Scaling
+from qpsvm.reports.html import EXPLANATIONS
 
 VOID = {"meta", "link", "img", "source", "br", "input"}
 
@@ -282,3 +283,11 @@ def test_a_browser_shows_it_without_complaint(chromium, page, report, tmp_path, 
     assert f'data-figure="support">{report.verified.summary.n_support}<' in dom
     assert dom.count('<th scope="row" class="n">') == 200
     assert '<strong id="verdict">PASS</strong>' in dom
+
+
+@pytest.mark.parametrize("family", [qpsvm.SoftMargin(), qpsvm.HardMargin()], ids=repr)
+def test_every_check_is_explained(family):
+    problem, _, verified = solved(n=40, family=family)
+    del problem
+    missing = {check.name for check in verified.checks} - set(EXPLANATIONS)
+    assert not missing, f"no explanation of {missing} in reports/html.py"
