@@ -7,6 +7,7 @@ the samples, every SVM dual has ``P = R K R' + diag(d)``, and several conditions
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -20,13 +21,18 @@ from qpsvm.qp._arrays import (
     Matrix,
     Vector,
     as_vector,
-    default_memory_limit,
     freeze,
     require_finite,
     require_memory,
     row_blocks,
 )
 from qpsvm.qp.quadratic import Quadratic
+
+KEPT_BYTES = 2**29
+"""Kernel matrices up to this size stay in memory: 8192 samples."""
+
+REMEMBERED = 8
+"""Number of products ``K v`` that are not computed again."""
 
 
 class GramFunction(Protocol):
@@ -216,9 +222,10 @@ class LowRankQuadratic(Quadratic):
 class SampleGram:
     """``K_ij = k(x_i, x_j)`` of the training samples, evaluated on demand.
 
-    A matrix that fits into the memory limit is kept after the first use: a verifier multiplies
-    with it several times, and evaluating a kernel costs more than reading it. Programs of the same
-    samples share it.
+    A small matrix is kept after the first use: evaluating a kernel costs more than reading it.
+    Programs of the same samples share it. A large one is evaluated in blocks of rows, whenever it
+    is multiplied, and the latest products are remembered: a verifier asks for the same few vectors
+    again and again.
 
     Parameters
     ----------
@@ -235,6 +242,7 @@ class SampleGram:
         self.kernel = kernel
         self.X = X
         self.positive_semidefinite = positive_semidefinite
+        self._recent: dict[bytes, Vector] = {}
 
     @classmethod
     def of_matrix(cls, matrix: Dense, *, positive_semidefinite: bool = False) -> SampleGram:
@@ -276,14 +284,43 @@ class SampleGram:
         return np.asarray(freeze(dense))
 
     def product(self, v: Vector) -> Vector:
-        """``K v``."""
+        """``K v``, shape (n,), read-only."""
+        return self.products(v[:, None])[:, 0]
+
+    def products(self, V: Dense) -> Dense:
+        """``K V`` for V of shape (n, m), read-only: one pass over K for what is not remembered."""
+        recent = self._recent
+        found = [recent.get(_key(column)) for column in V.T]
+        missing = [j for j, product in enumerate(found) if product is None]
+        if missing:
+            new = self._evaluated(V[:, missing])
+            self.remember(V[:, missing], new)
+            for j, column in zip(missing, new.T, strict=True):
+                found[j] = column
+        return np.asarray(freeze(np.column_stack([np.asarray(product) for product in found])))
+
+    def remember(self, V: Dense, products: Dense) -> None:
+        """Hand in ``K V`` that was computed elsewhere, so that it is not computed again."""
+        pairs = zip(V.T, products.T, strict=True)
+        known = self._recent | {_key(v): freeze(np.array(product)) for v, product in pairs}
+        # replaced, never changed: other threads may be reading it
+        self._recent = dict(list(known.items())[-REMEMBERED:])
+
+    def blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
+        """``K[rows][:, columns]`` for one block of rows after the other, as fresh arrays."""
+        Z = self.X[columns]
+        for rows in row_blocks(self.size, len(columns)):
+            yield rows, self.kernel(self.X[rows], Z)
+
+    def _evaluated(self, V: Dense) -> Dense:
         n = self.size
-        if self.is_kept or 8 * n**2 <= default_memory_limit():
-            return self.dense @ v
-        product: Vector = np.empty(n)
-        for rows in row_blocks(n, n):
-            product[rows] = self.kernel(self.X[rows], self.X) @ v
-        return product
+        if self.is_kept or 8 * n**2 <= KEPT_BYTES:
+            return np.asarray(self.dense @ V)
+        used = np.flatnonzero(V.any(axis=1))  # NaN counts
+        result, weights = np.zeros(V.shape), V[used]
+        for rows, block in self.blocks(used) if used.size else ():
+            result[rows] = block @ weights
+        return result
 
     def block(self, rows: Index, columns: Index) -> Dense:
         """``K[rows][:, columns]`` as a fresh array."""
@@ -426,6 +463,11 @@ class _Combinations:
         left, right = np.unique(X.indices), np.unique(Z.indices)
         block = self.gram.block(left, right)
         return np.asarray(Z[:, right] @ np.asarray(X[:, left] @ block).T).T
+
+
+def _key(v: Vector) -> bytes:
+    """Equal for equal vectors; zeros have no sign."""
+    return np.asarray(v + 0.0, dtype=np.float64).tobytes()
 
 
 def _checked_diagonal(diag: Vector | None, size: int) -> Vector:

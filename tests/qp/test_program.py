@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -224,10 +225,34 @@ def test_kernel_products_without_a_stored_matrix(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quadratic, dense = _structured(kind)
-    monkeypatch.setattr("qpsvm.qp.structured.default_memory_limit", lambda: 0)
+    monkeypatch.setattr("qpsvm.qp.structured.KEPT_BYTES", 0)
     x = np.linspace(-1, 2, 7)
     np.testing.assert_allclose(quadratic @ x, dense @ x)
     assert not quadratic.gram.is_kept
+
+
+def test_a_product_is_evaluated_once_and_only_where_the_vector_is_not_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("qpsvm.qp.structured.KEPT_BYTES", 0)
+    X = np.linspace(-1.0, 1.0, 12).reshape(6, 2)
+    evaluated: list[tuple[int, int]] = []
+
+    def kernel(A: Any, B: Any) -> Any:
+        evaluated.append((len(A), len(B)))
+        return A @ B.T
+
+    gram = SampleGram(kernel, X)
+    v = np.array([0.0, 1.0, 0.0, -2.0, 0.0, 0.0])
+    first = gram.product(v)
+    np.testing.assert_allclose(first, X @ (X.T @ v))
+    assert evaluated == [(6, 2)]
+    assert (gram.product(np.where(v == 0.0, -0.0, v)) == first).all()  # zeros have no sign
+    assert len(evaluated) == 1
+    both = gram.products(np.column_stack([v, np.ones(6), np.full(6, np.nan)]))
+    assert evaluated[1:] == [(6, 6)]
+    np.testing.assert_allclose(both[:, :2], X @ (X.T @ np.column_stack([v, np.ones(6)])))
+    assert np.isnan(both[:, 2]).all()
 
 
 @pytest.mark.parametrize("kind", ["sparse", "low-rank", "kernel"])
