@@ -15,12 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data import BinaryTrainingSet
+from qpsvm.data.fingerprint import fingerprint
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files import atomic, json_text, npz
 from qpsvm.kernels import Linear, Precomputed
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.models import metadata
-from qpsvm.models.fingerprint import fingerprint
 from qpsvm.models.saved import SavedModel, support_rows
 from qpsvm.models.scaling import Scaling
 from qpsvm.qp._arrays import default_memory_limit

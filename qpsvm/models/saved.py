@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data import BinaryTrainingSet
+from qpsvm.data.fingerprint import fingerprint
 from qpsvm.data.inputs import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.problem import Form
-from qpsvm.models.fingerprint import fingerprint
 from qpsvm.models.scaling import Scaling
 from qpsvm.qp._arrays import Index, Vector, row_blocks
 from qpsvm.qp.kkt import Check
@@ -140,8 +140,9 @@ class SavedModel:
             )
         if fingerprint(data) != self.fingerprint:
             raise ModelFileError(
-                "The data have the size and the labels of the training data, but other values or "
-                "another order (their SHA-256 differs); pass the training data unchanged."
+                "The data have the size and the labels of the training data, but other values, "
+                "weights or another order (their SHA-256 differs); pass the training data as it "
+                "was."
             )
         return problem
 

@@ -1,0 +1,68 @@
+"""One number for a training set, the same whether its samples are stored dense or sparse."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.files import json_text
+from qpsvm.qp._arrays import row_blocks
+
+if TYPE_CHECKING:
+    from qpsvm.data.training_sets import TrainingSet
+
+NOT_HASHED = ("X", "kept", "n_given", "feature_names")
+"""X has a digest of its own; the others say where its rows and columns came from."""
+
+
+def fingerprint(data: TrainingSet) -> str:
+    """SHA-256 of what is learned from: samples, weights, labels or targets, pairs.
+
+    Parameters
+    ----------
+    data : TrainingSet
+        Of any kind.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits. Over the shape of X and, in blocks of rows, its entries other than
+        zero with their places (as CSR arrays, int64 and float64, little-endian); then the name and
+        the entries of every other field: numbers as float64, anything else as JSON text.
+
+    Examples
+    --------
+    >>> import qpsvm, scipy.sparse
+    >>> X, y = [[0.0, 1.0], [2.0, 0.0]], ["a", "b"]
+    >>> dense = qpsvm.SoftMargin().dual(X, y).data
+    >>> sparse = qpsvm.SoftMargin().dual(scipy.sparse.csr_array(X), y).data
+    >>> fingerprint(dense) == fingerprint(sparse)
+    True
+    """
+    X = data.X
+    digest = hashlib.sha256()
+    digest.update(np.array(X.shape, dtype="<i8").tobytes())
+    for rows in row_blocks(*X.shape):
+        block: Any = sp.csr_array(X[rows])
+        block.sum_duplicates()
+        block.eliminate_zeros()
+        block.sort_indices()
+        for part, dtype in ((block.indptr, "<i8"), (block.indices, "<i8"), (block.data, "<f8")):
+            digest.update(part.astype(dtype).tobytes())
+    for field in fields(data):
+        if field.name not in NOT_HASHED:
+            digest.update(f"\n{field.name}\n".encode())
+            digest.update(_bytes(getattr(data, field.name)))
+    return digest.hexdigest()
+
+
+def _bytes(values: Any) -> bytes:
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        # labels 1 and 1.0 are the same; adding zero makes -0.0 the other zero
+        return (array.astype("<f8") + 0.0).tobytes()
+    return json_text.dumps(array.tolist()).encode()
