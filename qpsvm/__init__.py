@@ -9,7 +9,8 @@
 """
 
 from qpsvm import backends, constraints, exceptions, kernels, qp
-from qpsvm.certificates import Certificate, certify
+from qpsvm.audit import Audit, audit
+from qpsvm.certificates import Certificate, InfeasibilityCertificate, certify, certify_infeasible
 from qpsvm.formulations import (
     CrammerSinger,
     DataDescription,
@@ -33,11 +34,13 @@ from qpsvm.verification import KKTReport, verify
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Audit",
     "Certificate",
     "CrammerSinger",
     "DataDescription",
     "EpsilonRegression",
     "HardMargin",
+    "InfeasibilityCertificate",
     "KKTReport",
     "L1Norm",
     "LeastSquares",
@@ -51,8 +54,10 @@ __all__ = [
     "SVMProblem",
     "SVMSolution",
     "SoftMargin",
+    "audit",
     "backends",
     "certify",
+    "certify_infeasible",
     "constraints",
     "exceptions",
     "kernels",

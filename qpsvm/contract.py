@@ -17,15 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qpsvm.backends.base import Backend, Progress, Settings
-from qpsvm.certificates import inseparability
-from qpsvm.machines import SVMProblem
+from qpsvm.certificates import certify_infeasible
 from qpsvm.machines.problem import TrainingProblem
-from qpsvm.qp.infeasibility import (
-    find_infeasibility,
-    find_unboundedness,
-    has_proof_of_infeasibility,
-    has_proof_of_unboundedness,
-)
+from qpsvm.qp.infeasibility import find_infeasibility, find_unboundedness
 from qpsvm.qp.polish import polish
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -57,19 +51,10 @@ class Contract:
         return verify(self.problem, solution, eps=eps)
 
     def is_proof(self, evidence: QPSolution) -> bool:
-        """Whether the vectors prove that there is no optimum.
-
-        For a hard margin in the data's own units: the weights must show a common point of the two
-        convex hulls, however large or small the features are.
-        """
+        """Whether the vectors prove that there is no optimum."""
         if self.always_has_an_optimum:
             return False
-        if isinstance(self.problem, SVMProblem) and self.problem.model.constraints is None:
-            proof = inseparability(self.problem, evidence)
-            return proof is not None and proof.is_proof
-        if evidence.status is Status.PRIMAL_INFEASIBLE:
-            return has_proof_of_infeasibility(self.program, evidence)
-        return has_proof_of_unboundedness(self.program, evidence)
+        return certify_infeasible(self.problem, evidence).passed
 
     @property
     def always_has_an_optimum(self) -> bool:

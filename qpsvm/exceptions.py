@@ -7,7 +7,7 @@ keeps working in code that does not know qpsvm.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,6 +80,10 @@ class ModelFileError(QPSVMError, ValueError):
     """A model file that cannot be read, or that does not belong to the data."""
 
 
+class AuditRefusedError(QPSVMError, ValueError):
+    """A model that cannot be audited: not fitted, of a program qpsvm has not, or of other data."""
+
+
 class DataFileError(QPSVMError, ValueError):
     """A data file that cannot be read."""
 
@@ -115,7 +119,20 @@ class SolverFailedError(BackendError):
 
 
 class NoOptimumError(QPSVMError):
-    """The program has no optimum, and a verified certificate says so."""
+    """The program has no optimum, and a verified certificate says so.
+
+    Attributes
+    ----------
+    certificate : InfeasibilityCertificate or None
+        What proves it.
+    """
+
+    certificate: Any = None
+
+    def with_certificate(self, certificate: Any) -> Self:
+        """The same error, with what proves it."""
+        self.certificate = certificate
+        return self
 
 
 class InfeasibleProgramError(NoOptimumError):
@@ -140,7 +157,7 @@ class ConflictingConstraintsError(InfeasibleProgramError):
         self.rows = rows
 
     def __reduce__(self) -> Any:
-        return type(self), (self.args[0], self.rows)
+        return type(self), (self.args[0], self.rows), vars(self)
 
 
 class NotSeparableError(InfeasibleProgramError):
@@ -170,7 +187,8 @@ class NotSeparableError(InfeasibleProgramError):
         self.distance = distance
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (str(self), self.weights, self.common_point, self.distance)
+        made_of = (str(self), self.weights, self.common_point, self.distance)
+        return type(self), made_of, vars(self)
 
 
 class ToleranceNotReachedError(QPSVMError):

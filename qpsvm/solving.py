@@ -10,11 +10,17 @@ import numpy as np
 
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Callback, Settings
-from qpsvm.certificates import conflict, inseparability, not_separable, without_constraints
+from qpsvm.certificates import (
+    certify_infeasible,
+    conflict,
+    not_separable,
+    without_constraints,
+)
 from qpsvm.contract import Contract, fulfil, is_settled
 from qpsvm.exceptions import (
     InfeasibleProgramError,
     InvalidParameterError,
+    NoOptimumError,
     QPSVMError,
     ToleranceNotReachedError,
     ToleranceNotReachedWarning,
@@ -191,7 +197,7 @@ def solve(
         if isinstance(problem, SVMProblem):
             raise _no_machine(problem, solution)
         if strict:
-            raise _no_optimum(solution)
+            raise _no_optimum(solution).with_certificate(certify_infeasible(problem, solution))
     elif solution.status is not Status.OPTIMAL:
         message = _shortfall(solution, outcome.report, eps)
         if strict:
@@ -221,22 +227,23 @@ def _solve_parts(problem: ReducedProblem, start: Any, **settings: Any) -> Reduce
     return ReducedSolution(tuple(solutions), problem.data, problem.reduction)
 
 
-def _no_machine(problem: SVMProblem, solution: QPSolution) -> Exception:
+def _no_machine(problem: SVMProblem, solution: QPSolution) -> NoOptimumError:
     """Why there is no solution: classes that cannot be told apart, or conflicting rules."""
-    if problem.model.constraints is None:
-        proof = inseparability(problem, solution)
-        return _no_optimum(solution) if proof is None else not_separable(problem, proof)
-    if problem.model.is_hard:
+    proof = certify_infeasible(problem, solution)
+    if problem.model.constraints is not None and problem.model.is_hard:
         # rules that take part in a proof may still be innocent: the samples alone come first
         free = without_constraints(problem)
         evidence = find_infeasibility(free.qp)
-        proof = None if evidence is None else inseparability(free, evidence)
-        if proof is not None and proof.is_proof:
-            return not_separable(free, proof)
-    return conflict(problem, solution) or _no_optimum(solution)
+        alone = None if evidence is None else certify_infeasible(free, evidence)
+        if alone is not None and alone.passed:
+            problem, proof = free, alone
+    if proof.hulls is not None:
+        return not_separable(problem, proof.hulls).with_certificate(proof)
+    error = conflict(problem, solution) or _no_optimum(solution)
+    return error.with_certificate(proof)
 
 
-def _no_optimum(solution: QPSolution) -> Exception:
+def _no_optimum(solution: QPSolution) -> NoOptimumError:
     if solution.status is Status.PRIMAL_INFEASIBLE:
         return InfeasibleProgramError(
             "The constraints contradict each other: the multipliers z, y, z_lower, z_upper of the "

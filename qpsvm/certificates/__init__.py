@@ -2,12 +2,21 @@
 
 from qpsvm.certificates.conflicts import conflict, without_constraints
 from qpsvm.certificates.gap import Certificate, certify
+from qpsvm.certificates.infeasibility import InfeasibilityCertificate, certify_infeasible
 from qpsvm.certificates.inseparable import Inseparability, inseparability, not_separable
+from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds
+from qpsvm.certificates.screening import STATUSES, Screening
 
 __all__ = [
+    "STATUSES",
     "Certificate",
+    "CertifiedPredictions",
+    "DecisionBounds",
+    "InfeasibilityCertificate",
     "Inseparability",
+    "Screening",
     "certify",
+    "certify_infeasible",
     "conflict",
     "inseparability",
     "not_separable",

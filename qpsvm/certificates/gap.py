@@ -15,19 +15,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
+from qpsvm.certificates.classes import screen_classes
+from qpsvm.certificates.optimum import OUTWARD, Optimum, locate
+from qpsvm.certificates.predictions import (
+    CertifiedPredictions,
+    DecisionBounds,
+    certified,
+    decision_bounds,
+)
 from qpsvm.certificates.reduced import ReducedCertificate
+from qpsvm.certificates.screening import Screening, screen
 from qpsvm.machines.intercept import Interval
+from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Certificate:
-    """How far from optimal a classifier can be at most.
+    """How far from optimal a classifier can be at most, and what follows from that.
 
     Attributes
     ----------
@@ -45,11 +56,10 @@ class Certificate:
     rounding : float
         Estimate of what rounding can add to the primal objective, relative to it: sums that cancel
         in the decision values, times C. A gap below it says nothing.
-    floor : float
-        The gap is relative to the objective, but to no less than this: above zero where the
-        optimum can be zero (a regression whose targets all fit into the tube).
-    curvature : float
-        The objective minus ``curvature/2 |w|^2`` is convex; 0 where w is not determined (L1-norm).
+    model, solution : VerifiableModel, SVMSolution or JointSolution
+        What the certificate is about.
+    enclosure : Enclosure or None
+        With ``rigorous=True``: bounds on both objectives that hold in exact arithmetic.
     """
 
     primal_objective: float
@@ -58,13 +68,27 @@ class Certificate:
     infeasibility: float
     intercept_interval: Interval | None
     rounding: float
-    floor: float = 0.0
-    curvature: float = 1.0
+    model: Any
+    solution: Any
+    enclosure: Any = None
+
+    # --- the gap ---------------------------------------------------------------------------------
 
     @property
     def gap(self) -> float:
-        """``primal - dual``: the objective is at most this far above the optimum."""
+        """``primal - dual``: the objective is at most this far above the optimum, but for rounding.
+
+        Where nothing is rounded at all it is not negative.
+        """
         return self.primal_objective - self.dual_objective
+
+    @property
+    def floor(self) -> float:
+        """The gap is relative to the objective, but to no less than this.
+
+        Above zero where the optimum can be zero (a regression whose targets all fit into the tube).
+        """
+        return float(self.model.objective_floor)
 
     @property
     def relative_gap(self) -> float:
@@ -73,49 +97,184 @@ class Certificate:
         There is no ``max(1, ...)`` below: the optimum of a classifier is above zero, and with large
         features or a small C it is far below one. An absolute gap would then prove nothing.
         """
-        if not math.isfinite(self.gap):
-            return math.inf
-        size = max(abs(self.primal_objective), self.floor, float(np.finfo(float).tiny))
-        return abs(self.gap) / size
+        return abs(self.gap) / self._size if math.isfinite(self.gap) else math.inf
 
     @property
-    def weight_error(self) -> float:
-        """``|w - w*| <= sqrt(2 gap / kappa)``: the primal objective is strongly convex in w.
+    def rigorous(self) -> bool:
+        """Whether ``gap_upper`` holds in exact arithmetic."""
+        return self.enclosure is not None
 
-        An infeasible (w, b) of a hard margin adds its distance ``infeasibility * |w'|`` from the
-        feasible multiple w' that the gap is about.
+    @property
+    def gap_upper(self) -> float:
+        """The objective is at most this far above the optimum; everything below follows from it.
+
+        With ``rigorous=True`` that is true in exact arithmetic on the given float64 data; otherwise
+        ``gap`` and the estimate of the rounding together. Infinite where nothing is proved: a
+        constraint on (w, b) that is missed by however little leaves the optimum above the
+        objective.
         """
-        if not math.isfinite(self.gap) or not self.curvature > 0.0:
+        if self.enclosure is not None:
+            return float(self.enclosure.gap_upper)
+        if self.infeasibility > 0.0 and self.model.n_constraints:
             return math.inf
-        scaling = self.infeasibility * math.sqrt(2.0 * max(self.primal_objective, 0.0))
-        return math.sqrt(2.0 * max(self.gap, 0.0) / self.curvature) + scaling
+        upper = max(self.gap, 0.0) + self.rounding * self._size
+        return upper if math.isfinite(upper) else math.inf
+
+    @property
+    def _size(self) -> float:
+        return max(abs(self.primal_objective), self.floor, float(np.finfo(float).tiny))
 
     def passed(self, eps: float) -> bool:
         """True when relative gap, infeasibility and rounding are at most ``eps``; NaN is not."""
         return self.relative_gap <= eps and self.infeasibility <= eps and self.rounding <= eps
 
+    # --- the ball --------------------------------------------------------------------------------
+
+    @property
+    def weight_error(self) -> float:
+        """``|w - w*| <= sqrt(2 gap / kappa)``: the primal objective is strongly convex in w.
+
+        With a penalised intercept that of (w, b) together. An infeasible (w, b) of a hard margin
+        adds its distance ``infeasibility * |w'|`` from the feasible multiple w' that the gap is
+        about. Infinite where w is not determined (L1-norm).
+        """
+        curvature = self.model.norm_curvature
+        if not math.isfinite(self.gap_upper) or not curvature > 0.0:
+            return math.inf
+        scaling = 0.0
+        if self.model.is_hard:
+            size = math.sqrt(2.0 * max(self.primal_objective, 0.0) / curvature)
+            scaling = (self.infeasibility + self.rounding) * size
+        return OUTWARD * (math.sqrt(2.0 * self.gap_upper / curvature) + scaling)
+
+    def decision_bounds(self, X: Any, *, squares: Any = None) -> DecisionBounds:
+        """``lower <= f*(x) <= upper`` for every row x of X and every exact optimum f*.
+
+        ``|f*(x) - f(x)| <= weight_error |phi(x) - c| + |shift of the intercept|``
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+            What ``solution.decision_function`` takes.
+        squares : array of shape (m,), optional
+            ``k(x, x)``, which a precomputed kernel matrix does not hold.
+
+        Returns
+        -------
+        DecisionBounds
+
+        Raises
+        ------
+        InvalidDataError
+            As ``decision_function``; or a precomputed kernel without ``squares``.
+        InvalidParameterError
+            An indefinite kernel that was repaired: k(x, x) of what it became is not known.
+        """
+        known = (self.weight_error, self.optimum)
+        return decision_bounds(self.model, self.solution, *known, X, squares)
+
+    def predict_certified(self, X: Any, *, squares: Any = None) -> CertifiedPredictions:
+        """The label of every row of X, and whether it provably is the exact optimum's.
+
+        Parameters
+        ----------
+        X, squares
+            As for ``decision_bounds``.
+
+        Returns
+        -------
+        CertifiedPredictions
+            ``labels``, ``decided``, ``fraction_decided``.
+
+        Raises
+        ------
+        InvalidParameterError
+            The machine predicts numbers, not labels; or as ``decision_bounds``.
+        InvalidDataError
+            As ``decision_bounds``.
+
+        Examples
+        --------
+        >>> import qpsvm
+        >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+        >>> proof = qpsvm.certify(problem, qpsvm.solve(problem))
+        >>> proof.predict_certified([[-3.0], [1.0], [2.5]]).to_list()
+        [-1, 'undecided', 1]
+        """
+        return certified(self.solution.data, self.decision_bounds(X, squares=squares))
+
+    # --- what is known of the optimum ------------------------------------------------------------
+
+    @cached_property
+    def optimum(self) -> Optimum | None:
+        """Bounds on the optimal machine; None for one with a decision function per class."""
+        if not isinstance(self.model, SupportVectorModel):
+            return None
+        with np.errstate(all="ignore"):
+            return locate(self.model, self.solution, self.weight_error)
+
+    @cached_property
+    def screening(self) -> Screening:
+        """The proven status of every dual variable: zero, free, at its bound, or undecided."""
+        with np.errstate(all="ignore"):
+            if self.optimum is None:
+                return screen_classes(self.model, self.solution, self.weight_error)
+            upper = self.gap_upper + self.dual_objective
+            if self.enclosure is not None:
+                upper = self.enclosure.primal_upper
+            return screen(self.model, self.solution, self.optimum, upper, self.relative_gap)
+
+    @property
+    def intercept_bounds(self) -> Interval | None:
+        """Contains every intercept of every exact optimum; None with one per class."""
+        return None if self.optimum is None else self.optimum.intercept
+
+    @property
+    def intercept_is_unique(self) -> bool | None:
+        """Whether the exact optimum has one intercept only; None: unknown at this accuracy.
+
+        True: it is in the objective, or a condition is proven to be met exactly. False: every
+        condition is proven to be strictly on one side, and b can move.
+        """
+        if self.optimum is None or self.model.intercept != "free":
+            return True
+        if self.optimum.intercept_moves:
+            return False
+        met_exactly = not self.model.n_constraints and self.screening.count("free") > 0
+        return True if met_exactly else None
+
     def to_dict(self) -> dict[str, Any]:
         """The figures by name, for JSON (infinities as they are)."""
+        bounds = self.intercept_bounds
         return {
             "primal_objective": self.primal_objective,
             "dual_objective": self.dual_objective,
             "gap": self.gap,
+            "gap_upper": self.gap_upper,
+            "rigorous": self.rigorous,
             "relative_gap": self.relative_gap,
             "repair": self.repair,
             "infeasibility": self.infeasibility,
             "intercept_interval": self.intercept_interval and list(self.intercept_interval),
+            "intercept_bounds": bounds and list(bounds),
+            "intercept_is_unique": self.intercept_is_unique,
             "rounding": self.rounding,
             "weight_error": self.weight_error,
+            "proven": self.screening.counts,
+            "strictly_complementary": self.screening.strictly_complementary,
+            "n_degenerate": len(self.screening.degenerate),
         }
 
 
 @overload
-def certify(problem: TrainingProblem[Any, Solution], solution: Solution) -> Certificate: ...
+def certify(
+    problem: TrainingProblem[Any, Solution], solution: Solution, *, rigorous: bool = ...
+) -> Certificate: ...
 @overload
 def certify(
-    problem: ReducedProblem, solution: ReducedSolution
+    problem: ReducedProblem, solution: ReducedSolution, *, rigorous: bool = ...
 ) -> ReducedCertificate[Certificate]: ...
-def certify(problem: Any, solution: Any) -> Any:
+def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     """Bound the distance of any solution from the exact optimum of ``problem``.
 
     Parameters
@@ -124,6 +283,9 @@ def certify(problem: Any, solution: Any) -> Any:
     solution : SVMSolution, JointSolution or ReducedSolution
         From any source; nothing it says about itself is believed. Its decision function (coef or
         expansion, and intercept) gives the upper bound, its alpha the lower one.
+    rigorous : bool
+        Also enclose both objectives, so that ``gap_upper`` holds in exact arithmetic
+        (``docs/rounding.md``).
 
     Returns
     -------
@@ -149,8 +311,8 @@ def certify(problem: Any, solution: Any) -> Any:
     True
     """
     if isinstance(problem, ReducedProblem):
-        proofs = tuple(certify(*part) for part in problem.parts(solution))
-        return ReducedCertificate(problem.names, proofs)
+        proofs = tuple(certify(*part, rigorous=rigorous) for part in problem.parts(solution))
+        return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
     model = problem.model
     model.require_own(solution)
     with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
@@ -163,6 +325,13 @@ def certify(problem: Any, solution: Any) -> Any:
             infeasibility=model.infeasibility(solution),
             intercept_interval=model.best_intercepts(solution),
             rounding=model.rounding(solution, primal),
-            floor=model.objective_floor,
-            curvature=model.norm_curvature,
+            model=model,
+            solution=solution,
+            enclosure=_enclosure(model, solution) if rigorous else None,
         )
+
+
+def _enclosure(model: Any, solution: Any) -> Any:
+    from qpsvm.certificates.rigorous import enclose
+
+    return enclose(model, solution)

@@ -56,10 +56,14 @@ class Inseparability:
     radius: float
 
     @property
+    def tolerance(self) -> float:
+        """Largest ratio of distance and radius that counts as zero."""
+        return KERNEL_SEPARATION_RTOL if self.common_point is None else SEPARATION_RTOL
+
+    @property
     def is_proof(self) -> bool:
         """The two means are the same point, up to the tolerance; NaN is not."""
-        tolerance = KERNEL_SEPARATION_RTOL if self.common_point is None else SEPARATION_RTOL
-        return self.distance <= tolerance * self.radius
+        return self.distance <= self.tolerance * self.radius
 
 
 def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability | None:

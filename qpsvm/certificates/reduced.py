@@ -9,6 +9,14 @@ import math
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
+
+from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
+from qpsvm.data.training_sets import MulticlassTrainingSet
+from qpsvm.machines.reduced import Reduction
+
+ENDS = ("values", "lower", "upper")
+
 
 class Proof(Protocol):
     """What is asked of the certificate of one machine."""
@@ -16,6 +24,7 @@ class Proof(Protocol):
     @property
     def relative_gap(self) -> float: ...
     def passed(self, eps: float) -> bool: ...
+    def decision_bounds(self, X: Any, *, squares: Any = None) -> DecisionBounds: ...
     def to_dict(self) -> dict[str, Any]: ...
 
 
@@ -45,10 +54,14 @@ class ReducedCertificate(Generic[AnyProof]):
     ----------
     names : tuple of str
     certificates : tuple of Certificate
+    reduction : OneVsRest or OneVsOne
+    data : MulticlassTrainingSet
     """
 
     names: tuple[str, ...]
     certificates: tuple[AnyProof, ...]
+    reduction: Reduction
+    data: MulticlassTrainingSet
 
     @property
     def relative_gap(self) -> float:
@@ -58,6 +71,20 @@ class ReducedCertificate(Generic[AnyProof]):
     def passed(self, eps: float) -> bool:
         """True when every certificate passes at ``eps``."""
         return all(proof.passed(eps) for proof in self.certificates)
+
+    def decision_bounds(self, X: Any, *, squares: Any = None) -> DecisionBounds:
+        """Bounds on one value per class, shape (m, k); see ``Certificate.decision_bounds``."""
+        bounds = [proof.decision_bounds(X, squares=squares) for proof in self.certificates]
+        k = len(self.data.classes)
+        columns = (np.column_stack([getattr(b, name) for b in bounds]) for name in ENDS)
+        values, lower, upper = columns
+        with np.errstate(all="ignore"):
+            ends = self.reduction.combine_bounds(lower, upper, k)
+            return DecisionBounds(self.reduction.combine(values, k), *ends)
+
+    def predict_certified(self, X: Any, *, squares: Any = None) -> CertifiedPredictions:
+        """Labels, and which are proven; see ``Certificate.predict_certified``."""
+        return certified(self.data, self.decision_bounds(X, squares=squares))
 
     def to_dict(self) -> dict[str, Any]:
         """The figures of every machine by its name, for JSON (infinities as they are)."""

@@ -73,6 +73,10 @@ class Reduction(ABC):
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
         """One value per class, shape (m, k), from one per problem, shape (m, p)."""
 
+    @abstractmethod
+    def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:
+        """Bounds on ``combine``, shape (m, k) each, from bounds on what it combines."""
+
     def primal(
         self, X: Any, y: Any, *, kernel: Any = "linear", sample_weight: Any = None, **options: Any
     ) -> ReducedProblem:
@@ -183,6 +187,11 @@ class OneVsRest(Reduction):
         del n_classes
         return decisions
 
+    def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:
+        """The bounds as they are."""
+        del n_classes
+        return lower, upper
+
 
 @dataclass(frozen=True)
 class OneVsOne(Reduction):
@@ -234,6 +243,16 @@ class OneVsOne(Reduction):
             confidence[:, i] -= f
             confidence[:, j] += f
         return np.asarray(votes + confidence / (3.0 * (np.abs(confidence) + 1.0)))
+
+    def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:
+        """A class does worst where every one of its machines speaks against it the most."""
+        pairs = list(itertools.combinations(range(n_classes), 2))
+        worst, best = np.empty((2, len(lower), n_classes))
+        for m in range(n_classes):
+            speaks_for = np.array([j == m for _, j in pairs])  # those with i = m fall with f
+            worst[:, m] = self.combine(np.where(speaks_for, lower, upper), n_classes)[:, m]
+            best[:, m] = self.combine(np.where(speaks_for, upper, lower), n_classes)[:, m]
+        return worst, best
 
 
 def _sharing_kernel_matrix(problem: SVMProblem, first: SVMProblem) -> SVMProblem:

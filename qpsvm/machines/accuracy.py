@@ -10,7 +10,7 @@ import numpy as np
 from qpsvm.machines.losses import losses, slopes
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import as_dense
+from qpsvm.qp._arrays import Vector, as_dense
 
 if TYPE_CHECKING:
     from qpsvm.machines.model import SupportVectorModel
@@ -58,19 +58,11 @@ def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float)
     passes on its slope times that. An estimate, not an enclosure.
     """
     c = model.conditions
-    if solution.coef is not None:
-        sizes = np.asarray(abs(model.data.X) @ np.abs(solution.coef))
-        square = float(solution.coef @ solution.coef)
-    elif solution.expansion is not None:
-        v = np.abs(solution.expansion)
-        if model.kernel.is_nonnegative:
-            sizes = model.kernel_product(v)
-        else:  # |k(x, z)| <= |phi(x)| |phi(z)|
-            norms = np.sqrt(np.abs(model.gram.diagonal()))
-            sizes = norms * float(norms @ v)
-        square = float(v @ sizes)
-    else:
+    sizes = term_sizes(model, solution)
+    weights = solution.coef if solution.coef is not None else solution.expansion
+    if sizes is None or weights is None:
         return math.inf
+    square = float(weights @ weights if solution.coef is not None else np.abs(weights) @ sizes)
     terms = np.asarray(abs(c.rows) @ sizes) + np.abs(c.signs * solution.intercept)
     errors = EPS * (terms + abs(c.width * solution.width) + np.abs(c.required))
     if model.is_hard:
@@ -84,6 +76,20 @@ def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float)
     soft = ~c.is_hard
     total = float(steepest[soft] @ errors[soft]) + EPS * c.norm_weight * square
     return total / max(abs(objective), model.objective_floor, TINY)
+
+
+def term_sizes(model: SupportVectorModel, solution: SVMSolution) -> Vector | None:
+    """The sum of the absolute terms of ``w'phi(x_i)``, or an upper bound on it, shape (n,)."""
+    if solution.coef is not None:
+        return np.asarray(abs(model.data.X) @ np.abs(solution.coef))
+    if solution.expansion is None:
+        return None
+    v = np.abs(solution.expansion)
+    if model.kernel.is_nonnegative:
+        return model.kernel_product(v)
+    # |k(x, z)| <= |phi(x)| |phi(z)|
+    norms = np.sqrt(np.abs(model.gram.diagonal()))
+    return np.asarray(norms * float(norms @ v))
 
 
 def objective_floor(model: SupportVectorModel) -> float:

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.qp._arrays import Vector
+from qpsvm.qp._arrays import Index, Vector
 
 InterceptKind: TypeAlias = Literal["free", "penalized", "none"]
 """``"free"``: b is not in the objective. ``"penalized"``: 1/2 b^2 is (what LIBLINEAR solves).
@@ -40,6 +40,7 @@ class Interval(NamedTuple):
 
 
 NOT_A_NUMBER = Interval(math.nan, math.nan)
+EVERYWHERE = Interval(-math.inf, math.inf)
 
 
 def require_intercept_kind(kind: str) -> None:
@@ -91,6 +92,82 @@ def best_shifts(
     return _at_steps(targets, lower, upper, price)
 
 
+def enclosing_shifts(
+    targets: Vector,
+    radius: Vector,
+    lower: Vector,
+    upper: Vector,
+    curvature: Vector,
+    price: float = 0.0,
+) -> Interval:
+    """Everything that can minimise ``price b + sum_i loss_i(t_i - b)`` with t_i known to a radius.
+
+    phi' falls when a target grows, so the minimisers move the same way as the targets: they are
+    between those of ``targets - radius`` and those of ``targets + radius``. The ends are outward: a
+    slope counts as being on the far side of zero only if it is there by more than its rounding.
+
+    Parameters
+    ----------
+    targets, radius : arrays of shape (n,)
+        ``|t - targets| <= radius``.
+    lower, upper, curvature, price
+        As for ``best_shifts``.
+
+    Returns
+    -------
+    Interval
+        The whole line where nothing is known.
+    """
+    if len(targets) == 0 or not np.isfinite(targets).all() or not np.isfinite(radius).all():
+        return EVERYWHERE
+    low, high = np.nextafter(targets - radius, -np.inf), np.nextafter(targets + radius, np.inf)
+    if (curvature > 0.0).any():
+        return Interval(
+            _pushed(low, lower, upper, curvature, price, -1.0),
+            _pushed(high, lower, upper, curvature, price, 1.0),
+        )
+    if np.isinf(upper).any() or np.isinf(lower).any():
+        return Interval(
+            float(np.max(low[np.isinf(upper)], initial=-math.inf)),
+            float(np.min(high[np.isinf(lower)], initial=math.inf)),
+        )
+    return Interval(
+        _last_step(low, lower, upper, price),
+        -_last_step(-high, -upper, -lower, -price),
+    )
+
+
+def _last_step(targets: Vector, lower: Vector, upper: Vector, price: float) -> float:
+    """The leftmost point that may be a minimiser: left of it phi' is surely below zero."""
+    order = np.argsort(targets, kind="stable")
+    right, rounding = _slopes_right_of_steps(order, lower, upper, price)
+    rounding *= 4.0  # of the partial sums as well: a bound now, no longer a typical size
+    possible = right >= -rounding
+    if price - float(np.sum(upper)) >= -rounding or not possible.any():
+        return -math.inf
+    return float(targets[order[int(np.argmax(possible))]])
+
+
+def _pushed(
+    targets: Vector, lower: Vector, upper: Vector, d: Vector, price: float, side: float
+) -> float:
+    """A point beyond the minimisers on the given side (-1: left of them, +1: right), and near."""
+    best = _on_ramps(targets, lower, upper, d, price)
+    b = best.lower if side < 0.0 else best.upper
+    if not math.isfinite(b):
+        return side * math.inf
+    eps = float(np.finfo(np.float64).eps)
+    step = eps * (abs(b) + float(np.max(np.abs(targets))))
+    for _ in range(60):
+        b += side * step
+        slopes = np.clip((targets - b) / d, lower, upper)
+        rounding = (len(targets) + 4) * eps * (float(np.sum(np.abs(slopes))) + abs(price))
+        if side * (price - float(np.sum(slopes))) > rounding:
+            return b
+        step *= 2.0
+    return side * math.inf
+
+
 def signed(
     targets: Vector, signs: Vector, lower: Vector, upper: Vector
 ) -> tuple[Vector, Vector, Vector]:
@@ -106,15 +183,21 @@ def signed(
 def _at_steps(targets: Vector, lower: Vector, upper: Vector, price: float) -> Interval:
     """Every slope jumps from upper to lower at its target."""
     order = np.argsort(targets, kind="stable")
-    steps = (upper - lower)[order]
-    right = np.cumsum(steps) + (price - float(np.sum(upper)))  # phi' right of each target
-    terms = float(np.sum(np.maximum(np.abs(lower), np.abs(upper)))) + abs(price)
-    rounding = len(targets) * float(np.finfo(np.float64).eps) * terms
+    right, rounding = _slopes_right_of_steps(order, lower, upper, price)
     if price - float(np.sum(upper)) >= -rounding:  # phi' is zero left of all targets
         return Interval(-math.inf, float(targets[order[0]]))
     first = int(np.argmax(right >= -rounding))
     flat = right[first] <= rounding and first + 1 < len(order)
     return Interval(float(targets[order[first]]), float(targets[order[first + flat]]))
+
+
+def _slopes_right_of_steps(
+    order: Index, lower: Vector, upper: Vector, price: float
+) -> tuple[Vector, float]:
+    """The slope right of every target, in their order, and what its rounding can be."""
+    right = np.cumsum((upper - lower)[order]) + (price - float(np.sum(upper)))
+    terms = float(np.sum(np.maximum(np.abs(lower), np.abs(upper)))) + abs(price)
+    return right, len(order) * float(np.finfo(np.float64).eps) * terms
 
 
 def _on_ramps(

@@ -86,7 +86,7 @@ class KernelMachine(Machine):
         return self.qp.status
 
     def decision_function(self, X: Any) -> Any:
-        return np.asarray(self._values(self._samples(X)))
+        return np.asarray(self._values(self.checked_samples(X)))
 
     def _values(self, samples: Any) -> Any:
         """``f(x)`` for every row x of samples."""
@@ -110,8 +110,14 @@ class KernelMachine(Machine):
             values[rows] = self.kernel(samples[rows], centres) @ weights
         return values
 
-    def _samples(self, X: Any) -> Any:
-        """X checked, with the columns of the training data."""
+    def checked_samples(self, X: Any) -> Any:
+        """X as float64, dense or CSR, with the columns of the training data.
+
+        Raises
+        ------
+        InvalidDataError
+            As ``decision_function``.
+        """
         samples, data = as_samples(X), self.data
         if isinstance(self.kernel, Precomputed) and samples.shape[1] == data.n_given:
             samples = samples[:, data.kept]  # rows of weight zero have left the training data

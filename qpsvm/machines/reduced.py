@@ -21,6 +21,8 @@ class Reduction(Protocol):
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense: ...
 
+    def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]: ...
+
 
 @dataclass(frozen=True, eq=False)
 class ReducedProblem:

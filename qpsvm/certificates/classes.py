@@ -1,0 +1,49 @@
+"""What is known of the optimal dual variables of a machine with one decision function per class.
+
+A sample pays ``C_i max_m c_m`` with ``c_m = f_m(x_i) + 1 - f_y(x_i)`` for the other classes and
+``c_y = 0`` for its own; ``tau_im = C_i ([m = y] - p_m)`` with p a distribution over the largest.
+Two decision functions differ from the optimum's by at most ``sqrt(2) r |phi(x_i)|`` together, so
+every c_m is known to an interval, and a class below another one for sure has ``p_m = 0``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from qpsvm.certificates.optimum import EPS, OUTWARD
+from qpsvm.certificates.screening import BOUND, UNDECIDED, ZERO, Screening
+from qpsvm.machines.joint.model import JointModel
+from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.qp._arrays import freeze
+
+
+def screen_classes(model: JointModel, solution: JointSolution, radius: float) -> Screening:
+    """The proven status of every pair of a sample and a class, row by row."""
+    decisions, own = model.decisions(solution), model.own
+    c = np.where(own, 0.0, decisions + 1.0 - decisions[own][:, None])
+    norms = np.sqrt(np.abs(model.gram.diagonal()) + model.constant)
+    size = math.sqrt(max(model.squared_size(solution.coef, solution.expansion, np.zeros(1)), 0.0))
+    errors = (len(norms) + 64.0) * EPS * (norms * size + 1.0 + np.max(np.abs(decisions), axis=1))
+    reach = OUTWARD * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None]
+    reach = np.where(own, 0.0, reach)
+    surely, possibly = c - reach, c + reach
+    idle = possibly < _largest_other(surely)
+    alone = ~idle & (np.sum(~idle, axis=1) == 1)[:, None]
+    status = np.full(c.shape, UNDECIDED, dtype=np.intp)
+    status[idle] = np.where(own, BOUND, ZERO)[idle]
+    status[alone] = np.where(own, ZERO, BOUND)[alone]
+    return Screening(freeze(status.ravel()), freeze(np.zeros(0, dtype=np.intp)))
+
+
+def _largest_other(values: np.ndarray) -> np.ndarray:
+    """For every entry the largest of the others in its row; -inf for NaN, which proves nothing."""
+    values = np.where(np.isnan(values), -np.inf, values)
+    first = np.argmax(values, axis=1)
+    rows = np.arange(len(values))
+    rest = values.copy()
+    rest[rows, first] = -np.inf
+    result = np.repeat(values[rows, first][:, None], values.shape[1], axis=1)
+    result[rows, first] = np.max(rest, axis=1)
+    return result

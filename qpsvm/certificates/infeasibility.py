@@ -1,0 +1,170 @@
+"""Evidence that a problem has no optimum, as a certificate of its own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from qpsvm.certificates.conflicts import conflict
+from qpsvm.certificates.inseparable import Inseparability, inseparability
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.qp.infeasibility import EVIDENCE_TOLERANCE, farkas_violation, ray_violation
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, Status
+
+Kind: TypeAlias = Literal["common point", "contradiction", "descent"]
+
+MEANINGS: dict[Kind, str] = {
+    "common point": "the convex hulls of the two classes share a point: nothing separates them",
+    "contradiction": "the constraints, added up with these multipliers, ask for the impossible",
+    "descent": "along this direction the objective falls without end, within all constraints",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class InfeasibilityCertificate:
+    """Why a problem has no optimum, and how exactly the evidence says so.
+
+    Attributes
+    ----------
+    kind : {"common point", "contradiction", "descent"}
+        Of a hard margin: a point in both convex hulls. Of other programs: multipliers that make
+        the constraints contradict each other (Farkas), or a direction of descent.
+    violation : float
+        How far the evidence is from being exact, relative: the distance of the two means over the
+        radius of the data, or the largest remainder of a sum that should cancel over its terms.
+        Infinite where there is no evidence.
+    tolerance : float
+        Largest violation that counts as proof.
+    evidence : QPSolution
+        The vectors: multipliers ``z``, ``y`` or a direction ``x``.
+    hulls : Inseparability or None
+        Weights of the samples and the common point.
+    rows : tuple of str
+        The caller's constraints on (w, b) that take part, the largest share first.
+    problem : str
+        In one line.
+    """
+
+    kind: Kind
+    violation: float
+    tolerance: float
+    evidence: QPSolution
+    hulls: Inseparability | None
+    rows: tuple[str, ...]
+    problem: str
+
+    @property
+    def passed(self) -> bool:
+        """The evidence is a proof; NaN is not."""
+        return self.violation <= self.tolerance
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name, for JSON (infinities as they are)."""
+        point = None if self.hulls is None else self.hulls.common_point
+        return {
+            "problem": self.problem,
+            "kind": self.kind,
+            "meaning": MEANINGS[self.kind],
+            "passed": self.passed,
+            "violation": self.violation,
+            "tolerance": self.tolerance,
+            "rows": list(self.rows),
+            "weights": None if self.hulls is None else self.hulls.weights.tolist(),
+            "common_point": None if point is None else point.tolist(),
+        }
+
+    def __str__(self) -> str:
+        verdict = "PROVEN" if self.passed else "NOT PROVEN"
+        lines = [f"{verdict} to have no optimum: {self.problem}", f"  {MEANINGS[self.kind]}"]
+        lines.append(f"  violation {self.violation:.2e} (allowed {self.tolerance:.0e})")
+        if self.rows:
+            lines.append(f"  rows: {', '.join(self.rows)}")
+        return "\n".join(lines)
+
+
+def certify_infeasible(
+    problem: TrainingProblem[Any, Any] | QuadraticProgram, evidence: QPSolution
+) -> InfeasibilityCertificate:
+    """Measure evidence from any source that a problem has no optimum.
+
+    Parameters
+    ----------
+    problem : SVMProblem, JointProblem or QuadraticProgram
+    evidence : QPSolution
+        Of the problem's program: multipliers that prove the constraints contradictory, or x as a
+        direction of descent. Its status says which of them to read; with another status both are
+        measured.
+
+    Returns
+    -------
+    InfeasibilityCertificate
+        ``passed`` says whether it is a proof; what the evidence claims is not looked at.
+
+    Raises
+    ------
+    InvalidParameterError
+        Arguments of the wrong kind.
+
+    Notes
+    -----
+    For a hard margin the evidence is measured in the data's own units, however large or small the
+    features are: weights ``l >= 0`` that sum to one over each class and give both the same mean.
+    Source: Boyd and Vandenberghe, *Convex Optimization*, section 5.8; for the convex hulls Bennett
+    and Bredensteiner, "Duality and geometry in SVM classifiers", ICML 2000.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.HardMargin().dual([[0.0], [1.0], [2.0]], [1, -1, 1])
+    >>> try:
+    ...     qpsvm.solve(problem)
+    ... except qpsvm.exceptions.NotSeparableError as error:
+    ...     proof = error.certificate
+    >>> proof.kind, proof.passed, proof.hulls.common_point.round(6)
+    ('common point', True, array([1.]))
+    """
+    if not isinstance(evidence, QPSolution):
+        raise InvalidParameterError(
+            f"certify_infeasible takes a QPSolution as evidence, got {type(evidence).__name__}."
+        )
+    if isinstance(problem, QuadraticProgram):
+        return _of_program(problem, evidence, repr(problem))
+    if not isinstance(problem, TrainingProblem):
+        raise InvalidParameterError(
+            "certify_infeasible takes an SVMProblem, JointProblem or QuadraticProgram, got "
+            f"{type(problem).__name__}."
+        )
+    if isinstance(problem, SVMProblem) and problem.model.constraints is None:
+        hulls = None
+        if problem.model.is_hard:
+            hulls = inseparability(problem, evidence)
+        violation = math.inf
+        if hulls is not None and hulls.radius > 0.0:
+            violation = hulls.distance / hulls.radius
+        elif hulls is not None and hulls.distance == 0.0:
+            violation = 0.0  # all samples are the same point
+        tolerance = 0.0 if hulls is None else hulls.tolerance
+        return InfeasibilityCertificate(
+            "common point", violation, tolerance, evidence, hulls, (), repr(problem)
+        )
+    measured = _of_program(problem.qp, evidence, repr(problem))
+    error = conflict(problem, evidence) if isinstance(problem, SVMProblem) else None
+    rows = () if error is None else error.rows
+    return InfeasibilityCertificate(
+        measured.kind, measured.violation, measured.tolerance, evidence, None, rows, repr(problem)
+    )
+
+
+def _of_program(
+    program: QuadraticProgram, evidence: QPSolution, name: str
+) -> InfeasibilityCertificate:
+    found: list[tuple[float, Kind]] = []
+    if evidence.status is not Status.DUAL_INFEASIBLE:
+        found.append((farkas_violation(program, evidence), "contradiction"))
+    if evidence.status is not Status.PRIMAL_INFEASIBLE:
+        found.append((ray_violation(program, evidence), "descent"))
+    violation, kind = min(found)
+    return InfeasibilityCertificate(kind, violation, EVIDENCE_TOLERANCE, evidence, None, (), name)

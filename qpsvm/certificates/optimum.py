@@ -1,0 +1,240 @@
+"""Where the exact optimum can be, given how far the objective is from it.
+
+The objective minus ``kappa/2 |w|^2`` is convex, so a gap bounds the distance of the weights,
+``|w - w*| <= r = sqrt(2 gap / kappa)``. With ``c`` any point of feature space
+
+    |f*(x) - f(x)|  <=  r |phi(x) - c|  +  |b~* - b~|,      b~ = b + w'c
+
+(an intercept measured at c, amid the samples, is known better than one at the origin). And b~* is
+a minimiser of ``phi(b)`` (see ``machines.intercept``) for targets that are known to
+``r |phi(x_i) - c|``, which encloses it. So every condition's violation is known to an interval, and
+where that does not contain zero it is known what the optimal dual variable is::
+
+    v* < 0:  alpha* = lower bound ("zero", where that is 0)        v* > 0:  alpha* = C ("bound")
+
+Source: the ball and the test are those of gap-safe screening: Ogawa, Suzuki and Takeuchi, "Safe
+screening of non-support vectors in pathwise SVM computation", ICML 2013; Ndiaye, Fercoq, Gramfort
+and Salmon, "Gap safe screening rules for sparsity enforcing penalties", *JMLR* 18 (2017), section
+3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.machines.accuracy import term_sizes
+from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.qp._arrays import Vector
+
+OUTWARD = 1.0 + 2.0**-30
+"""Covers the rounding of any norm or product of non-negative numbers with up to a million terms."""
+
+EPS = float(np.finfo(np.float64).eps)
+NOTHING = Interval(0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """What is known of the optimal machine.
+
+    Attributes
+    ----------
+    radius : float
+        ``|w - w*|`` is at most this (with a penalised intercept ``|(w, b) - (w*, b*)|``).
+    centre : array of shape (d,) or None
+        c; None for the origin.
+    shift : Interval
+        ``b~* - b~``, for every optimal intercept.
+    intercept : Interval
+        Contains every optimal intercept b*.
+    width : Interval
+        Contains the optimal width t*.
+    low, high : arrays of shape (N,)
+        ``low <= v* <= high``, the violation of every condition at an optimum.
+    intercept_moves : bool
+        Proven: b is optimal for the optimal weights, and so are its neighbours on either side. Then
+        low and high are about this b; otherwise about every optimal one.
+    """
+
+    radius: float
+    centre: Vector | None
+    shift: Interval
+    intercept: Interval
+    width: Interval
+    low: Vector
+    high: Vector
+    intercept_moves: bool = False
+
+
+def locate(model: SupportVectorModel, solution: SVMSolution, radius: float) -> Optimum:
+    """Bounds on the optimal machine.
+
+    Parameters
+    ----------
+    model : SupportVectorModel
+    solution : SVMSolution
+    radius : float
+        Of the ball around the solution's weights that contains the optimal ones.
+    """
+    c, b, t = model.conditions, solution.intercept, solution.width
+    scores, _ = model.scores_and_norm(solution)
+    v = model.violations(scores, b, t)
+    centre = centre_of(model)
+    distances = distances_from(centre, model, model.data.X, model.gram.diagonal())
+    errors = score_errors(model, solution) + EPS * abs(b)
+    rows = OUTWARD * np.asarray(abs(c.rows) @ (radius * distances + errors))
+    rows += EPS * (np.abs(c.required) + np.abs(v) + abs(c.width * t))
+    known = _offsets(model, v + c.width * t, rows)
+    moves = _is_flat(model, v, rows)
+    if moves:  # an alpha is known by its condition beside any one optimal intercept
+        known = replace(known, low=np.zeros(len(c)), high=np.zeros(len(c)))
+    # v* = v + e t - R (w* - w)'(phi - c) - (s shift + e t*)
+    low, high = v + c.width * t - rows - known.high, v + c.width * t + rows - known.low
+    pad = 4.0 * EPS * (np.abs(v) + abs(t) + rows + np.maximum(np.abs(low), np.abs(high)))
+    away = 0.0 if centre is None else OUTWARD * radius * float(np.linalg.norm(centre))
+    if model.constant:
+        away = radius
+    return Optimum(
+        radius=radius,
+        centre=centre,
+        shift=known.shift,
+        intercept=Interval(b + known.shift.lower - away, b + known.shift.upper + away),
+        width=known.width,
+        low=np.where(np.isnan(low), -np.inf, low - pad),
+        high=np.where(np.isnan(high), np.inf, high + pad),
+        intercept_moves=moves,
+    )
+
+
+# --- distances in feature space ------------------------------------------------------------------
+
+
+def centre_of(model: SupportVectorModel) -> Vector | None:
+    """The mean of the samples, where b is free to move with it; None for the origin."""
+    if model.intercept != "free" or not model.is_linear or sp.issparse(model.data.X):
+        return None
+    return np.asarray(np.mean(model.data.X, axis=0))
+
+
+def distances_from(
+    centre: Vector | None, model: SupportVectorModel, X: Any, squares: Vector
+) -> Vector:
+    """``|phi(x) - c|`` for every row of X, from above.
+
+    ``squares`` are ``k(x, x)``. A penalised intercept is the weight of a feature that is always 1.
+    """
+    if centre is not None:
+        return OUTWARD * np.asarray(np.linalg.norm(X - centre, axis=1))
+    return OUTWARD * np.sqrt(np.abs(squares) + model.constant)
+
+
+def score_errors(model: SupportVectorModel, solution: SVMSolution) -> Vector:
+    """How far the computed ``w'phi(x_i)`` of the training samples may be from exact ones."""
+    sizes = term_sizes(model, solution)
+    if sizes is None:
+        return np.full(model.data.n_samples, np.inf)
+    n_terms = model.data.n_features if solution.coef is not None else model.data.n_samples
+    return (n_terms + 64.0) * EPS * np.asarray(sizes)
+
+
+# --- what does not depend on the weights ---------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Offsets:
+    """b~* - b~, t*, and bounds on ``s_k (b~* - b~) + e t*`` of every condition."""
+
+    shift: Interval
+    width: Interval
+    low: Vector
+    high: Vector
+
+
+def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offsets:
+    """Bounds from the conditions, whose targets are known to ``rows``."""
+    c = model.conditions
+    free = model.intercept == "free"
+    if free and model.intercept_is_constrained:
+        unknown = np.full(len(c), np.inf)  # more than losses decides about b
+        return _Offsets(EVERYWHERE, Interval(0.0, math.inf), -unknown, unknown)
+    if not c.width:
+        shift = _shifts(model, targets, rows) if free else NOTHING
+        return _Offsets(shift, NOTHING, *_along(c.signs, shift))
+    if not free:
+        step = enclosing_shifts(
+            targets, rows, c.lower, c.upper, c.curvature, c.width * c.width_price
+        )
+        width = _not_negative(_times(c.width, step))
+        both = _times(c.width, width)
+        ends = np.full(len(c), both.lower), np.full(len(c), both.upper)
+        return _Offsets(NOTHING, width, *ends)
+    # rows of either sign see one unknown each, shift + e t* and -shift + e t*
+    above, below = (
+        enclosing_shifts(
+            targets[group], rows[group], c.lower[group], c.upper[group], c.curvature[group],
+            0.5 * c.width * c.width_price,
+        )
+        for group in (c.signs > 0.0, c.signs < 0.0)
+    )  # fmt: skip
+    sums = _wider(above.lower + below.lower, above.upper + below.upper)
+    differences = _wider(above.lower - below.upper, above.upper - below.lower)
+    width, shift = _times(0.5 * c.width, sums), _times(0.5, differences)
+    if width.lower > 0.0:
+        positive = c.signs > 0.0
+        low = np.where(positive, above.lower, below.lower)
+        return _Offsets(shift, width, low, np.where(positive, above.upper, below.upper))
+    # t* may be zero, and then b is best for that
+    alone = _shifts(model, targets, rows)
+    shift = Interval(min(shift.lower, alone.lower), max(shift.upper, alone.upper))
+    width = _not_negative(width)
+    low, high = _along(c.signs, shift)
+    both = _times(c.width, width)
+    return _Offsets(shift, width, low + both.lower, high + both.upper)
+
+
+def _is_flat(model: SupportVectorModel, v: Vector, rows: Vector) -> bool:
+    """Whether ``phi'`` is exactly zero at b, whatever the optimal weights in reach are.
+
+    Every loss has then one slope around b, and the slopes add up to the price of b.
+    """
+    c = model.conditions
+    if model.intercept != "free" or c.width or c.curvature.any() or model.n_constraints:
+        return False
+    slopes = np.where(v > 0.0, c.upper, c.lower)
+    if not (np.abs(v) > 2.0 * rows).all() or not np.isfinite(slopes).all():
+        return False
+    return math.fsum([c.intercept_price, *(-c.signs * slopes)]) == 0.0
+
+
+def _shifts(model: SupportVectorModel, targets: Vector, rows: Vector) -> Interval:
+    c = model.conditions
+    sided = signed(targets, c.signs, c.lower, c.upper)
+    return enclosing_shifts(sided[0], rows, *sided[1:], c.curvature, c.intercept_price)
+
+
+def _along(signs: Vector, shift: Interval) -> tuple[Vector, Vector]:
+    """The ends of ``s shift`` for every sign s."""
+    with np.errstate(invalid="ignore"):
+        ends = np.where(signs == 0.0, 0.0, np.multiply.outer(np.array(shift), signs))
+    return np.min(ends, axis=0), np.max(ends, axis=0)
+
+
+def _wider(lower: float, upper: float) -> Interval:
+    """The interval of two sums, without what their rounding may have taken off."""
+    return Interval(math.nextafter(lower, -math.inf), math.nextafter(upper, math.inf))
+
+
+def _times(factor: float, interval: Interval) -> Interval:
+    ends = sorted(factor * end for end in interval)
+    return Interval(*ends)
+
+
+def _not_negative(interval: Interval) -> Interval:
+    return Interval(max(0.0, interval.lower), max(0.0, interval.upper))

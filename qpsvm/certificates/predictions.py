@@ -1,0 +1,181 @@
+"""Decision values of the exact optimum, to an interval, and the labels that follow from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qpsvm.certificates.optimum import EPS, OUTWARD, Optimum, distances_from
+from qpsvm.data.training_sets import RegressionTrainingSet
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.machines.joint.model import JointModel
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.qp._arrays import Dense, Vector, freeze
+
+if TYPE_CHECKING:
+    from qpsvm.data.training_sets import TrainingSet
+    from qpsvm.machines.verifiable import VerifiableModel
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionBounds:
+    """``lower <= f*(x) <= upper`` for the decision function f* of every exact optimum.
+
+    Attributes
+    ----------
+    values : array of shape (m,), or (m, k) with one decision function per class
+        What this machine says.
+    lower, upper : arrays of that shape
+    """
+
+    values: Any
+    lower: Any
+    upper: Any
+
+    def __post_init__(self) -> None:
+        for name in ("values", "lower", "upper"):
+            object.__setattr__(self, name, freeze(np.asarray(getattr(self, name), np.float64)))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedPredictions:
+    """Labels, and which of them provably are those of the exact optimum.
+
+    Attributes
+    ----------
+    labels : array of shape (m,)
+        What this machine predicts.
+    decided : array of bool of shape (m,)
+        True: every exact optimum predicts the same. False: undecided at this accuracy.
+    """
+
+    labels: Any
+    decided: Any
+
+    @property
+    def fraction_decided(self) -> float:
+        """Share of the labels that are proven; 1 without any sample."""
+        return float(np.mean(self.decided)) if len(self.decided) else 1.0
+
+    def to_list(self, undecided: Any = "undecided") -> list[Any]:
+        """The labels in plain Python types, with a word of your own in place of the others."""
+        pairs = zip(self.labels.tolist(), self.decided.tolist(), strict=True)
+        return [label if decided else undecided for label, decided in pairs]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return (
+            f"CertifiedPredictions({len(self)} samples, {int(np.count_nonzero(self.decided))} "
+            "proven to be those of the exact optimum)"
+        )
+
+
+def decision_bounds(
+    model: VerifiableModel,
+    solution: Any,
+    radius: float,
+    optimum: Optimum | None,
+    X: Any,
+    squares: Any = None,
+) -> DecisionBounds:
+    """Bounds on the decision values of the optimum; see ``Certificate.decision_bounds``.
+
+    ``radius`` is that of the ball that contains the optimal weights, ``optimum`` what else is known
+    of a machine with one decision function.
+    """
+    samples = solution.checked_samples(X)
+    values = solution.decision_function(X)
+    if model.repair is not None:
+        raise InvalidParameterError(
+            "Bounds on decision values need k(x, x), which is not known for a repaired indefinite "
+            "kernel; use a positive semidefinite kernel."
+        )
+    norms = _squares(model.kernel, samples, squares)
+    with np.errstate(all="ignore"):
+        errors = decision_errors(solution, samples, norms)
+        if optimum is not None and isinstance(model, SupportVectorModel):
+            distances = distances_from(optimum.centre, model, samples, norms)
+            reach = OUTWARD * (radius * distances + errors)
+            lower = values - reach + optimum.shift.lower
+            upper = values + reach + optimum.shift.upper
+        else:
+            constant = model.constant if isinstance(model, JointModel) else 0.0
+            reach = OUTWARD * (radius * np.sqrt(norms + constant)[:, None] + errors)
+            lower, upper = values - reach, values + reach
+        pad = 4.0 * EPS * (np.abs(values) + reach)
+    return DecisionBounds(
+        values,
+        np.where(np.isnan(lower), -np.inf, lower - pad),
+        np.where(np.isnan(upper), np.inf, upper + pad),
+    )
+
+
+def certified(data: TrainingSet, bounds: DecisionBounds) -> CertifiedPredictions:
+    """Labels that are the same for every decision value within the bounds.
+
+    Raises
+    ------
+    InvalidParameterError
+        The machine predicts numbers, not labels.
+    """
+    if isinstance(data, RegressionTrainingSet):
+        raise InvalidParameterError(
+            "predict_certified is about labels, and this machine predicts numbers; use "
+            "decision_bounds(X)."
+        )
+    lower, upper = bounds.lower, bounds.upper
+    labels = np.asarray(data.predictions(bounds.values))
+    if bounds.values.ndim == 1:
+        decided = np.isfinite(lower) & np.isfinite(upper)
+        same = np.asarray(data.predictions(lower)) == np.asarray(data.predictions(upper))
+        return CertifiedPredictions(freeze(labels), freeze(decided & same))
+    return CertifiedPredictions(freeze(labels), freeze(wins(bounds.values, lower, upper)))
+
+
+def wins(values: Dense, lower: Dense, upper: Dense) -> Any:
+    """Whether the largest of the values stays the largest within the bounds, shape (m,)."""
+    rows, winner = np.arange(len(values)), np.argmax(values, axis=1)
+    others = upper.copy()
+    others[rows, winner] = -np.inf
+    return lower[rows, winner] > np.max(others, axis=1, initial=-np.inf)
+
+
+def _squares(kernel: Kernel, samples: Any, squares: Any) -> Vector:
+    """``k(x, x)`` for every row."""
+    if not isinstance(kernel, Precomputed):
+        return kernel.diagonal(samples)
+    given = None if squares is None else np.asarray(squares, dtype=np.float64)
+    if given is None or given.shape != (samples.shape[0],) or not np.isfinite(given).all():
+        raise InvalidDataError(
+            "Bounds on decision values need k(x, x), which a precomputed kernel matrix does not "
+            f"hold: pass squares=, one finite number for each of the {samples.shape[0]} rows of X."
+        )
+    return given
+
+
+def decision_errors(solution: Any, samples: Any, squares: Vector) -> Any:
+    """How far the computed decision values may be from exact ones: roundings of their terms."""
+    if solution.coef is not None:
+        terms = np.asarray(abs(samples) @ np.abs(solution.coef).T)
+        n_terms = samples.shape[1]
+    else:
+        beta = np.abs(solution.expansion)
+        own = np.sqrt(np.abs(_training_squares(solution)))
+        terms = np.multiply.outer(np.sqrt(np.abs(squares)), own @ beta)
+        n_terms = len(beta)
+    return (n_terms + 64.0) * EPS * (terms + np.abs(solution.intercept))
+
+
+def _training_squares(solution: Any) -> Vector:
+    X = solution.data.X
+    if isinstance(solution.kernel, Precomputed):
+        return np.diagonal(X)
+    return np.asarray(solution.kernel.diagonal(X))

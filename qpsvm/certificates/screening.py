@@ -1,0 +1,201 @@
+"""What the optimal dual variables are known to be: gap-safe screening.
+
+Where a condition's violation at the optimum surely has a sign, its dual variable is known (see
+``optimum``). For those left over, U, the dual objective's own curvature helps. With a feasible a'
+that has the known values outside U, every optimal a* differs from a' on U alone, and::
+
+    1/2 (a* - a')'P_UU(a* - a')  <=  D(a*) - D(a')  <=  primal - D(a')  =:  delta
+
+(the optimum's gradient does not point towards a'). If ``P_UU + rho I - diag(1/g)`` is positive
+semidefinite, then ``(a*_i - a'_i)^2 <= g_i (2 delta + rho |a* - a'|^2)``: an interval that may lie
+strictly inside the box, whose size bounds the last term. Definiteness is shown by a Cholesky
+factorisation that succeeds with the rounding taken off the diagonal; rho is as much as that, so
+that copies of a sample, which make P_UU singular, leave the others alone.
+
+Source: Rump, "Verification of positive definiteness", *BIT* 46 (2006), theorem 2.3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import scipy.linalg
+
+from qpsvm.certificates.optimum import EPS, Optimum
+from qpsvm.machines.model import DualPoint, SupportVectorModel
+from qpsvm.machines.solution import SVMSolution, alpha_unit
+from qpsvm.qp._arrays import Dense, Index, Vector, freeze
+
+STATUSES = ("undecided", "zero", "free", "bound")
+UNDECIDED, ZERO, FREE, BOUND = range(4)
+
+MAX_UNDECIDED = 1500
+"""More variables than that are left undecided: their matrix would be factored several times."""
+
+SHARES = (0.5, 0.1, 0.01)
+"""Shares of ``1 / (P_UU^-1)_ii`` that are tried as ``1 / g_i``; 1/|U| comes last."""
+
+Counts: TypeAlias = dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Screening:
+    """What is proven about every condition's dual variable at the exact optimum.
+
+    Attributes
+    ----------
+    status : array of int of shape (N,)
+        Index into ``STATUSES``: ``"zero"`` (the optimum would be the same without it), ``"bound"``
+        (alpha = C), ``"free"`` (strictly between), or ``"undecided"`` at this accuracy.
+    degenerate : array of int
+        Rows that are undecided and look degenerate: on their margin with an alpha at a bound, both
+        up to the root of the relative gap.
+    """
+
+    status: Index
+    degenerate: Index
+
+    def count(self, name: str) -> int:
+        """Number of conditions with that status."""
+        return int(np.count_nonzero(self.status == STATUSES.index(name)))
+
+    @property
+    def counts(self) -> Counts:
+        """Number of conditions by status."""
+        return {name: self.count(name) for name in STATUSES}
+
+    @property
+    def strictly_complementary(self) -> bool | None:
+        """True: proven that no condition is met exactly with an alpha at a bound; None: unknown."""
+        return None if self.count("undecided") else True
+
+
+def screen(
+    model: SupportVectorModel,
+    solution: SVMSolution,
+    optimum: Optimum,
+    primal_upper: float,
+    relative_gap: float,
+) -> Screening:
+    """The proven status of every dual variable."""
+    status = _by_sign(model, optimum)
+    if (status == UNDECIDED).any():
+        known = np.where(optimum.low > 0.0, model.conditions.upper, model.conditions.lower)
+        known = np.where(status == ZERO, 0.0, known)
+        status = _by_curvature(model, solution, status, known, primal_upper)
+    degenerate = _looks_degenerate(model, solution, relative_gap) & (status == UNDECIDED)
+    return Screening(freeze(status), freeze(np.flatnonzero(degenerate)))
+
+
+def _by_sign(model: SupportVectorModel, optimum: Optimum) -> Index:
+    c, low, high = model.conditions, optimum.low, optimum.high
+    status = np.full(len(c), UNDECIDED, dtype=np.intp)
+    if c.curvature.any():  # alpha = clip(v / d)
+        status[low > 0.0] = FREE
+        status[high < 0.0] = FREE
+        status[low > c.curvature * c.upper] = BOUND
+        status[high < c.curvature * c.lower] = BOUND
+        status[np.isinf(c.lower) & np.isinf(c.upper)] = FREE
+    else:
+        status[(low > 0.0) & np.isfinite(c.upper)] = BOUND
+        status[high < 0.0] = BOUND
+    status[(high < 0.0) & (c.lower == 0.0)] = ZERO
+    return status
+
+
+def _by_curvature(
+    model: SupportVectorModel,
+    solution: SVMSolution,
+    status: Index,
+    known: Vector,
+    primal_upper: float,
+) -> Index:
+    c = model.conditions
+    U = np.flatnonzero(status == UNDECIDED)
+    if len(U) > MAX_UNDECIDED or model.n_constraints or c.curvature.any():
+        return status
+    if not model.norm_curvature > 0.0:
+        return status  # the dual is no such quadratic
+    point = _with_known_values(model, solution, known, U)
+    if point is None:
+        return status
+    dual = model.dual_objective(point)
+    delta = primal_upper - dual + 1e3 * EPS * abs(dual)
+    A = model.dual_hessian().block(U, U)
+    if model.intercept == "free":
+        # (R 1)'a is the same for all feasible points: this adds nothing to the square
+        s = c.signs[U]
+        A += float(np.mean(np.diagonal(A))) * np.outer(s, s)
+    a = point.alpha[U]
+    farthest = float(np.sum(np.maximum(a - c.lower[U], c.upper[U] - a) ** 2))
+    rounding = _rounding(A)
+    rho = 2.0 * rounding if math.isfinite(farthest) else 0.0
+    inverse_weights = _weights_below(A + rho * np.eye(len(U)), rounding)
+    if inverse_weights is None or not 0.0 <= delta < math.inf:
+        return status
+    square = 2.0 * delta + (rho * farthest if rho else 0.0)
+    reach = np.sqrt(square * inverse_weights) * (1.0 + 1e-12)
+    inside = (a - reach > c.lower[U]) & (a + reach < c.upper[U])
+    result = status.copy()
+    result[U[inside]] = FREE
+    return result
+
+
+def _with_known_values(
+    model: SupportVectorModel, solution: SVMSolution, known: Vector, U: Index
+) -> DualPoint | None:
+    """A feasible point near alpha with the known values outside U, if the repair allows one."""
+    c = model.conditions
+    values = known.copy()
+    values[U] = np.minimum(np.maximum(solution.alpha[U], c.lower[U]), c.upper[U])
+    point = model.feasible_dual(values)
+    moved = point.alpha != values
+    moved[U] = False
+    return None if moved.any() else point
+
+
+def _rounding(A: Dense) -> float:
+    """What must come off the diagonal so that a successful Cholesky factorisation is a proof.
+
+    Rump: ``A - c I`` for c from (n + 1) eps times the trace on; on top comes the rounding of the
+    entries, at most n times that of the largest.
+    """
+    return (2.0 * len(A) + 100.0) * EPS * float(np.trace(np.abs(A)))
+
+
+def _weights_below(A: Dense, rounding: float) -> Vector | None:
+    """``g > 0`` with ``A - diag(1/g)`` positive semidefinite, shape (n,); None if none is found."""
+    n = len(A)
+    A = 0.5 * (A + A.T)
+    try:
+        L = scipy.linalg.cholesky(A, lower=True)
+        inverse = scipy.linalg.lapack.dtrtri(L, lower=1)[0]
+    except np.linalg.LinAlgError:
+        return None
+    g = np.sum(np.tril(inverse) ** 2, axis=0)  # the diagonal of A^-1
+    if not (np.isfinite(g).all() and (g > 0.0).all()):
+        return None
+    for share in (*SHARES, 1.0 / n):
+        try:
+            scipy.linalg.cholesky(A - np.diag(share / g + rounding), lower=True)
+        except np.linalg.LinAlgError:
+            continue
+        return np.asarray(g / share)
+    return None
+
+
+def _looks_degenerate(
+    model: SupportVectorModel, solution: SVMSolution, relative_gap: float
+) -> Vector:
+    """Rows that are met exactly with an alpha at a bound, up to the accuracy there is."""
+    c = model.conditions
+    scores, _ = model.scores_and_norm(solution)
+    v = model.violations(scores, solution.intercept, solution.width)
+    unit = model.unit_of(model.row_values(scores, solution.intercept))
+    alpha = np.minimum(np.maximum(solution.alpha, c.lower), c.upper)
+    from_bound = np.minimum(alpha - c.lower, c.upper - alpha) / alpha_unit(alpha, c)
+    tolerance = max(math.sqrt(min(relative_gap, 1.0)), 1e-8)
+    return np.asarray(np.maximum(np.abs(v) / unit, from_bound) <= tolerance)

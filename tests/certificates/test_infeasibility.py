@@ -1,0 +1,126 @@
+"""Evidence that there is no optimum is believed only as far as it is measured."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import qpsvm
+from qpsvm import HardMargin, SoftMargin, kernels
+from qpsvm.constraints import bounded, nonnegative, nonpositive
+from qpsvm.exceptions import (
+    ConflictingConstraintsError,
+    InfeasibleProgramError,
+    InvalidParameterError,
+    NotSeparableError,
+    UnboundedProgramError,
+)
+from qpsvm.qp import QPSolution, QuadraticProgram, Status
+
+X = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0], [1.0, 0.2]])
+Y = [1, 1, 1, -1]
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("kernel", ["linear", kernels.Polynomial(1.0, 1, 1.0)], ids=str)
+def test_a_hard_margin_shows_a_point_in_both_hulls(form, kernel):
+    problem = getattr(HardMargin(), form)(X, Y, kernel=kernel)
+    with pytest.raises(NotSeparableError) as caught:
+        qpsvm.solve(problem)
+    proof = caught.value.certificate
+    assert proof.passed
+    assert proof.kind == "common point"
+    weights = proof.hulls.weights
+    means = [weights[np.array(Y) == s] @ X[np.array(Y) == s] for s in (1, -1)]
+    np.testing.assert_allclose(means[0], means[1], atol=1e-8)
+    # measured again from its own vectors
+    assert qpsvm.certify_infeasible(problem, proof.evidence).passed
+    assert proof.to_dict()["passed"] is True
+    assert "PROVEN" in str(proof)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 1.0])
+def test_disturbed_evidence_is_no_proof(size):
+    problem = HardMargin().primal(X, Y)
+    with pytest.raises(NotSeparableError) as caught:
+        qpsvm.solve(problem)
+    evidence = caught.value.certificate.evidence
+    z = evidence.z + size * np.array([1.0, 0.0, 0.0, 0.0]) * np.max(evidence.z)
+    proof = qpsvm.certify_infeasible(problem, evidence.replace(z=z))
+    assert not proof.passed
+    assert "NOT PROVEN" in str(proof)
+
+
+@pytest.mark.parametrize("bad", [None, np.full(4, np.nan), np.zeros(4), np.ones(3)], ids=str)
+def test_no_evidence_is_no_proof(bad):
+    problem = HardMargin().primal(X, Y)
+    evidence = QPSolution(Status.PRIMAL_INFEASIBLE, z=bad)
+    proof = qpsvm.certify_infeasible(problem, evidence)
+    assert not proof.passed
+    assert proof.violation == np.inf
+
+
+@pytest.mark.parametrize("status", [Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE])
+def test_a_feasible_problem_cannot_be_proven_infeasible(status):
+    rng = np.random.default_rng(0)
+    problems = [
+        HardMargin().dual(X[:, :1], [-1, 1, 1, 1]),
+        SoftMargin().dual(X, Y),
+        QuadraticProgram(np.eye(2), [1.0, -1.0], G=[[1.0, 1.0]], h=[1.0]),
+    ]
+    for problem in problems:
+        program = getattr(problem, "qp", problem)
+        for _ in range(100):
+            evidence = QPSolution(
+                status,
+                x=rng.normal(size=program.n_variables),
+                z=rng.exponential(size=program.n_inequalities),
+                y=rng.normal(size=program.n_equalities),
+                z_lower=np.zeros(program.n_variables),
+                z_upper=np.zeros(program.n_variables),
+            )
+            assert not qpsvm.certify_infeasible(problem, evidence).passed
+
+
+def test_programs_have_multipliers_or_a_direction():
+    infeasible = QuadraticProgram(np.eye(1), [0.0], G=[[1.0], [-1.0]], h=[-1.0, -1.0])
+    with pytest.raises(InfeasibleProgramError) as caught:
+        qpsvm.solve(infeasible, "cvxopt", strict=True)
+    proof = caught.value.certificate
+    assert (proof.kind, proof.passed) == ("contradiction", True)
+    falling = QuadraticProgram(np.zeros((1, 1)), [1.0], G=[[1.0]], h=[1.0])
+    with pytest.raises(UnboundedProgramError) as caught:
+        qpsvm.solve(falling, "cvxopt", strict=True)
+    proof = caught.value.certificate
+    assert (proof.kind, proof.passed) == ("descent", True)
+    # whichever the status claims, both are measured where it claims neither
+    again = qpsvm.certify_infeasible(falling, proof.evidence.replace(status=Status.UNKNOWN))
+    assert again.passed
+
+
+def test_conflicting_rules_are_named():
+    rules = [bounded(0, lower=1.0), nonpositive(0), nonnegative(1)]
+    problem = SoftMargin().dual(X, Y, constraints=rules)
+    with pytest.raises(ConflictingConstraintsError) as caught:
+        qpsvm.solve(problem)
+    proof = caught.value.certificate
+    assert proof.passed
+    assert set(proof.rows) == set(caught.value.rows)
+    assert len(proof.rows) == 2
+
+
+def test_the_certificate_survives_pickling():
+    with pytest.raises(NotSeparableError) as caught:
+        qpsvm.solve(HardMargin().dual(X, Y))
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert copy.certificate.passed
+    assert copy.certificate.violation == caught.value.certificate.violation
+
+
+def test_other_arguments_are_refused():
+    with pytest.raises(InvalidParameterError, match="QPSolution as evidence"):
+        qpsvm.certify_infeasible(HardMargin().dual(X, Y), "evidence")
+    with pytest.raises(InvalidParameterError, match="SVMProblem"):
+        qpsvm.certify_infeasible("problem", QPSolution(Status.UNKNOWN))
