@@ -1,0 +1,17 @@
+"""Models of other libraries, held against the exact programs they claim to solve."""
+
+from qpsvm.audit.auditing import audit
+from qpsvm.audit.claims import Library
+from qpsvm.audit.readers.arrays import Arrays
+from qpsvm.audit.result import Audit, AuditedMachine, Optimum
+from qpsvm.audit.rounding import KernelRounding
+
+__all__ = [
+    "Arrays",
+    "Audit",
+    "AuditedMachine",
+    "KernelRounding",
+    "Library",
+    "Optimum",
+    "audit",
+]

@@ -1,0 +1,203 @@
+"""``qpsvm.audit``: models that other libraries fitted, held against their exact programs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qpsvm.audit import predictions
+from qpsvm.audit.claims import Claim, Library, Reading
+from qpsvm.audit.readers.inputs import Inputs
+from qpsvm.audit.readers.registry import read
+from qpsvm.audit.result import Audit, AuditedMachine, Optimum
+from qpsvm.audit.rounding import KernelRounding, multiply, multiply_rounded, rounded_gap
+from qpsvm.certificates import certify
+from qpsvm.exceptions import AuditRefusedError
+from qpsvm.machines import SVMProblem
+from qpsvm.machines.accuracy import TINY
+from qpsvm.qp._arrays import Dense
+from qpsvm.qp.kkt import Tolerances
+from qpsvm.solving import solve
+from qpsvm.verification import KKTReport, verify
+
+if TYPE_CHECKING:
+    from qpsvm.backends import Callback
+
+SHARPER = 0.1
+"""The exact optimum is solved to this share of eps."""
+
+
+def audit(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    C: float | None = None,
+    nu: float | None = None,
+    epsilon: float | None = None,
+    eps: float = 1e-8,
+    optimum: bool = True,
+    callback: Callback | None = None,
+) -> Audit:
+    """Hold a fitted model against the exact program it claims to solve.
+
+    ``P(w, b) - D(alpha) <= eps max(|P|, floor)``, the KKT conditions sample by sample, and how far
+    the exact optimum is.
+
+    Parameters
+    ----------
+    model : estimator, path, Arrays or SavedModel
+        A fitted ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM``, ``LinearSVC``,
+        ``LinearSVR``, ``SGDClassifier`` (hinge losses), ``SGDOneClassSVM`` of scikit-learn, or a
+        ``Pipeline`` that ends in one; the path of a LIBSVM, LIBLINEAR or qpsvm model file; plain
+        numbers as ``qpsvm.audit.Arrays``.
+    X, y : training samples and labels or targets
+        As they were handed to ``fit``, in the same order. y is not used by one-class models.
+    sample_weight : array of shape (n,), optional
+        As handed to ``fit``.
+    C, nu, epsilon : float, optional
+        Parameters of the training that a model file does not hold.
+    eps : float
+        Relative accuracy: of the certified gap and of the scaled residuals.
+    optimum : bool
+        Also solve the program exactly, to say how far above it the objective is and which
+        predictions differ. Without it the cost is one pass over the kernel matrix. Models without
+        multipliers (LIBLINEAR, SGD) have no other lower bound.
+    callback : callable, optional
+        Receives ``qpsvm.backends.Progress`` events of the exact solve; returning False stops it.
+
+    Returns
+    -------
+    Audit
+        With ``passed``, ``verdict`` and, per program, the verifier's report.
+
+    Raises
+    ------
+    AuditRefusedError
+        A model that is not fitted, of a kind or with parameters that no program here has, or that
+        does not match the data; the message says which.
+    ModelFileError
+        A model file that cannot be read.
+    InvalidDataError, InvalidParameterError, KernelError
+        As the formulation raises them for these data; a sigmoid kernel is often indefinite.
+
+    Warns
+    -----
+    ToleranceNotReachedWarning
+        The exact optimum was not reached to the accuracy asked for.
+
+    Notes
+    -----
+    A model is refused rather than audited against another program. LIBSVM's scaled nu programs and
+    LIBLINEAR's penalised intercept are translated exactly, one program for every machine of a model
+    of several classes.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> from sklearn.svm import SVC
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    >>> found = qpsvm.audit(SVC(C=10.0, kernel="rbf").fit(X, y), X, y)
+    >>> found.passed, found.machines[0].optimum.predictions_differ
+    (False, 0)
+    """
+    Tolerances(eps)  # complains before the work
+    inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
+    reading = read(model, inputs)
+    machines = tuple(
+        _machine(claim, reading.library, eps=eps, optimum=optimum, callback=callback)
+        for claim in reading.claims
+    )
+    return Audit(
+        model=reading.model,
+        library=reading.library,
+        eps=eps,
+        machines=machines,
+        predictions_differ=_combined(reading, machines, eps) if optimum else None,
+        remarks=reading.remarks,
+    )
+
+
+# --- small pieces -----------------------------------------------------------------------------
+
+
+def _machine(
+    claim: Claim, library: Library, *, eps: float, optimum: bool, callback: Callback | None
+) -> AuditedMachine:
+    problem, best = claim.problem, None
+    if not claim.has_multipliers:
+        if not optimum:
+            raise AuditRefusedError(
+                f"{library.name} stores no multipliers, so that only the exact optimum gives a "
+                "lower bound; leave optimum=False out."
+            )
+        best = solve(problem, eps=SHARPER * eps, callback=callback)
+    draft: Any = claim.draft(best)
+    rounded = None
+    if isinstance(problem, SVMProblem) and claim.has_multipliers:
+        rounded = multiply_rounded(problem, draft) if library.float32_kernel else None
+        multiply(problem, draft)
+    solution = claim.completed(draft, library)
+    report = verify(problem, solution, eps=eps)
+    if best is None and optimum:
+        # not from the model's alpha: an interior point method does not recover from a bad start
+        best = solve(problem, eps=SHARPER * eps, callback=callback)
+    return AuditedMachine(
+        name=claim.name,
+        problem=problem,
+        solution=solution,
+        factor=claim.factor,
+        report=report,
+        optimum=None if best is None else _compared(claim, solution, best, report),
+        rounding=None if rounded is None else _rounding(problem, solution, rounded, report),
+        has_multipliers=claim.has_multipliers,
+    )
+
+
+def _rounding(problem: Any, solution: Any, rounded: Dense, report: KKTReport) -> KernelRounding:
+    proof = report.certificate
+    gap = math.nan if proof is None else proof.gap
+    return KernelRounding(gap, rounded_gap(problem, solution, rounded))
+
+
+def _compared(claim: Claim, solution: Any, best: Any, report: KKTReport) -> Optimum | None:
+    """The optimum beside the model; None if the optimum was not found."""
+    proof, eps = certify(claim.problem, best), report.eps
+    if not proof.relative_gap <= eps:
+        return None
+    lowest = proof.primal_objective
+    own = math.nan if report.certificate is None else report.certificate.primal_objective
+    data, boundary = claim.problem.data, math.sqrt(eps) * claim.problem.model.unit
+    values, exact = (machine.decision_function(data.X) for machine in (solution, best))
+    return Optimum(
+        solution=best,
+        excess=float(np.maximum(own - lowest, 0.0)) / max(abs(lowest), proof.floor, TINY),
+        predictions_differ=predictions.differences(data, values, exact, boundary),
+        decision_change=abs(claim.factor) * float(np.max(np.abs(values - exact))),
+    )
+
+
+def _combined(reading: Reading, machines: tuple[AuditedMachine, ...], eps: float) -> int | None:
+    """Labels that differ when all machines decide together."""
+    exact = [m.optimum.solution for m in machines if m.optimum is not None]
+    if len(exact) < len(machines):
+        return None
+    if reading.combine is None:
+        first = machines[0].optimum
+        return None if first is None else first.predictions_differ
+    own, best = (
+        reading.combine(
+            np.column_stack(
+                [
+                    m.factor * machine.decision_function(reading.samples)
+                    for m, machine in zip(machines, column, strict=True)
+                ]
+            ),
+            reading.n_classes,
+        )
+        for column in ([m.solution for m in machines], exact)
+    )
+    return predictions.of_classes(own, best, math.sqrt(eps))

@@ -1,0 +1,1 @@
+"""One module per kind of model: its numbers in terms of qpsvm's programs."""

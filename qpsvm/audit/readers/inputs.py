@@ -1,0 +1,153 @@
+"""What the caller handed in beside the model, and whether it can be what the model was fitted on.
+
+A model that does not match is refused: its audit would be about another program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.data.inputs import as_classes, as_samples, as_weights
+from qpsvm.exceptions import AuditRefusedError
+from qpsvm.formulations.multiclass import Reduction, Split
+from qpsvm.qp._arrays import Index, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Training data, and parameters that model files do not hold.
+
+    Attributes
+    ----------
+    X, y, sample_weight
+        As the model's ``fit`` got them.
+    C, nu, epsilon : float or None
+        For model files only.
+    """
+
+    X: Any
+    y: Any = None
+    sample_weight: Any = None
+    C: float | None = None
+    nu: float | None = None
+    epsilon: float | None = None
+
+    def samples(self, n_features: int | None = None) -> Any:
+        """X as a float64 array or CSR array, with as many columns as the model has.
+
+        Raises
+        ------
+        AuditRefusedError
+            Another number of columns.
+        InvalidDataError
+            As ``as_samples``.
+        """
+        samples = as_samples(self.X)
+        if n_features is not None and samples.shape[1] != n_features:
+            raise AuditRefusedError(
+                f"The model was fitted on {n_features} columns, X has {samples.shape[1]}; pass the "
+                "training data."
+            )
+        return samples
+
+    def weights(self, n: int) -> Vector:
+        """Sample weights, ones if there are none, shape (n,)."""
+        return as_weights(self.sample_weight, n)
+
+    def codes(self, classes: Any) -> Index:
+        """The class of every sample as an index into the model's own list of classes.
+
+        Raises
+        ------
+        AuditRefusedError
+            y holds other labels than the model knows.
+        """
+        codes, found = as_classes(self.y)
+        own, given = np.asarray(classes).tolist(), found.tolist()
+        if sorted(own, key=str) != sorted(given, key=str):
+            raise AuditRefusedError(
+                f"The model tells the classes {_listed(own)} apart, y has {_listed(given)}; pass "
+                "the labels it was fitted with."
+            )
+        return np.array([own.index(label) for label in given], dtype=np.intp)[codes]
+
+    def require_no_parameters(self, source: str) -> None:
+        """Refuse C, nu or epsilon where the model has its own.
+
+        Raises
+        ------
+        AuditRefusedError
+            One was given.
+        """
+        for name in ("C", "nu", "epsilon"):
+            if getattr(self, name) is not None:
+                raise AuditRefusedError(
+                    f"{name} was given, and {source} has its own; leave it out (it is for model "
+                    "files, which do not hold it)."
+                )
+
+
+def splits(reduction: Reduction, codes: Index, classes: Any) -> list[Split]:
+    """The two-class problems of a reduction; one, and without a name, for two classes."""
+    if len(classes) == 2:
+        everyone = np.full(len(codes), True)
+        return [Split("", np.asarray(classes)[codes], everyone)]
+    return list(reduction.splits(codes, np.asarray(classes)))
+
+
+def require_finite(owner: str, **numbers: Any) -> None:
+    """Refuse a model with NaN or infinite numbers.
+
+    Raises
+    ------
+    AuditRefusedError
+        There are some.
+    """
+    for name, values in numbers.items():
+        array = values.data if sp.issparse(values) else np.asarray(values, dtype=np.float64)
+        if not np.isfinite(array).all():
+            raise AuditRefusedError(
+                f"{name} of {owner} holds NaN or infinite numbers; it predicts nothing."
+            )
+
+
+def require_same_rows(owner: str, vectors: Any, samples: Any, rows: Index) -> None:
+    """Refuse a model whose support vectors are not these rows of X, to the last bit.
+
+    Raises
+    ------
+    AuditRefusedError
+        One of them is another vector.
+    """
+    if rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < samples.shape[0]:
+        raise AuditRefusedError(
+            f"{owner} has a support vector in row {int(rows.max())}, X has {samples.shape[0]} "
+            "rows; pass the training data."
+        )
+    chosen = samples[rows]
+    if vectors.shape != chosen.shape:
+        raise AuditRefusedError(
+            f"{owner} has support vectors of shape {vectors.shape}, the same rows of X have "
+            f"{chosen.shape}; pass the training data."
+        )
+    if sp.issparse(vectors) or sp.issparse(chosen):
+        apart = abs(sp.csr_array(vectors) - sp.csr_array(chosen)).max(axis=1).toarray().ravel()
+    else:
+        apart = np.max(np.abs(vectors - chosen), axis=1, initial=0.0)
+    differs = np.flatnonzero(~(apart == 0.0))
+    if differs.size:
+        first = int(differs[0])
+        raise AuditRefusedError(
+            f"Row {int(rows[first])} of X is not the support vector that {owner} has there (they "
+            f"differ by {apart[first]:.3g}, {differs.size} of {len(rows)} rows do); pass the "
+            "training data as they were fitted, scaled and in the same order."
+        )
+
+
+def _listed(labels: list[Any]) -> str:
+    shown = ", ".join(repr(label) for label in labels[:6])
+    return shown + (", ..." if len(labels) > 6 else "")
