@@ -240,21 +240,22 @@ def _verify_svm(
 ) -> KKTReport:
     eps, natural = tolerances.eps, tolerances.of("natural")
     claimed = solution.qp if isinstance(solution.qp, QPSolution) else QPSolution(Status.UNKNOWN)
-    measured = residuals(problem.qp, claimed)
-    notes = list(measured.problems)
     certificate: Certificate | None = None
     table: SampleTable | None = None
     summary: MarginSummary | None = None
-    checks = [*measured.check(tolerances)]
+    notes = list[str]()
     try:
         certificate = certify(problem, solution)
         table = problem.model.sample_table(solution)
         summary = problem.model.summary(solution, table)
-        checks += _machine_checks(problem, solution, certificate, table, eps, natural)
+        checks = [*_machine_checks(problem, solution, certificate, table, eps, natural)]
     except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
         # not even measurable: whatever is wrong with it, it is not a solution
         notes.append(str(error))
-        checks.append(Check("certified_gap", math.inf, math.inf, eps))
+        checks = [Check("certified_gap", math.inf, math.inf, eps)]
+    measured = residuals(problem.qp, claimed)
+    checks = [*measured.check(tolerances), *checks]
+    notes = [*measured.problems, *notes]
     return KKTReport(
         eps=eps,
         checks=tuple(checks),

@@ -317,6 +317,7 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     model.require_own(solution)
     with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
         feasible = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
+        model.prefetch(solution, feasible)
         primal = model.primal_objective(solution)
         return Certificate(
             primal_objective=primal,

@@ -41,6 +41,7 @@ from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.qp._arrays import Vector, restore_frozen
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.structured import KernelQuadratic
 
 if TYPE_CHECKING:
     from qpsvm.machines.problem import Form
@@ -157,6 +158,15 @@ class SupportVectorModel:
     def kernel_product(self, v: Vector) -> Vector:
         """``K v``."""
         return self.gram.matvec(v)
+
+    def prefetch(self, solution: SVMSolution, point: DualPoint) -> None:
+        """Evaluate a kernel that is not stored once, for all the products a certificate needs."""
+        beta = solution.expansion
+        if beta is not None and isinstance(self.gram, KernelQuadratic):
+            vectors = [beta, self.expansion(point.alpha)]
+            if self.kernel.is_nonnegative:
+                vectors.append(np.abs(beta))  # the terms of the sums, see ``accuracy``
+            self.gram.gram.products(np.column_stack(vectors))
 
     def expansion(self, alpha: Vector) -> Vector:
         """``beta = R'a / kappa``, shape (n,)."""

@@ -328,12 +328,14 @@ class SampleGram:
             return self.dense[np.ix_(rows, columns)]
         return self.kernel(self.X[rows], self.X[columns])
 
+    @cached_property
     def diagonal(self) -> Vector:
         """``k(x_i, x_i)``, shape (n,)."""
         if self.is_kept:
-            return np.diagonal(self.dense).copy()
+            return np.asarray(freeze(np.diagonal(self.dense).copy()))
         blocks = row_blocks(self.size, 256, 8 * 256 * 256)
-        return np.concatenate([np.diagonal(self.kernel(self.X[r], self.X[r])) for r in blocks])
+        parts = [np.diagonal(self.kernel(self.X[r], self.X[r])) for r in blocks]
+        return np.asarray(freeze(np.concatenate(parts)))
 
 
 class KernelQuadratic(Quadratic):
@@ -417,7 +419,7 @@ class KernelQuadratic(Quadratic):
 
     def diagonal(self) -> Vector:
         R = self.selection
-        return R.signs * R.spread(self.gram.diagonal() + self.constant) + self.diag
+        return R.signs * R.spread(self.gram.diagonal + self.constant) + self.diag
 
     def to_dense(self, memory_limit: int | None = None) -> Dense:
         require_memory(

@@ -271,3 +271,24 @@ def test_weights_that_do_not_separate_have_an_infinite_objective(name):
     assert proof.primal_objective == math.inf
     assert not proof.passed(0.5)
     assert proof.infeasibility > 1.0
+
+
+def test_a_kernel_that_is_not_stored_is_evaluated_once(monkeypatch):
+    monkeypatch.setattr("qpsvm.qp.structured.KEPT_BYTES", 0)
+    evaluated = []
+
+    class Counted(kernels.RBF):
+        def __call__(self, X, Z):
+            evaluated.append(len(X) * len(Z))
+            return super().__call__(X, Z)
+
+    problem = SoftMargin(1.5).dual(OVERLAPPING, Y, kernel=Counted(0.3))
+    tight = qpsvm.solve(problem, "cvxopt")
+    solution = problem.recover(tight.qp)
+    solution = solution.replace(qp=problem.to_qp(solution))
+    # another problem of the same data: nothing is remembered
+    again = SoftMargin(1.5).dual(OVERLAPPING, Y, kernel=Counted(0.3))
+    evaluated.clear()
+    assert qpsvm.verify(again, solution).passed
+    diagonal = N * N  # evaluated in a block of its own
+    assert sum(evaluated) <= N * N + diagonal

@@ -40,6 +40,7 @@ from qpsvm.machines.model import NO_MULTIPLIERS
 from qpsvm.machines.samples import MarginSummary
 from qpsvm.qp._arrays import Dense, Vector, freeze, restore_frozen
 from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.structured import KernelQuadratic
 
 if TYPE_CHECKING:
     from qpsvm.machines.problem import Form
@@ -115,7 +116,13 @@ class JointModel:
 
     def kernel_product(self, V: Dense) -> Dense:
         """``K V`` for V of shape (n, k)."""
+        if isinstance(self.gram, KernelQuadratic):
+            return self.gram.gram.products(V)
         return np.column_stack([self.gram.matvec(column) for column in V.T])
+
+    def prefetch(self, solution: JointSolution, point: Dense) -> None:
+        """Nothing: the products of all classes are one pass each as it is."""
+        del solution, point
 
     def coef(self, expansion: Dense) -> Dense | None:
         """``w_m = sum_i beta_im x_i``, shape (k, d), for the linear kernel; None for the others."""
