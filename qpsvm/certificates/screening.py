@@ -94,11 +94,11 @@ def _by_sign(model: SupportVectorModel, optimum: Optimum) -> Index:
     c, low, high = model.conditions, optimum.low, optimum.high
     status = np.full(len(c), UNDECIDED, dtype=np.intp)
     if c.curvature.any():  # alpha = clip(v / d)
-        status[low > 0.0] = FREE
-        status[high < 0.0] = FREE
-        status[low > c.curvature * c.upper] = BOUND
-        status[high < c.curvature * c.lower] = BOUND
-        status[np.isinf(c.lower) & np.isinf(c.upper)] = FREE
+        lowest, highest = c.curvature * c.lower, c.curvature * c.upper
+        above = np.isinf(c.lower) | (low > lowest)
+        below = np.isinf(c.upper) | (high < highest)
+        status[above & below] = FREE
+        status[(low > highest) | (high < lowest)] = BOUND
     else:
         status[(low > 0.0) & np.isfinite(c.upper)] = BOUND
         status[high < 0.0] = BOUND
