@@ -37,20 +37,30 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
 
 
 def loads(text: str) -> Any:
-    """Read JSON, and refuse the bare words NaN and Infinity.
+    """Read JSON, and refuse the bare words NaN and Infinity and names given twice.
 
     Raises
     ------
     ValueError
-        Not JSON (``json.JSONDecodeError``), or one of these words.
+        Not JSON (``json.JSONDecodeError``), one of these words, or a name that an object has twice:
+        readers disagree about which of them counts.
     """
-    return json.loads(text, parse_constant=_refuse)
+    return json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
 
 
 def _name(value: float) -> str:
     if math.isnan(value):
         return "NaN"
     return "Infinity" if value > 0 else "-Infinity"
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in entries:
+            raise ValueError(f"{name[:40]!r} is given twice")
+        entries[name] = value
+    return entries
 
 
 def _refuse(word: str) -> NoReturn:

@@ -112,8 +112,8 @@ def _require_harmless(
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED and not compressed:
             raise error(
-                f"{os.fspath(path)!r}: member {member.filename!r} is compressed; qpsvm writes its "
-                "files uncompressed, so this one is not from qpsvm."
+                f"{os.fspath(path)!r}: member {member.filename!r} is compressed; write it with "
+                "numpy.savez, which does not compress."
             )
 
 
