@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 SHARPER = 0.1
 """The exact optimum is solved to this share of eps."""
 
+WITHOUT_MULTIPLIERS = (
+    "the model has no multipliers: alpha and the residuals of the program are those of the exact "
+    "optimum; objective, gap, samples and weights are the model's"
+)
+
 
 def audit(
     model: Any,
@@ -145,15 +150,20 @@ def _machine(
     if best is None and optimum:
         # not from the model's alpha: an interior point method does not recover from a bad start
         best = solve(problem, eps=SHARPER * eps, callback=callback)
+    compared = None if best is None else _compared(claim, solution, best, report)
+    remarks = [] if claim.has_multipliers else [WITHOUT_MULTIPLIERS]
+    if best is not None and compared is None:
+        remarks.append("the exact optimum was not found")
     return AuditedMachine(
         name=claim.name,
         problem=problem,
         solution=solution,
         factor=claim.factor,
         report=report,
-        optimum=None if best is None else _compared(claim, solution, best, report),
+        optimum=compared,
         rounding=None if rounded is None else _rounding(problem, solution, rounded, report),
         has_multipliers=claim.has_multipliers,
+        remarks=tuple(remarks),
     )
 
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from qpsvm.audit.claims import Library, Problem, Solution
+from qpsvm.audit.presentation import page, text
 from qpsvm.audit.rounding import KernelRounding
+from qpsvm.audit.verdict import sentence
 from qpsvm.certificates import Certificate
+from qpsvm.reports import Page
 from qpsvm.verification import KKTReport
 
 
@@ -56,6 +59,8 @@ class AuditedMachine:
     has_multipliers : bool
         Whether the model has dual variables of its own. If not, ``solution.alpha`` and
         ``solution.qp`` are those of the optimum: the model's weights are held against them.
+    remarks : tuple of str
+        What has to be known to read the report.
     """
 
     name: str
@@ -66,6 +71,7 @@ class AuditedMachine:
     optimum: Optimum | None = None
     rounding: KernelRounding | None = None
     has_multipliers: bool = True
+    remarks: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -103,6 +109,7 @@ class AuditedMachine:
                 "rounded_gap": rounding.rounded_gap,
                 "share": rounding.share,
             },
+            "remarks": list(self.remarks),
         }
 
 
@@ -156,7 +163,39 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """What to make of it, in one sentence."""
-        from qpsvm.audit.verdict import sentence
-
+        """What was found, why, and what follows for predictions, in one sentence."""
         return sentence(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but arrays, in plain Python types, for JSON."""
+        return {
+            "model": self.model,
+            "library": vars(self.library).copy(),
+            "passed": self.passed,
+            "verdict": self.verdict,
+            "eps": self.eps,
+            "relative_gap": self.relative_gap,
+            "predictions_differ": self.predictions_differ,
+            "machines": [machine.to_dict() for machine in self.machines],
+            "remarks": list(self.remarks),
+        }
+
+    def report(self, source: str = "") -> Page:
+        """A page with one report per machine, for ``qpsvm.reports.write``.
+
+        Parameters
+        ----------
+        source : str
+            Where the data came from, in words.
+        """
+        return page(self, source)
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else "failed"
+        return (
+            f"Audit({verdict} at eps={self.eps:g}, {self.model}, relative gap "
+            f"{self.relative_gap:.2e})"
+        )

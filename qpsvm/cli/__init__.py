@@ -1,4 +1,4 @@
-"""The command line: ``qpsvm demo | solve | verify | backends``."""
+"""The command line: ``qpsvm demo | solve | verify | audit | backends``."""
 
 from qpsvm.cli.app import app, main
 

@@ -16,7 +16,6 @@ from qpsvm.kernels import Linear
 from qpsvm.machines import SVMProblem
 from qpsvm.qp._arrays import Vector
 
-
 UNKNOWN = Library("the library")
 """Of numbers nobody says the origin of."""
 
@@ -70,7 +69,7 @@ def arrays(model: Arrays, inputs: Inputs) -> Reading:
     AuditRefusedError
         Numbers that are missing, not finite, or of another shape than the program needs.
     """
-    inputs.require_no_parameters("Arrays")
+    inputs.require_only((), "Arrays")
     samples = inputs.samples()
     build = model.formulation.primal if model.alpha is None else model.formulation.dual
     problem: Any = build(samples, inputs.y, kernel=model.kernel, sample_weight=inputs.sample_weight)

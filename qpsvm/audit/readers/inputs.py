@@ -68,27 +68,42 @@ class Inputs:
         """
         codes, found = as_classes(self.y)
         own, given = np.asarray(classes).tolist(), found.tolist()
-        if sorted(own, key=str) != sorted(given, key=str):
+        if set(own) != set(given):
             raise AuditRefusedError(
                 f"The model tells the classes {_listed(own)} apart, y has {_listed(given)}; pass "
                 "the labels it was fitted with."
             )
         return np.array([own.index(label) for label in given], dtype=np.intp)[codes]
 
-    def require_no_parameters(self, source: str) -> None:
-        """Refuse C, nu or epsilon where the model has its own.
+    def require_only(self, names: tuple[str, ...], source: str) -> None:
+        """Refuse parameters that the model itself has, or that its program does not.
 
         Raises
         ------
         AuditRefusedError
-            One was given.
+            C, nu or epsilon was given and is not among the names.
         """
         for name in ("C", "nu", "epsilon"):
-            if getattr(self, name) is not None:
+            if name not in names and getattr(self, name) is not None:
                 raise AuditRefusedError(
-                    f"{name} was given, and {source} has its own; leave it out (it is for model "
-                    "files, which do not hold it)."
+                    f"{name} was given, and {source} has its own or none; leave it out (it is for "
+                    "model files that do not hold it)."
                 )
+
+    def required(self, name: str, source: str) -> float:
+        """C, nu or epsilon, which the model does not have.
+
+        Raises
+        ------
+        AuditRefusedError
+            It was not given.
+        """
+        value: float | None = getattr(self, name)
+        if value is None:
+            raise AuditRefusedError(
+                f"{source} does not say the {name} it was trained with; pass {name}."
+            )
+        return value
 
 
 def splits(reduction: Reduction, codes: Index, classes: Any) -> list[Split]:

@@ -33,7 +33,7 @@ import numpy as np
 
 from qpsvm.audit.claims import Claim, Library, Reading, multipliers
 from qpsvm.audit.readers.inputs import splits
-from qpsvm.exceptions import AuditRefusedError
+from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError
 from qpsvm.formulations import NuClassification, OneVsOne
 from qpsvm.kernels import Kernel
 from qpsvm.machines import SVMProblem
@@ -73,7 +73,7 @@ class Expansions:
 
     def machine(self, formulation: Any, y: Any = None, factor: float = 1.0) -> Reading:
         """A regressor or one-class model: one program over all samples."""
-        problem = formulation.dual(self.samples, y, kernel=self.kernel, sample_weight=self.weights)
+        problem = self._problem(formulation, y, self.weights)
         expansion = np.zeros(len(self.weights))
         expansion[self.rows] = self.coefficients[0]
         claim = self._claim("", problem, expansion, float(self.intercepts[0]), factor)
@@ -121,12 +121,8 @@ class Expansions:
             for label, row in ((i, j - 1), (j, i)):
                 members = slice(starts[label], starts[label + 1])
                 expansion[self.rows[members]] = self.coefficients[row, members]
-            problem = formulation.dual(
-                self.samples,
-                split.labels,
-                kernel=self.kernel,
-                sample_weight=np.where(split.members, weights, 0.0),
-            )
+            taking_part = np.where(split.members, weights, 0.0)
+            problem = self._problem(formulation, split.labels, taking_part)
             positive = classes[j if second_is_positive else i]
             factor = 1.0 if problem.data.classes[1] == positive else -1.0
             if isinstance(formulation, NuClassification):
@@ -139,6 +135,19 @@ class Expansions:
         return self._reading(tuple(claims), combine, k)
 
     # --- small pieces --------------------------------------------------------------------------
+
+    def _problem(self, formulation: Any, y: Any, weights: Vector) -> Any:
+        try:
+            problem: Any = formulation.dual(
+                self.samples, y, kernel=self.kernel, sample_weight=weights
+            )
+        except IndefiniteKernelError as error:
+            raise AuditRefusedError(
+                f"The kernel matrix of {self.model} ({self.kernel}) has the eigenvalue "
+                f"{error.smallest_eigenvalue:.6g}: its dual is not convex, and nothing bounds the "
+                "optimum; use a positive semidefinite kernel."
+            ) from error
+        return problem
 
     def _claim(
         self, name: str, problem: SVMProblem, expansion: Vector, intercept: float, factor: float

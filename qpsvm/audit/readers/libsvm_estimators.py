@@ -77,7 +77,7 @@ def one_class(model: Any, inputs: Inputs) -> Reading:
 
 def _expansions(model: Any, inputs: Inputs) -> Expansions:
     name = type(model).__name__
-    inputs.require_no_parameters(name)
+    inputs.require_only((), f"a {name}")
     if not hasattr(model, "dual_coef_"):
         raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
     shape = model.shape_fit_

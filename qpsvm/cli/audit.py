@@ -1,0 +1,84 @@
+"""``qpsvm audit``: a model file of another library against the program it claims to solve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qpsvm.cli.options import REPORT_HELP, DataFormat, LabelColumn
+from qpsvm.cli.printing import console, note, print_json, table, verdict
+from qpsvm.cli.progress import SolveStatus
+
+if TYPE_CHECKING:
+    from qpsvm.audit import Audit
+
+_PARAMETER = "What the model was trained with, where its file does not say."
+
+
+def audit(
+    model: Annotated[
+        Path, typer.Argument(help="Model file: LIBSVM, LIBLINEAR, JSON or NPZ arrays, qpsvm.")
+    ],
+    file: Annotated[Path, typer.Argument(help="The data file it was trained on.")],
+    format: Annotated[DataFormat | None, typer.Option(help="The data file's format.")] = None,
+    label: LabelColumn = None,
+    C: Annotated[float | None, typer.Option("--C", help=_PARAMETER)] = None,
+    nu: Annotated[float | None, typer.Option(help=_PARAMETER)] = None,
+    epsilon: Annotated[float | None, typer.Option(help=_PARAMETER)] = None,
+    eps: Annotated[float, typer.Option(help="Relative accuracy to verify.")] = 1e-8,
+    no_optimum: Annotated[
+        bool, typer.Option("--no-optimum", help="Bounds only: do not solve the program exactly.")
+    ] = False,
+    report: Annotated[Path | None, typer.Option(help=REPORT_HELP)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say whether a trained model is the optimum of its program, and if not, why."""
+    import qpsvm
+    from qpsvm import datasets, reports
+
+    if report is not None:
+        reports.require_reportable(report)
+    data = datasets.load(file, format=format, label=label)
+    with SolveStatus(f"{model}: auditing") as status:
+        found = qpsvm.audit(
+            model,
+            data.X,
+            data.y,
+            C=C,
+            nu=nu,
+            epsilon=epsilon,
+            eps=eps,
+            optimum=not no_optimum,
+            callback=status.callback,
+        )
+    source = f"{file} (model {model})"
+    if as_json:
+        print_json({"command": "audit", "source": source, **found.to_dict()})
+    else:
+        _print(found, source)
+    if report is not None:
+        reports.write(report, found.report(source))
+        if not as_json:
+            note(f"Report written to {report}")
+    raise typer.Exit(0 if found.passed else 1)
+
+
+def _print(found: Audit, source: str) -> None:
+    """One machine in full, several in a table."""
+    from qpsvm.audit.presentation import COLUMNS, remarks, row
+    from qpsvm.reports.text import print_page
+
+    out = console()
+    if len(found.machines) == 1:
+        print_page(found.report(source), out)
+        return
+    out.print(f"{found.model}, fitted by {found.library.name}; {source}", soft_wrap=True)
+    rows = table(("machine", "left"), *((name, "right") for name in COLUMNS), ("", "left"))
+    for machine in found.machines:
+        rows.add_row(machine.name, *row(machine), verdict("PASS" if machine.passed else "FAIL"))
+    out.print(rows)
+    for remark in remarks(found):
+        out.print(f"note: {remark}", soft_wrap=True)
+    out.print(verdict("PASS" if found.passed else "FAIL"), found.verdict, soft_wrap=True)
