@@ -1,0 +1,367 @@
+"""Where the hunt goes: random training problems of every family, form and kernel.
+
+A ``Spec`` is everything a problem is built from, so that a relative of it (another C, another
+kernel parameter, other labels ...) is the same spec with one field changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.preprocessing import scale
+
+import qpsvm
+from qpsvm import constraints, kernels
+from tests.families import CASES, Case
+
+JOINT = ("crammer singer",)
+REDUCED = ("one against the rest", "one against one")
+NAMES = (*(case.name for case in CASES), "1-norm", *JOINT, *REDUCED)
+KERNELS = ("linear", "rbf", "polynomial", "precomputed")
+N_NEW = 12
+"""Samples that predictions are compared on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """One training problem, by everything it depends on.
+
+    ``kernel`` None stands for a precomputed matrix, that of ``base``.
+    """
+
+    name: str
+    family: Any
+    form: str
+    kernel: Any
+    base: Any
+    X: Any
+    y: Any
+    groups: Any
+    weights: Any
+    rules: Any
+    is_sparse: bool
+    new: Any
+
+    @property
+    def kind(self) -> str:
+        """What the samples are learned for; see ``tests.families``."""
+        if self.name in (*JOINT, *REDUCED):
+            return "several"
+        return "classes" if self.name == "1-norm" else _case(self.name).kind
+
+    @property
+    def kernel_name(self) -> str:
+        return "precomputed" if self.kernel is None else str(self.kernel.name)
+
+    def build(self) -> Any:
+        """The problem."""
+        X = self.X
+        if self.kernel is None:
+            X = matrix(self.base, X)
+        elif self.is_sparse:
+            X = sp.csr_array(X)
+        more = {} if self.groups is None else {"groups": self.groups}
+        if self.rules is not None:
+            more["constraints"] = self.rules
+        chosen = "precomputed" if self.kernel is None else self.kernel
+        make = getattr(self.family, self.form)
+        if self.kind == "samples":
+            return make(X, kernel=chosen, sample_weight=self.weights, **more)
+        return make(X, self.y, kernel=chosen, sample_weight=self.weights, **more)
+
+    def new_samples(self) -> tuple[Any, Any]:
+        """What ``decision_function`` takes for the new samples, and their ``k(x, x)``."""
+        if self.kernel is not None:
+            return self.new, None
+        K = self.base(self.new, self.X)
+        return K, self.base.diagonal(self.new)
+
+    def relatives(self, rng: Any) -> Iterator[tuple[str, Spec]]:
+        """Specs that differ in one thing, by little or by much, in random order."""
+        makers = [
+            _other_price, _other_kernel, _other_data, _other_targets, _other_seed,
+            _other_weights, _other_intercept, _other_family, _other_form,
+        ]  # fmt: skip
+        for index in rng.permutation(len(makers)):
+            other = makers[index](self, rng)
+            if other is not None:
+                yield makers[index].__name__[1:].replace("_", " "), other
+
+
+def matrix(kernel: Any, X: Any) -> Any:
+    """A symmetric kernel matrix."""
+    K = kernel(X, X)
+    return (K + K.T) / 2
+
+
+# --- drawing -------------------------------------------------------------------------------------
+
+
+def draw(rng: Any) -> Spec:
+    """Any problem of any family."""
+    name = str(rng.choice(NAMES))
+    kind = "several" if name in (*JOINT, *REDUCED) else "classes"
+    if name in {case.name for case in CASES}:
+        kind = _case(name).kind
+    X, y, groups = _samples(kind, rng)
+    n, d = X.shape
+    unit = float(np.max(np.std(X, axis=0))) or 1.0
+    # distances from the centre of a ball need k(x, x), which a matrix of products does not hold
+    kernel_name = str(rng.choice(KERNELS[:3] if name == "ball" else KERNELS))
+    # sometimes a kernel that does not fit the size of the features
+    fitting = unit if rng.random() < 0.85 else 1.0
+    base = _kernel(str(rng.choice(KERNELS[:3])) if kernel_name == "precomputed" else kernel_name,
+                   d * fitting**2, rng)  # fmt: skip
+    weights = None
+    if rng.random() < 0.3:
+        weights = rng.uniform(0.2, 3.0, n) if rng.random() < 0.6 else rng.integers(1, 4, n) * 1.0
+        if rng.random() < 0.3 and n > 10:
+            weights[rng.integers(n)] = 0.0
+    rules = None
+    if kernel_name == "linear" and kind != "several" and rng.random() < 0.25:
+        rules = _rules(d, unit, rng)
+    return Spec(
+        name=name,
+        family=_family(name, y, weights, rng),
+        form=str(rng.choice(["primal", "dual"])),
+        kernel=None if kernel_name == "precomputed" else base,
+        base=base,
+        X=X,
+        y=y,
+        groups=groups,
+        weights=weights,
+        rules=rules,
+        is_sparse=kernel_name != "precomputed" and rng.random() < 0.15,
+        new=np.mean(X, axis=0) + 1.5 * np.std(X, axis=0) * rng.normal(size=(N_NEW, d)),
+    )
+
+
+@cache
+def _real(name: str) -> tuple[Any, Any]:
+    load = {"cancer": load_breast_cancer, "iris": load_iris, "diabetes": load_diabetes}[name]
+    X, y = load(return_X_y=True)
+    return scale(X), y
+
+
+def _samples(kind: str, rng: Any) -> tuple[Any, Any, Any]:
+    """X, y and groups; y is -1, +1 for classes, and 0, 1, 2 for several."""
+    real = rng.random() < 0.3
+    n = int(rng.integers(8, 45))
+    size = 10.0 ** rng.uniform(-3.0, 3.0)
+    if kind == "grades":
+        n = 12
+    if real:
+        X, y = _real_samples(kind, n, rng)
+    else:
+        X, y = _made_samples(kind, n, int(rng.integers(1, 7)), rng)
+    if rng.random() < 0.2:  # copies and ties: singular kernels, degenerate vertices
+        X = np.round(2.0 * X) / 2.0
+    if rng.random() < 0.15:
+        X = X + 10.0 ** rng.uniform(0.0, 2.0)
+    if kind == "targets" and rng.random() < 0.5:
+        y = y * 10.0 ** rng.uniform(-2.0, 3.0)
+    if rng.random() < 0.6:
+        X = X * size
+    groups = np.repeat(["a", "b", "c"], 4) if kind == "grades" and rng.random() < 0.7 else None
+    return X, y, groups
+
+
+def _made_samples(kind: str, n: int, d: int, rng: Any) -> tuple[Any, Any]:
+    X = rng.normal(size=(n, d))
+    slope = rng.normal(size=d)
+    if kind in ("classes", "separable"):
+        y = np.where(np.arange(n) % int(rng.integers(2, 5)) == 0, -1, 1)
+        if kind == "separable":
+            return 0.4 * X + 1.5 * y[:, None], y
+        return X + rng.uniform(0.0, 1.5) * y[:, None], y
+    if kind == "several":
+        y = np.arange(n) % 3
+        return X + rng.uniform(0.3, 2.0) * np.eye(3, max(d, 1))[y][:, :d], y
+    if kind == "targets":
+        return X, X @ slope + rng.normal() + rng.uniform(0.0, 1.0) * rng.normal(size=n)
+    if kind == "grades":
+        return X, rng.permutation(np.array([2.0, 0.0, 1.0, 0.0] * 3))
+    return X + rng.uniform(0.0, 3.0), None
+
+
+def _real_samples(kind: str, n: int, rng: Any) -> tuple[Any, Any]:
+    if kind == "separable" or kind == "several":
+        X, y = _real("iris")
+        rows = rng.permutation(100 if kind == "separable" else 150)[:n]
+        return X[rows], np.where(y[rows] == 0, -1, 1) if kind == "separable" else y[rows]
+    if kind == "classes":
+        X, y = _real("cancer")
+        rows = rng.permutation(len(X))[:n]
+        return X[rows], np.where(y[rows] == 0, -1, 1)
+    X, y = _real("diabetes")
+    rows = rng.permutation(len(X))[:n]
+    if kind == "grades":
+        return X[rows], np.round(y[rows] / 100.0)
+    return X[rows] + (3.0 if kind == "samples" else 0.0), y[rows] / 100.0
+
+
+def _kernel(name: str, squared_size: float, rng: Any) -> Any:
+    gamma = 10.0 ** rng.uniform(-1.5, 0.7) / squared_size
+    if name == "rbf":
+        return kernels.RBF(gamma)
+    if name == "polynomial":
+        return kernels.Polynomial(gamma, int(rng.integers(1, 4)), float(rng.choice([0.0, 1.0])))
+    return kernels.Linear()
+
+
+def _price(rng: Any) -> float:
+    return float(10.0 ** rng.uniform(-3.0, 5.0))
+
+
+def _family(name: str, y: Any, weights: Any, rng: Any) -> Any:
+    """The family with random parameters."""
+    C, share = _price(rng), float(rng.uniform(0.1, 0.9))
+    free_or_not = str(rng.choice(["free", "free", "penalized", "none"]))
+    if name == "1-norm":
+        return qpsvm.L1Norm(C, "free" if free_or_not == "penalized" else free_or_not)
+    if name == "crammer singer":
+        return qpsvm.CrammerSinger(C, "none" if free_or_not == "free" else free_or_not)
+    if name in REDUCED:
+        parts = qpsvm.SoftMargin(C, free_or_not, loss=str(rng.choice(["hinge", "squared_hinge"])))
+        return (qpsvm.OneVsRest if name == REDUCED[0] else qpsvm.OneVsOne)(parts)
+    case = _case(name)
+    family, changes = case.family, {}
+    u = np.ones(len(y) if y is not None else 1) if weights is None else weights
+    if case.has("nu"):
+        changes["nu"] = share
+        if case.is_classifier:
+            smaller = min(np.sum(u[y == -1]), np.sum(u[y == 1])) / np.sum(u)
+            changes["nu"] = share * 2.0 * smaller
+            changes["class_weight"] = None  # else the largest nu depends on them
+            if name.startswith("weighted"):
+                changes["class_weight"] = {1: float(rng.uniform(1.0, 3.0))}
+    if case.has("C"):
+        changes["C"] = C
+    if name == "ball":
+        changes["C"] = 1.0 / (share * (8.0 if weights is None else 4.0))
+    if case.has("epsilon"):
+        spread = float(np.std(y))
+        changes["epsilon"] = spread * float(rng.choice([0.0, 0.05, 0.3, 0.6]))
+    if case.has("tau"):
+        changes["tau"] = share
+    if case.has("intercept"):
+        changes["intercept"] = free_or_not
+    return replace(family, **changes)
+
+
+def _rules(d: int, unit: float, rng: Any) -> Any:
+    j, bound = int(rng.integers(d)), float(10.0 ** rng.uniform(-1.5, 0.5)) / unit
+    choices = [
+        constraints.nonnegative(j),
+        constraints.nonpositive(),
+        constraints.bounded(None, -bound, bound),
+        constraints.sum_of(at_most=bound),
+        constraints.sum_of(equals=bound),
+        constraints.fixed(j, 0.0),
+        constraints.LinearConstraints(G=np.append(np.zeros(d), 1.0), h=0.5),
+        [constraints.nonnegative(j), constraints.bounded(None, -bound, bound)],
+    ]
+    return choices[int(rng.integers(len(choices)))]
+
+
+def _case(name: str) -> Case:
+    return next(case for case in CASES if case.name == name)
+
+
+# --- relatives -----------------------------------------------------------------------------------
+
+
+def _small(rng: Any) -> float:
+    """A change of any size, most of them small."""
+    return float(rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-11.0, -0.1))
+
+
+def _other_price(spec: Spec, rng: Any) -> Spec | None:
+    family = spec.family
+    inner = family.formulation if spec.name in REDUCED else family
+    for parameter in ("C", "nu", "tau", "epsilon"):
+        if hasattr(inner, parameter):
+            value = getattr(inner, parameter) * (1.0 + _small(rng))
+            inner = replace(inner, **{parameter: value})
+            return replace(spec, family=type(family)(inner) if spec.name in REDUCED else inner)
+    return None
+
+
+def _other_kernel(spec: Spec, rng: Any) -> Spec | None:
+    if not hasattr(spec.base, "gamma"):
+        return None
+    base = replace(spec.base, gamma=spec.base.gamma * (1.0 + _small(rng)))
+    return replace(spec, base=base, kernel=None if spec.kernel is None else base)
+
+
+def _other_data(spec: Spec, rng: Any) -> Spec:
+    X = spec.X
+    which = int(rng.integers(3))
+    if which == 0:
+        X = X + abs(_small(rng)) * np.std(X) * rng.normal(size=X.shape)
+    elif which == 1:  # two samples in each other's place
+        order = np.arange(len(X))
+        i, j = rng.integers(len(X), size=2)
+        order[[i, j]] = order[[j, i]]
+        X = X[order]
+    else:
+        X = X.copy()
+        i, j = rng.integers(X.shape[0]), rng.integers(X.shape[1])
+        X[i, j] += _small(rng) * max(abs(X[i, j]), 1e-3)
+    return replace(spec, X=X)
+
+
+def _other_targets(spec: Spec, rng: Any) -> Spec | None:
+    if spec.y is None:
+        return None
+    y = spec.y.copy()
+    if spec.kind == "targets":
+        y[rng.integers(len(y))] += _small(rng) * np.std(y)
+    else:
+        i, j = rng.integers(len(y), size=2)
+        y[[i, j]] = y[[j, i]]
+    return replace(spec, y=y)
+
+
+def _other_seed(spec: Spec, rng: Any) -> Spec:
+    return replace(spec, X=np.std(spec.X) * rng.normal(size=spec.X.shape) + np.mean(spec.X))
+
+
+def _other_weights(spec: Spec, rng: Any) -> Spec:
+    weights = np.ones(len(spec.X)) if spec.weights is None else spec.weights.copy()
+    weights[rng.integers(len(weights))] *= 1.0 + _small(rng)
+    return replace(spec, weights=weights)
+
+
+def _other_intercept(spec: Spec, rng: Any) -> Spec | None:
+    if not hasattr(spec.family, "intercept"):
+        return None
+    kinds = {"crammer singer": ("penalized", "none"), "1-norm": ("free", "none")}
+    others = [
+        kind
+        for kind in kinds.get(spec.name, ("free", "penalized", "none"))
+        if kind != spec.family.intercept
+    ]
+    return replace(spec, family=replace(spec.family, intercept=str(rng.choice(others))))
+
+
+def _other_family(spec: Spec, rng: Any) -> Spec | None:
+    if spec.kind == "several":
+        return None
+    kinds = (spec.kind, "classes") if spec.kind == "separable" else (spec.kind,)
+    names = [case.name for case in CASES if case.kind in kinds and case.name != spec.name]
+    if spec.kind == "classes" and spec.name != "1-norm":
+        names.append("1-norm")
+    name = str(rng.choice(names))
+    return replace(spec, name=name, family=_family(name, spec.y, spec.weights, rng))
+
+
+def _other_form(spec: Spec, rng: Any) -> Spec:
+    del rng
+    return replace(spec, form="dual" if spec.form == "primal" else "primal")

@@ -1,0 +1,446 @@
+"""The judge's own mathematics: cost of any machine and value of any alpha, in extended precision.
+
+Costs and dual programs are those of ``tests.families``; here are the families that do not fit in
+there (1-norm, Crammer-Singer), constraints on (w, b), kernels in extended precision, and bounds on
+the optimum that need no certificate. From ``qpsvm`` come the parameters of a formulation and the
+numbers of a solution, nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import qpsvm
+from benchmarks.soundness.grounds import JOINT, REDUCED, Spec, matrix
+from tests.families import BY_NAME, Case, Data, Dual, Machine, is_squared, pairs_of, prices
+
+LD = np.longdouble
+ROUNDING = float(np.finfo(np.float64).eps)
+
+
+def kernel_values(kernel: Any, X: Any, Z: Any) -> Any:
+    """``k(x, z)`` for all rows of X and Z, in extended precision."""
+    X, Z = np.asarray(X, dtype=LD), np.asarray(Z, dtype=LD)
+    if isinstance(kernel, qpsvm.kernels.RBF):
+        squares = np.array([np.sum((x - Z) ** 2, axis=1) for x in X])
+        return np.exp(-LD(kernel.gamma) * squares)
+    if isinstance(kernel, qpsvm.kernels.Polynomial):
+        return (LD(kernel.gamma) * (X @ Z.T) + LD(kernel.coef0)) ** int(kernel.degree)
+    return X @ Z.T
+
+
+@dataclass(frozen=True, eq=False)
+class Textbook:
+    """One training problem of one decision function.
+
+    Attributes
+    ----------
+    case : Case
+    family : object
+        The formulation, with its parameters.
+    data : Data
+        The rows with a weight above zero; X and y in extended precision.
+    u : array of shape (n,)
+        Sample weights.
+    K : array of shape (n, n)
+    new : array of shape (m, d) or (m, n)
+        New samples for the linear kernel, else the kernel between them and the data.
+    new_squares : array of shape (m,)
+        ``k(x, x)`` of the new samples.
+    is_linear : bool
+    intercept : "free", "penalized" or "none"
+    rules : LinearConstraints or None
+    """
+
+    case: Case
+    family: Any
+    data: Data
+    u: Any
+    K: Any
+    new: Any
+    new_squares: Any
+    is_linear: bool
+    intercept: str
+    rules: Any = None
+
+    # --- the machine -----------------------------------------------------------------------------
+
+    @property
+    def is_hard(self) -> bool:
+        return self.case.kind == "separable"
+
+    @property
+    def curvature(self) -> float:
+        """kappa: the cost minus ``kappa/2 |w|^2`` is convex."""
+        return 0.5 if self.case.name == "ball" else 1.0
+
+    def machine(self, s: Any) -> Machine:
+        """What the cost depends on."""
+        b, t = LD(s.intercept), LD(s.width)
+        diagonal = np.diagonal(self.K)
+        if self.is_linear:
+            w = np.asarray(s.coef, dtype=LD)
+            return Machine(w @ w, self.data.X @ w + b, b, t, diagonal)
+        beta = np.asarray(s.expansion, dtype=LD)
+        scores = self.K @ beta
+        return Machine(beta @ scores, scores + b, b, t, diagonal)
+
+    def decisions(self, s: Any) -> tuple[Any, Any]:
+        """Decision values of the new samples, and the sum of their absolute terms."""
+        weights = np.asarray(s.coef if self.is_linear else s.expansion, dtype=LD)
+        own = self.new_squares if self.case.name == "ball" else LD(0.0)
+        terms = np.abs(self.new) @ np.abs(weights) + abs(LD(s.intercept)) + np.abs(own)
+        return self.new @ weights + LD(s.intercept) - own, terms
+
+    def squared_distance(self, first: Any, second: Any) -> Any:
+        """``|w - w'|^2``, with a penalised intercept that of (w, b)."""
+        if self.is_linear:
+            step = np.asarray(first.coef, LD) - np.asarray(second.coef, LD)
+            square = step @ step
+        else:
+            step = np.asarray(first.expansion, LD) - np.asarray(second.expansion, LD)
+            square = step @ (self.K @ step)
+        if self.intercept == "penalized":
+            square = square + (LD(first.intercept) - LD(second.intercept)) ** 2
+        return square
+
+    # --- the primal ------------------------------------------------------------------------------
+
+    def cost(self, s: Any) -> Any:
+        """The textbook's objective, whatever of it is missed that must hold (see ``missed``).
+
+        A hard margin that is missed is scaled up until it is not; infinite on the wrong side.
+        """
+        m = self.machine(s)
+        if (self.intercept == "none" and m.b != 0) or (not self.case.has_width and m.t != 0):
+            return LD(np.inf)
+        if self.is_hard:
+            smallest = np.min(self.data.y * m.f)
+            size = m.square / 2
+            size = size + (m.b * m.b / 2 if self.intercept == "penalized" else 0)
+            if self.rules is not None:
+                return size
+            return size / min(LD(1.0), smallest) ** 2 if smallest > 0 else LD(np.inf)
+        cost = self._cost(m, s)
+        return cost + m.b * m.b / 2 if self.intercept == "penalized" else cost
+
+    def _cost(self, m: Machine, s: Any) -> Any:
+        del s
+        return self.case.cost(self.family, self.data, self.u, m) if m.t >= 0 else LD(np.inf)
+
+    def missed(self, s: Any) -> Any:
+        """By how much margins and constraints are missed that must hold, in their own size."""
+        worst = LD(0.0)
+        if self.is_hard:
+            worst = max(worst, 1 - np.min(self.data.y * self.machine(s).f))
+        if self.rules is not None:
+            size = np.max(np.abs(s.coef))
+            G, off = self._rows, self._off(s)
+            scale = np.abs(self.rules.right) + size * np.max(np.abs(G[:, :-1]), axis=1)
+            scale = scale + np.abs(G[:, -1] * s.intercept)
+            worst = max(worst, np.max(off / np.maximum(scale, 1e-300)))
+        return worst
+
+    def price_of_missing(self, s: Any, start: Any) -> Any:
+        """What the misses are worth at most, with the multipliers of ``start``."""
+        price = LD(0.0)
+        if self.is_hard and self.rules is not None:
+            v = np.maximum(1 - self.data.y * self.machine(s).f, 0)
+            price = price + np.abs(start.alpha) @ v
+        if self.rules is not None:
+            price = price + np.abs(start.constraint_multipliers) @ self._off(s)
+        return price
+
+    @cached_property
+    def _rows(self) -> Any:
+        rows = self.rules.rows
+        return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=LD)
+
+    def _off(self, s: Any) -> Any:
+        point = np.append(np.asarray(s.coef, LD), LD(s.intercept))
+        off = self._rows @ point - self.rules.right
+        n = len(self.rules.h)
+        return np.concatenate([np.maximum(off[:n], 0), np.abs(off[n:])])
+
+    def slack(self, s: Any) -> Any:
+        """By how much every condition is missed."""
+        D, f = self._dual, self.machine(s).f
+        width = D.G[0, 0] if len(D.h) and self.case.has_width else 0
+        # f of a ball lacks k(x, x), which is what q says
+        v = -D.q - self.sides @ f - width * LD(s.width)
+        both = self.case.name in ("least squares", "quantile", "average quantile")
+        return np.abs(v) if both else np.maximum(v, 0)
+
+    @cached_property
+    def sides(self) -> Any:
+        """R: what each condition looks at, shape (N, n)."""
+        n = len(self.data)
+        if self.case.kind in ("classes", "separable"):
+            return np.diag(self.data.y).astype(LD)
+        if self.case.kind == "grades":
+            pairs = pairs_of(self.data)
+            R = np.zeros((len(pairs), n), dtype=LD)
+            for row, (better, worse) in enumerate(pairs):
+                R[row, better], R[row, worse] = 1, -1
+            return R
+        one = np.eye(n, dtype=LD)
+        two_sided = self.case.kind == "targets" and "quantile" not in self.case.name
+        return np.vstack([one, -one]) if two_sided else one
+
+    # --- the dual --------------------------------------------------------------------------------
+
+    @cached_property
+    def _dual(self) -> Dual:
+        K = self.K + 1 if self.intercept == "penalized" else self.K
+        D = self.case.dual(self.family, self.data, self.u, K)
+        n = len(D.q)
+        if self.intercept != "free":
+            D = D._replace(A=np.zeros((0, n)), b=np.zeros(0))
+        return D
+
+    @cached_property
+    def program(self) -> Dual:
+        """The dual program, in (alpha, multipliers of the constraints)."""
+        D = self._dual
+        if self.rules is None:
+            return _extended(D)
+        # kappa |w|^2 = |X'R'a - G'mu|^2 / kappa: cross terms of a and mu
+        X, G = self.data.X, self._rows[:, :-1]
+        if self.intercept == "penalized":
+            X, G = np.column_stack([X, np.ones(len(X))]), self._rows
+        cross = -(self.sides @ X) @ G.T / self.curvature
+        P = np.block([[D.P, cross], [cross.T, G @ G.T / self.curvature]])
+        m, n_equal = len(self.rules), len(self.rules.b)
+        A = D.A
+        if len(D.b):
+            A = np.column_stack([D.A, -self._rows[:, -1][None]])
+        else:
+            A = np.zeros((0, len(D.q) + m))
+        lower = np.concatenate([np.zeros(m - n_equal), np.full(n_equal, -np.inf)])
+        return _extended(
+            Dual(
+                P,
+                np.concatenate([D.q, self.rules.right]),
+                A,
+                D.b,
+                np.column_stack([D.G, np.zeros((len(D.h), m))]),
+                D.h,
+                np.concatenate([D.lower, lower]),
+                np.concatenate([D.upper, np.full(m, np.inf)]),
+            )
+        )
+
+    def point(self, alpha: Any, multipliers: Any) -> Any:
+        """Alpha and multipliers as a point of ``program``."""
+        return np.concatenate([np.asarray(alpha, LD), np.asarray(multipliers, LD)])
+
+    def implied_expansion(self, alpha: Any) -> Any:
+        """``R'a / kappa``."""
+        return self.sides.T @ np.asarray(alpha, LD) / self.curvature
+
+
+class OneNorm(Textbook):
+    """``|w|_1 + sum_i C_i max(0, 1 - s_i f(x_i))``, beta in the place of w without features."""
+
+    curvature = 0.0
+
+    def _cost(self, m: Machine, s: Any) -> Any:
+        weights = np.asarray(s.coef if self.is_linear else s.expansion, dtype=LD)
+        loss = np.maximum(1 - self.data.y * m.f, 0)
+        return np.sum(np.abs(weights)) + np.sum(prices(self.family, self.data, self.u) * loss)
+
+    @cached_property
+    def program(self) -> Dual:
+        """``min -1'a + h'mu, |F'R'a - G'mu| <= 1, s'a = g_b'mu, 0 <= a <= C``."""
+        features = self.data.X if self.is_linear else self.K
+        pull = (self.sides @ features).T
+        n, rules = len(self.data), self.rules
+        q, lower, upper = -np.ones(n), np.zeros(n), prices(self.family, self.data, self.u)
+        balance = self.data.y[None].astype(LD)
+        if rules is not None:
+            m, n_equal = len(rules), len(rules.b)
+            pull = np.column_stack([pull, -self._rows[:, :-1].T])
+            balance = np.column_stack([balance, -self._rows[:, -1][None]])
+            q = np.concatenate([q, rules.right])
+            lower = np.concatenate([lower, np.zeros(m - n_equal), np.full(n_equal, -np.inf)])
+            upper = np.concatenate([upper, np.full(m, np.inf)])
+        N = len(q)
+        free = self.intercept == "free"
+        A, b = (balance, np.zeros(1)) if free else (np.zeros((0, N)), np.zeros(0))
+        G = np.vstack([pull, -pull])
+        return _extended(Dual(np.zeros((N, N)), q, A, b, G, np.ones(len(G)), lower, upper))
+
+
+class Joint(Textbook):
+    """Crammer-Singer: ``1/2 sum_m |w_m|^2 + sum_i C_i max_m (f_m + 1 - [m = y_i]) - f_{y_i}``."""
+
+    is_hard = False
+    curvature = 1.0
+
+    @property
+    def own(self) -> Any:
+        """``[m = y_i]``."""
+        return self.data.y[:, None] == np.arange(3)
+
+    def _scores(self, s: Any) -> tuple[Any, Any]:
+        """``sum_m |w_m|^2`` and ``f_m(x_i)``."""
+        b = np.asarray(s.intercept, LD)
+        if self.is_linear:
+            W = np.asarray(s.coef, LD)
+            return np.sum(W * W), self.data.X @ W.T + b
+        beta = np.asarray(s.expansion, LD)
+        scores = self.K @ beta
+        return np.sum(beta * scores), scores + b
+
+    def slack(self, s: Any) -> Any:
+        _, f = self._scores(s)
+        best = np.max(np.where(self.own, -np.inf, f), axis=1)
+        return np.maximum(best + 1 - f[self.own], 0)
+
+    def cost(self, s: Any) -> Any:
+        square, _ = self._scores(s)
+        b = np.asarray(s.intercept, LD)
+        if self.intercept == "none" and np.any(b != 0):
+            return LD(np.inf)
+        C = prices(self.family, self.data, self.u)
+        return (square + b @ b) / 2 + C @ self.slack(s)
+
+    def decisions(self, s: Any) -> tuple[Any, Any]:
+        weights = np.asarray(s.coef.T if self.is_linear else s.expansion, LD)
+        b = np.asarray(s.intercept, LD)
+        return self.new @ weights + b, np.abs(self.new) @ np.abs(weights) + np.abs(b)
+
+    def squared_distance(self, first: Any, second: Any) -> Any:
+        b = np.asarray(first.intercept, LD) - np.asarray(second.intercept, LD)
+        if self.is_linear:
+            step = np.asarray(first.coef, LD) - np.asarray(second.coef, LD)
+            return np.sum(step * step) + b @ b
+        step = np.asarray(first.expansion, LD) - np.asarray(second.expansion, LD)
+        return np.sum(step * (self.K @ step)) + b @ b
+
+    @cached_property
+    def program(self) -> Dual:
+        """Class by class: ``min 1/2 sum_m tau_m'K tau_m - sum_i tau_{i,y_i}``."""
+        n, own = len(self.data), 1.0 * self.own.T.ravel()
+        K = self.K + 1 if self.intercept == "penalized" else self.K
+        C = np.tile(prices(self.family, self.data, self.u), 3)
+        P = np.kron(np.eye(3), K)
+        A = np.hstack([np.eye(n)] * 3)
+        free = np.full(3 * n, -np.inf)
+        return _extended(
+            Dual(P, -own, A, np.zeros(n), np.zeros((0, 3 * n)), (), free, C * own)
+        )
+
+    def point(self, alpha: Any, multipliers: Any) -> Any:
+        del multipliers
+        return np.asarray(alpha, LD).ravel(order="F")
+
+    def implied_expansion(self, alpha: Any) -> Any:
+        return np.asarray(alpha, LD)
+
+
+def _extended(D: Dual) -> Dual:
+    return Dual(*(np.asarray(part, dtype=LD) for part in D))
+
+
+# --- points of a dual program ---------------------------------------------------------------------
+
+
+def value(D: Dual, v: Any) -> Any:
+    """The dual objective ``-(1/2 v'Pv + q'v)``: a lower bound on the optimum where v is feasible."""
+    return -(v @ (D.P @ v) / 2 + D.q @ v)
+
+
+def terms(D: Dual, v: Any) -> Any:
+    """The sum of the absolute terms of ``value``."""
+    size = np.abs(v)
+    return size @ (np.abs(D.P) @ size) / 2 + np.abs(D.q) @ size
+
+
+def infeasibility(D: Dual, v: Any) -> Any:
+    """The worst of box, sums and inequalities, each relative to its terms; NaN passes through."""
+    size = np.abs(v)
+    worst = [LD(0.0)]
+    worst.append(np.max(np.maximum(D.lower - v, v - D.upper) / np.maximum(size, 1e-300)))
+    if len(D.b):
+        scale = np.abs(D.A) @ size + np.abs(D.b)
+        worst.append(np.max(np.abs(D.A @ v - D.b) / np.maximum(scale, 1e-300)))
+    if len(D.h):
+        scale = np.abs(D.G) @ size + np.abs(D.h)
+        worst.append(np.max((D.G @ v - D.h) / np.maximum(scale, 1e-300)))
+    return np.max(np.array(worst))
+
+
+def repaired(D: Dual, v: Any) -> Any:
+    """A feasible point near v: clipped; then the sums are set right by what is inside the box."""
+    v = np.clip(v, D.lower, D.upper)
+    for _ in range(6):
+        over = D.G @ v - D.h
+        rows = np.flatnonzero(over > 0) if 0 < len(D.h) <= 2 else []
+        M = np.vstack([D.A, D.G[rows]]) if len(rows) else D.A
+        if not len(M):
+            break
+        right = np.concatenate([D.b, D.h[rows]]) if len(rows) else D.b
+        room = np.minimum(v - D.lower, D.upper - v)
+        room = np.where(np.isinf(room), np.maximum(np.abs(v), np.max(np.abs(v))), room)
+        scaled = np.asarray(M * room, dtype=np.float64)
+        scale = float(np.max(np.abs(scaled))) or 1.0
+        gram = (scaled / scale) @ (np.asarray(M, dtype=np.float64)).T
+        step = np.linalg.lstsq(gram, np.asarray(M @ v - right, dtype=np.float64), rcond=None)[0]
+        v = np.clip(v - room * (M.T @ (step / LD(scale))), D.lower, D.upper)
+    if len(D.h) > 2:  # the 1-norm's rows: zero is feasible
+        v = v / max(LD(1.0), np.max(D.G @ v))
+    return v
+
+
+# --- from a spec ----------------------------------------------------------------------------------
+
+
+def textbooks(spec: Spec, problem: Any) -> list[Textbook]:
+    """One per decision function that is learned on its own."""
+    n = len(spec.X)
+    u = np.ones(n) if spec.weights is None else np.asarray(spec.weights)
+    if spec.kernel is None:
+        K = np.asarray(matrix(spec.base, spec.X), dtype=LD)
+        new = np.asarray(spec.base(spec.new, spec.X), dtype=LD)
+        squares = np.asarray(spec.base.diagonal(spec.new), dtype=LD)
+    else:
+        K = kernel_values(spec.base, spec.X, spec.X)
+        squares = np.array([kernel_values(spec.base, x[None], x[None])[0, 0] for x in spec.new])
+        new = kernel_values(spec.base, spec.new, spec.X)
+    is_linear = spec.kernel_name == "linear"
+    family = spec.family
+
+    def part(kind: type[Textbook], case: Any, member: Any, y: Any, inner: Any) -> Textbook:
+        rows = np.flatnonzero(member & (u > 0))
+        data = Data(
+            np.asarray(spec.X, LD)[rows],
+            None if y is None else y[rows],
+            None if spec.groups is None else spec.groups[rows],
+        )
+        seen = np.asarray(spec.new, LD) if is_linear else new[:, rows]
+        has = getattr(inner, "intercept", None)
+        own = {"ranking": "none", "average squared ranking": "none"}.get(case.name, "free")
+        rules = None if spec.rules is None else problem.model.constraints
+        return kind(case, inner, data, u[rows], K[np.ix_(rows, rows)], seen, squares, is_linear,
+                    has if has is not None else own, rules)  # fmt: skip
+
+    everyone, y = np.full(n, True), spec.y
+    if spec.name in REDUCED:
+        inner = family.formulation
+        name = "squared hinge" if is_squared(inner) else "hinge"
+        if spec.name == REDUCED[0]:
+            splits = [(everyone, np.where(y == m, 1, -1)) for m in range(3)]
+        else:
+            pairs = [(0, 1), (0, 2), (1, 2)]
+            splits = [((y == i) | (y == j), np.where(y == j, 1, -1)) for i, j in pairs]
+        return [part(Textbook, BY_NAME[name], member, s, inner) for member, s in splits]
+    if spec.name in JOINT:
+        return [part(Joint, replace(BY_NAME["hinge"], name=spec.name), everyone, y, family)]
+    if spec.name == "1-norm":
+        return [part(OneNorm, BY_NAME["hinge"], everyone, y, family)]
+    return [part(Textbook, BY_NAME[spec.name], everyone, y, family)]
