@@ -22,7 +22,9 @@ REPORT = Path("qpsvm-demo.html")
 
 def demo(
     eps: Annotated[float, typer.Option(help="Relative accuracy to be certified.")] = 1e-6,
-    report: Annotated[Path, typer.Option(help="The HTML (or .json) report to write.")] = REPORT,
+    report: Annotated[
+        Path, typer.Option(help="The report: .html, .json, .md, .tex or .txt.")
+    ] = REPORT,
     samples: Annotated[
         int | None, typer.Option(min=20, help="Use only the first N samples. [default: all 569]")
     ] = None,
@@ -162,7 +164,10 @@ def _run(
                 if answer and (best is None or answer[1].worst < best[1].worst):
                     best = answer
             if best is not None:
-                details.append(reports.build(problem, *best, source=source))
+                solution, verified, trace = best
+                details.append(
+                    reports.build(problem, solution, verified, trace=trace, source=source)
+                )
     return rows, details
 
 
@@ -178,11 +183,14 @@ def _solve_row(
         elapsed = time.perf_counter() - began
         return reports.ComparisonRow(name, kernel, form, elapsed, word, reason)
 
+    trace: list[Any] = []
     began = time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            solution = qpsvm.solve(problem, name, eps=eps, time_limit=seconds)
+            solution = qpsvm.solve(
+                problem, name, eps=eps, time_limit=seconds, callback=trace.append
+            )
     except (
         exceptions.UnsupportedProgramError,
         exceptions.MemoryLimitError,
@@ -196,7 +204,7 @@ def _solve_row(
     if not report.passed and solution.status is Status.TIME_LIMIT:
         return row_without_answer("skipped", f"no answer within {seconds:g} s (--seconds)"), None
     row = reports.ComparisonRow.of(name, kernel, form, elapsed, solution, report)
-    return row, (solution, report)
+    return row, (solution, report, trace)
 
 
 def _print(source: str, comparison: Comparison, left_out: tuple[str, ...], elapsed: float) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+REPORT_HELP = "Also write a report (.html, .json, .md, .tex or .txt)."
+
 
 class DataFormat(StrEnum):
     """Formats of data files."""

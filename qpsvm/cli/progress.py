@@ -16,7 +16,13 @@ _PATIENCE = 2.0
 
 
 class SolveStatus:
-    """A spinner with stage and iteration; ``callback`` is what ``qpsvm.solve`` takes."""
+    """A spinner with stage and iteration; ``callback`` is what ``qpsvm.solve`` takes.
+
+    Attributes
+    ----------
+    events : list of Progress
+        Everything the solve said, for the report.
+    """
 
     def __init__(self, what: str, *, enabled: bool = True) -> None:
         self._console = console(stderr=True)
@@ -24,6 +30,7 @@ class SolveStatus:
         self._text = what
         self._status: Any = None
         self._done = False
+        self.events: list[Progress] = []
         # the timer's thread and the solver's callback both touch the spinner
         self._lock = threading.Lock()
         self._timer = threading.Timer(_PATIENCE, self._show)
@@ -47,7 +54,8 @@ class SolveStatus:
                 self._status.stop()
 
     def callback(self, event: Progress) -> None:
-        """Show an event of the solve."""
+        """Remember and show an event of the solve."""
+        self.events.append(event)
         text = f"{event.backend}: {event.stage}"
         if event.iteration is not None:
             text += f", iteration {event.iteration}"

@@ -9,7 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from qpsvm.cli.options import DataFormat, Family, FormName, Intercept, KernelName, LabelColumn
+from qpsvm.cli.options import (
+    REPORT_HELP,
+    DataFormat,
+    Family,
+    FormName,
+    Intercept,
+    KernelName,
+    LabelColumn,
+)
 from qpsvm.cli.outcome import Outcome, finish
 from qpsvm.cli.printing import note
 from qpsvm.cli.progress import SolveStatus
@@ -43,7 +51,7 @@ def solve(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds, for backends with such a limit.")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a report (.html or .json).")] = None,
+    report: Annotated[Path | None, typer.Option(help=REPORT_HELP)] = None,
     model: Annotated[
         Path | None, typer.Option(help="Write the model (.npz), if it is verified.")
     ] = None,
@@ -93,7 +101,7 @@ def solve(
         )
         verified = qpsvm.verify(problem, solution, eps=eps)
     source = f"{file}, standardised" if standardize else str(file)
-    built = reports.build(problem, solution, verified, source=source)
+    built = reports.build(problem, solution, verified, trace=status.events, source=source)
     if model is not None and verified.passed:
         models.save(
             model, problem, solution, verified, scaling=scaling, feature_names=data.feature_names

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from qpsvm.cli.options import DataFormat, LabelColumn
+from qpsvm.cli.options import REPORT_HELP, DataFormat, LabelColumn
 from qpsvm.cli.outcome import Outcome, finish
 
 
@@ -17,9 +17,7 @@ def verify(
     format: Annotated[DataFormat | None, typer.Option(help="The data file's format.")] = None,
     label: LabelColumn = None,
     eps: Annotated[float, typer.Option(help="Relative accuracy to verify.")] = 1e-8,
-    report: Annotated[
-        Path | None, typer.Option(help="Also write a report (.html or .json).")
-    ] = None,
+    report: Annotated[Path | None, typer.Option(help=REPORT_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Rebuild the training problem from the data and check the model from scratch."""

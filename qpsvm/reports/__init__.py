@@ -1,23 +1,37 @@
-"""What was solved and how good it is, for people (HTML) and for programs (JSON).
+"""What was solved and how good it is: one model, shown as text, JSON, HTML, Markdown and LaTeX.
+
+::
+
+    report = qpsvm.reports.build(problem, solution)
+    print(report)                                   # plain text
+    qpsvm.reports.write("report.html", report)      # or .json, .md, .tex, .txt
+    report.pictures[0].figure().savefig("histogram.pdf")
 
 Importing this needs nothing beyond qpsvm's own dependencies; Jinja2 and Matplotlib, the extra
-``qpsvm[report]``, are imported when a page is rendered.
+``qpsvm[report]``, are imported when a page is rendered. The JSON is described in
+``docs/report.md`` and by ``qpsvm.reports.schema()``.
 """
 
+from qpsvm.reports.build import build
 from qpsvm.reports.comparison import Comparison, ComparisonRow
-from qpsvm.reports.files import require_reportable, require_writable, write
-from qpsvm.reports.html import render, require_packages
-from qpsvm.reports.report import Page, Report, build
+from qpsvm.reports.dictionary import SCHEMA, schema
+from qpsvm.reports.files import require_reportable, require_writable, text_of, write
+from qpsvm.reports.page import Page
+from qpsvm.reports.report import Facts, Report
+from qpsvm.reports.templating import require_packages
 
 __all__ = [
+    "SCHEMA",
     "Comparison",
     "ComparisonRow",
+    "Facts",
     "Page",
     "Report",
     "build",
-    "render",
     "require_packages",
     "require_reportable",
     "require_writable",
+    "schema",
+    "text_of",
     "write",
 ]

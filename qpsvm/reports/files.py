@@ -1,30 +1,75 @@
-"""Reports as files: HTML or JSON by suffix, completely or not at all."""
+"""Reports as files: the suffix says how, and they are written completely or not at all."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files import atomic, json_text
-from qpsvm.reports.html import render, require_packages
-from qpsvm.reports.report import SCHEMA, Page
+from qpsvm.reports.dictionary import page_dict
+from qpsvm.reports.html import html
+from qpsvm.reports.latex import latex
+from qpsvm.reports.markdown import markdown
+from qpsvm.reports.page import Page
+from qpsvm.reports.report import Report
+from qpsvm.reports.templating import require_packages
+from qpsvm.reports.text import text
 
 
-def write(path: str | os.PathLike[str], page: Page) -> None:
-    """Write a page; the suffix says how (``.html``, ``.htm`` or ``.json``).
+def _json(page: Page) -> str:
+    return json_text.dumps(page_dict(page), indent=1) + "\n"
+
+
+WRITERS: Mapping[str, Callable[[Page], str]] = {
+    "html": html,
+    "htm": html,
+    "json": _json,
+    "md": markdown,
+    "tex": latex,
+    "txt": text,
+}
+NEEDS_NOTHING = ("json", "txt")
+"""What is written without the packages of the extra."""
+
+
+def text_of(page: Page | Report, suffix: str) -> str:
+    """A page or report in the format of a suffix, as text.
+
+    Parameters
+    ----------
+    page : Page or Report
+    suffix : str
+        ``"html"``, ``"json"``, ``"md"``, ``"tex"`` or ``"txt"``.
+
+    Raises
+    ------
+    MissingPackageError
+        Jinja2 or Matplotlib is not installed, for all but ``"json"`` and ``"txt"``.
+    """
+    return WRITERS[suffix](Page.of(page) if isinstance(page, Report) else page)
+
+
+def write(path: str | os.PathLike[str], page: Page | Report) -> None:
+    """Write a page or a report; the suffix says how.
+
+    Parameters
+    ----------
+    path : path
+        Ending in ``.html``, ``.htm``, ``.json``, ``.md``, ``.tex`` or ``.txt``.
+    page : Page or Report
 
     Raises
     ------
     InvalidParameterError
         Another suffix, or a path that cannot be written.
     MissingPackageError
-        HTML without the extra ``qpsvm[report]``.
+        As ``text_of``.
     """
-    suffix = _suffix(path)
-    text = _json(page) if suffix == ".json" else render(page)
+    content = text_of(page, _suffix(path))
     try:
-        atomic.write_text(path, text)
+        atomic.write_text(path, content)
     except OSError as error:
         raise InvalidParameterError(
             f"Cannot write the report to {os.fspath(path)!r}: {error.strerror or error}; choose "
@@ -63,29 +108,16 @@ def require_reportable(path: str | os.PathLike[str]) -> None:
     InvalidParameterError, MissingPackageError
         As ``write``.
     """
-    if _suffix(path) != ".json":
+    if _suffix(path) not in NEEDS_NOTHING:
         require_packages()
     require_writable(path, "report")
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".html", ".htm", ".json"):
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix not in WRITERS:
         raise InvalidParameterError(
-            f"The report {os.fspath(path)!r} has the suffix {suffix!r}; use .html or .json."
+            f"The report {os.fspath(path)!r} has the suffix {Path(path).suffix!r}; use "
+            f"{', '.join(f'.{known}' for known in WRITERS)}."
         )
     return suffix
-
-
-def _json(page: Page) -> str:
-    if page.comparison is None and len(page.reports) == 1:
-        return json_text.dumps(page.reports[0].to_dict(samples=True), indent=1) + "\n"
-    content = {
-        "schema": SCHEMA,
-        "title": page.title,
-        "passed": page.passed,
-        "comparison": None if page.comparison is None else page.comparison.to_dict(),
-        "left_out": list(page.left_out),
-        "reports": [report.to_dict(samples=True) for report in page.reports],
-    }
-    return json_text.dumps(content, indent=1) + "\n"

@@ -1,67 +1,89 @@
-"""One solved problem, gathered for a page or a JSON file."""
+"""One solved problem, gathered for every way of showing it.
+
+A ``Report`` holds what was solved, the answer and the verdict, and computes nothing about them but
+words and pictures: every figure is the verifier's or the certificate's own.
+"""
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
-from qpsvm.data import BinaryTrainingSet
-from qpsvm.exceptions import InvalidParameterError
-from qpsvm.files import json_text
-from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.qp.solution import SolveStatistics
-from qpsvm.reports.comparison import Comparison
+from qpsvm.certificates import Certificate
+from qpsvm.certificates.reduced import ReducedReport
+from qpsvm.exceptions import QPSVMError
+from qpsvm.machines.reduced import ReducedProblem
+from qpsvm.machines.samples import MarginSummary, SampleTable
+from qpsvm.plotting import Convergence, Picture, SortedViolations
+from qpsvm.plotting.convergence import Event
+from qpsvm.qp.kkt import Check, Tolerances
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, SolveStatistics
+from qpsvm.reports.kinds import Kind, kind_of
 from qpsvm.verification import KKTReport
 
-SCHEMA = 1
-"""Version of the JSON; it grows with every change that could break a reader."""
+
+@dataclass(frozen=True)
+class Facts:
+    """A small table of the caller's own.
+
+    Attributes
+    ----------
+    title : str
+    values : mapping of str to number, text, bool, None or a sequence of these
+    """
+
+    title: str
+    values: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What was solved, by whom, and what the verifier says.
+    """What was solved, by whom, and what the verifier says. ``build`` makes one.
 
     Attributes
     ----------
+    problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
+    solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
+    verified : KKTReport or ReducedReport
+    certificate : Certificate, ReducedCertificate or None
+        What is said about the gap; None for a bare program and where nothing could be measured.
     source : str
         Where the data came from, in words.
-    family, form, kernel : str
-    n_samples, n_features, n_variables : int
-    storage : "dense" or "sparse"
-    classes : tuple
-        The two labels, (negative, positive).
-    class_counts : tuple of int
-    status, native_status : str
-        The verified status, and the solver's own words.
-    statistics : SolveStatistics
-    verified : KKTReport
-    accuracy : float
-        Fraction of the training samples on the right side.
+    name : str
+        Of a machine that is one of several.
+    remarks : tuple of str
+        The caller's own sentences, shown first.
+    facts : Facts or None
+    trace : tuple of Event
+        What the solve said on its way.
+    machines : tuple of Report
+        The machines of a ReducedProblem.
+    digest : str
+        SHA-256 of the training data (of the numbers of a bare program).
     versions : mapping
     """
 
+    problem: Any
+    solution: Any
+    verified: KKTReport | ReducedReport[KKTReport]
+    certificate: Certificate | None
     source: str
-    family: str
-    form: str
-    kernel: str
-    n_samples: int
-    n_features: int
-    n_variables: int
-    storage: str
-    classes: tuple[Any, Any]
-    class_counts: tuple[int, int]
-    status: str
-    native_status: str
-    statistics: SolveStatistics
-    verified: KKTReport
-    accuracy: float
+    name: str
+    remarks: tuple[str, ...]
+    facts: Facts | None
+    trace: tuple[Event, ...]
+    machines: tuple[Report, ...]
+    digest: str
     versions: Mapping[str, str]
+
+    # --- the verdict -----------------------------------------------------------------------------
 
     @property
     def passed(self) -> bool:
@@ -69,17 +91,165 @@ class Report:
         return self.verified.passed
 
     @property
+    def eps(self) -> float:
+        """The relative accuracy that was asked for."""
+        return self.verified.eps
+
+    @property
     def relative_gap(self) -> float:
-        """The certified relative gap."""
+        """The certified relative gap; of several machines the largest."""
         return self.verified.relative_gap
 
-    def samples(self) -> list[dict[str, Any]]:
-        """One row per training sample, worst violation first."""
-        table = self.verified.samples
-        return [] if table is None else [table.row(int(i)) for i in table.worst_first()]
+    @property
+    def worst(self) -> float:
+        """The worst check, in units of eps: see ``KKTReport.worst``."""
+        return self.verified.worst
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Residuals against their tolerances; empty for several machines, which have their own."""
+        return self.verified.checks if isinstance(self.verified, KKTReport) else ()
+
+    @property
+    def objective(self) -> float | None:
+        """Primal objective; None for several machines."""
+        return self.verified.objective if isinstance(self.verified, KKTReport) else None
+
+    # --- what was solved -------------------------------------------------------------------------
+
+    @cached_property
+    def kind(self) -> Kind:
+        """How to speak about problems like this one."""
+        return kind_of(self.problem)
+
+    @property
+    def family(self) -> str:
+        """The formulation with its parameters."""
+        if isinstance(self.problem, ReducedProblem):
+            two_class = self.problem.problems[0].family
+            return f"{type(self.problem.reduction).__name__}({two_class})"
+        return "QuadraticProgram" if self.data is None else self.problem.family
+
+    @property
+    def form(self) -> str | None:
+        """Primal or dual; None for a bare program."""
+        return None if self.data is None else self.problem.form
+
+    @property
+    def kernel(self) -> str | None:
+        """Name and parameters; None for a bare program."""
+        if self.data is None:
+            return None
+        first = self.problem.problems[0] if self.n_machines else self.problem
+        return str(first.kernel)
+
+    @property
+    def n_machines(self) -> int:
+        """How many two-class machines the problem consists of; 0 if it is one program."""
+        return len(self.problem.problems) if isinstance(self.problem, ReducedProblem) else 0
+
+    @property
+    def data(self) -> Any:
+        """The training set, None for a bare program."""
+        return getattr(self.problem, "data", None)
+
+    @property
+    def program(self) -> QuadraticProgram | None:
+        """What the solver was given; None for several machines."""
+        if isinstance(self.problem, QuadraticProgram):
+            return self.problem
+        return getattr(self.problem, "qp", None)
+
+    @property
+    def title(self) -> str:
+        """What it is and the verdict."""
+        what = "Quadratic program" if self.data is None else "Support vector machine"
+        what = "Support vector machines" if self.n_machines else what
+        return f"{what}, {'verified' if self.passed else 'not verified'}"
+
+    # --- the solve -------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> str:
+        """The verified status, of several machines the worst."""
+        return str(self.solution.status.value)
+
+    @property
+    def qp_solution(self) -> QPSolution | None:
+        """The program's own solution; None for several machines, or where there is none."""
+        own = self.solution if self.data is None else getattr(self.solution, "qp", None)
+        return own if isinstance(own, QPSolution) else None
+
+    @property
+    def statistics(self) -> SolveStatistics:
+        """Who solved it, and how; of several machines all together."""
+        own = self.qp_solution
+        if own is not None:
+            return own.statistics
+        return _together([machine.statistics for machine in self.machines])
+
+    # --- the samples -----------------------------------------------------------------------------
+
+    @property
+    def table(self) -> SampleTable | None:
+        """Every condition and its KKT case."""
+        return self.verified.samples if isinstance(self.verified, KKTReport) else None
+
+    @property
+    def summary(self) -> MarginSummary | None:
+        """The textbook figures of one machine."""
+        return self.verified.summary if isinstance(self.verified, KKTReport) else None
+
+    @cached_property
+    def score(self) -> float | None:
+        """``kind.score_name``: how well the machine does on its training samples."""
+        if self.n_machines:
+            return self._score_together()
+        return None if self.table is None else self.kind.score(self, self.table)
+
+    def _score_together(self) -> float | None:
+        try:
+            data = self.data
+            return float(data.score(self.solution.decision_function(data.X), data.targets))
+        except (QPSVMError, ValueError, AttributeError):
+            return None  # not a machine that predicts
+
+    def samples(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """One row per condition, worst violation first; the keys are in ``docs/report.md``.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Only so many of the worst.
+        """
+        table = self.table
+        if table is None:
+            return []
+        further = self.kind.further_columns(self)
+        return [
+            table.row(i) | {key: column[i].item() for key, column in further.items()}
+            for i in table.worst_first()[:limit].tolist()
+        ]
+
+    # --- pictures --------------------------------------------------------------------------------
+
+    @cached_property
+    def pictures(self) -> tuple[Picture, ...]:
+        """What there is to see; nothing is drawn before it is asked for."""
+        found: list[Picture | None] = [*self.kind.pictures(self, self.table)]
+        if self.table is not None:
+            tolerance = Tolerances(self.eps).of("natural")
+            found.append(SortedViolations(self.table.violation, tolerance, self.kind.noun))
+        own = self.verified
+        if isinstance(own, KKTReport):
+            last = own.residuals.primal_objective
+            found.append(Convergence.of(self.trace, self.eps, last))
+        return tuple(picture for picture in found if picture is not None)
+
+    # --- ways of showing it ----------------------------------------------------------------------
 
     def to_dict(self, *, samples: bool = False) -> dict[str, Any]:
-        """Everything in plain Python types; strict JSON.
+        """Everything in plain Python types: strict JSON, by the schema of ``docs/report.md``.
 
         Parameters
         ----------
@@ -91,127 +261,63 @@ class Report:
         NaN and infinities, which JSON lacks, are the strings ``"NaN"``, ``"Infinity"`` and
         ``"-Infinity"``; Python's ``float`` reads them.
         """
-        verified = self.verified.to_dict()
-        solver = {
-            "backend": self.statistics.backend,
-            "version": self.statistics.version,
-            "status": self.status,
-            "native_status": self.native_status,
-            "iterations": self.statistics.iterations,
-            "setup_seconds": self.statistics.setup_seconds,
-            "solve_seconds": self.statistics.solve_seconds,
-            "polished": self.statistics.polished,
-            "escalated": self.statistics.escalated,
-            "settings": dict(self.statistics.settings),
-            "note": self.statistics.note,
-        }
-        result = {
-            "schema": SCHEMA,
-            "passed": self.passed,
-            "eps": self.verified.eps,
-            "problem": {
-                "family": self.family,
-                "form": self.form,
-                "kernel": self.kernel,
-                "n_variables": self.n_variables,
-            },
-            "data": {
-                "source": self.source,
-                "n_samples": self.n_samples,
-                "n_features": self.n_features,
-                "storage": self.storage,
-                "classes": list(self.classes),
-                "class_counts": list(self.class_counts),
-            },
-            "solver": solver,
-            "versions": dict(self.versions),
-            "accuracy": self.accuracy,
-            "objective": verified["objective"],
-            "relative_gap": verified["relative_gap"],
-            "checks": verified["checks"],
-            "certificate": verified["certificate"],
-            "summary": verified["summary"],
-            "notes": verified["notes"],
-        }
-        if samples:
-            result["samples"] = self.samples()
-        return dict(json_text.plain(result))
+        from qpsvm.reports.dictionary import report_dict
+
+        return report_dict(self, samples=samples)
+
+    def to_json(self) -> str:
+        """``to_dict`` with every sample, as text."""
+        return self._shown("json")
+
+    def to_text(self) -> str:
+        """For a terminal or a log: plain text."""
+        return self._shown("txt")
+
+    def to_html(self) -> str:
+        """One page that needs nothing else.
+
+        Raises
+        ------
+        MissingPackageError
+            Jinja2 or Matplotlib, the extra ``qpsvm[report]``, is not installed.
+        """
+        return self._shown("html")
+
+    def to_markdown(self) -> str:
+        """GitHub's Markdown; errors as ``to_html``."""
+        return self._shown("md")
+
+    def to_latex(self) -> str:
+        """A complete LaTeX document with tables; errors as ``to_html``."""
+        return self._shown("tex")
+
+    def _shown(self, suffix: str) -> str:
+        from qpsvm.reports.files import text_of
+        from qpsvm.reports.page import Page
+
+        return text_of(Page.of(self), suffix)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else "failed"
+        return f"Report({self.family}, {verdict} at eps={self.eps:g})"
 
 
-@dataclass(frozen=True, eq=False)
-class Page:
-    """What one HTML page shows.
-
-    Attributes
-    ----------
-    title, subtitle : str
-    reports : tuple of Report
-    comparison : Comparison or None
-    left_out : tuple of str
-        What was not compared, and why.
-    """
-
-    title: str
-    subtitle: str
-    reports: tuple[Report, ...]
-    comparison: Comparison | None = None
-    left_out: tuple[str, ...] = field(default_factory=tuple)
-
-    @property
-    def passed(self) -> bool:
-        """Every verdict on the page."""
-        compared = self.comparison is None or self.comparison.passed
-        return compared and all(report.passed for report in self.reports)
-
-
-def build(
-    problem: SVMProblem, solution: SVMSolution, verified: KKTReport, *, source: str = ""
-) -> Report:
-    """Gather a report.
-
-    Parameters
-    ----------
-    problem, solution : SVMProblem, SVMSolution
-    verified : KKTReport
-        What ``qpsvm.verify(problem, solution)`` returned.
-    source : str
-        Where the data came from, in words.
-
-    Raises
-    ------
-    InvalidParameterError
-        The problem is not about two classes, or its margins are not at -1 and +1.
-    """
-    data = problem.data
-    if not isinstance(data, BinaryTrainingSet) or problem.model.conditions.width:
-        raise InvalidParameterError(
-            "A report page is about a two-class machine with its margins at -1 and +1, and this is "
-            f"{problem.family}; print the KKTReport, or use its to_dict()."
-        )
-    table = verified.samples
-    # a decision value of exactly zero predicts the negative class
-    right = 0.0 if table is None else np.mean((table.decision > 0.0) == (data.signs > 0.0))
-    negative, positive = data.classes.tolist()
-    return Report(
-        source=source,
-        family=problem.family,
-        form=problem.form,
-        kernel=str(problem.kernel),
-        n_samples=data.n_samples,
-        n_features=data.n_features,
-        n_variables=problem.qp.n_variables,
-        storage="sparse" if sp.issparse(data.X) else "dense",
-        classes=(negative, positive),
-        class_counts=(int((data.signs < 0).sum()), int((data.signs > 0).sum())),
-        status=solution.status.value,
-        native_status=solution.qp.native_status,
-        statistics=solution.qp.statistics,
-        verified=verified,
-        accuracy=float(right),
-        versions=_versions(),
+def _together(parts: Sequence[SolveStatistics]) -> SolveStatistics:
+    """The sum of several solves; settings are those of the first."""
+    if not parts:
+        return SolveStatistics()
+    iterations = [part.iterations for part in parts if part.iterations is not None]
+    return SolveStatistics(
+        backend=", ".join(dict.fromkeys(part.backend for part in parts)),
+        version=", ".join(dict.fromkeys(part.version for part in parts)),
+        iterations=sum(iterations) if len(iterations) == len(parts) else None,
+        setup_seconds=sum(part.setup_seconds for part in parts),
+        solve_seconds=sum(part.solve_seconds for part in parts),
+        polished=any(part.polished for part in parts),
+        escalated=any(part.escalated for part in parts),
+        settings=parts[0].settings,
+        note=parts[0].note,
     )
-
-
-def _versions() -> dict[str, str]:
-    versions = {"Python": platform.python_version()}
-    return {n: importlib.metadata.version(n) for n in ("qpsvm", "numpy", "scipy")} | versions

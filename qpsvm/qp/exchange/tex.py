@@ -197,7 +197,12 @@ def _name(text: str) -> str:
         return "\\" + words
     if re.fullmatch("[A-Za-z]", words):
         return words
-    return rf"\text{{{''.join(_SPECIAL.get(c, c) for c in words)}}}"
+    return rf"\text{{{escape(words)}}}"
+
+
+def escape(text: str) -> str:
+    """Text as LaTeX shows it: none of it is markup."""
+    return "".join(_SPECIAL.get(character, character) for character in text)
 
 
 def _number(value: float) -> str:

@@ -1,0 +1,170 @@
+"""Decision values, margins or residuals of the training samples, group by group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from qpsvm.plotting import picture
+from qpsvm.plotting.picture import Picture, Style, count, literal
+from qpsvm.qp._arrays import Vector
+
+BINS = 48
+OVERLAID = 2
+"""More groups than that get a row each."""
+ROWS = 8
+ROW_HEIGHT = 0.62
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Samples of one kind.
+
+    Attributes
+    ----------
+    label : str
+        For people; empty where there is only one group.
+    values : array of shape (m,)
+    """
+
+    label: str
+    values: Vector
+
+
+@dataclass(frozen=True)
+class Line:
+    """A vertical line: ``name`` says in words what is there; drawn through where it is central."""
+
+    at: float
+    name: str
+    central: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram(Picture):
+    """How many samples have which value.
+
+    Attributes
+    ----------
+    heading : str
+        The title.
+    groups : tuple of Group
+    lines : tuple of Line
+    quantity : str
+        What the values are: the name of the axis.
+    noun : str
+        What is counted.
+    statement : str
+        A sentence for the alternative text: how many are beyond which line.
+    """
+
+    name: ClassVar[str] = "histogram"
+    heading: str
+    groups: tuple[Group, ...]
+    lines: tuple[Line, ...]
+    quantity: str
+    noun: str
+    statement: str
+
+    @property
+    def title(self) -> str:
+        return self.heading
+
+    @property
+    def alternative(self) -> str:
+        parts = []
+        for group in self.groups:
+            values = _finite(group.values)
+            whose = f" of {group.label}" if group.label else ""
+            parts.append(
+                f"{count(len(values), self.noun)}{whose} from {values.min():.3g} to "
+                f"{values.max():.3g}, median {np.median(values):.3g}"
+                if values.size
+                else f"no {self.noun}{whose} with a finite value"
+            )
+        return f"Histogram of the {self.quantity}: {'; '.join(parts)}. {self.statement}"
+
+    @property
+    def caption(self) -> str:
+        where = ", ".join(f"{line.name} at {line.at:.4g}" for line in self.lines)
+        hidden = len(self.groups) - len(self._shown)
+        others = f" The {hidden} other groups are not drawn." if hidden else ""
+        return f"Lines: {where}.{others}"
+
+    @property
+    def _shown(self) -> tuple[Group, ...]:
+        return self.groups[:ROWS]
+
+    @property
+    def _in_rows(self) -> bool:
+        return len(self.groups) > OVERLAID
+
+    @property
+    def height(self) -> float:
+        return 0.8 + ROW_HEIGHT * len(self._shown) if self._in_rows else picture.HEIGHT
+
+    def draw(self, figure: Any, style: Style) -> None:
+        bins = self._bins()
+        rows = len(self._shown) if self._in_rows else 1
+        axes = None
+        panels = []
+        for row in range(rows):
+            axes = picture.new_axes(figure, style, rows, 1, row + 1, sharex=axes)
+            axes.grid(visible=False, axis="x")
+            axes.locator_params(axis="y", integer=True, nbins=2 if self._in_rows else 7)
+            panels.append(axes)
+        for i, group in enumerate(self._shown):
+            axes = panels[i if self._in_rows else 0]
+            self._bars(axes, style, i, group, bins)
+        for axes in panels:
+            for line in self.lines:
+                axes.axvline(
+                    line.at,
+                    color=style.ink,
+                    linewidth=1.3,
+                    linestyle="-" if line.central else (0, (4, 3)),
+                )
+        if self._in_rows:
+            for axes in panels[:-1]:
+                axes.tick_params(labelbottom=False)
+        picture.label(panels[-1], style, self.quantity)
+        if not self._in_rows:
+            picture.label(panels[-1], style, self.quantity, f"{self.noun}s")
+            if len(self.groups) > 1:
+                picture.legend(figure, style, OVERLAID)
+
+    def _bars(self, axes: Any, style: Style, i: int, group: Group, bins: Any) -> None:
+        values = _finite(group.values)
+        text = f"{literal(group.label)} ({len(values):,})" if group.label else ""
+        # the colours differ in lightness, and the patterns too: told apart without colour as well
+        axes.hist(
+            values,
+            bins=bins,
+            label=text,
+            facecolor=picture.CLASS_COLOURS[i % len(picture.CLASS_COLOURS)],
+            alpha=0.72,
+            hatch=picture.HATCHES[0 if self._in_rows else i],
+            edgecolor=style.ink,
+            linewidth=0.4,
+        )
+        if self._in_rows:
+            axes.text(
+                0.0, 1.0, text, transform=axes.transAxes, ha="left", va="bottom",
+                color=style.ink, fontfamily=picture.FONT, fontsize=picture.SMALL,
+            )  # fmt: skip
+
+    def _bins(self) -> list[float]:
+        values = np.concatenate([_finite(group.values) for group in self.groups])
+        at = np.array([line.at for line in self.lines])
+        everything = np.concatenate([values, at])
+        low, high = float(np.min(everything)), float(np.max(everything))
+        room = 0.1 * float(np.ptp(at)) if len(at) > 1 else 0.05 * (high - low)
+        room = room or 1.0
+        low, high = min(low, float(np.min(at)) - room), max(high, float(np.max(at)) + room)
+        return list(np.linspace(low, high, BINS + 1).tolist())
+
+
+def _finite(values: Vector) -> Vector:
+    return values[np.isfinite(values)]

@@ -1,0 +1,237 @@
+"""What all pictures share: their size, their colours, and how they become SVG."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from qpsvm.exceptions import MissingPackageError
+
+WIDTH, HEIGHT = 5.0, 3.3
+"""Inches. At 72 points an inch the picture is 360 points wide: as many as a phone has pixels, so
+that its text is neither cut nor tiny there."""
+
+FONT = "DejaVu Sans"
+"""Comes with Matplotlib: the same everywhere."""
+TEXT, SMALL = 11.0, 10.0
+
+RASTERISED = 2_000
+"""More points than that become one image inside the SVG: each would take a hundred bytes."""
+DPI = 150
+
+CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8F7F00")
+"""Okabe and Ito's palette, which colour-blind readers tell apart (its yellow darkened)."""
+CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "++++", "oo")
+
+CASE_COLOURS = ("#8A8F98", "#0072B2", "#D55E00")
+CASE_MARKERS = ("o", "s", "^")
+"""Of the KKT cases "zero", "free" and "bound"."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """Colours of everything but the data."""
+
+    ink: str
+    soft: str
+    grid: str
+    paper: str
+
+
+LIGHT = Style("#1f2328", "#59636e", "#d8dee4", "#ffffff")
+DARK = Style("#e6edf3", "#9da7b3", "#3d444d", "#0f141a")
+
+
+class Picture(ABC):
+    """A picture and what it shows, in words.
+
+    Attributes
+    ----------
+    name : str
+        For files and anchors.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it is, in a few words."""
+
+    @property
+    @abstractmethod
+    def alternative(self) -> str:
+        """What it shows, with the numbers, for those who do not see it."""
+
+    @property
+    def caption(self) -> str:
+        """What a reader needs to know to read it."""
+        return ""
+
+    @property
+    def height(self) -> float:
+        """Inches."""
+        return HEIGHT
+
+    @abstractmethod
+    def draw(self, figure: Any, style: Style) -> None:
+        """Draw into an empty Matplotlib figure."""
+
+    def figure(self, *, dark: bool = False) -> Any:
+        """A new figure.
+
+        Parameters
+        ----------
+        dark : bool
+            Colours for a dark background.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Transparent; ``figure.savefig(path)`` writes it.
+
+        Raises
+        ------
+        MissingPackageError
+            Matplotlib is not installed.
+        """
+        try:
+            from matplotlib.backends.backend_svg import FigureCanvasSVG
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise MissingPackageError(
+                'A picture needs matplotlib, not installed; run: pip install "qpsvm[report]".'
+            ) from error
+        figure = Figure(figsize=(WIDTH, self.height), layout="constrained")
+        FigureCanvasSVG(figure)
+        figure.patch.set_alpha(0.0)
+        self.draw(figure, DARK if dark else LIGHT)
+        return figure
+
+    def svg(self, *, dark: bool | None = False) -> str:
+        """The picture as SVG text, equal for equal input.
+
+        Parameters
+        ----------
+        dark : bool or None
+            None: a picture that follows the reader's preference, for embedding in a page that
+            does.
+        """
+        figure = self.figure(dark=bool(dark))
+        stream = io.BytesIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(stream, format="svg", metadata=nothing, dpi=DPI)
+        text = _with_plain_ids(stream.getvalue().decode())
+        return _following_the_reader(text) if dark is None else text
+
+
+# --- what pictures are made of -------------------------------------------------------------------
+
+
+def new_axes(figure: Any, style: Style, *where: Any, **options: Any) -> Any:
+    """Axes with the two lines a reader needs."""
+    axes = figure.add_subplot(*where, **options)
+    axes.patch.set_alpha(0.0)
+    axes.tick_params(colors=style.soft, labelsize=SMALL, labelfontfamily=FONT, which="both")
+    axes.grid(color=style.grid, linewidth=0.6)
+    axes.set_axisbelow(True)
+    for name, spine in axes.spines.items():
+        spine.set_visible(name in ("left", "bottom"))
+        spine.set_color(style.soft)
+    return axes
+
+
+def label(axes: Any, style: Style, x: str = "", y: str = "") -> None:
+    """Names of the axes."""
+    writing = {"color": style.ink, "fontfamily": FONT, "fontsize": TEXT}
+    axes.set_xlabel(x, **writing)
+    axes.set_ylabel(y, **writing)
+
+
+def legend(figure: Any, style: Style, columns: int, handles: Any = None) -> None:
+    """Above the axes: it would cover data anywhere inside."""
+    from matplotlib.font_manager import FontProperties
+
+    chosen = {} if handles is None else {"handles": handles}
+    figure.legend(
+        **chosen,
+        loc="outside upper left",
+        ncols=columns,
+        frameon=False,
+        labelcolor=style.ink,
+        prop=FontProperties(family=FONT, size=SMALL),
+        handlelength=1.4,
+        handletextpad=0.5,
+        columnspacing=1.2,
+        borderaxespad=0.2,
+    )
+
+
+def dots(axes: Any, x: Any, y: Any, style: Style, **options: Any) -> None:
+    """Points; as an image where there are many."""
+    settings = {
+        "linestyle": "none",
+        "markersize": 5.5 if len(x) <= RASTERISED else 3.5,
+        "markeredgecolor": style.paper,
+        "markeredgewidth": 0.5 if len(x) <= RASTERISED else 0.0,
+        "rasterized": len(x) > RASTERISED,
+    }
+    axes.plot(x, y, **(settings | options))
+
+
+def as_image(n_points: int) -> str:
+    """What a caption says about many points."""
+    return f"{n_points:,} points, drawn as an image." if n_points > RASTERISED else ""
+
+
+def count(number: int, noun: str) -> str:
+    """1 sample, 2,000 samples."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def literal(text: Any, limit: int = 24) -> str:
+    """A label as it is: no mathematics, no control characters, no longer than fits.
+
+    Characters that the font does not have become a box, without Matplotlib's warning.
+    """
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    words = " ".join(str(text).split())
+    if len(words) > limit:
+        words = words[: limit - 1] + "…"
+    known = get_font(findfont(FontProperties(family=FONT))).get_charmap()
+    return "".join(c if ord(c) in known else "□" for c in words).replace("$", r"\$")
+
+
+# --- SVG -----------------------------------------------------------------------------------------
+
+
+def _with_plain_ids(svg: str) -> str:
+    """Matplotlib draws lots for names; numbers in order of appearance make equal pictures equal."""
+    numbers = itertools.count()
+    names: dict[str, str] = {}
+
+    def renamed(match: re.Match[str]) -> str:
+        name = match.group(2)
+        if name not in names:
+            names[name] = f"q{next(numbers)}"
+        return match.group(1) + names[name]
+
+    return re.sub(r'(\bid="|href="#|url\(#)([^")]+)', renamed, svg)
+
+
+def _following_the_reader(svg: str) -> str:
+    """Light colours, and a style sheet that turns them dark where the reader prefers that."""
+    rules = "".join(
+        f'[style*="{what}: {light}"]{{{what}:{dark}!important}}'
+        for light, dark in zip(vars(LIGHT).values(), vars(DARK).values(), strict=True)
+        for what in ("fill", "stroke")
+    )
+    sheet = f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
+    end = svg.index(">", svg.index("<svg ")) + 1
+    return svg[:end] + sheet + svg[end:]

@@ -1,0 +1,152 @@
+"""Samples with two features: the decision boundary, the margins and the support vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from qpsvm.plotting import picture
+from qpsvm.plotting.picture import CLASS_COLOURS, CLASS_MARKERS, Picture, Style, count, literal
+from qpsvm.qp._arrays import Dense, Index
+
+KERNEL_VALUES = 2e7
+"""About a second of them: with many support vectors the grid gets coarser."""
+FINEST, COARSEST = 160, 40
+
+
+@dataclass(frozen=True, eq=False)
+class Plane(Picture):
+    """The plane of two features.
+
+    Attributes
+    ----------
+    points : array of shape (n, 2)
+    group : array of int of shape (n,)
+        Index into ``groups``.
+    groups : tuple of str
+    support : array of int of shape (n,)
+        1 for support vectors between their bounds, 2 for those at one, 0 for all others.
+    values : callable
+        Of an (m, 2) array: one decision value for each row, or one per class.
+    levels : tuple of float
+        Of one decision value: the boundary first, then the margins.
+    features : tuple of str
+        Names of the axes.
+    """
+
+    name: ClassVar[str] = "plane"
+    points: Dense
+    group: Index
+    groups: tuple[str, ...]
+    support: Index
+    values: Callable[[Dense], Any]
+    levels: tuple[float, ...]
+    features: tuple[str, str]
+
+    @property
+    def title(self) -> str:
+        what = ("Regions", "Boundary", "Boundary, margins")[min(2, len(self.levels))]
+        return f"{what} and support vectors"
+
+    @property
+    def caption(self) -> str:
+        lines = "Solid: the boundary"
+        if len(self.levels) > 1:
+            lines += "; dashed: the margins"
+        return (
+            f"{lines}. Ringed: support vectors, bold at their bound. "
+            f"{picture.as_image(len(self.points))}"
+        ).strip()
+
+    @property
+    def alternative(self) -> str:
+        sizes = [
+            count(int(np.count_nonzero(self.group == g)), "sample")
+            + (f" of {name}" if name else "")
+            for g, name in enumerate(self.groups)
+        ]
+        inside, bound = (int(np.count_nonzero(self.support == case)) for case in (1, 2))
+        lines = "the boundary between the classes"
+        if len(self.levels) > 1:
+            levels = " and ".join(f"{level:.4g}" for level in self.levels[1:])
+            lines = f"the boundary f(x) = {self.levels[0]:.4g} and the margins f(x) = {levels}"
+        elif self.levels:
+            lines = f"the boundary f(x) = {self.levels[0]:.4g}"
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        return (
+            f"{', '.join(sizes)} in the plane of {self.features[0]} ({low[0]:.3g} to "
+            f"{high[0]:.3g}) and {self.features[1]} ({low[1]:.3g} to {high[1]:.3g}), with {lines}. "
+            f"{inside + bound:,} are support vectors, {bound:,} of them at a bound."
+        )
+
+    @property
+    def height(self) -> float:
+        return 3.9
+
+    def draw(self, figure: Any, style: Style) -> None:
+        axes = picture.new_axes(figure, style)
+        axes.grid(visible=False)
+        grid, values = self._grid()
+        if self.levels:
+            self._level_lines(axes, style, grid, values)
+        else:
+            self._regions(axes, style, grid, values)
+        x, y = self.points.T
+        many = len(self.points) > picture.RASTERISED
+        for g, name in enumerate(self.groups):
+            chosen = self.group == g
+            text = f"{literal(name)} ({int(chosen.sum()):,})"
+            picture.dots(
+                axes, x[chosen], y[chosen], style, rasterized=many, zorder=3,
+                marker=CLASS_MARKERS[g % len(CLASS_MARKERS)],
+                color=CLASS_COLOURS[g % len(CLASS_COLOURS)],
+                label=text if len(self.groups) > 1 else "",
+            )  # fmt: skip
+        for case, width in ((1, 0.9), (2, 1.8)):
+            chosen = self.support == case
+            picture.dots(
+                axes, x[chosen], y[chosen], style, rasterized=many, zorder=4,
+                marker="o", markersize=8.0, markerfacecolor="none", markeredgecolor=style.ink,
+                markeredgewidth=width,
+            )  # fmt: skip
+        picture.label(axes, style, *(literal(name, 40) for name in self.features))
+        if len(self.groups) > 1:
+            picture.legend(figure, style, min(3, len(self.groups)))
+
+    def _level_lines(self, axes: Any, style: Style, grid: Any, values: Any) -> None:
+        if len(self.groups) > 1:
+            axes.contourf(
+                *grid, values, levels=[-np.inf, self.levels[0], np.inf],
+                colors=CLASS_COLOURS[:2], alpha=0.13,
+            )  # fmt: skip
+        for i, level in enumerate(self.levels):
+            if values.min() < level < values.max():
+                axes.contour(
+                    *grid, values, levels=[level], colors=[style.ink],
+                    linestyles=["-" if i == 0 else "--"], linewidths=[1.6 if i == 0 else 1.0],
+                )  # fmt: skip
+
+    def _regions(self, axes: Any, style: Style, grid: Any, values: Any) -> None:
+        best = np.argmax(values, axis=-1)
+        for g in range(values.shape[-1]):
+            others = np.max(np.delete(values, g, axis=-1), axis=-1)
+            lead = values[..., g] - others
+            if (best == g).any():
+                colour = CLASS_COLOURS[g % len(CLASS_COLOURS)]
+                axes.contourf(*grid, lead, levels=[0.0, np.inf], colors=[colour], alpha=0.16)
+                axes.contour(
+                    *grid, lead, levels=[0.0], colors=[style.ink], linewidths=[1.2],
+                )  # fmt: skip
+
+    def _grid(self) -> tuple[Any, Any]:
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        room = 0.06 * np.where(high > low, high - low, 1.0)
+        used = max(1, int(np.count_nonzero(self.support)))
+        side = int(np.clip(np.sqrt(KERNEL_VALUES / used), COARSEST, FINEST))
+        ends = zip(low - room, high + room, strict=True)
+        grid = np.meshgrid(*(np.linspace(a, b, side) for a, b in ends))
+        values = np.asarray(self.values(np.column_stack([g.ravel() for g in grid])))
+        return grid, values.reshape(side, side, *values.shape[1:])

@@ -1,0 +1,186 @@
+"""A report as a document of a few kinds of blocks, which every format knows how to write.
+
+The blocks hold texts as people read them. Nothing in them is markup: whoever writes a format
+escapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from qpsvm.plotting import Picture
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An entry of a table.
+
+    Attributes
+    ----------
+    text : str
+    number : float or None
+        What it is sorted by.
+    verdict : "", "PASS", "FAIL" or "skipped"
+        What its text says, if it is a verdict.
+    """
+
+    text: str
+    number: float | None = None
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A column's name, and whether its entries are numbers."""
+
+    text: str
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences; remarks are the caller's own and stand out, notes are what was amiss.
+
+    Attributes
+    ----------
+    role : "remarks", "meaning" or "notes"
+    title : str
+    sentences : tuple of str
+    """
+
+    kind: ClassVar[str] = "sentences"
+    role: str
+    title: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number that matters: ``key`` is its name for programs."""
+
+    key: str
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The few numbers that matter most."""
+
+    kind: ClassVar[str] = "figures"
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Names and values."""
+
+    kind: ClassVar[str] = "listing"
+    title: str
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Listings:
+    """Several of them beside each other, where there is room."""
+
+    kind: ClassVar[str] = "listings"
+    listings: tuple[Listing, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows and columns; the first column names the rows.
+
+    Attributes
+    ----------
+    key : str
+        For anchors.
+    title, caption : str
+    headings : tuple of Heading
+    bodies : tuple of tuple of rows
+        Rows that belong together; a row is a tuple of Cell.
+    sortable : bool
+        The reader may want another order.
+    long : bool
+        Worth folding.
+    """
+
+    kind: ClassVar[str] = "table"
+    key: str
+    title: str
+    caption: str
+    headings: tuple[Heading, ...]
+    bodies: tuple[tuple[tuple[Cell, ...], ...], ...]
+    sortable: bool = False
+    long: bool = False
+
+    @property
+    def rows(self) -> tuple[tuple[Cell, ...], ...]:
+        """All of them."""
+        return tuple(row for body in self.bodies for row in body)
+
+
+@dataclass(frozen=True, eq=False)
+class Gallery:
+    """Pictures."""
+
+    kind: ClassVar[str] = "gallery"
+    pictures: tuple[Picture, ...]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The program as a formula, in LaTeX."""
+
+    kind: ClassVar[str] = "formula"
+    latex: str
+
+
+Block: TypeAlias = Sentences | Figures | Listing | Listings | Table | Gallery | Formula
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """What belongs to one report (or to the comparison).
+
+    Attributes
+    ----------
+    key : str
+        For anchors.
+    title : str
+    passed : bool or None
+        Its verdict; None where it has none of its own.
+    blocks : tuple of Block
+    sections : tuple of Section
+        Of the machines, where there are several.
+    """
+
+    key: str
+    title: str
+    passed: bool | None
+    blocks: tuple[Block, ...]
+    sections: tuple[Section, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """Everything a page says.
+
+    Attributes
+    ----------
+    title, subtitle : str
+    passed : bool
+    verdict : str
+        What that means, in a sentence.
+    sections : tuple of Section
+    footer : tuple of str
+    """
+
+    title: str
+    subtitle: str
+    passed: bool
+    verdict: str
+    sections: tuple[Section, ...]
+    footer: tuple[str, ...]

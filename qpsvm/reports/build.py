@@ -1,0 +1,136 @@
+"""From a problem, its solution and the verdict to a report."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
+from qpsvm.data.fingerprint import fingerprint
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.reduced import ReducedProblem
+from qpsvm.plotting.convergence import Event
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution
+from qpsvm.reports.report import Facts, Report
+from qpsvm.verification import KKTReport, verify
+
+
+def build(
+    problem: Any,
+    solution: Any,
+    verified: Any = None,
+    *,
+    certificate: Any = None,
+    trace: Sequence[Event] = (),
+    remarks: Sequence[str] = (),
+    facts: Mapping[str, Any] | None = None,
+    facts_title: str = "Facts",
+    source: str = "",
+    eps: float = 1e-8,
+) -> Report:
+    """Gather a report.
+
+    Parameters
+    ----------
+    problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
+    solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
+        As ``qpsvm.verify`` takes them.
+    verified : KKTReport or ReducedReport, optional
+        What ``qpsvm.verify(problem, solution)`` returned; without it, that is called.
+    certificate : Certificate or ReducedCertificate, optional
+        One that says more than that of ``verified``.
+    trace : sequence of Event, optional
+        What ``qpsvm.solve`` told its callback: ``trace = []; solve(..., callback=trace.append)``.
+    remarks : sequence of str, optional
+        Sentences of your own, shown first.
+    facts : mapping, optional
+        Names and values for a table of your own.
+    facts_title : str
+    source : str
+        Where the data came from, in words.
+    eps : float
+        Relative accuracy, where ``verified`` is not given.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    InvalidParameterError
+        As ``qpsvm.verify``; or ``verified`` is not what it returns for such a problem.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> report = build(problem, qpsvm.solve(problem), source="two numbers")
+    >>> report.passed, report.to_dict()["problem"]["family"]
+    (True, 'SoftMargin(C=1.0)')
+    """
+    if verified is None:
+        verified = verify(problem, solution, eps=eps)
+    expected = ReducedReport if isinstance(problem, ReducedProblem) else KKTReport
+    if not isinstance(verified, expected):
+        raise InvalidParameterError(
+            f"verified is a {type(verified).__name__}; pass what qpsvm.verify(problem, solution) "
+            "returned."
+        )
+    if isinstance(problem, TrainingProblem) and isinstance(solution, QPSolution):
+        solution = problem.recover(solution)
+    own = certificate if certificate is not None else getattr(verified, "certificate", None)
+    return Report(
+        problem=problem,
+        solution=solution,
+        verified=verified,
+        certificate=None if isinstance(own, ReducedCertificate) else own,
+        source=source,
+        name="",
+        remarks=tuple(remarks),
+        facts=None if facts is None else Facts(facts_title, facts),
+        trace=tuple(trace),
+        machines=_machines(problem, solution, verified, certificate, trace, source),
+        digest=problem.fingerprint()
+        if isinstance(problem, QuadraticProgram)
+        else fingerprint(problem.data),
+        versions=MappingProxyType(_versions()),
+    )
+
+
+def _machines(
+    problem: Any, solution: Any, verified: Any, certificate: Any, trace: Any, source: str
+) -> tuple[Report, ...]:
+    """One report per machine of several; none where the solution belongs to another problem."""
+    if not isinstance(problem, ReducedProblem) or not verified.reports:
+        return ()
+    names = problem.names
+    proofs = certificate.certificates if certificate is not None else (None,) * len(names)
+    traces = _by_machine(trace, len(names))
+    parts = zip(problem.parts(solution), names, verified.reports, proofs, traces, strict=True)
+    return tuple(
+        replace(build(*part, report, certificate=proof, trace=events, source=source), name=name)
+        for part, name, report, proof, events in parts
+    )
+
+
+def _by_machine(trace: Sequence[Event], n_machines: int) -> list[list[Event]]:
+    """The events of one solve after the other: each ends with the stage ``"done"``."""
+    groups: list[list[Event]] = [[]]
+    for event in trace:
+        groups[-1].append(event)
+        if event.stage == "done":
+            groups.append([])
+    groups = [group for group in groups if group]
+    # "auto" may ask a second backend: then nobody knows which events belong together
+    return groups if len(groups) == n_machines else [[] for _ in range(n_machines)]
+
+
+def _versions() -> dict[str, str]:
+    packages = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
+    return packages | {"Python": platform.python_version()}

@@ -1,0 +1,167 @@
+"""A report as plain Python types: what the JSON file holds.
+
+``report.schema.json`` describes it, ``docs/report.md`` explains it, and a test holds them together.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+from typing import TYPE_CHECKING, Any
+
+import scipy.sparse as sp
+
+from qpsvm.files import json_text
+from qpsvm.reports.explanations import EXPLANATIONS
+from qpsvm.reports.implications import implications
+
+if TYPE_CHECKING:
+    from qpsvm.reports.page import Page
+    from qpsvm.reports.report import Report
+
+SCHEMA = 2
+"""Version of the JSON; it grows with every change that could break a reader."""
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of ``Report.to_dict`` and of a page's JSON."""
+    text = importlib.resources.files(__package__).joinpath("report.schema.json").read_text("utf-8")
+    return dict(json_text.loads(text))
+
+
+def page_dict(page: Page, *, samples: int | None = None) -> dict[str, Any]:
+    """A page: that of a single report is the report itself.
+
+    Parameters
+    ----------
+    page : Page
+    samples : int, optional
+        Leave the samples out of reports with more than so many.
+    """
+
+    def fits(report: Report) -> bool:
+        return samples is None or sum(map(n_rows, (report, *report.machines))) <= samples
+
+    reports = [report_dict(report, samples=fits(report)) for report in page.reports]
+    if page.comparison is None and len(reports) == 1:
+        return reports[0]
+    return {
+        "schema": SCHEMA,
+        "title": page.title,
+        "passed": page.passed,
+        "comparison": json_text.plain(page.comparison and page.comparison.to_dict()),
+        "left_out": list(page.left_out),
+        "reports": reports,
+    }
+
+
+def n_rows(report: Report) -> int:
+    """Rows of a report's own sample table."""
+    return 0 if report.table is None else len(report.table)
+
+
+def report_dict(report: Report, *, samples: bool) -> dict[str, Any]:
+    """``Report.to_dict``."""
+    certificate, summary = report.certificate, report.summary
+    result = {
+        "schema": SCHEMA,
+        "kind": report.kind.name,
+        "name": report.name or None,
+        "passed": report.passed,
+        "eps": report.eps,
+        "objective": report.objective,
+        "relative_gap": report.relative_gap,
+        "worst": report.worst,
+        "remarks": list(report.remarks),
+        "facts": report.facts and {"title": report.facts.title, "values": report.facts.values},
+        "problem": _problem(report),
+        "data": None if report.data is None else _data(report),
+        "solver": _solver(report),
+        "versions": report.versions,
+        "score": None
+        if report.score is None
+        else {"name": report.kind.score_name, "value": report.score},
+        "checks": [
+            {
+                "name": check.name,
+                "absolute": check.absolute,
+                "scaled": check.scaled,
+                "tolerance": check.tolerance,
+                "passed": check.passed,
+                "meaning": EXPLANATIONS.get(check.name, ""),
+            }
+            for check in report.checks
+        ],
+        "certificate": None if certificate is None else certificate.to_dict(),
+        "implications": list(implications(report)),
+        "summary": None if summary is None else vars(summary),
+        "notes": list(report.verified.notes),
+        "trace": [
+            {
+                "stage": event.stage,
+                "backend": event.backend,
+                "iteration": event.iteration,
+                "seconds": event.seconds,
+                "objective": event.objective,
+                "residual": event.residual,
+            }
+            for event in report.trace
+        ],
+        "machines": [report_dict(machine, samples=samples) for machine in report.machines],
+    }
+    if samples:
+        result["samples"] = report.samples()
+    return dict(json_text.plain(result))
+
+
+def _problem(report: Report) -> dict[str, Any]:
+    program, repair = report.program, getattr(report.problem, "kernel_repair", None)
+    return {
+        "family": report.family,
+        "form": report.form,
+        "kernel": report.kernel,
+        "n_variables": program and program.n_variables,
+        "n_inequalities": program and program.n_inequalities,
+        "n_equalities": program and program.n_equalities,
+        "hessian": program and type(program.P).__name__,
+        "n_machines": report.n_machines or None,
+        "kernel_repair": repair
+        and {
+            "policy": repair.policy,
+            "smallest_eigenvalue": repair.smallest_eigenvalue,
+            "n_negative": repair.n_negative,
+            "relative_change": repair.relative_change,
+        },
+        "fingerprint": report.digest if report.data is None else None,
+    }
+
+
+def _data(report: Report) -> dict[str, Any]:
+    data, classes = report.data, report.kind.classes(report)
+    return {
+        "source": report.source,
+        "sha256": report.digest,
+        "n_samples": data.n_samples,
+        "n_given": data.n_given,
+        "n_features": data.n_features,
+        "storage": "sparse" if sp.issparse(data.X) else "dense",
+        "feature_names": data.feature_names,
+        "classes": [label for label, _ in classes] or None,
+        "class_counts": [size for _, size in classes] or None,
+    }
+
+
+def _solver(report: Report) -> dict[str, Any]:
+    statistics, own = report.statistics, report.qp_solution
+    return {
+        "backend": statistics.backend,
+        "version": statistics.version,
+        "status": report.status,
+        "native_status": own.native_status if own is not None else "",
+        "iterations": statistics.iterations,
+        "setup_seconds": statistics.setup_seconds,
+        "solve_seconds": statistics.solve_seconds,
+        "polished": statistics.polished,
+        "escalated": statistics.escalated,
+        "settings": dict(statistics.settings),
+        "note": statistics.note,
+    }

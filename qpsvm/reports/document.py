@@ -1,0 +1,175 @@
+"""What a page says, in which order: from reports to blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from qpsvm.qp import exchange
+from qpsvm.reports.blocks import (
+    Block,
+    Document,
+    Figure,
+    Figures,
+    Formula,
+    Gallery,
+    Listing,
+    Listings,
+    Section,
+    Sentences,
+)
+from qpsvm.reports.comparison_blocks import comparison_section
+from qpsvm.reports.implications import implications
+from qpsvm.reports.listings import listings
+from qpsvm.reports.numbers import figure, percentage, residual, value
+from qpsvm.reports.page import Page
+from qpsvm.reports.report import Report
+from qpsvm.reports.tables import checks_table, machines_table, samples_table
+
+ILLUSTRATED = 12
+"""Machines of a report that are shown with pictures, the worst of them: each takes 200 kB."""
+
+CASES = (
+    "Case zero: alpha is 0, and the sample could be left out. Case free: alpha is between its "
+    "bounds, and the sample lies on the margin, or on the edge of the tube. Case bound: alpha is "
+    "at a bound, and the sample lies beyond and pays."
+)
+
+
+def document(page: Page, *, samples: int) -> Document:
+    """The page as blocks.
+
+    Parameters
+    ----------
+    page : Page
+    samples : int
+        Rows of each sample table.
+    """
+    sections = (
+        [] if page.comparison is None else [comparison_section(page.comparison, page.left_out)]
+    )
+    several = len(page.reports) > 1
+    for i, report in enumerate(page.reports):
+        sections.append(_section(report, f"report-{i + 1}", samples, folded=several))
+    has_samples = any(r.table is not None for p in page.reports for r in (p, *p.machines))
+    return Document(
+        title=page.title,
+        subtitle=page.subtitle,
+        passed=page.passed,
+        verdict=_verdict(page),
+        sections=tuple(sections),
+        footer=(CASES,) if has_samples else (),
+    )
+
+
+def _verdict(page: Page) -> str:
+    if page.comparison is not None:
+        c = page.comparison
+        return (
+            f"{c.count('PASS')} of {len(c.rows)} solves verified at a relative accuracy of "
+            f"{residual(c.eps)}; {c.count('FAIL')} failed, {c.count('skipped')} skipped. "
+            f"Objectives of the same machine {'agree' if c.agree else 'disagree'}: largest "
+            f"relative difference {residual(c.largest_spread)}."
+        )
+    if page.passed:
+        return "Every check is within its tolerance; the relative gap to the optimum is certified."
+    return "At least one check is beyond its tolerance; see the table of checks."
+
+
+# --- for formats that are read from top to bottom ------------------------------------------------
+
+
+def flat(sections: tuple[Section, ...], level: int = 2) -> list[tuple[int, Section]]:
+    """Every section with the level of its heading, the inner ones after the outer one."""
+    return [
+        pair
+        for section in sections
+        for pair in ((level, section), *flat(section.sections, level + 1))
+    ]
+
+
+def names_and_values(
+    block: Figures | Listing | Listings,
+) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
+    """Title and items of every list in a block."""
+    if isinstance(block, Figures):
+        return [("", tuple((figure.label, figure.text) for figure in block.figures))]
+    listings = (block,) if isinstance(block, Listing) else block.listings
+    return [(listing.title, listing.items) for listing in listings]
+
+
+# --- one report ----------------------------------------------------------------------------------
+
+
+def _section(
+    report: Report, key: str, samples: int, *, folded: bool, bare: bool = False
+) -> Section:
+    machines = _machine_sections(report, key, samples)
+    return Section(
+        key=key,
+        title=_title(report),
+        passed=report.passed,
+        blocks=tuple(_blocks(report, key, samples, folded=folded, bare=bare)),
+        sections=machines,
+    )
+
+
+def _machine_sections(report: Report, key: str, samples: int) -> tuple[Section, ...]:
+    worst = sorted(report.machines, key=lambda machine: -machine.worst)[:ILLUSTRATED]
+    return tuple(
+        _section(
+            machine,
+            f"{key}-{i + 1}",
+            samples,
+            folded=True,
+            bare=not any(machine is shown for shown in worst),
+        )
+        for i, machine in enumerate(report.machines)
+    )
+
+
+def _title(report: Report) -> str:
+    if report.name:
+        return report.name
+    if report.data is None:
+        return "Quadratic program"
+    return f"{report.family}, {report.form} form, {report.kernel} kernel"
+
+
+def _blocks(report: Report, key: str, samples: int, *, folded: bool, bare: bool) -> Iterator[Block]:
+    if report.remarks:
+        yield Sentences("remarks", "Remarks", report.remarks)
+    if report.facts is not None:
+        items = tuple((name, value(entry)) for name, entry in report.facts.values.items())
+        yield Listing(report.facts.title, items)
+    yield Sentences("meaning", "What the gap implies", implications(report))
+    yield Figures(tuple(_figures(report)))
+    if report.machines:
+        yield machines_table(report, key)
+    if report.pictures and not bare:
+        yield Gallery(report.pictures)
+    if report.checks:
+        yield checks_table(report, key)
+    if report.verified.notes:
+        yield Sentences("notes", "Notes of the verifier", report.verified.notes)
+    yield Listings(tuple(listings(report)))
+    if report.program is not None and not report.name:
+        yield Formula(exchange.latex(report.program))
+    if report.table is not None:
+        yield samples_table(report, len(report.table), key, samples, folded=folded)
+
+
+def _figures(report: Report) -> Iterator[Figure]:
+    yield Figure("relative-gap", "Certified relative gap", residual(report.relative_gap))
+    if report.objective is not None:
+        yield Figure("objective", "Objective", figure(report.objective, 9))
+    summary = report.summary
+    if summary is not None:
+        yield Figure("support", report.kind.support_name, value(summary.n_support))
+        if summary.margin_width is not None:
+            yield Figure("margin-width", "Margin width", figure(summary.margin_width, 5))
+    if report.n_machines:
+        yield Figure("machines", "Machines", value(report.n_machines))
+    if report.score is not None:
+        name = report.kind.score_name
+        shown = figure(report.score, 5) if "R squared" in name else percentage(report.score)
+        yield Figure("score", name[:1].upper() + name[1:], shown)

@@ -1,0 +1,180 @@
+"""What every kind of problem tells a report: its table, its score and its pictures."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from qpsvm.kernels import Precomputed
+from qpsvm.machines.conditions import Conditions
+from qpsvm.machines.samples import SampleTable
+from qpsvm.plotting import Complementarity, Picture, Plane
+from qpsvm.plotting.complementarity import Condition
+from qpsvm.qp._arrays import Index, Vector
+
+if TYPE_CHECKING:
+    from qpsvm.reports.report import Report
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the page's sample table.
+
+    Attributes
+    ----------
+    key : str
+        Of the row in the JSON.
+    title : str
+    form : "text", "figure" or "residual"
+        How its entries are written.
+    """
+
+    key: str
+    title: str
+    form: Literal["text", "figure", "residual"] = "figure"
+
+
+SAMPLE, LABEL = Column("sample", "Sample"), Column("label", "Label", "text")
+DECISION, MARGIN = Column("decision", "Decision value"), Column("margin", "Margin")
+CONDITION = (
+    Column("alpha", "alpha"),
+    Column("C", "C"),
+    Column("slack", "Slack"),
+    Column("case", "Case", "text"),
+    Column("violation", "Violation", "residual"),
+)
+"""What is common to all tables: the dual variable, its bound, and how the condition is met."""
+
+
+ON_THE_LINE = 1.0 - 1e-6
+"""Samples within a millionth of a margin are on it: a solver's noise must not move a count."""
+
+
+class Kind(ABC):
+    """One kind of problem.
+
+    Attributes
+    ----------
+    name : str
+        In the JSON.
+    noun : str
+        What a row of the sample table is.
+    score_name : str
+        What ``score`` is; empty without one.
+    columns : tuple of Column
+        Of the sample table.
+    margin_decides : bool
+        The sign of a row's margin is what the machine predicts.
+    support_name : str
+        What ``MarginSummary.n_support`` counts.
+    """
+
+    name: ClassVar[str]
+    noun: ClassVar[str] = "sample"
+    score_name: ClassVar[str] = ""
+    columns: ClassVar[tuple[Column, ...]] = ()
+    margin_decides: ClassVar[bool] = False
+    support_name: ClassVar[str] = "Support vectors"
+
+    def score(self, report: Report, table: SampleTable) -> float:
+        """How well the machine does on its training samples."""
+        data = report.problem.data
+        return float(data.score(table.decision, data.targets))
+
+    def further_columns(self, report: Report) -> Mapping[str, Any]:
+        """Entries that the rows have beside those of the sample table, by key."""
+        del report
+        return {}
+
+    def classes(self, report: Report) -> list[tuple[Any, int]]:
+        """Every class and its number of samples; empty where there are none."""
+        del report
+        return []
+
+    @abstractmethod
+    def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
+        """What is worth seeing, None for what cannot be drawn."""
+
+
+# --- pictures that several kinds share -----------------------------------------------------------
+
+
+def margin_of(report: Report) -> float:
+    """What the margins of the samples are to reach: ``p - e t``, for all of them the same."""
+    c = report.problem.model.conditions
+    # of a ball: p is k(x, x), which decision values have subtracted
+    return (
+        0.0 if c.minus_self_similarity else float(c.required[0] - c.width * report.solution.width)
+    )
+
+
+def alpha_against(
+    quantity: str, noun: str, report: Report, table: SampleTable
+) -> Complementarity | None:
+    """Alpha against what the condition looks at, for conditions with one sign."""
+    scaled = scaled_alpha(table.alpha, report.problem.model.conditions)
+    y, variable, lower, upper, curvature = scaled
+    finite = np.isfinite(table.margin) & np.isfinite(y)
+    corner = margin_of(report)
+    if not finite.any() or not np.isfinite(corner):
+        return None
+    return Complementarity(
+        heading=f"Alpha against {quantity.partition(' f(')[0].removesuffix(' y')}",
+        x=table.margin[finite],
+        y=y[finite],
+        case=table.case[finite],
+        conditions=(Condition(corner, lower, upper, curvature),),
+        quantity=quantity,
+        variable=variable,
+        noun=noun,
+        note=CURVATURE_NOTE * variable.endswith(" d"),
+    )
+
+
+CURVATURE_NOTE = "d is the curvature of a sample's loss."
+
+
+def scaled_alpha(alpha: Vector, c: Conditions) -> tuple[Vector, str, float, float, float]:
+    """Alpha in units that make all samples comparable, its name, bounds and curvature.
+
+    Where C differs from sample to sample, shares of it; where the curvature d does, d alpha, which
+    at the optimum is the violation itself.
+    """
+    d, box = c.curvature, c.upper
+    if d.any() and np.ptp(d) > 0.0:
+        return alpha * d, "alpha d", *_ends(c.lower * d, c.upper * d), 1.0
+    if not d.any() and np.isfinite(box).all() and np.ptp(box) > 0.0:
+        return alpha / box, "alpha / C", *_ends(c.lower / box, np.ones(len(c))), 0.0
+    return alpha, "alpha", *_ends(c.lower, c.upper), float(d[0])
+
+
+def _ends(lower: Vector, upper: Vector) -> tuple[float, float]:
+    return float(lower[0]), float(upper[0])
+
+
+def plane(
+    report: Report, group: Index, groups: tuple[str, ...], case: Index, levels: tuple[float, ...]
+) -> Plane | None:
+    """The plane of two features, if these are all there are."""
+    data, solution = report.problem.data, report.solution
+    kernel = getattr(report.problem, "kernel", None)
+    if data.n_features != 2 or isinstance(kernel, Precomputed) or not predicts(solution):
+        return None
+    X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+    features = data.feature_names or ("feature 0", "feature 1")
+    return Plane(X, group, groups, case, solution.decision_function, levels, features)
+
+
+def predicts(solution: Any) -> bool:
+    """Whether every machine of a solution has finite weights and intercepts."""
+    for machine in getattr(solution, "solutions", (solution,)):
+        weights = machine.expansion if machine.coef is None else machine.coef
+        if weights is None or not np.isfinite(weights).all():
+            return False
+        if not np.isfinite(machine.intercept).all():
+            return False
+    return True

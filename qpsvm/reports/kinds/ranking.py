@@ -1,0 +1,59 @@
+"""Pairs of samples to be brought into their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from qpsvm.machines.samples import SampleTable
+from qpsvm.plotting import Group, Histogram, Line, Picture
+from qpsvm.plotting.picture import count
+from qpsvm.reports.kinds.base import CONDITION, ON_THE_LINE, SAMPLE, Column, Kind, alpha_against
+
+if TYPE_CHECKING:
+    from qpsvm.reports.report import Report
+
+
+class Ranks(Kind):
+    """One row for every pair: ``sample`` is the better one, ``over`` the other."""
+
+    name: ClassVar[str] = "ranking"
+    noun: ClassVar[str] = "pair"
+    margin_decides: ClassVar[bool] = True
+    support_name: ClassVar[str] = "Active pairs"
+    score_name: ClassVar[str] = "share of pairs in order"
+    columns: ClassVar[tuple[Column, ...]] = (
+        SAMPLE,
+        Column("over", "Over sample"),
+        Column("label", "Relevance", "text"),
+        Column("margin", "f(x) ahead by"),
+        *CONDITION,
+    )
+
+    def score(self, report: Report, table: SampleTable) -> float:
+        del report
+        return float(np.mean(table.margin > 0.0))
+
+    def further_columns(self, report: Report) -> Mapping[str, Any]:
+        data = report.problem.data
+        return {"over": data.kept[data.pairs[:, 1]]}
+
+    def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
+        if table is None:
+            return
+        short = int(np.count_nonzero(table.margin < ON_THE_LINE))
+        wrong = int(np.count_nonzero(table.margin <= 0.0))
+        yield Histogram(
+            heading="How far the better sample is ahead",
+            groups=(Group("", table.margin),),
+            lines=(Line(0.0, "a tie", central=True), Line(1.0, "the margin")),
+            quantity="difference f(better) - f(worse)",
+            noun="pair",
+            statement=(
+                f"{count(short, 'pair')} {'misses' if short == 1 else 'miss'} the margin of 1, "
+                f"{wrong:,} of them in the wrong order."
+            ),
+        )
+        yield alpha_against("difference f(better) - f(worse)", "pair", report, table)

@@ -1,0 +1,100 @@
+"""Names and values of a report: problem, data, solver, solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import scipy.sparse as sp
+
+from qpsvm.machines.samples import MarginSummary
+from qpsvm.plotting import Convergence
+from qpsvm.plotting.picture import count
+from qpsvm.reports.blocks import Listing
+from qpsvm.reports.numbers import figure, residual, value
+from qpsvm.reports.report import Report
+
+
+def listings(report: Report) -> Iterator[Listing]:
+    """What is there to be listed, in this order."""
+    yield Listing("Problem", tuple(_problem(report)))
+    if report.data is not None:
+        yield Listing("Data", tuple(_data(report)))
+    yield Listing("Solver", tuple(_solver(report)))
+    if report.summary is not None:
+        yield Listing("Solution", tuple(_solution(report, report.summary)))
+
+
+def _problem(report: Report) -> Iterator[tuple[str, str]]:
+    yield "Formulation", report.family
+    if report.form is not None:
+        yield "Form and kernel", f"{report.form}, {report.kernel}"
+    program = report.program
+    if program is not None:
+        yield (
+            "Program",
+            f"{count(program.n_variables, 'variable')}, {program.n_inequalities:,} inequality and "
+            f"{program.n_equalities:,} equality rows, Hessian {type(program.P).__name__}",
+        )
+    repair = getattr(report.problem, "kernel_repair", None)
+    if repair is not None:
+        yield (
+            "Indefinite kernel",
+            f"{repair.policy}: smallest eigenvalue {figure(repair.smallest_eigenvalue)}, matrix "
+            f"changed by {figure(repair.relative_change, 3)} of its norm",
+        )
+    if report.data is None:
+        yield "SHA-256, first digits", report.digest
+    yield "Accuracy asked for", f"eps = {report.eps:g}"
+
+
+def _data(report: Report) -> Iterator[tuple[str, str]]:
+    data = report.data
+    yield "Source", report.source or "given as arrays"
+    storage = "sparse" if sp.issparse(data.X) else "dense"
+    yield "Size", f"{data.n_samples:,} samples x {data.n_features:,} features, {storage}"
+    if data.n_given > data.n_samples:
+        yield "Left out", f"{count(data.n_given - data.n_samples, 'row')} of weight zero"
+    classes = report.kind.classes(report)
+    if classes:
+        yield "Classes", ", ".join(f"{label!r} ({size:,})" for label, size in classes)
+    yield "SHA-256", report.digest
+
+
+def _solver(report: Report) -> Iterator[tuple[str, str]]:
+    statistics, own = report.statistics, report.qp_solution
+    yield "Backend", f"{statistics.backend or 'not stated'} {statistics.version}".strip()
+    said = "" if own is None else f" (the solver said: {own.native_status or 'nothing'})"
+    yield "Status", f"{report.status}{said}"
+    if statistics.iterations is not None:
+        yield "Iterations", value(statistics.iterations)
+    more = ", polished" * statistics.polished + ", asked twice" * statistics.escalated
+    yield "Time", f"{statistics.total_seconds:.3f} s{more}"
+    drawn = any(isinstance(picture, Convergence) for picture in report.pictures)
+    if report.trace and not drawn and report.trace[-1].residual is not None:
+        last = residual(report.trace[-1].residual)
+        yield (
+            "Convergence",
+            f"no residuals told on the way; the verifier measured {last} at its end",
+        )
+    if statistics.settings:
+        yield "Settings", value(statistics.settings)
+    if statistics.note:
+        yield "Choice of the backend", statistics.note
+    yield "Versions", ", ".join(f"{name} {v}" for name, v in report.versions.items())
+
+
+def _solution(report: Report, summary: MarginSummary) -> Iterator[tuple[str, str]]:
+    if summary.margin_width is not None:
+        yield "Width of the margin", f"{figure(summary.margin_width)} (2 / |w| for margins at 1)"
+    width = getattr(report.solution, "width", 0.0)
+    if width:
+        yield "Width chosen by the program", figure(width)
+    yield (
+        report.kind.support_name,
+        f"{summary.n_support:,}: {summary.n_free:,} free, {summary.n_bound:,} at a bound",
+    )
+    if summary.training_errors is not None:
+        yield "Training errors", f"{summary.training_errors:,} of {report.data.n_samples:,}"
+    if summary.leave_one_out_bound is not None:
+        bound = figure(summary.leave_one_out_bound, 4)
+        yield "Leave-one-out error", f"at most {bound} expected (Vapnik's bound)"

@@ -1,0 +1,50 @@
+"""GitHub's Markdown, with tables; pictures in words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from qpsvm.reports.document import document, flat, names_and_values
+from qpsvm.reports.page import Page
+from qpsvm.reports.templating import Verbatim, now, one_line, template
+
+SHOWN_SAMPLES = 20
+
+_SPECIAL = re.compile(r"([\\`*_\[\]#|~$@]|:(?=//))")
+_LIST = re.compile(r"^([-+=]|\d+(?=[.)](\s|$)))")
+
+
+def markdown(page: Page) -> str:
+    """The page as Markdown.
+
+    Raises
+    ------
+    MissingPackageError
+        Jinja2 or Matplotlib is not installed.
+    """
+    content = document(page, samples=SHOWN_SAMPLES)
+    filters = {"math": _math, "listings": names_and_values, "hashes": _hashes}
+    text = template("report.md.j2", escape=escape, filters=filters).render(
+        document=content, sections=flat(content.sections), written=now()
+    )
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def escape(text: Any) -> str:
+    """A text as it is: no markup, no tags, no links, and none of it the beginning of a list."""
+    words = one_line(text)
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        words = words.replace(character, entity)
+    words = _SPECIAL.sub(r"\\\1", words)
+    # a backslash before a sign, and between a number and its point
+    return _LIST.sub(lambda m: f"{m[0]}\\" if m[0].isdigit() else f"\\{m[0]}", words)
+
+
+def _math(latex: str) -> Verbatim:
+    """A display as GitHub writes it."""
+    return Verbatim(latex.removeprefix("\\[\n").removesuffix("\n\\]"))
+
+
+def _hashes(level: int) -> Verbatim:
+    return Verbatim("#" * level)

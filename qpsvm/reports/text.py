@@ -1,0 +1,117 @@
+"""Plain text for a terminal or a log: the blocks through rich, which is told to keep out markup."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from qpsvm.reports.blocks import (
+    Document,
+    Figures,
+    Listing,
+    Listings,
+    Section,
+    Sentences,
+    Table,
+)
+from qpsvm.reports.document import document, flat
+from qpsvm.reports.page import Page
+from qpsvm.reports.templating import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+SHOWN_SAMPLES = 5
+WIDTH = 100
+STYLES = {"PASS": "bold green", "FAIL": "bold red", "skipped": "dim"}
+
+
+def text(page: Page) -> str:
+    """The page as plain text, at most 100 characters wide where words can be wrapped."""
+    from rich.console import Console
+
+    stream = io.StringIO()
+    console = Console(
+        file=stream, width=WIDTH, markup=False, highlight=False, emoji=False, color_system=None
+    )
+    print_page(page, console)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def print_page(page: Page, console: Console) -> None:
+    """The page on a console, in colours if it has them; the verdict comes last."""
+    content = document(page, samples=SHOWN_SAMPLES)
+    for level, section in flat(content.sections):
+        _print_section(section, level, console)
+    _print_verdict(content, page, console)
+
+
+def _print_section(section: Section, level: int, console: Console) -> None:
+    from rich.text import Text
+
+    title = Text(one_line(section.title), style="bold")
+    if section.passed is not None and level > 2:
+        title += Text(" ") + _verdict("PASS" if section.passed else "FAIL")
+    console.print(title)
+    for block in section.blocks:
+        if isinstance(block, Sentences):
+            for sentence in block.sentences:
+                prefix = "note: " * (block.role == "notes")
+                style = "bold" if block.role == "remarks" else ""
+                console.print(Text(prefix + one_line(sentence), style=style), soft_wrap=True)
+        elif isinstance(block, Listing):
+            _print_listing(block, console)
+        elif isinstance(block, Table) and level == 2:
+            _print_table(block, console)
+        elif isinstance(block, Figures):
+            shown = ", ".join(f"{figure.label} {figure.text}" for figure in block.figures)
+            console.print(Text(shown), soft_wrap=True)
+        elif isinstance(block, Listings) and level == 2:
+            for listing in block.listings:
+                _print_listing(listing, console)
+    console.print()
+
+
+def _print_listing(listing: Listing, console: Console) -> None:
+    from rich.text import Text
+
+    width = max(len(one_line(name)) for name, _ in listing.items)
+    console.print(Text(listing.title, style="bold"))
+    for name, words in listing.items:
+        line = f"  {one_line(name):<{width}}  {one_line(words)}"
+        console.print(Text(line), soft_wrap=True)
+
+
+def _print_table(block: Table, console: Console) -> None:
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console.print(Text(f"{block.title}: {block.caption}" if block.title else block.caption))
+    # eighty columns must do for the figures
+    table = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for heading in block.headings:
+        table.add_column(
+            heading.text.lower(),
+            justify="right" if heading.numeric else "left",
+            no_wrap=heading.numeric,
+        )
+    for row in block.rows:
+        table.add_row(*(_verdict(c.verdict) if c.verdict else Text(one_line(c.text)) for c in row))
+    console.print(table)
+
+
+def _print_verdict(content: Document, page: Page, console: Console) -> None:
+    eps = {f"{report.eps:g}" for report in page.reports}
+    where = f" at eps={eps.pop()}" if len(eps) == 1 else ""
+    console.print(
+        _verdict("PASS" if content.passed else "FAIL"), f"{where.strip()}:".lstrip(":"),
+        content.verdict, soft_wrap=True,
+    )  # fmt: skip
+
+
+def _verdict(word: str) -> Text:
+    from rich.text import Text
+
+    return Text(word, style=STYLES.get(word, ""))
