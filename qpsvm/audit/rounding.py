@@ -21,8 +21,11 @@ import numpy as np
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.losses import losses
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.qp._arrays import Dense, Index, row_blocks
+from qpsvm.qp._arrays import Dense, Index, Vector, row_blocks
 from qpsvm.qp.structured import KernelQuadratic
+
+IN_CACHE = 2**20
+"""Bytes of a piece of K that is multiplied, rounded and multiplied again before the next."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +55,25 @@ def multiply(problem: SVMProblem, draft: SVMSolution) -> None:
     """Multiply K with all that a verifier will ask for, in one pass over it."""
     gram = problem.model.gram
     if isinstance(gram, KernelQuadratic):
-        gram.gram.products(_asked_for(problem.model, draft))
+        columns = [*_machines(problem.model, draft), *_others(problem.model, draft)]
+        gram.gram.products(np.column_stack(columns))
 
 
 def multiply_rounded(problem: SVMProblem, draft: SVMSolution) -> Dense:
-    """The same, and in the same pass ``K'beta`` and ``K'beta_a``, the columns of the result."""
+    """The same, and in the same pass ``K'beta`` and ``K'beta_a``: the first column and the last."""
     model = problem.model
-    V = _asked_for(model, draft)
+    machines = _machines(model, draft)
+    V = np.column_stack([*machines, *_others(model, draft)])
     used = np.flatnonzero(V.any(axis=1))
-    exact, rounded = np.zeros(V.shape), np.zeros((len(V), 2))
+    weights, of_machines = V[used], np.column_stack(machines)[used]
+    exact, rounded = np.zeros(V.shape), np.zeros((len(V), len(machines)))
     for rows, block in _blocks(model, used):
-        exact[rows] = block @ V[used]
-        block[...] = block.astype(np.float32)
-        rounded[rows] = block @ V[used, :2]
+        to_exact, to_rounded = exact[rows], rounded[rows]
+        for part in row_blocks(block.shape[0], block.shape[1], IN_CACHE) if used.size else ():
+            piece = block[part]
+            to_exact[part] = piece @ weights
+            piece[...] = piece.astype(np.float32)
+            to_rounded[part] = piece @ of_machines
     if isinstance(model.gram, KernelQuadratic):
         model.gram.gram.remember(V, exact)
     return rounded
@@ -74,9 +83,10 @@ def rounded_gap(problem: SVMProblem, solution: SVMSolution, rounded: Dense) -> f
     """``P' - D'`` from what ``multiply_rounded`` returned; without constraints on (w, b)."""
     model, c = problem.model, problem.model.conditions
     a, b, t = model.feasible_dual(solution.alpha).alpha, solution.intercept, solution.width
-    of_beta, of_feasible = rounded.T
+    of_beta, of_feasible = rounded[:, 0], rounded[:, -1]
+    beta = np.asarray(solution.expansion)
     with np.errstate(all="ignore"):
-        size = model.penalty(solution, float(solution.expansion @ of_beta))
+        size = model.penalty(solution, float(beta @ of_beta))
         v = model.violations(of_beta, b, t)
         cost = float(np.sum(losses(v, c.lower, c.upper, c.curvature)))
         primal = size + c.intercept_price * b + c.width_price * t + cost
@@ -85,15 +95,20 @@ def rounded_gap(problem: SVMProblem, solution: SVMSolution, rounded: Dense) -> f
         return primal - (float(c.required @ a) - 0.5 * square)
 
 
-def _asked_for(model: SupportVectorModel, draft: SVMSolution) -> Dense:
-    """Columns beta, beta_a, and what rounding and units are estimated from; shape (n, m)."""
+def _machines(model: SupportVectorModel, draft: SVMSolution) -> list[Vector]:
+    """``beta`` and ``beta_a``; one of them where alpha is feasible as it is."""
     assert draft.expansion is not None  # readers make it from alpha
-    columns = [draft.expansion, model.expansion(model.feasible_dual(draft.alpha).alpha)]
-    if model.kernel.is_nonnegative:
-        columns.append(np.abs(draft.expansion))
+    feasible = model.expansion(model.feasible_dual(draft.alpha).alpha)
+    same = np.array_equal(feasible, draft.expansion)
+    return [draft.expansion] if same else [draft.expansion, feasible]
+
+
+def _others(model: SupportVectorModel, draft: SVMSolution) -> Iterator[Vector]:
+    """What rounding and the unit of violations are estimated from."""
+    if model.kernel.is_nonnegative and draft.expansion is not None:
+        yield np.abs(draft.expansion)
     if model.conditions.relative_to_spread:
-        columns.append(np.full(len(columns[0]), 1.0 / len(columns[0])))
-    return np.column_stack(columns)
+        yield np.full(model.data.n_samples, 1.0 / model.data.n_samples)
 
 
 def _blocks(model: SupportVectorModel, columns: Index) -> Iterator[tuple[slice, Dense]]:
