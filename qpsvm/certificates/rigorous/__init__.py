@@ -1,0 +1,12 @@
+"""Bounds that hold in exact arithmetic, proved in ``docs/rounding.md``.
+
+``balls`` has the arithmetic, ``kernels`` the error of kernel values, ``figures`` that of the
+program's own numbers, ``feasible`` the exactly feasible dual point, ``primal``, ``single`` and
+``joint`` the objectives.
+"""
+
+from qpsvm.certificates.rigorous.decisions import decision_enclosure
+from qpsvm.certificates.rigorous.enclosures import Enclosure, enclose
+from qpsvm.certificates.rigorous.kernels import feature_norms
+
+__all__ = ["Enclosure", "decision_enclosure", "enclose", "feature_norms"]

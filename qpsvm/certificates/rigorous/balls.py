@@ -1,0 +1,189 @@
+"""Balls: arrays of numbers known to an error, and what rounding adds to it.
+
+A ball is ``{x : |x - mid| <= rad}``, entry by entry. mid is computed as always; rad grows by an
+a-priori bound of what rounding can have done to it. Nothing switches the rounding mode, so any BLAS
+and any number of threads will do. The lemmas named here are proved in ``docs/rounding.md``.
+
+Sources: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), sections 2.2 and 3.1;
+Rump, "Fast and parallel interval arithmetic", *BIT* 39 (1999).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.qp._arrays import Vector, row_blocks
+
+U = 2.0**-53
+"""u: rounding to nearest changes a number by at most u times itself."""
+
+UNDERFLOW = 2.0**-1000
+"""More than underflow can take from a sum of products: 2^-1075 from each of them."""
+
+SLACK = 1.0 + 2.0**-48
+"""More than ``(1 - u)^-16``."""
+
+CHUNK = 512
+"""Long sums are taken of so many terms at a time: an error of 512 + n/512 roundings, not n."""
+
+
+def gamma(k: int) -> float:
+    """``k u / (1 - k u)``, from above: what k roundings in a row change, relative (lemma 1)."""
+    return SLACK * (k * U / (1.0 - k * U)) if k * U < 0.5 else math.inf
+
+
+def outward(x: Any) -> Any:
+    """Above the exact value of x, where x is made of non-negative terms in 15 steps (lemma 2)."""
+    return x * SLACK + UNDERFLOW
+
+
+def up(x: Any) -> Any:
+    """The next float64: above the exact value, if x is that one correctly rounded."""
+    return np.nextafter(x, np.inf)
+
+
+def down(x: Any) -> Any:
+    """The float64 before: below the exact value, if x is that one correctly rounded."""
+    return np.nextafter(x, -np.inf)
+
+
+def root(x: Any) -> Any:
+    """The square root from above, of 0 where x is negative."""
+    return outward(np.sqrt(np.maximum(x, 0.0)))
+
+
+def sum_upper(terms: Any) -> float:
+    """The exact sum from above; infinite where a term is not a finite number."""
+    values = np.ravel(terms)
+    if not np.isfinite(values).all():
+        return math.inf
+    try:
+        return float(up(math.fsum(values.tolist())))
+    except OverflowError:
+        return math.inf
+
+
+def sum_lower(terms: Any) -> float:
+    """The exact sum from below; minus infinity where a term is not a finite number."""
+    return -sum_upper(-np.asarray(terms))
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """An array that is known to an error.
+
+    Attributes
+    ----------
+    mid, rad : arrays of one shape, or numbers
+        Every exact entry is within rad of mid. Where rad is NaN or infinite, nothing is known.
+    """
+
+    mid: Any
+    rad: Any
+
+    @classmethod
+    def exact(cls, x: Any) -> Ball:
+        """Numbers that are what they are."""
+        return cls(x, np.zeros(np.shape(x)))
+
+    @property
+    def upper(self) -> Any:
+        """Above every exact entry."""
+        return up(self.mid + self.rad)
+
+    @property
+    def lower(self) -> Any:
+        """Below every exact entry."""
+        return down(self.mid - self.rad)
+
+    @property
+    def magnitude(self) -> Any:
+        """Above the size of every exact entry."""
+        return outward(np.abs(self.mid) + self.rad)
+
+    def __neg__(self) -> Ball:
+        return Ball(-self.mid, self.rad)
+
+    def __add__(self, other: Ball) -> Ball:
+        mid = self.mid + other.mid
+        return Ball(mid, outward(self.rad + other.rad + U * np.abs(mid)))
+
+    def __sub__(self, other: Ball) -> Ball:
+        return self + (-other)
+
+    def __mul__(self, other: Ball) -> Ball:
+        mid = self.mid * other.mid
+        spread = np.abs(self.mid) * other.rad + self.rad * (np.abs(other.mid) + other.rad)
+        return Ball(mid, outward(spread + U * np.abs(mid)))
+
+    def __getitem__(self, index: Any) -> Ball:
+        return Ball(self.mid[index], self.rad[index])
+
+
+def within(x: Any, k: int) -> Ball:
+    """What x may be the result of, after up to k roundings of products and quotients."""
+    return Ball(x, outward(gamma(k) * np.abs(x)))
+
+
+# --- products (lemma 3) --------------------------------------------------------------------------
+
+
+def n_terms(A: Any) -> int:
+    """The most terms in a product with a row of A."""
+    return int(np.max(np.diff(A.indptr), initial=0)) if sp.issparse(A) else int(A.shape[1])
+
+
+def product(A: Any, x: Ball) -> Ball:
+    """``A x`` for exact A of shape (m, n), dense or CSR, and x of shape (n,) or (n, c)."""
+    k = n_terms(A)
+    shape = (A.shape[0], *np.shape(x.mid)[1:])
+    mid, size = np.empty(shape), np.empty(shape)
+    weights = outward(gamma(k) * np.abs(x.mid) + x.rad)
+    blocks = [slice(None)] if sp.issparse(A) else row_blocks(*A.shape)
+    for rows in blocks:
+        mid[rows] = A[rows] @ x.mid
+        size[rows] = abs(A[rows]) @ weights
+    return Ball(mid, outward(size * (1.0 + 2.0 * gamma(k))))
+
+
+def transposed_product(A: Any, x: Ball) -> Ball:
+    """``A'x`` for exact A of shape (m, n), dense or CSR, and x of shape (m,) or (m, c)."""
+    k = n_steps(A.shape[0])
+    shape = (A.shape[1], *np.shape(x.mid)[1:])
+    mid, size = np.zeros(shape), np.zeros(shape)
+    weights = outward(gamma(k) * np.abs(x.mid) + x.rad)
+    for rows in chunks_of(A.shape[0]):
+        transposed = A[rows].T
+        mid += transposed @ x.mid[rows]
+        size += abs(transposed) @ weights[rows]
+    return Ball(mid, outward(size * (1.0 + 2.0 * gamma(k))))
+
+
+def chunks_of(n: int) -> list[slice]:
+    """Slices that cut n terms into chunks."""
+    return [slice(start, min(n, start + CHUNK)) for start in range(0, n, CHUNK)]
+
+
+def n_steps(n: int) -> int:
+    """How many roundings a term of a sum of n terms goes through, taken in chunks."""
+    return min(n, CHUNK) + len(chunks_of(n))
+
+
+def squared_norm(x: Ball) -> float:
+    """``sum x^2``, from above."""
+    return sum_upper(outward(x.magnitude**2))
+
+
+def row_squares(X: Any) -> Ball:
+    """``|x_i|^2`` for every row of X, dense or CSR."""
+    k = n_terms(X)
+    if sp.issparse(X):
+        mid: Vector = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    else:
+        mid = np.einsum("ij,ij->i", X, X)
+    return Ball(mid, outward(gamma(k) * mid * (1.0 + 2.0 * gamma(k))))

@@ -1,0 +1,190 @@
+"""From dual variables to some that are feasible exactly, known to a ball.
+
+In float64 a sum can hardly be made exact. But if ``(R 1)'a`` misses its value by rho, and variables
+have room for it in their boxes, then *some real point* near a has exactly the right sum: the one
+that shares rho out in proportion to that room. It need not be computed; it is in the ball whose
+radius is each variable's largest share. That is all a bound needs (lemma 9).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qpsvm.certificates.rigorous.balls import (
+    Ball,
+    down,
+    outward,
+    product,
+    sum_lower,
+    sum_upper,
+    up,
+)
+from qpsvm.certificates.rigorous.figures import price_error, smaller
+from qpsvm.machines.conditions import Conditions
+from qpsvm.machines.intercept import Interval
+from qpsvm.machines.model import DualPoint, SupportVectorModel
+from qpsvm.qp._arrays import Vector
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibleBall:
+    """Dual variables; somewhere in both balls there is an exactly feasible point.
+
+    Attributes
+    ----------
+    alpha : Ball of shape (N,)
+    multipliers : Ball of shape (m,)
+        Of constraints on (w, b).
+    """
+
+    alpha: Ball
+    multipliers: Ball
+
+
+def feasible_ball(model: SupportVectorModel, point: DualPoint) -> FeasibleBall | None:
+    """A ball around dual variables that has an exactly feasible point in it.
+
+    Parameters
+    ----------
+    model : SupportVectorModel
+    point : DualPoint
+        Multipliers of inequalities are not negative.
+
+    Returns
+    -------
+    FeasibleBall, or None where the boxes leave no room.
+    """
+    c, mu = model.conditions, point.constraint_multipliers
+    error = price_error(model.data.weights, len(c))
+    lower, upper = -smaller(c.lower, error), smaller(c.upper, error)
+    a = np.clip(point.alpha, lower, upper)
+    sums_are_exact = (np.abs(c.rows.data) == 1.0).all() and (np.abs(c.signs) <= 1.0).all()
+    if not (sums_are_exact and np.isfinite(a).all() and np.isfinite(mu).all()):
+        return None
+    rad = np.zeros(len(a))
+    for members, signs, total in _sums(model, a, mu, error):
+        box = lower[members], upper[members]
+        shares = shared_out(a[members], signs[members], *box, total)
+        if shares is None:
+            return _with_other_price(model, a, mu, error)
+        rad[members] = shares
+    return FeasibleBall(Ball(a, rad), Ball.exact(mu))
+
+
+def _with_other_price(
+    model: SupportVectorModel, a: Vector, mu: Vector, error: float
+) -> FeasibleBall | None:
+    """Where alpha has no room, one multiplier of a constraint on b moves the price instead."""
+    c = model.conditions
+    if not (
+        model.intercept == "free" and model.intercept_is_constrained and _width_holds(c, a, error)
+    ):
+        return None
+    assert model.constraints is not None
+    price, column = _price(model, mu), np.abs(model.constraints.intercept_column)
+    off = max(
+        up(price.upper - sum_lower(c.signs * a)), up(sum_upper(c.signs * a) - price.lower), 0.0
+    )
+    room = np.where(model.constraints.lower < 0.0, np.inf, mu)
+    j = int(np.argmax(column * room))
+    rad = np.zeros(len(mu))
+    rad[j] = outward(off / column[j])
+    return FeasibleBall(Ball.exact(a), Ball(mu, rad)) if rad[j] <= room[j] else None
+
+
+def shared_out(
+    a: Vector, signs: Vector, lower: Vector, upper: Vector, total: Interval
+) -> Vector | None:
+    """How far variables move, at most, so that ``signs'a`` becomes any number of an interval.
+
+    Parameters
+    ----------
+    a, lower, upper : arrays of shape (n,)
+        A point of the box.
+    signs : array of shape (n,)
+        -1, 0 or +1.
+    total : Interval
+
+    Returns
+    -------
+    array of shape (n,), or None where the box does not allow it.
+    """
+    terms = signs * a
+    missing = math.nextafter(total.upper - sum_lower(terms), math.inf)
+    excess = math.nextafter(sum_upper(terms) - total.lower, math.inf)
+    if not (math.isfinite(missing) and math.isfinite(excess)):
+        return None
+    above, below = np.maximum(down(upper - a), 0.0), np.maximum(down(a - lower), 0.0)
+    shares = np.zeros(len(a))
+    for need, raising in ((missing, signs > 0.0), (excess, signs < 0.0)):
+        if need <= 0.0:
+            continue
+        room = np.where(signs == 0.0, 0.0, np.where(raising, above, below))
+        room = np.minimum(room, 2.0 * need)  # no more than it takes, also where there is no bound
+        available = sum_lower(room)
+        if not available >= need:
+            return None
+        shares = np.maximum(shares, outward(room * (need / available)))
+    return shares
+
+
+def _sums(
+    model: SupportVectorModel, a: Vector, multipliers: Vector, error: float
+) -> Iterator[tuple[Any, Vector, Interval]]:
+    """(members, signs, value) of the sums that must be: ``(R 1)'a = price``, ``e 1'a <= price_t``.
+
+    With a width the two rows become one sum for the conditions of either sign, A and B with
+    ``A - B = price`` and ``e (A + B) <= price_t``.
+    """
+    c = model.conditions
+    price = _price(model, multipliers)
+    everyone, ones = np.full(len(a), True), np.ones(len(a))
+    if not c.width:
+        if model.intercept == "free":
+            yield everyone, c.signs, price
+        return
+    safe = _width_limit(c, error)
+    if model.intercept != "free":
+        if not _width_holds(c, a, error):
+            yield everyone, ones, Interval(safe, safe)
+        return
+    groups = c.signs > 0.0, c.signs < 0.0
+    half = Interval(0.5 * price.lower, 0.5 * price.upper)
+    # the lower of the two: there is always room to take something away
+    target = float(
+        down(min(sum_lower(a[groups[0]]) - half.upper, sum_lower(a[groups[1]]) + half.lower))
+    )
+    target = max(target, 0.5 * safe) if c.width < 0.0 else min(target, 0.5 * safe)
+    yield groups[0], ones, _between(target + half.lower, target + half.upper)
+    yield groups[1], ones, _between(target - half.upper, target - half.lower)
+
+
+def _width_limit(c: Conditions, error: float) -> float:
+    """What 1'a must not fall below (e = -1) or exceed (e = +1) to be certain of its price."""
+    limit = c.width * c.width_price
+    inwards = up(limit * (1.0 + 2.0 * error)), down(limit * (1.0 - 2.0 * error))
+    return float(inwards[0] if c.width < 0.0 else inwards[1])
+
+
+def _width_holds(c: Conditions, a: Vector, error: float) -> bool:
+    limit = _width_limit(c, error)
+    if not c.width:
+        return True
+    return sum_lower(a) >= limit if c.width < 0.0 else sum_upper(a) <= limit
+
+
+def _price(model: SupportVectorModel, multipliers: Vector) -> Interval:
+    """What ``(R 1)'a`` has to be."""
+    price = Ball.exact(np.full(1, model.conditions.intercept_price))
+    if model.constraints is not None:
+        price += product(model.constraints.intercept_column[None], Ball.exact(multipliers))
+    return Interval(float(price.lower[0]), float(price.upper[0]))
+
+
+def _between(lower: float, upper: float) -> Interval:
+    return Interval(math.nextafter(lower, -math.inf), math.nextafter(upper, math.inf))

@@ -1,0 +1,63 @@
+"""The figures of a program as balls: what was rounded before anything was solved.
+
+The numbers of a program were computed from parameters: ``C_i = C x weights / W``,
+``p_i = t_i - epsilon``, ``d_i = 1/(2 C_i)``, ``p_i = k(x_i, x_i)``. Bounds are to hold for the
+program of the parameters, so each of them is taken to be near what is stored (lemma 8).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qpsvm.certificates.rigorous.balls import Ball, gamma, outward, root, within
+from qpsvm.certificates.rigorous.kernels import squares
+from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
+from qpsvm.machines.joint.model import JointModel
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.qp._arrays import Vector
+
+PRICE_ROUNDINGS = 32
+"""More than a price goes through: 5 products and quotients, one for a curvature, and what underflow
+adds to numbers whose inverse is still finite."""
+
+
+def price_error(weights: Vector, n_rows: int) -> float:
+    """Relative error of every price: the sum of weights is exact where they are whole numbers."""
+    whole = bool((weights == np.floor(weights)).all()) and float(np.sum(weights)) < 2.0**52
+    return gamma(PRICE_ROUNDINGS if whole else PRICE_ROUNDINGS + 2 * max(n_rows, len(weights)))
+
+
+def larger(bound: Any, error: float) -> Any:
+    """Above the size of the exact bound; infinity stays what it is."""
+    return outward(np.abs(bound) * (1.0 + 2.0 * error))
+
+
+def smaller(bound: Any, error: float) -> Any:
+    """Below the size of the exact bound; infinity stays what it is."""
+    return np.abs(bound) * (1.0 - 2.0 * error)
+
+
+def exact_kernel(model: SupportVectorModel | JointModel) -> Kernel | None:
+    """The kernel function that K stands for; None where the matrix itself is the data."""
+    kernel = model.kernel
+    known = type(kernel) in (Linear, Polynomial, RBF) and kernel.is_positive_semidefinite
+    return kernel if known and model.repair is None else None
+
+
+def own_squares(model: SupportVectorModel | JointModel) -> Ball:
+    """``|phi(x_i)|^2 = K_ii`` of the training samples."""
+    kernel = exact_kernel(model)
+    return Ball.exact(model.gram.diagonal()) if kernel is None else squares(kernel, model.data.X)
+
+
+def own_norms(model: SupportVectorModel | JointModel) -> Vector:
+    """``|phi(x_i)|`` of the training samples, from above: ``|K_ij| <= norms_i norms_j``."""
+    return np.asarray(root(own_squares(model).upper))
+
+
+def required(model: SupportVectorModel) -> Ball:
+    """p: one difference of two numbers, or the samples' own squares."""
+    c = model.conditions
+    return own_squares(model) if c.minus_self_similarity else within(c.required, 1)

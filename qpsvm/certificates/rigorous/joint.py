@@ -1,0 +1,100 @@
+"""Bounds for a machine with one decision function per class.
+
+In every row of tau the entries of the other classes are numbers <= 0, and that of the own class is
+exactly minus their sum: a real number, known to the rounding of the sum. So tau is feasible exactly
+as soon as the sum is certain to be within the box.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from qpsvm.certificates.rigorous.balls import (
+    Ball,
+    down,
+    gamma,
+    outward,
+    product,
+    root,
+    squared_norm,
+    sum_lower,
+    sum_upper,
+    transposed_product,
+)
+from qpsvm.certificates.rigorous.figures import (
+    exact_kernel,
+    larger,
+    own_norms,
+    price_error,
+    smaller,
+)
+from qpsvm.certificates.rigorous.kernels import gram_product
+from qpsvm.machines.joint.model import JointModel
+from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.qp._arrays import Dense
+from qpsvm.qp.structured import LowRankQuadratic
+
+
+def joint_bounds(model: JointModel, solution: JointSolution) -> tuple[float, bool, float]:
+    """(primal objective from above, True: nothing is hard, dual objective from below)."""
+    tau = _feasible_ball(model, model.feasible_dual(solution.alpha))
+    X = model.data.X
+    if isinstance(model.gram, LowRankQuadratic):
+        if solution.coef is not None:
+            w = Ball.exact(solution.coef.T)
+        else:
+            w = transposed_product(X, Ball.exact(solution.expansion))
+        scores, size = product(X, w), squared_norm(w)
+        pull = squared_norm(transposed_product(X, tau))
+    else:
+        k, own = model.n_classes, np.asarray(solution.expansion)
+        products = gram_product(
+            model.gram.gram, exact_kernel(model), np.column_stack([own, tau.mid])
+        )
+        scores, middle = products[:, :k], products[:, k:]
+        size = max(sum_upper((Ball.exact(own) * scores).upper), 0.0)
+        rest = product(own_norms(model)[None], Ball.exact(tau.rad)).upper[0]
+        squares = (Ball.exact(tau.mid) * middle).upper
+        roots = [root(sum_upper(column)) for column in squares.T]
+        pull = sum_upper(outward((np.array(roots) + rest) ** 2))
+    return _primal(model, solution, scores, size), True, _dual(model, tau, pull)
+
+
+def _feasible_ball(model: JointModel, point: Dense) -> Ball:
+    """Around a tau whose rows sum to zero, within their boxes."""
+    box = smaller(model.box, price_error(model.data.weights, model.data.n_samples))
+    others = np.where(model.own, 0.0, np.minimum(point, 0.0))
+    total = outward(np.sum(-others, axis=1) * (1.0 + 2.0 * gamma(model.n_classes)))
+    shrink = np.where(total <= box, 1.0, (1.0 - 2.0**-40) * box / total)
+    others = others * shrink[:, None]
+    mid = np.sum(-others, axis=1)
+    rad = outward(gamma(model.n_classes) * mid * (1.0 + 2.0 * gamma(model.n_classes)))
+    own = Ball(mid, rad)
+    fits = own.upper <= box
+    mid = np.where(fits, mid, np.nan)  # NaN as well: nothing is known then
+    return Ball(np.where(model.own, mid[:, None], others), np.where(model.own, rad[:, None], 0.0))
+
+
+def _primal(model: JointModel, solution: JointSolution, scores: Ball, size: float) -> float:
+    """``1/2 sum_m (|w_m|^2 + b_m^2) + sum_i C_i max_m (f_m + 1 - f_y)``, from above."""
+    b = solution.intercept
+    if model.intercept == "none" and np.any(b != 0.0):
+        return math.inf
+    f = scores + Ball.exact(np.broadcast_to(b, scores.mid.shape))
+    shortfall = f + Ball.exact(np.ones(f.mid.shape)) - f[model.own][:, None]
+    # NaN must not be passed over: no `where` of the maximum
+    strongest = np.max(np.where(model.own, 0.0, np.maximum(shortfall.upper, 0.0)), axis=1)
+    error = price_error(model.data.weights, model.data.n_samples)
+    losses = outward(larger(model.box, error) * strongest)
+    return sum_upper([outward(0.5 * size), *outward(0.5 * b * b), *losses])
+
+
+def _dual(model: JointModel, tau: Ball, pull: float) -> float:
+    """``sum_i tau_{i,y_i} - 1/2 sum_m (|w_m|^2 + b_m^2)``, from below."""
+    sums = transposed_product(np.ones((len(tau.mid), 1)), tau)
+    b = model.constant * sums.magnitude
+    square = sum_upper([pull, *outward(b * b).ravel()])
+    lower = float(down(sum_lower(tau[model.own].lower) - 0.5 * square))
+    return lower if math.isfinite(lower) else -math.inf

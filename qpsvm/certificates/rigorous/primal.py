@@ -1,0 +1,115 @@
+"""The primal objective from above: the machine as it predicts, in exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.certificates.rigorous.balls import Ball, outward, product, sum_upper, up
+from qpsvm.certificates.rigorous.figures import larger, price_error, required, smaller
+from qpsvm.constraints import LinearConstraints
+from qpsvm.machines.model import SMALLEST_MARGIN, SupportVectorModel
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.qp._arrays import Matrix, Vector
+
+
+def row_values(model: SupportVectorModel, scores: Ball, b: float) -> Ball:
+    """``R f`` for ``f = scores + b``, shape (N,)."""
+    c = model.conditions
+    return product(c.rows, scores) + Ball.exact(c.signs) * Ball.exact(b)
+
+
+def objective_upper(
+    model: SupportVectorModel, solution: SVMSolution, scores: Ball, penalty: float
+) -> tuple[float, bool]:
+    """``(penalty + price_b b + price_t t + sum of losses`` from above, hard conditions hold).
+
+    A hard margin without constraints is scaled up until its smallest margin is 1, as
+    ``SupportVectorModel.primal_objective`` does: the objective is that of the scaled machine, which
+    satisfies every condition. It is divided by the square of the margin's lower bound.
+
+    Parameters
+    ----------
+    model : SupportVectorModel
+    solution : SVMSolution
+    scores : Ball of shape (n,)
+        ``w'phi(x_i)``.
+    penalty : float
+        ``kappa/2 |w|^2`` and the like, from above.
+    """
+    c, b, t = model.conditions, solution.intercept, solution.width
+    error = price_error(model.data.weights, len(c))
+    rows, p = row_values(model, scores, b), required(model)
+    if model.is_hard and model.constraints is None:
+        margin = margin_lower(rows, p)
+        return (outward(penalty / margin**2), True) if margin > 0.0 else (math.inf, False)
+    v = p - rows - Ball.exact(c.width * t)
+    soft = ~c.is_hard
+    holds = bool((v.upper[c.is_hard] <= 0.0).all())
+    width = Ball(c.width_price, error * abs(c.width_price)) * Ball.exact(t)
+    fixed = [penalty, (Ball.exact(c.intercept_price) * Ball.exact(b)).upper, width.upper]
+    return sum_upper([*fixed, *_losses(model, v, error)[soft]]), holds
+
+
+def margin_lower(rows: Ball, p: Ball) -> float:
+    """``min(1, smallest margin)`` of a hard margin, from below; 0 where it may not separate."""
+    worst = np.min(rows.lower / p.upper) * (1.0 - 2.0**-50)
+    margin = float(np.minimum(1.0, worst))  # NaN stays NaN
+    return margin if margin > SMALLEST_MARGIN else 0.0
+
+
+def _losses(model: SupportVectorModel, v: Ball, error: float) -> Vector:
+    """``loss(v)`` from above, shape (N,).
+
+    Losses are convex with their minimum, zero, at v = 0: the largest in an interval is at an end.
+    """
+    c = model.conditions
+    d = smaller(c.curvature, error)
+    over = _one_side(np.maximum(v.upper, 0.0), larger(c.upper, error), d)
+    under = _one_side(np.maximum(-v.lower, 0.0), larger(c.lower, error), d)
+    return np.asarray(np.maximum(over, under))
+
+
+def _one_side(v: Vector, bound: Vector, d: Vector) -> Vector:
+    """``max { a v - d/2 a^2 : 0 <= a <= bound }`` from above, for v >= 0."""
+    linear = outward(bound * v)
+    squared = outward(v * v / (2.0 * d))
+    clipped = up(linear - 0.5 * d * bound * bound * (1.0 - 2.0**-50))
+    # where the bound is not certain to matter, the loss without it is not smaller
+    beyond = v >= outward(d * bound)
+    return np.asarray(np.where(d > 0.0, np.where(beyond, clipped, squared), linear))
+
+
+def constraints_hold(constraints: LinearConstraints | None, point: Vector) -> bool:
+    """Whether ``G (w, b) <= h`` and ``A (w, b) = b_eq`` hold in exact arithmetic.
+
+    Rows that floating point cannot decide are evaluated in rational numbers.
+    """
+    if constraints is None:
+        return True
+    rows, right = constraints.rows, constraints.right
+    values = product(rows, Ball.exact(point))
+    equality = constraints.lower < 0.0
+    surely = ~equality & (values.upper <= right)
+    possibly = (values.lower <= right) & ~(equality & (values.upper < right))
+    if not (surely | possibly).all():  # NaN is neither
+        return False
+    return all(
+        _row_holds(rows, int(i), point, float(right[i]), bool(equality[i]))
+        for i in np.flatnonzero(~surely)
+    )
+
+
+def _row_holds(rows: Matrix, i: int, point: Vector, right: float, equality: bool) -> bool:
+    if sp.issparse(rows):
+        entries = slice(rows.indptr[i], rows.indptr[i + 1])
+        values, columns = rows.data[entries], rows.indices[entries]
+    else:
+        columns = np.flatnonzero(rows[i])
+        values = rows[i][columns]
+    terms = zip(values.tolist(), point[columns].tolist(), strict=True)
+    miss = sum((Fraction(a) * Fraction(x) for a, x in terms), start=-Fraction(right))
+    return miss == 0 if equality else miss <= 0

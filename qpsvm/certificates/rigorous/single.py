@@ -1,0 +1,148 @@
+"""Bounds for a machine with one decision function.
+
+``machines.model`` has both objectives; here each part of them is enclosed. For the dual, with an
+exactly feasible a in a ball around ``a^`` and ``beta = R'a`` in one around ``beta^``::
+
+    linear    kappa w(a)    =   X'beta - G'z - A'y,   a ball as it stands
+    kernel    kappa |w(a)|  <=  sqrt(beta^'K beta^) + sum_i |beta_i - beta^_i| |phi(x_i)|
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.certificates.rigorous.balls import (
+    Ball,
+    down,
+    outward,
+    product,
+    root,
+    squared_norm,
+    sum_lower,
+    sum_upper,
+    transposed_product,
+)
+from qpsvm.certificates.rigorous.feasible import FeasibleBall, feasible_ball
+from qpsvm.certificates.rigorous.figures import (
+    exact_kernel,
+    larger,
+    own_norms,
+    price_error,
+    required,
+)
+from qpsvm.certificates.rigorous.kernels import gram_product
+from qpsvm.certificates.rigorous.primal import objective_upper
+from qpsvm.formulations.l1_norm import L1NormModel
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.qp.structured import LowRankQuadratic, SampleGram
+
+
+@dataclass(frozen=True, eq=False)
+class _Weights:
+    """What both objectives need of the weights.
+
+    Attributes
+    ----------
+    scores : Ball of shape (n,)
+        ``w'phi(x_i)`` of the machine as it predicts.
+    size : float
+        ``|w|^2``, or ``|w|_1`` of an L1-norm, from above.
+    pull : float
+        ``|kappa w(a)|^2`` of the dual variables, from above; of an L1-norm ``|kappa w(a)|_inf``.
+    """
+
+    scores: Ball
+    size: float
+    pull: float
+
+
+def single_bounds(model: SupportVectorModel, solution: SVMSolution) -> tuple[float, bool, float]:
+    """(primal objective from above, whether hard conditions hold, dual objective from below)."""
+    point = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
+    dual = feasible_ball(model, point) or _unknown(model)
+    beta = product(sp.csr_array(model.conditions.rows.T), dual.alpha)
+    if isinstance(model.gram, LowRankQuadratic):
+        weights = _explicit(model, solution, beta, dual.multipliers)
+    else:
+        weights = _expanded(model, model.gram.gram, solution, beta)
+    upper, holds = _primal(model, solution, weights)
+    return upper, holds, _dual(model, dual, weights.pull)
+
+
+def _unknown(model: SupportVectorModel) -> FeasibleBall:
+    """Nothing is known about NaN, and nothing follows from it."""
+    alpha, multipliers = (np.full(n, np.nan) for n in (len(model.conditions), model.n_constraints))
+    return FeasibleBall(Ball(alpha, alpha), Ball(multipliers, multipliers))
+
+
+def _explicit(
+    model: SupportVectorModel, solution: SVMSolution, beta: Ball, multipliers: Ball
+) -> _Weights:
+    X, is_l1 = model.data.X, isinstance(model, L1NormModel)
+    if solution.coef is not None:
+        w = Ball.exact(solution.coef)
+    else:
+        w = transposed_product(X, Ball.exact(solution.expansion))
+    pull = transposed_product(X, beta)
+    if model.constraints is not None:
+        rows = model.constraints.rows[:, :-1]
+        pull -= transposed_product(rows, multipliers)
+    if is_l1:
+        return _Weights(product(X, w), sum_upper(w.magnitude), float(np.max(pull.magnitude)))
+    return _Weights(product(X, w), squared_norm(w), squared_norm(pull))
+
+
+def _expanded(
+    model: SupportVectorModel, samples: SampleGram, solution: SVMSolution, beta: Ball
+) -> _Weights:
+    own = np.asarray(solution.expansion)
+    both = np.column_stack([own, beta.mid])  # one pass over K
+    products = gram_product(samples, exact_kernel(model), both)
+    scores, middle = products[:, 0], products[:, 1]
+    norms = own_norms(model)
+    rest = sum_upper(outward(norms * beta.rad))
+    if isinstance(model, L1NormModel):
+        pull = float(np.max(outward(middle.magnitude + norms * rest)))
+        return _Weights(scores, sum_upper(np.abs(own)), pull)
+    size = sum_upper((Ball.exact(own) * scores).upper)
+    square = sum_upper((Ball.exact(beta.mid) * middle).upper)
+    return _Weights(scores, max(size, 0.0), float(outward((root(square) + rest) ** 2)))
+
+
+def _primal(
+    model: SupportVectorModel, solution: SVMSolution, weights: _Weights
+) -> tuple[float, bool]:
+    c, b, t = model.conditions, solution.intercept, solution.width
+    if (model.intercept == "none" and b != 0.0) or (not c.width and t != 0.0) or not t >= 0.0:
+        return math.inf, False
+    penalty = weights.size
+    if not isinstance(model, L1NormModel):
+        penalty = outward(0.5 * (c.norm_weight * weights.size + model.constant * b * b))
+    return objective_upper(model, solution, weights.scores, penalty)
+
+
+def _dual(model: SupportVectorModel, dual: FeasibleBall, pull: float) -> float:
+    """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + [b^2] + d'a^2)``, from below."""
+    c, rules, alpha = model.conditions, model.constraints, dual.alpha
+    gains = (required(model) * alpha).lower
+    balance = Ball.exact(c.signs) * alpha
+    if rules is not None:
+        gains = np.append(gains, -(Ball.exact(rules.right) * dual.multipliers).upper)
+        column = -(Ball.exact(rules.intercept_column) * dual.multipliers)
+        balance = Ball(np.append(balance.mid, column.mid), np.append(balance.rad, column.rad))
+    linear = sum_lower(gains)
+    if isinstance(model, L1NormModel):
+        # divided by what brings |pull|_inf down to 1, everything stays feasible
+        lower = float(down(linear / np.maximum(1.0, pull))) if linear > 0.0 else linear
+        return lower if math.isfinite(lower) else -math.inf
+    b = model.constant * max(abs(sum_upper(balance.upper)), abs(sum_lower(balance.lower)))
+    error = price_error(model.data.weights, len(c))
+    curved = outward(larger(c.curvature, error) * alpha.magnitude**2)
+    square = sum_upper([outward(pull / c.norm_weight), outward(b * b), *curved])
+    lower = float(down(linear - 0.5 * square))
+    return lower if math.isfinite(lower) else -math.inf
