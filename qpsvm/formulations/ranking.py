@@ -33,7 +33,7 @@ from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import Indefinite
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.qp._arrays import Index, Vector, require_memory
+from qpsvm.qp._arrays import Index, Vector, freeze, require_memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +110,15 @@ class Ranking(Family):
             raise InvalidDataError(
                 "No two samples of a group have different relevance y: there is no order to learn."
             )
-        return RankedTrainingSet(**vars(data), pairs=pairs)
+        return RankedTrainingSet(**vars(data), pairs=freeze(pairs))
 
     def conditions(self, data: RankedTrainingSet, gram: Gram) -> Conditions:
         del gram
         better, worse = data.pairs.T
         N = len(data.pairs)
         entries = np.column_stack([np.ones(N), -np.ones(N)]).ravel()
-        rows = (entries, data.pairs.ravel(), np.arange(0, 2 * N + 1, 2))
+        # a copy: sorting the columns of a row must not sort the pairs
+        rows = (entries, data.pairs.flatten(), np.arange(0, 2 * N + 1, 2))
         weights = data.weights[better] * data.weights[worse]
         C = in_range(self.C * (weights / np.sum(weights) if self.average_loss else weights))
         squared = self.loss == "squared_hinge"

@@ -15,6 +15,7 @@ from qpsvm.qp._arrays import Dense, Index
 KERNEL_VALUES = 2e7
 """About a second of them: with many support vectors the grid gets coarser."""
 FINEST, COARSEST = 160, 40
+RINGS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +57,19 @@ class Plane(Picture):
         lines = "Solid: the boundary"
         if len(self.levels) > 1:
             lines += "; dashed: the margins"
-        return (
-            f"{lines}. Ringed: support vectors, bold at their bound. "
-            f"{picture.as_image(len(self.points))}"
-        ).strip()
+        rings = " and ".join(words for _, words in self._rings)
+        parts = (f"{lines}.", f"Ringed: {rings}." * bool(rings), picture.as_image(len(self.points)))
+        return " ".join(filter(None, parts))
+
+    @property
+    def _rings(self) -> list[tuple[int, str]]:
+        """Kinds of support vectors that are few enough: rings would hide what they are around."""
+        kinds = ((1, "support vectors"), (2, "bold, support vectors at a bound"))
+        return [kind for kind in kinds if 0 < np.count_nonzero(self.support == kind[0]) <= RINGS]
+
+    @property
+    def _many(self) -> bool:
+        return len(self.points) > picture.RASTERISED
 
     @property
     def alternative(self) -> str:
@@ -95,22 +105,21 @@ class Plane(Picture):
         else:
             self._regions(axes, style, grid, values)
         x, y = self.points.T
-        many = len(self.points) > picture.RASTERISED
         for g, name in enumerate(self.groups):
             chosen = self.group == g
             text = f"{literal(name)} ({int(chosen.sum()):,})"
             picture.dots(
-                axes, x[chosen], y[chosen], style, rasterized=many, zorder=3,
+                axes, x[chosen], y[chosen], style, rasterized=self._many, zorder=3,
                 marker=CLASS_MARKERS[g % len(CLASS_MARKERS)],
-                color=CLASS_COLOURS[g % len(CLASS_COLOURS)],
+                color=CLASS_COLOURS[g % len(CLASS_COLOURS)], markersize=2.0 if self._many else 5.5,
                 label=text if len(self.groups) > 1 else "",
             )  # fmt: skip
-        for case, width in ((1, 0.9), (2, 1.8)):
+        for case, _ in self._rings:
             chosen = self.support == case
             picture.dots(
-                axes, x[chosen], y[chosen], style, rasterized=many, zorder=4,
+                axes, x[chosen], y[chosen], style, zorder=4,
                 marker="o", markersize=8.0, markerfacecolor="none", markeredgecolor=style.ink,
-                markeredgewidth=width,
+                markeredgewidth=(0.9, 1.8)[case - 1],
             )  # fmt: skip
         picture.label(axes, style, *(literal(name, 40) for name in self.features))
         if len(self.groups) > 1:
@@ -127,6 +136,7 @@ class Plane(Picture):
                 axes.contour(
                     *grid, values, levels=[level], colors=[style.ink],
                     linestyles=["-" if i == 0 else "--"], linewidths=[1.6 if i == 0 else 1.0],
+                    zorder=2 + 3 * self._many,
                 )  # fmt: skip
 
     def _regions(self, axes: Any, style: Style, grid: Any, values: Any) -> None:
@@ -139,6 +149,7 @@ class Plane(Picture):
                 axes.contourf(*grid, lead, levels=[0.0, np.inf], colors=[colour], alpha=0.16)
                 axes.contour(
                     *grid, lead, levels=[0.0], colors=[style.ink], linewidths=[1.2],
+                    zorder=2 + 3 * self._many,
                 )  # fmt: skip
 
     def _grid(self) -> tuple[Any, Any]:

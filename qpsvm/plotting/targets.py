@@ -55,9 +55,12 @@ class Targets(Picture):
 
     def draw(self, figure: Any, style: Style) -> None:
         axes = picture.new_axes(figure, style)
+        many = len(self.target) > picture.RASTERISED
         ends = np.array([np.min(self.target), np.max(self.target)])
         for offset, line in ((0.0, "-"), (-self.half_width, "--"), (self.half_width, "--")):
-            axes.plot(ends, ends + offset, color=style.ink, linewidth=1.1, linestyle=line, zorder=2)
+            axes.plot(
+                ends, ends + offset, color=style.ink, linewidth=1.1, linestyle=line, zorder=9 * many
+            )
         for case, words in enumerate(CASES):
             chosen = self.case == case
             if not chosen.any():
@@ -66,7 +69,7 @@ class Targets(Picture):
                 axes, self.target[chosen], self.predicted[chosen], style,
                 marker=picture.CASE_MARKERS[case], color=picture.CASE_COLOURS[case],
                 label=f"{words} ({int(chosen.sum()):,})",
-                rasterized=len(self.target) > picture.RASTERISED, zorder=3 + case,
+                rasterized=many, zorder=3 + case,
             )  # fmt: skip
         picture.label(axes, style, "target", "predicted")
         picture.legend(figure, style, len(CASES))

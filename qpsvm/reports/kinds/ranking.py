@@ -37,8 +37,18 @@ class Ranks(Kind):
         return float(np.mean(table.margin > 0.0))
 
     def further_columns(self, report: Report) -> Mapping[str, Any]:
-        data = report.problem.data
-        return {"over": data.kept[data.pairs[:, 1]]}
+        data, table = report.problem.data, report.table
+        better, worse = data.pairs.T
+        if table is None:
+            return {}
+        # the table is about the sample that comes first: f(better) = f(worse) + margin
+        decision = table.decision + np.where(better < worse, 0.0, table.margin)
+        return {
+            "sample": data.kept[better],
+            "over": data.kept[worse],
+            "label": data.values[better],
+            "decision": decision,
+        }
 
     def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
         if table is None:
