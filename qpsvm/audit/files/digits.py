@@ -17,7 +17,7 @@ EXACT = 17
 
 _LARGEST_EXACT_POWER = 22
 _POWERS = np.array([float(f"1e{k}") for k in range(_LARGEST_EXACT_POWER + 1)])
-_MOST_FAST = 15
+_MOST_ROUNDED = 15
 
 
 def as_printed(values: Vector, digits: int) -> Vector:
@@ -45,12 +45,11 @@ def as_printed(values: Vector, digits: int) -> Vector:
     magnitude = np.abs(values)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         shift = digits - 1 - np.floor(np.log10(magnitude))
-        fast = np.abs(shift) <= min(_LARGEST_EXACT_POWER, _MOST_FAST + 7)
+        fast = np.abs(shift) <= _LARGEST_EXACT_POWER
         k = np.where(fast, shift, 0.0).astype(np.intp)
         power = _POWERS[np.abs(k)]
         scaled = np.where(k >= 0, magnitude * power, magnitude / power)
         whole = np.rint(scaled)
-        fast &= (scaled >= 10.0 ** (digits - 1)) & (scaled < 10.0**digits)
         fast &= np.abs(np.abs(scaled - whole) - 0.5) > 2e-16 * 10.0**digits
         printed: Vector = np.copysign(np.where(k >= 0, whole / power, whole * power), values)
     slow = np.flatnonzero(~fast & (magnitude > 0.0))
@@ -75,14 +74,15 @@ def most_digits(text: bytes, before: bytes, at_least: int, start: int = 0) -> in
     Returns
     -------
     int
-        ``EXACT`` if one has more than 16.
+        ``EXACT`` if one has more than 15: with 16 the shortest decimal that is read back as the
+        same float64 and the nearest one may differ (9.95 and 9.949999999999999).
 
     Examples
     --------
     >>> most_digits(b"0.98765432109876 1:0.012345678901 2:4", b":", 8)
     11
     """
-    for digits in range(at_least, EXACT):
+    for digits in range(at_least, _MOST_ROUNDED + 1):
         # leading zeros do not count; the point may be anywhere
         longer = re.compile(before + rb"[+-]?[0.]*+[1-9](?:\.?\d){%d}" % digits)
         if not longer.search(text, start):

@@ -150,6 +150,8 @@ def read_liblinear(path: str | os.PathLike[str]) -> LiblinearModel:
     n_lines = n_features + with_bias
     header.require_room("nr_feature", n_lines, 2 * m)  # a digit and a blank or line end per weight
     weights = _weights(file, header, n_lines, m)
+    if with_bias and not float(np.abs(weights[-1]).max()) * bias < np.inf:
+        raise header.refusal("bias", f"bias is {bias:g}, and times its weight it is beyond float64")
     return LiblinearModel(
         source=file.source,
         solver_type=solver_type,

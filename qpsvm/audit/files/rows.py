@@ -15,6 +15,9 @@ from qpsvm.data.inputs import as_samples
 from qpsvm.exceptions import ModelFileError
 from qpsvm.qp._arrays import Index, Vector, row_blocks
 
+_BLOCK_BYTES = 2**21
+"""Rounding takes some ten temporaries as large as its block."""
+
 
 def match_rows(
     support_vectors: Any,
@@ -112,7 +115,8 @@ def _keys(
     matrix: Any, digits: int, dtype: type[np.floating[Any]], labels: Vector | None
 ) -> Iterator[bytes]:
     """A hash of the rounded entries of each row that are not zero, with their columns."""
-    for rows in row_blocks(*matrix.shape):
+    n, d = matrix.shape
+    for rows in row_blocks(n, d, _BLOCK_BYTES):
         block = _rounded(matrix[rows], digits, dtype)
         columns, values, ends = block.indices.astype(np.int64), block.data, block.indptr.tolist()
         for i, (start, end) in enumerate(pairwise(ends)):
