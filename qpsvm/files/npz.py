@@ -27,6 +27,7 @@ KINDS = "biufUS"
 
 _MAX_MEMBERS = 64
 _MAX_HEADER = 10_000
+_MAX_QUOTED = 200
 _DAMAGE = (
     zipfile.BadZipFile,
     NotImplementedError,  # an unknown compression
@@ -81,7 +82,7 @@ def read(
     except _DAMAGE as problem:
         raise error(
             f"{os.fspath(path)!r} is not a readable NPZ file: it is damaged, incomplete, or of "
-            f"another format ({type(problem).__name__}: {problem})."
+            f"another format ({type(problem).__name__}: {str(problem)[:_MAX_QUOTED]})."
         ) from problem
 
 
@@ -112,8 +113,8 @@ def _require_harmless(
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED and not compressed:
             raise error(
-                f"{os.fspath(path)!r}: member {member.filename!r} is compressed; write it with "
-                "numpy.savez, which does not compress."
+                f"{os.fspath(path)!r}: member {_name(member)[:_MAX_QUOTED]!r} is compressed; write it "
+                "with numpy.savez, which does not compress."
             )
 
 
@@ -124,7 +125,7 @@ def _name(member: zipfile.ZipInfo) -> str:
 def _array(
     path: str | os.PathLike[str], member: zipfile.ZipInfo, content: bytes, error: type[QPSVMError]
 ) -> Any:
-    where = f"{os.fspath(path)!r}: array {_name(member)!r}"
+    where = f"{os.fspath(path)!r}: array {_name(member)[:_MAX_QUOTED]!r}"
     stream = io.BytesIO(content)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a header written by Python 2 is not worth a word
