@@ -128,3 +128,26 @@ weights of 1e6 or multipliers of 1e-6), per unit of the larger of two objectives
 
 BEST_NUMBER = 1e-11
 """Two ways of adding up the cost of one machine, relative to the cost."""
+
+# --- model files ----------------------------------------------------------------------------------
+
+EIGHT_DIGITS = 1e-6
+"""Decision values of order 10 from support vectors printed with 8 digits."""
+
+SINGLE_PRECISION = 1e-4
+"""The same by a library in single precision, which prints the intercept with 6 digits."""
+
+# --- audits ---------------------------------------------------------------------------------------
+
+AUDITED = 1e-12
+"""Decision values and objectives of a foreign model, evaluated by its library and by ours: sums of
+a few hundred terms; 2e-14 is the most seen."""
+
+AUDITED_GAP = 1e-8
+"""Relative error of the optimum that PIQP or Clarabel finds from a textbook's dense program."""
+
+# --- reports -------------------------------------------------------------------------------------
+
+ON_THE_CURVE = 1e-4
+"""Distance of a sample from the line of the KKT conditions, per unit of the axes: the natural
+residual of a solution at eps = 1e-8 may be as large, its square root."""

@@ -40,7 +40,7 @@ def path(model: str | os.PathLike[str], inputs: Inputs) -> Reading:
 
 
 def _arrays(model: ArrayModel, inputs: Inputs) -> Reading:
-    inputs.require_only((), "A model of plain arrays")
+    inputs.require_only((), "plain arrays")
     if model.formulation is None:
         raise AuditRefusedError(
             f"{model.source!r} does not name the program it solves; add a formulation to it."
@@ -65,7 +65,7 @@ def _arrays(model: ArrayModel, inputs: Inputs) -> Reading:
 
 
 def _saved(model: SavedModel, inputs: Inputs) -> Reading:
-    inputs.require_only((), "A model of qpsvm")
+    inputs.require_only((), "one of qpsvm")
     if inputs.sample_weight is not None:
         raise AuditRefusedError("A model file of qpsvm has no sample weights; leave them out.")
     problem = model.problem(inputs.X, inputs.y)

@@ -63,7 +63,7 @@ def linear_svr(model: Any, inputs: Inputs) -> Reading:
 def _weights(model: Any, inputs: Inputs) -> tuple[Weights, Any]:
     """The weights, and how their program treats the intercept."""
     name = type(model).__name__
-    inputs.require_only((), f"a {name}")
+    inputs.require_only((), name)
     if not hasattr(model, "coef_"):
         raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
     coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))

@@ -48,7 +48,7 @@ def read(model: LiblinearModel, inputs: Inputs) -> Reading:
         )
     regression = "SVR" in kind
     takes = ("nu",) if kind == NOVELTY else ("C", "epsilon") if regression else ("C",)
-    inputs.require_only(takes, f"A {kind} model")
+    inputs.require_only(takes, kind)
     samples = inputs.samples()
     found = Weights(
         model=name,

@@ -77,7 +77,7 @@ def one_class(model: Any, inputs: Inputs) -> Reading:
 
 def _expansions(model: Any, inputs: Inputs) -> Expansions:
     name = type(model).__name__
-    inputs.require_only((), f"a {name}")
+    inputs.require_only((), name)
     if not hasattr(model, "dual_coef_"):
         raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
     shape = model.shape_fit_
@@ -107,7 +107,7 @@ def _numbers(name: str, model: Any) -> tuple[Dense, Any]:
     """``dual_coef_`` and ``intercept_``, if they are what predicts."""
     coefficients = _dense(model.dual_coef_)
     intercepts = np.array(model.intercept_, dtype=np.float64)
-    require_finite(f"This {name}", dual_coef_=coefficients, intercept_=intercepts)
+    require_finite(f"this {name}", dual_coef_=coefficients, intercept_=intercepts)
     own = (getattr(model, "_dual_coef_", None), getattr(model, "_intercept_", None))
     for public, private in zip((coefficients, intercepts), own, strict=True):
         if private is None:

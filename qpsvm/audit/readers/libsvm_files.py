@@ -55,8 +55,10 @@ FEW_DIGITS = 6
 
 def read(model: LibsvmModel, inputs: Inputs) -> Reading:
     """What a file says, with the rows of X its support vectors are."""
-    inputs.require_only(TAKES[model.svm_type], f"A {model.svm_type} model")
+    inputs.require_only(TAKES[model.svm_type], model.svm_type)
     samples = inputs.samples()
+    labels = np.asarray(model.labels)
+    codes = None if model.labels is None else inputs.codes(labels)  # before rows are looked for
     found = Expansions(
         model=f"{model.svm_type} model {model.source!r}",
         library=Library(model.written_by, float32_kernel=True),
@@ -72,13 +74,12 @@ def read(model: LibsvmModel, inputs: Inputs) -> Reading:
     if kind == "one_class":
         nu = float(np.sum(found.coefficients)) / n if inputs.nu is None else inputs.nu
         return found.machine(OneClass(nu), factor=nu * n)
-    if kind == "nu_svc":
-        codes, labels = inputs.codes(model.labels), np.asarray(model.labels)
+    if kind == "nu_svc" and codes is not None:
         nu, found = _share(inputs, found, codes, len(labels))
         return found.pairs(NuClassification(nu), codes, labels)
     C, found = _price(inputs, found)
-    if kind == "c_svc":
-        return found.pairs(SoftMargin(C), inputs.codes(model.labels), np.asarray(model.labels))
+    if kind == "c_svc" and codes is not None:
+        return found.pairs(SoftMargin(C), codes, labels)
     if kind == "nu_svr":
         share = inputs.nu
         if share is None:
@@ -144,7 +145,7 @@ def _bound(coefficients: Dense) -> float | None:
 def _rounded(model: LibsvmModel, found: Expansions) -> tuple[str, ...]:
     """What the file has in fewer digits than the data."""
     remarks = []
-    if model.support_vectors is not None:
+    if model.support_vectors is not None and model.total_sv:
         own = sp.csr_array(found.samples[found.rows])
         theirs = sp.csr_array(model.support_vectors)
         theirs.resize(own.shape)

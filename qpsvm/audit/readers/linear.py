@@ -47,12 +47,12 @@ class Weights:
     remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        owner = f"This {self.model}"
+        owner = f"this {self.model}"
         require_finite(owner, coef=self.coef, intercept=self.intercept)
         if self.coef.shape[1:] != self.samples.shape[1:]:
             raise AuditRefusedError(
-                f"{owner} has weights for {self.coef.shape[1]} columns, X has "
-                f"{self.samples.shape[1]}; pass the training data."
+                f"X has {self.samples.shape[1]} columns, {owner} has weights for "
+                f"{self.coef.shape[1]}; pass the training data."
             )
 
     def with_bias_column(self, bias: float) -> Weights:

@@ -77,7 +77,7 @@ def one_class(model: Any, inputs: Inputs) -> Reading:
 
 def _weights(model: Any, inputs: Inputs, offset: str) -> Weights:
     name = type(model).__name__
-    inputs.require_only((), f"a {name}")
+    inputs.require_only((), name)
     if not hasattr(model, "coef_"):
         raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
     if getattr(model, "early_stopping", False):
