@@ -112,9 +112,10 @@ def _require_harmless(
         )
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED and not compressed:
+            name = _name(member)[:_MAX_QUOTED]
             raise error(
-                f"{os.fspath(path)!r}: member {_name(member)[:_MAX_QUOTED]!r} is compressed; write it "
-                "with numpy.savez, which does not compress."
+                f"{os.fspath(path)!r}: member {name!r} is compressed; write it with numpy.savez, "
+                "which does not compress."
             )
 
 
