@@ -191,9 +191,10 @@ def _made_samples(kind: str, n: int, d: int, rng: Any) -> tuple[Any, Any]:
 
 
 def _real_samples(kind: str, n: int, rng: Any) -> tuple[Any, Any]:
-    if kind == "separable" or kind == "several":
+    if kind in ("separable", "several"):  # sorted by class, 50 samples each
         X, y = _real("iris")
-        rows = rng.permutation(100 if kind == "separable" else 150)[:n]
+        k = 2 if kind == "separable" else 3
+        rows = np.concatenate([50 * m + rng.permutation(50)[: n // k] for m in range(k)])
         return X[rows], np.where(y[rows] == 0, -1, 1) if kind == "separable" else y[rows]
     if kind == "classes":
         X, y = _real("cancer")

@@ -108,7 +108,7 @@ def find_field(seed: int, index: int, tally: Tally) -> Field:
     rng = np.random.default_rng([seed, 0, index])
     while True:
         spec = draw(rng)
-        made = _certified(spec, tally)
+        made = _certified(spec, tally, CERTIFIED)
         if made is None:
             continue
         problem, solution = made
@@ -123,7 +123,7 @@ def find_field(seed: int, index: int, tally: Tally) -> Field:
             continue
         relatives: list[list[tuple[str, Any]]] = [[] for _ in judges]
         for what, other in spec.relatives(rng):
-            solved = _certified(other, Tally())
+            solved = _certified(other, Tally(), EPS)
             if solved is not None:
                 theirs = _parts(*solved)
                 for i, own in enumerate(relatives):
@@ -136,13 +136,13 @@ def find_field(seed: int, index: int, tally: Tally) -> Field:
         )
 
 
-def _certified(spec: Spec, tally: Tally) -> tuple[Any, Any] | None:
-    """Problem and solution, if it has one that passes."""
+def _certified(spec: Spec, tally: Tally, eps: float) -> tuple[Any, Any] | None:
+    """Problem and solution, if it has one that passes; solved to ``eps``."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             problem = spec.build()
-            solution = qpsvm.solve(problem, eps=CERTIFIED)
+            solution = qpsvm.solve(problem, eps=eps)
         except QPSVMError as error:
             tally.rejected[type(error).__name__] += 1
             return None
@@ -264,9 +264,14 @@ def hunt_in(task: tuple[int, int, int]) -> Tally:
     seed, index, draws = task
     tally = Tally()
     with threadpool_limits(1):
-        found = find_field(seed, index, tally)
-        for number in range(index * DRAWS, index * DRAWS + draws):
-            hunt_one(found, seed, number, tally)
+        number = index * DRAWS
+        try:
+            found = find_field(seed, index, tally)
+            for number in range(index * DRAWS, index * DRAWS + draws):
+                hunt_one(found, seed, number, tally)
+        except Exception as error:
+            error.add_note(f"in draw {number} of seed {seed}")
+            raise
     return tally
 
 

@@ -26,6 +26,11 @@ STATEMENT = 1e-8
 """What a solution states beside its weights is checked to eps, in the library's own units."""
 REPAIR = 1e-4
 """sqrt(eps): how far the verifier lets an alpha be from a feasible one, per unit of alpha."""
+ROUNDINGS = 512.0
+"""What a certificate's figures may be off, in units of its own estimate of their rounding: that is
+one rounding a term, and a kernel value alone has an error of 1e-13."""
+REACH = 1e-7
+"""Distance of weights that is rounding of extended precision under a root, per unit of weights."""
 PREDICTION = 1e-11
 """Rounding of a decision value, per unit of the sum of its absolute terms."""
 FEASIBLE = 1e-13
@@ -78,12 +83,9 @@ class Judge:
         return max(abs(cost), LD(self.proof.floor), LD(np.finfo(np.float64).tiny))
 
     def suboptimality(self, s: Any) -> Any:
-        """How far the machine as it predicts is from the optimum at least, per unit of ``size``.
-
-        A constraint that is missed within its tolerance is added at its price.
-        """
+        """How far the machine as it predicts is from the optimum at least, per unit of ``size``."""
         cost = self.book.cost(s)
-        return (cost + self.book.price_of_missing(s, self.start) - self.upper) / self.size(cost)
+        return (cost - self.upper) / self.size(cost)
 
     def dual_suboptimality(self, alpha: Any, multipliers: Any, size: Any) -> Any:
         """The same for a feasible alpha, per unit of ``size``."""
@@ -96,18 +98,18 @@ class Judge:
         """Why the mutant must not pass; nothing if it may."""
         book = self.book
         allowed = EPS * BAND + certificate.rounding
-        missed = book.missed(mutant)
+        missed = book.missed(mutant)  # what is missed by less may cost less than the optimum
         if not missed <= EPS * BAND + certificate.rounding + 64 * ROUNDING:
             yield f"misses a margin or constraint by {float(missed):.2e}"
         excess = self.suboptimality(mutant)
         if not excess <= allowed:
             yield f"costs {float(excess / EPS):.4g} eps more than the optimum"
-        yield from self._alpha_is_wrong(mutant, certificate, allowed)
+        yield from self._alpha_is_wrong(mutant, allowed)
         yield from self._predictions_are_others(mutant)
         yield from self._statements_are_wrong(mutant)
         yield from program_is_not_solved(self.problem.qp, mutant.qp)
 
-    def _alpha_is_wrong(self, mutant: Any, certificate: Any, allowed: Any) -> Iterator[str]:
+    def _alpha_is_wrong(self, mutant: Any, allowed: Any) -> Iterator[str]:
         """A feasible alpha within ``REPAIR`` must be as good; the verifier's own is the witness."""
         model, D = self.problem.model, self.book.program
         alpha = np.asarray(mutant.alpha)
@@ -146,12 +148,13 @@ class Judge:
         if self.book.curvature > 0:
             # |w - w*| <= sqrt(2 gap / kappa) of both
             gap = max(self.suboptimality(mutant), 0) * self.size(self.book.cost(mutant))
+            gap = gap + self.book.price_of_missing(mutant, self.start)
             bracket = max(self.upper - self.lower, 0)
             ends = [bracket + gap, bracket]
             reach = sum(np.sqrt(2 * end / LD(self.book.curvature)) for end in ends)
             distance = np.sqrt(max(self.book.squared_distance(mutant, self.start), 0))
             scale = np.sqrt(2 * self.size(self.upper) / LD(self.book.curvature))
-            if not distance <= reach + 1e-9 * scale:
+            if not distance <= reach + REACH * scale:
                 yield f"weights are {float(distance / scale):.1e} from the optimum's"
 
     def _statements_are_wrong(self, mutant: Any) -> Iterator[str]:
@@ -160,7 +163,9 @@ class Judge:
         single = np.ndim(mutant.alpha) == 1
         unit = LD(model.unit)
         if single and model.n_constraints:
-            unit = LD(model.unit_of(np.asarray(self.book.sides @ self.book.machine(mutant).f, float)))
+            unit = LD(
+                model.unit_of(np.asarray(self.book.sides @ self.book.machine(mutant).f, float))
+            )
         tolerance = STATEMENT * BAND * np.maximum(unit, slack)
         tolerance = tolerance + 1e-12 * self._row_terms(mutant)
         if np.shape(mutant.slack) != slack.shape or not np.all(
@@ -179,7 +184,7 @@ class Judge:
 
     def _row_terms(self, mutant: Any) -> Any:
         """Sums of the absolute terms of the largest decision value."""
-        weights = np.abs(mutant.coef.T if self.book.is_linear else mutant.expansion)
+        weights = np.abs(self.book.weights(mutant))
         features = self.book.data.X if self.book.is_linear else self.book.K
         return 2 * np.max(np.abs(features) @ weights) + np.max(np.abs(mutant.intercept)) + 1
 
@@ -196,8 +201,9 @@ class Judge:
             if inner == b:
                 continue
             moved = self.book.cost(mutant.replace(intercept=float(inner)))
-            if not (moved - self.upper) / limit <= EPS * BAND + 64 * ROUNDING * len(self.book.u):
-                yield f"states an interval whose end costs {float((moved - self.upper) / limit):.1e}"
+            excess = (moved - self.upper) / limit
+            if not excess <= EPS * BAND + 64 * ROUNDING * len(self.book.u):
+                yield f"states an interval whose end costs {float(excess):.1e}"
 
     # --- does the certificate tell the truth? ----------------------------------------------------
 
@@ -205,23 +211,23 @@ class Judge:
         """What the certificate of a mutant says that cannot be."""
         cost = self.book.cost(mutant)
         size = self.size(cost)
-        noise = certificate.rounding * size + 64 * ROUNDING * size
+        noise = ROUNDINGS * (certificate.rounding + ROUNDING) * size
         if np.isfinite(certificate.gap):
-            excess = cost - self.upper
-            if not excess <= max(certificate.gap, 0.0) + noise:
-                yield (
-                    f"a gap of {certificate.gap:.3e} where the cost is {float(excess):.3e} above "
-                    "the optimum"
-                )
-            if not abs(certificate.primal_objective - cost) <= noise:
-                yield f"a cost of {certificate.primal_objective!r} that is {float(cost)!r}"
             # the sums of a bound on the optimum have terms of their own
             point = self.problem.model.feasible_dual(mutant.alpha, mutant.constraint_multipliers)
             v = self.book.point(
                 getattr(point, "alpha", point),
                 getattr(point, "constraint_multipliers", np.zeros(0)),
             )
-            room = (len(v) + 64) * ROUNDING * terms(self.book.program, v)
+            room = ROUNDINGS * ROUNDING * self.book.terms(v)
+            excess = cost - self.upper
+            if not excess <= max(certificate.gap, 0.0) + noise + room:
+                yield (
+                    f"a gap of {certificate.gap:.3e} where the cost is {float(excess):.3e} above "
+                    "the optimum"
+                )
+            if not abs(certificate.primal_objective - cost) <= noise:
+                yield f"a cost of {certificate.primal_objective!r} that is {float(cost)!r}"
             if not certificate.dual_objective <= self.upper + room:
                 yield f"a lower bound of {certificate.dual_objective!r} above the optimum"
         yield from self._implications(certificate)

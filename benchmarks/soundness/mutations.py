@@ -8,7 +8,7 @@ eps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -253,8 +253,8 @@ def stranger(ground: Ground, rng: Any) -> tuple[str, Any]:
     )
     if how == 0 or not same:
         return kind, other
-    frame = [name for name in (*VECTORS, "intercept", "width", "intercept_interval")
-             if hasattr(s, name)]  # fmt: skip
+    own = {field.name for field in fields(s)}
+    frame = own.intersection((*VECTORS, "intercept", "width", "intercept_interval"))
     mutant = s.replace(**{name: getattr(other, name) for name in frame})
     if how == 1:
         return kind, mutant.replace(qp=other.qp)
@@ -343,7 +343,9 @@ def _weights_moved(ground: Ground, step: Any, size: float) -> Any:
 
 
 def _number_moved(ground: Ground, name: str, step: Any, size: float) -> Any:
-    return dressed(ground, ground.start.replace(**{name: getattr(ground.start, name) + size * step}))
+    return dressed(
+        ground, ground.start.replace(**{name: getattr(ground.start, name) + size * step})
+    )
 
 
 def _alpha_moved(ground: Ground, step: Any, size: float) -> Any:

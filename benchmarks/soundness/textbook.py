@@ -82,28 +82,29 @@ class Textbook:
         """What the cost depends on."""
         b, t = LD(s.intercept), LD(s.width)
         diagonal = np.diagonal(self.K)
+        w = self.weights(s)
         if self.is_linear:
-            w = np.asarray(s.coef, dtype=LD)
             return Machine(w @ w, self.data.X @ w + b, b, t, diagonal)
-        beta = np.asarray(s.expansion, dtype=LD)
-        scores = self.K @ beta
-        return Machine(beta @ scores, scores + b, b, t, diagonal)
+        scores = self.K @ w
+        return Machine(w @ scores, scores + b, b, t, diagonal)
+
+    def weights(self, s: Any) -> Any:
+        """w, or beta without features; of a linear machine without a coef ``X'beta``."""
+        if self.is_linear and s.coef is None:
+            return self.data.X.T @ np.asarray(s.expansion, dtype=LD)
+        return np.asarray(s.coef.T if self.is_linear else s.expansion, dtype=LD)
 
     def decisions(self, s: Any) -> tuple[Any, Any]:
         """Decision values of the new samples, and the sum of their absolute terms."""
-        weights = np.asarray(s.coef if self.is_linear else s.expansion, dtype=LD)
+        weights = self.weights(s)
         own = self.new_squares if self.case.name == "ball" else LD(0.0)
         terms = np.abs(self.new) @ np.abs(weights) + abs(LD(s.intercept)) + np.abs(own)
         return self.new @ weights + LD(s.intercept) - own, terms
 
     def squared_distance(self, first: Any, second: Any) -> Any:
         """``|w - w'|^2``, with a penalised intercept that of (w, b)."""
-        if self.is_linear:
-            step = np.asarray(first.coef, LD) - np.asarray(second.coef, LD)
-            square = step @ step
-        else:
-            step = np.asarray(first.expansion, LD) - np.asarray(second.expansion, LD)
-            square = step @ (self.K @ step)
+        step = self.weights(first) - self.weights(second)
+        square = step @ (step if self.is_linear else self.K @ step)
         if self.intercept == "penalized":
             square = square + (LD(first.intercept) - LD(second.intercept)) ** 2
         return square
@@ -242,6 +243,11 @@ class Textbook:
         """``R'a / kappa``."""
         return self.sides.T @ np.asarray(alpha, LD) / self.curvature
 
+    def terms(self, v: Any) -> Any:
+        """The sum of the absolute terms of the dual objective, for one that goes by ``K beta``."""
+        beta = np.abs(self.sides).T @ np.abs(v[: len(self.sides)])
+        return terms(self.program, v) + beta @ (np.abs(self.K) @ beta) / (self.curvature or 1.0)
+
 
 class OneNorm(Textbook):
     """``|w|_1 + sum_i C_i max(0, 1 - s_i f(x_i))``, beta in the place of w without features."""
@@ -288,13 +294,11 @@ class Joint(Textbook):
 
     def _scores(self, s: Any) -> tuple[Any, Any]:
         """``sum_m |w_m|^2`` and ``f_m(x_i)``."""
-        b = np.asarray(s.intercept, LD)
+        b, W = np.asarray(s.intercept, LD), self.weights(s)
         if self.is_linear:
-            W = np.asarray(s.coef, LD)
-            return np.sum(W * W), self.data.X @ W.T + b
-        beta = np.asarray(s.expansion, LD)
-        scores = self.K @ beta
-        return np.sum(beta * scores), scores + b
+            return np.sum(W * W), self.data.X @ W + b
+        scores = self.K @ W
+        return np.sum(W * scores), scores + b
 
     def slack(self, s: Any) -> Any:
         _, f = self._scores(s)
@@ -310,17 +314,13 @@ class Joint(Textbook):
         return (square + b @ b) / 2 + C @ self.slack(s)
 
     def decisions(self, s: Any) -> tuple[Any, Any]:
-        weights = np.asarray(s.coef.T if self.is_linear else s.expansion, LD)
-        b = np.asarray(s.intercept, LD)
+        weights, b = self.weights(s), np.asarray(s.intercept, LD)
         return self.new @ weights + b, np.abs(self.new) @ np.abs(weights) + np.abs(b)
 
     def squared_distance(self, first: Any, second: Any) -> Any:
         b = np.asarray(first.intercept, LD) - np.asarray(second.intercept, LD)
-        if self.is_linear:
-            step = np.asarray(first.coef, LD) - np.asarray(second.coef, LD)
-            return np.sum(step * step) + b @ b
-        step = np.asarray(first.expansion, LD) - np.asarray(second.expansion, LD)
-        return np.sum(step * (self.K @ step)) + b @ b
+        step = self.weights(first) - self.weights(second)
+        return np.sum(step * (step if self.is_linear else self.K @ step)) + b @ b
 
     @cached_property
     def program(self) -> Dual:
@@ -331,9 +331,7 @@ class Joint(Textbook):
         P = np.kron(np.eye(3), K)
         A = np.hstack([np.eye(n)] * 3)
         free = np.full(3 * n, -np.inf)
-        return _extended(
-            Dual(P, -own, A, np.zeros(n), np.zeros((0, 3 * n)), (), free, C * own)
-        )
+        return _extended(Dual(P, -own, A, np.zeros(n), np.zeros((0, 3 * n)), (), free, C * own))
 
     def point(self, alpha: Any, multipliers: Any) -> Any:
         del multipliers
@@ -341,6 +339,9 @@ class Joint(Textbook):
 
     def implied_expansion(self, alpha: Any) -> Any:
         return np.asarray(alpha, LD)
+
+    def terms(self, v: Any) -> Any:
+        return terms(self.program, v)
 
 
 def _extended(D: Dual) -> Dual:
@@ -351,7 +352,7 @@ def _extended(D: Dual) -> Dual:
 
 
 def value(D: Dual, v: Any) -> Any:
-    """The dual objective ``-(1/2 v'Pv + q'v)``: a lower bound on the optimum where v is feasible."""
+    """``-(1/2 v'Pv + q'v)``, which is at most the optimum for a feasible v."""
     return -(v @ (D.P @ v) / 2 + D.q @ v)
 
 

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.certificates.rigorous import feature_norms
 from qpsvm.machines.accuracy import term_sizes
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
 from qpsvm.machines.model import SupportVectorModel
@@ -87,9 +88,9 @@ def locate(model: SupportVectorModel, solution: SVMSolution, radius: float) -> O
     scores, _ = model.scores_and_norm(solution)
     v = model.violations(scores, b, t)
     centre = centre_of(model)
-    distances = distances_from(centre, model, model.data.X, model.gram.diagonal())
+    apart = distances(model, centre, model.data.X, np.abs(model.gram.diagonal()))
     errors = score_errors(model, solution) + EPS * abs(b)
-    rows = OUTWARD * np.asarray(abs(c.rows) @ (radius * distances + errors))
+    rows = OUTWARD * np.asarray(abs(c.rows) @ (radius * apart + errors))
     rows += EPS * (np.abs(c.required) + np.abs(v) + abs(c.width * t))
     known = _offsets(model, v + c.width * t, rows)
     moves = _is_flat(model, v, rows)
@@ -101,11 +102,13 @@ def locate(model: SupportVectorModel, solution: SVMSolution, radius: float) -> O
     away = 0.0 if centre is None else OUTWARD * radius * float(np.linalg.norm(centre))
     if model.constant:
         away = radius
+    lower, upper = b + known.shift.lower - away, b + known.shift.upper + away
+    intercept = EVERYWHERE if math.isnan(lower) or math.isnan(upper) else Interval(lower, upper)
     return Optimum(
         radius=radius,
         centre=centre,
         shift=known.shift,
-        intercept=Interval(b + known.shift.lower - away, b + known.shift.upper + away),
+        intercept=NOTHING if model.intercept == "none" else intercept,
         width=known.width,
         low=np.where(np.isnan(low), -np.inf, low - pad),
         high=np.where(np.isnan(high), np.inf, high + pad),
@@ -123,16 +126,14 @@ def centre_of(model: SupportVectorModel) -> Vector | None:
     return np.asarray(np.mean(model.data.X, axis=0))
 
 
-def distances_from(
-    centre: Vector | None, model: SupportVectorModel, X: Any, squares: Vector
-) -> Vector:
+def distances(model: SupportVectorModel, centre: Vector | None, X: Any, squares: Vector) -> Vector:
     """``|phi(x) - c|`` for every row of X, from above.
 
     ``squares`` are ``k(x, x)``. A penalised intercept is the weight of a feature that is always 1.
     """
     if centre is not None:
-        return OUTWARD * np.asarray(np.linalg.norm(X - centre, axis=1))
-    return OUTWARD * np.sqrt(np.abs(squares) + model.constant)
+        return feature_norms(model.kernel, X, centre)
+    return OUTWARD * np.sqrt(squares + model.constant)
 
 
 def score_errors(model: SupportVectorModel, solution: SVMSolution) -> Vector:

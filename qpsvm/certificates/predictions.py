@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.certificates.optimum import EPS, OUTWARD, Optimum, distances_from
+from qpsvm.certificates.optimum import EPS, OUTWARD, Optimum, distances
+from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, Precomputed
@@ -91,24 +92,22 @@ def decision_bounds(
     ``radius`` is that of the ball that contains the optimal weights, ``optimum`` what else is known
     of a machine with one decision function.
     """
-    samples = solution.checked_samples(X)
-    values = solution.decision_function(X)
     if model.repair is not None:
         raise InvalidParameterError(
             "Bounds on decision values need k(x, x), which is not known for a repaired indefinite "
             "kernel; use a positive semidefinite kernel."
         )
-    norms = _squares(model.kernel, samples, squares)
+    samples = solution.checked_samples(X)
+    values, errors = decision_enclosure(solution, X)
+    own = own_squares(model.kernel, samples, squares)
     with np.errstate(all="ignore"):
-        errors = decision_errors(solution, samples, norms)
         if optimum is not None and isinstance(model, SupportVectorModel):
-            distances = distances_from(optimum.centre, model, samples, norms)
-            reach = OUTWARD * (radius * distances + errors)
+            reach = OUTWARD * (radius * distances(model, optimum.centre, samples, own) + errors)
             lower = values - reach + optimum.shift.lower
             upper = values + reach + optimum.shift.upper
         else:
             constant = model.constant if isinstance(model, JointModel) else 0.0
-            reach = OUTWARD * (radius * np.sqrt(norms + constant)[:, None] + errors)
+            reach = OUTWARD * (radius * np.sqrt(own + constant)[:, None] + errors)
             lower, upper = values - reach, values + reach
         pad = 4.0 * EPS * (np.abs(values) + reach)
     return DecisionBounds(
@@ -135,8 +134,9 @@ def certified(data: TrainingSet, bounds: DecisionBounds) -> CertifiedPredictions
     labels = np.asarray(data.predictions(bounds.values))
     if bounds.values.ndim == 1:
         decided = np.isfinite(lower) & np.isfinite(upper)
-        same = np.asarray(data.predictions(lower)) == np.asarray(data.predictions(upper))
-        return CertifiedPredictions(freeze(labels), freeze(decided & same))
+        for end in (lower, upper):  # an intercept that is far off leaves its value outside of both
+            decided &= np.asarray(data.predictions(end)) == labels
+        return CertifiedPredictions(freeze(labels), freeze(decided))
     return CertifiedPredictions(freeze(labels), freeze(wins(bounds.values, lower, upper)))
 
 
@@ -148,34 +148,20 @@ def wins(values: Dense, lower: Dense, upper: Dense) -> Any:
     return lower[rows, winner] > np.max(others, axis=1, initial=-np.inf)
 
 
-def _squares(kernel: Kernel, samples: Any, squares: Any) -> Vector:
-    """``k(x, x)`` for every row."""
+def own_squares(kernel: Kernel, samples: Any, given: Any = None) -> Vector:
+    """``k(x, x)`` for every row, from above.
+
+    Raises
+    ------
+    InvalidDataError
+        A precomputed kernel, and no numbers are given.
+    """
     if not isinstance(kernel, Precomputed):
-        return kernel.diagonal(samples)
-    given = None if squares is None else np.asarray(squares, dtype=np.float64)
-    if given is None or given.shape != (samples.shape[0],) or not np.isfinite(given).all():
+        return OUTWARD * feature_norms(kernel, samples) ** 2
+    values = None if given is None else np.asarray(given, dtype=np.float64)
+    if values is None or values.shape != (samples.shape[0],) or not np.isfinite(values).all():
         raise InvalidDataError(
             "Bounds on decision values need k(x, x), which a precomputed kernel matrix does not "
             f"hold: pass squares=, one finite number for each of the {samples.shape[0]} rows of X."
         )
-    return given
-
-
-def decision_errors(solution: Any, samples: Any, squares: Vector) -> Any:
-    """How far the computed decision values may be from exact ones: roundings of their terms."""
-    if solution.coef is not None:
-        terms = np.asarray(abs(samples) @ np.abs(solution.coef).T)
-        n_terms = samples.shape[1]
-    else:
-        beta = np.abs(solution.expansion)
-        own = np.sqrt(np.abs(_training_squares(solution)))
-        terms = np.multiply.outer(np.sqrt(np.abs(squares)), own @ beta)
-        n_terms = len(beta)
-    return (n_terms + 64.0) * EPS * (terms + np.abs(solution.intercept))
-
-
-def _training_squares(solution: Any) -> Vector:
-    X = solution.data.X
-    if isinstance(solution.kernel, Precomputed):
-        return np.diagonal(X)
-    return np.asarray(solution.kernel.diagonal(X))
+    return values

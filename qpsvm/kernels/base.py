@@ -28,8 +28,8 @@ class Kernel(ABC):
 
     def diagonal(self, X: Any) -> Vector:
         """``k(x_i, x_i)`` for every row of X, shape (n,)."""
-        blocks = row_blocks(X.shape[0], 256, 8 * 256 * 256)
-        return np.concatenate([np.diagonal(self(X[rows], X[rows])) for rows in blocks])
+        blocks = [X[rows] for rows in row_blocks(X.shape[0], 256, 8 * 256 * 256)]
+        return np.concatenate([np.diagonal(self(block, block)) for block in blocks])
 
     def resolve(self, X: Any) -> Self:
         """The same kernel with every parameter a number (``gamma="scale"`` needs the data)."""

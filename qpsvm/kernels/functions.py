@@ -30,6 +30,7 @@ from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.products import (
     common_centre,
     inner_products,
+    restore_near,
     scaled,
     squared_norms,
     variance,
@@ -130,6 +131,7 @@ class RBF(_WithGamma):
             # (a_i + a_j) first: addition commutes, so the matrix stays symmetric to the last bit
             block -= np.add.outer(half_u[rows], half_v)
             np.minimum(block, 0.0, out=block)
+            restore_near(block, X[rows], Z, half_u[rows], half_v, self._gamma())
             np.exp(block, out=block)
         if same:
             np.fill_diagonal(gram, 1.0)

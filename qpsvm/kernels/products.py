@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Dense, Vector
+from qpsvm.qp._arrays import Dense, Vector, as_dense, row_blocks
+
+FAR = 64.0
+"""Norms up to which ``x'z - |x|^2/2 - |z|^2/2`` has an error below 1e-13, which exp() keeps."""
+
+NEAR = 40.0
+"""exp() of less than minus that is rounding beside 1."""
 
 
 def inner_products(X: Any, Z: Any) -> Dense:
@@ -39,6 +45,23 @@ def squared_norms(X: Any) -> Vector:
     if sp.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def restore_near(
+    exponents: Dense, X: Any, Z: Any, half_x: Vector, half_z: Vector, gamma: float
+) -> None:
+    """``-gamma |x - z|^2`` anew, in place, where the norms drowned the distance.
+
+    ``half_x`` and ``half_z`` are the squared norms times gamma. Samples far from the centre and
+    near each other, copies above all, would be told apart by rounding alone.
+    """
+    X, Z = (M if sp.issparse(M) else np.asarray(M, dtype=np.float64) for M in (X, Z))
+    largest = float(np.max(half_z, initial=0.0))
+    for i in np.flatnonzero(half_x + largest > FAR):
+        near = np.flatnonzero((exponents[i] > -NEAR) & (half_x[i] + half_z > FAR))
+        for some in row_blocks(len(near), X.shape[1]) if len(near) else ():
+            steps = as_dense(Z[near[some]]) - as_dense(X[i : i + 1])
+            exponents[i, near[some]] = -gamma * squared_norms(steps)
 
 
 def variance(X: Any) -> float:

@@ -333,8 +333,8 @@ class SampleGram:
         """``k(x_i, x_i)``, shape (n,)."""
         if self.is_kept:
             return np.asarray(freeze(np.diagonal(self.dense).copy()))
-        blocks = row_blocks(self.size, 256, 8 * 256 * 256)
-        parts = [np.diagonal(self.kernel(self.X[r], self.X[r])) for r in blocks]
+        blocks = [self.X[rows] for rows in row_blocks(self.size, 256, 8 * 256 * 256)]
+        parts = [np.diagonal(self.kernel(block, block)) for block in blocks]
         return np.asarray(freeze(np.concatenate(parts)))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
 import qpsvm
@@ -322,6 +323,44 @@ def test_class_weights_are_the_formulations_own() -> None:
     weights[1] = -5.0
     assert family == qpsvm.SoftMargin(class_weight={0: 1.0, 1: 2.0})
     assert hash(family) == hash(qpsvm.SoftMargin(class_weight={0: 1.0, 1: 2.0}))
+
+
+@pytest.mark.parametrize("scale", [1e2, 1e4, 1e5])
+@pytest.mark.parametrize("C", [1.0, 1e5])
+def test_copies_far_from_the_centre_are_not_told_apart_by_rounding(scale: float, C: float) -> None:
+    # every point is in both classes, so the optimum is w = 0 at a cost of C n; with a kernel of
+    # 1 - 3e-5 between copies a machine that "separates" them passed at five sixths of that
+    X = np.round(scale * np.random.default_rng(0).normal(size=(20, 7)))
+    X[10:] = X[:10]
+    for samples in (X, sp.csr_array(X)):
+        problem = qpsvm.SoftMargin(C).dual(
+            samples, np.repeat([-1, 1], 10), kernel=qpsvm.kernels.RBF(1.0)
+        )
+        report = qpsvm.verify(problem, qpsvm.solve(problem, "cvxopt"))
+        assert report.objective == pytest.approx(20 * C, rel=1e-8)
+
+
+def test_a_label_is_proven_only_if_it_is_the_one_predicted() -> None:
+    # the gap bounds the weights, and these bound the best intercept: another one is proven wrong
+    X, y = make_blobs(40, centers=[[-3, -3], [3, 3]], random_state=0)
+    problem = qpsvm.SoftMargin(1e-4, loss="squared_hinge").dual(X, y)
+    true = qpsvm.solve(problem)
+    far = true.replace(intercept=true.intercept + 0.1)
+    new = np.linspace(-3.0, 3.0, 200)[:, None] * np.ones(2)
+    found = qpsvm.certify(problem, far).predict_certified(new)
+    assert found.decided.any()
+    assert (found.labels != true.predict(new)).any()
+    assert (found.labels == true.predict(new))[found.decided].all()
+
+
+def test_bounds_on_an_intercept_that_there_is_not() -> None:
+    problem = qpsvm.SoftMargin(1.0, intercept="none").dual(FOUR - 0.5, FOUR_LABELS)
+    wrong = qpsvm.solve(problem).replace(intercept=2.0)
+    assert qpsvm.certify(problem, wrong).intercept_bounds == Interval(0.0, 0.0)
+    problem = qpsvm.SoftMargin(1.0).dual(FOUR, FOUR_LABELS)
+    for number in (np.nan, np.inf):
+        wrong = qpsvm.solve(problem).replace(intercept=number)
+        assert qpsvm.certify(problem, wrong).intercept_bounds == Interval(-np.inf, np.inf)
 
 
 # --- constraints ----------------------------------------------------------------------------------
