@@ -229,6 +229,8 @@ def test_what_is_wrong_in_npz_is_named(tmp_path: Path) -> None:
     refused(tmp_path, npz_of(good, np.savez_compressed), "compressed; write it with numpy.savez")
 
 
+HEADER = "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv {}\nrho 0\nSV\n"
+
 # --- files that are no models, or made to do harm ---------------------------------------------
 
 
@@ -299,6 +301,15 @@ def test_huge_declared_arrays_are_refused_before_allocating(tmp_path: Path) -> N
     assert measured(lambda: _refuse_file(path, "declares shape")) < 2**20
 
 
+@pytest.mark.parametrize(
+    "beginning", ["svm_type c_svc\nrho", HEADER.format(1) + "1"], ids=["header", "sv"]
+)
+def test_endless_lines_are_refused(tmp_path: Path, beginning: str) -> None:
+    line = beginning.count("\n") + 1
+    content = beginning + " 1" * 2**23 + "\n"
+    refused(tmp_path, content, f"line {line}: it is longer than 16,777,216 bytes")
+
+
 def _refuse_file(path: Path, words: str) -> None:
     with pytest.raises(ModelFileError, match=words):
         read_model(path)
@@ -314,7 +325,6 @@ def measured(action: Any) -> int:
         tracemalloc.stop()
 
 
-HEADER = "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv {}\nrho 0\nSV\n"
 COSTLY = {
     "short lines": HEADER.format(400_000) + "1\n" * 400_000,
     "short pairs": HEADER.format(40)
