@@ -29,6 +29,7 @@ from qpsvm.certificates.predictions import (
     decision_bounds,
 )
 from qpsvm.certificates.reduced import ReducedCertificate
+from qpsvm.certificates.rigorous import Enclosure, enclose
 from qpsvm.certificates.screening import Screening, screen
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
@@ -70,7 +71,7 @@ class Certificate:
     rounding: float
     model: Any
     solution: Any
-    enclosure: Any = None
+    enclosure: Enclosure | None = None
 
     # --- the gap ---------------------------------------------------------------------------------
 
@@ -114,7 +115,7 @@ class Certificate:
         objective.
         """
         if self.enclosure is not None:
-            return float(self.enclosure.gap_upper)
+            return self.enclosure.gap_upper
         if self.infeasibility > 0.0 and self.model.n_constraints:
             return math.inf
         upper = max(self.gap, 0.0) + self.rounding * self._size
@@ -211,7 +212,7 @@ class Certificate:
         if not isinstance(self.model, SupportVectorModel):
             return None
         with np.errstate(all="ignore"):
-            return locate(self.model, self.solution, self.weight_error)
+            return locate(self.model, self.solution, self.weight_error, rigorous=self.rigorous)
 
     @cached_property
     def screening(self) -> Screening:
@@ -328,11 +329,5 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
             rounding=model.rounding(solution, primal),
             model=model,
             solution=solution,
-            enclosure=_enclosure(model, solution) if rigorous else None,
+            enclosure=enclose(model, solution) if rigorous else None,
         )
-
-
-def _enclosure(model: Any, solution: Any) -> Any:
-    from qpsvm.certificates.rigorous import enclose
-
-    return enclose(model, solution)

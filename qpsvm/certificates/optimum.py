@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.certificates.rigorous import feature_norms
+from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.machines.accuracy import term_sizes
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
 from qpsvm.machines.model import SupportVectorModel
@@ -74,7 +74,9 @@ class Optimum:
     intercept_moves: bool = False
 
 
-def locate(model: SupportVectorModel, solution: SVMSolution, radius: float) -> Optimum:
+def locate(
+    model: SupportVectorModel, solution: SVMSolution, radius: float, *, rigorous: bool = False
+) -> Optimum:
     """Bounds on the optimal machine.
 
     Parameters
@@ -83,13 +85,16 @@ def locate(model: SupportVectorModel, solution: SVMSolution, radius: float) -> O
     solution : SVMSolution
     radius : float
         Of the ball around the solution's weights that contains the optimal ones.
+    rigorous : bool
+        Enclose the decision values of the training samples, for one more pass over the kernel;
+        otherwise their rounding is estimated.
     """
     c, b, t = model.conditions, solution.intercept, solution.width
     scores, _ = model.scores_and_norm(solution)
     v = model.violations(scores, b, t)
     centre = centre_of(model)
     apart = distances(model, centre, model.data.X, np.abs(model.gram.diagonal()))
-    errors = score_errors(model, solution) + EPS * abs(b)
+    errors = score_errors(model, solution, scores, rigorous) + EPS * abs(b)
     rows = OUTWARD * np.asarray(abs(c.rows) @ (radius * apart + errors))
     rows += EPS * (np.abs(c.required) + np.abs(v) + abs(c.width * t))
     known = _offsets(model, v + c.width * t, rows)
@@ -136,8 +141,15 @@ def distances(model: SupportVectorModel, centre: Vector | None, X: Any, squares:
     return OUTWARD * np.sqrt(squares + model.constant)
 
 
-def score_errors(model: SupportVectorModel, solution: SVMSolution) -> Vector:
+def score_errors(
+    model: SupportVectorModel, solution: SVMSolution, scores: Vector, rigorous: bool
+) -> Vector:
     """How far the computed ``w'phi(x_i)`` of the training samples may be from exact ones."""
+    if rigorous and model.repair is None:
+        values, errors = decision_enclosure(solution, model.data.X)
+        if model.conditions.minus_self_similarity:
+            values = values + model.gram.diagonal()
+        return np.asarray(np.abs(scores + solution.intercept - values) + errors)
     sizes = term_sizes(model, solution)
     if sizes is None:
         return np.full(model.data.n_samples, np.inf)

@@ -82,6 +82,24 @@ def test_what_a_rough_solution_says_of_the_optimum_is_true(name, kernel, interce
 
 
 @pytest.mark.parametrize(("name", "kernel", "intercept"), SETTINGS)
+def test_in_exact_arithmetic_as_well(name, kernel, intercept):
+    problem, solution, exact = optimum(name, kernel, intercept)
+    known = exact.decision_bounds(NEW)
+    for size in (0.0, 1e-6):
+        rough = disturbed(problem, solution, size, 5)
+        estimated = qpsvm.certify(problem, rough)
+        proof = qpsvm.certify(problem, rough, rigorous=True)
+        assert proof.rigorous
+        assert proof.gap_upper >= estimated.gap
+        # what rounding hides is small beside what the disturbance costs, and beside the objective
+        assert proof.gap_upper <= 1.01 * estimated.gap + 1e-10 * abs(proof.primal_objective) + TIGHT
+        assert overlap(proof.decision_bounds(NEW), known)
+        assert interval_overlap(proof.intercept_bounds, exact.intercept_bounds)
+        both = (proof.screening.status != UNDECIDED) & (exact.screening.status != UNDECIDED)
+        assert (proof.screening.status == exact.screening.status)[both].all()
+
+
+@pytest.mark.parametrize(("name", "kernel", "intercept"), SETTINGS)
 def test_a_proven_status_is_that_of_the_optimal_alpha(name, kernel, intercept):
     problem, solution, exact = optimum(name, kernel, intercept)
     c, status = problem.model.conditions, exact.screening.status
