@@ -47,6 +47,7 @@ class Spec:
     rules: Any
     is_sparse: bool
     new: Any
+    is_real: bool
 
     @property
     def kind(self) -> str:
@@ -74,6 +75,25 @@ class Spec:
         if self.kind == "samples":
             return make(X, kernel=chosen, sample_weight=self.weights, **more)
         return make(X, self.y, kernel=chosen, sample_weight=self.weights, **more)
+
+    def traits(self) -> Iterator[str]:
+        """What the page counts problems by."""
+        inner = self.family.formulation if self.name in REDUCED else self.family
+        yield "real data" if self.is_real else "synthetic data"
+        yield f"intercept: {getattr(inner, 'intercept', 'its own')}"
+        if self.is_sparse:
+            yield "sparse samples"
+        if self.rules is not None:
+            yield "constraints on (w, b)"
+        if self.weights is not None:
+            yield "sample weights"
+        if getattr(inner, "class_weight", None) is not None:
+            yield "class weights"
+        size, C = float(np.std(self.X)), getattr(inner, "C", 1.0)
+        if size < 0.1 or size > 10.0:
+            yield "features below 0.1" if size < 0.1 else "features above 10"
+        if C < 0.1 or C > 1e3:
+            yield "C below 0.1" if C < 0.1 else "C above 1000"
 
     def new_samples(self) -> tuple[Any, Any]:
         """What ``decision_function`` takes for the new samples, and their ``k(x, x)``."""
@@ -109,7 +129,8 @@ def draw(rng: Any) -> Spec:
     kind = "several" if name in (*JOINT, *REDUCED) else "classes"
     if name in {case.name for case in CASES}:
         kind = _case(name).kind
-    X, y, groups = _samples(kind, rng)
+    is_real = bool(rng.random() < 0.3)
+    X, y, groups = _samples(kind, is_real, rng)
     n, d = X.shape
     unit = float(np.max(np.std(X, axis=0))) or 1.0
     # distances from the centre of a ball need k(x, x), which a matrix of products does not hold
@@ -139,6 +160,7 @@ def draw(rng: Any) -> Spec:
         rules=rules,
         is_sparse=kernel_name != "precomputed" and rng.random() < 0.15,
         new=np.mean(X, axis=0) + 1.5 * np.std(X, axis=0) * rng.normal(size=(N_NEW, d)),
+        is_real=is_real,
     )
 
 
@@ -149,14 +171,13 @@ def _real(name: str) -> tuple[Any, Any]:
     return scale(X), y
 
 
-def _samples(kind: str, rng: Any) -> tuple[Any, Any, Any]:
+def _samples(kind: str, is_real: bool, rng: Any) -> tuple[Any, Any, Any]:
     """X, y and groups; y is -1, +1 for classes, and 0, 1, 2 for several."""
-    real = rng.random() < 0.3
     n = int(rng.integers(8, 45))
     size = 10.0 ** rng.uniform(-3.0, 3.0)
     if kind == "grades":
         n = 12
-    if real:
+    if is_real:
         X, y = _real_samples(kind, n, rng)
     else:
         X, y = _made_samples(kind, n, int(rng.integers(1, 7)), rng)

@@ -22,6 +22,7 @@ import os
 import platform
 import sys
 import time
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -76,6 +77,9 @@ class Tally:
         By kind: the largest true suboptimality of a mutant that passed, in units of eps.
     certificates : int
         How many of them were held against the optimum.
+    problems : int
+    traits : Counter
+        Of the problems.
     rejected : Counter
         Problems that were drawn and are no starting points, by reason.
     suspicious : list of dict
@@ -86,6 +90,7 @@ class Tally:
     worst: dict[str, float] = field(default_factory=dict)
     certificates: int = 0
     problems: int = 0
+    traits: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     suspicious: list[dict[str, Any]] = field(default_factory=list)
 
@@ -93,6 +98,7 @@ class Tally:
         """Take in the counts of another part."""
         self.outcomes += other.outcomes
         self.rejected += other.rejected
+        self.traits += other.traits
         self.certificates += other.certificates
         self.problems += other.problems
         self.suspicious += other.suspicious
@@ -131,6 +137,7 @@ def find_field(seed: int, index: int, tally: Tally) -> Field:
             if len(relatives[0]) == RELATIVES:
                 break
         tally.problems += 1
+        tally.traits.update(spec.traits())
         return Field(
             spec, problem, solution, [Ground(*pair) for pair in zip(judges, relatives, strict=True)]
         )
@@ -269,9 +276,9 @@ def hunt_in(task: tuple[int, int, int]) -> Tally:
             found = find_field(seed, index, tally)
             for number in range(index * DRAWS, index * DRAWS + draws):
                 hunt_one(found, seed, number, tally)
-        except Exception as error:
-            error.add_note(f"in draw {number} of seed {seed}")
-            raise
+        except Exception:  # noqa: BLE001 - a hunt of an hour is not lost, and does not end well
+            row = {"draw": number, "seed": seed, "error": traceback.format_exc()}
+            tally.suspicious.append(row)
     return tally
 
 
@@ -299,6 +306,7 @@ def as_json(tally: Tally, count: int, seed: int, seconds: float) -> str:
         "certified": CERTIFIED,
         "seconds": round(seconds, 1),
         "problems": tally.problems,
+        "traits": dict(sorted(tally.traits.items())),
         "rejected": dict(sorted(tally.rejected.items())),
         "certificates": tally.certificates,
         "worst": {kind: float(f"{v:.6g}") for kind, v in sorted(tally.worst.items())},

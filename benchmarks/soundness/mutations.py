@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.soundness.judge import EPS, Judge
+from qpsvm.kernels import RBF
 from qpsvm.machines import Interval
+from tests.mutation.mutants import QP_VECTORS, strangers
 
 VECTORS = ("alpha", "expansion", "coef", "slack", "constraint_multipliers")
 NUMBERS = ("intercept", "width", "lower end", "upper end")
-QP_VECTORS = ("x", "z", "y", "z_lower", "z_upper")
 SHARP = (0.5, 0.9, 1.1, 1.5, 3.0, 10.0, 100.0)
 """Multiples of eps that sharp mutants are from the optimum."""
 
@@ -237,6 +238,26 @@ def program(ground: Ground, rng: Any) -> tuple[str, Any]:
     return "the program's solution", s.replace(qp=qp)
 
 
+def another_frame(ground: Ground, rng: Any) -> tuple[str, Any]:
+    """The same numbers for another kernel, other conditions, labels or data."""
+    if ground.is_joint:
+        others = _joint_strangers(ground.start)
+    else:
+        others = [mutant for _, mutant in strangers(ground.start)]
+    return "asked something else", others[int(rng.integers(len(others)))]
+
+
+def _joint_strangers(s: Any) -> list[Any]:
+    data = s.data
+    return [
+        s.replace(upper=1.001 * s.upper),
+        s.replace(kernel=RBF(0.4001)),
+        s.replace(data=replace(data, classes=data.classes[::-1])),
+        s.replace(data=replace(data, codes=data.codes[::-1])),
+        s.replace(data=replace(data, X=data.X[::-1])),
+    ]
+
+
 # --- of another problem --------------------------------------------------------------------------
 
 
@@ -424,6 +445,7 @@ KINDS: dict[Callable[[Ground, Any], tuple[str, Any]], float] = {
     two_values: 1.0,
     swapped_samples: 0.7,
     program: 1.0,
+    another_frame: 0.3,
     stranger: 2.0,
     consistent: 1.5,
     sharp: 4.0,

@@ -6,8 +6,6 @@ program's own dense matrices, in extended precision; nothing of the verifier is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, replace
 from functools import cache
 from typing import Any
 
@@ -18,8 +16,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import qpsvm
-from qpsvm.machines import Interval, SVMProblem, SVMSolution
+from qpsvm.machines import SVMProblem, SVMSolution
 from tests.families import BY_NAME, KERNELS, cost_of, machine_of, settings
+from tests.mutation.mutants import QP_VECTORS, VECTORS, mutants, strangers
 from tests.tolerances import HARMLESS_ALPHA, HARMLESS_COST, HARMLESS_STATEMENT
 
 EPS = 1e-8
@@ -30,8 +29,6 @@ SETTINGS = [
     if setting[2:] not in (("linear", "penalized"), ("rbf", "none"))  # for speed
 ]
 EVERY = pytest.mark.parametrize("setting", SETTINGS, ids="-".join)
-VECTORS = ("alpha", "expansion", "coef", "slack")
-QP_VECTORS = ("x", "z", "y", "z_lower", "z_upper")
 
 
 @cache
@@ -122,98 +119,6 @@ def test_the_solution_of_another_setting_does_not_pass(setting: Setting) -> None
     for index in np.random.default_rng(1).permutation(len(others))[:6]:
         _, solution = certified(others[index])
         assert not qpsvm.verify(problem, solution, eps=EPS).passed, others[index]
-
-
-# --- mutants -------------------------------------------------------------------------------------
-
-
-def mutants(solution: SVMSolution) -> Iterator[tuple[str, SVMSolution]]:
-    """One thing changed: (what, the solution)."""
-    for name in VECTORS:
-        vector = getattr(solution, name)
-        if vector is not None:
-            for what, changed in _broken(vector):
-                yield f"{name} {what}", solution.replace(**{name: changed})
-    for name in ("intercept", "width"):
-        value = getattr(solution, name)
-        for change in (1e-2, -1e-2, 1e-5, np.nan, np.inf, -np.inf):
-            yield f"{name} + {change}", solution.replace(**{name: value + change})
-        yield f"{name} negated", solution.replace(**{name: -value})
-        yield f"{name} doubled", solution.replace(**{name: 2 * value})
-        yield f"{name} rounded", solution.replace(**{name: np.float64(np.float32(value))})
-        yield f"{name} missing", solution.replace(**{name: None})
-    lower, upper = solution.intercept_interval
-    for ends in [
-        (lower - 1, upper + 1), (lower + 1, upper + 1), (upper + 1, lower - 1),
-        (np.nan, np.nan), (-np.inf, np.inf), (-upper - 1, -lower - 1),
-    ]:  # fmt: skip
-        yield f"interval {ends}", solution.replace(intercept_interval=Interval(*ends))
-    for wrong in (None, np.zeros(1), np.full(3, np.nan)):
-        yield f"multipliers {wrong}", solution.replace(constraint_multipliers=wrong)
-    for name in QP_VECTORS:
-        vector = getattr(solution.qp, name)
-        if vector.size:
-            for what, changed in _broken(vector):
-                yield (
-                    f"qp.{name} {what}",
-                    solution.replace(qp=solution.qp.replace(**{name: changed})),
-                )
-        else:
-            for wrong in (None, np.zeros(2)):
-                yield f"qp.{name}", solution.replace(qp=solution.qp.replace(**{name: wrong}))
-    yield "qp missing", solution.replace(qp=None)
-
-
-def _broken(vector: Any) -> Iterator[tuple[str, Any]]:
-    """A vector with one thing wrong."""
-    unit = float(np.max(np.abs(vector), initial=1e-3))
-    for i in np.random.default_rng(0).permutation(vector.size)[:2]:
-        for change in (1e-2 * unit, -1e-2 * unit, 10 * unit, np.nan, np.inf, -np.inf):
-            copy = np.array(vector)
-            copy[i] += change
-            yield f"[{i}] + {change:.3g}", copy
-    yield "scaled", 1.01 * vector
-    yield "negated", -vector
-    yield "reversed", vector[::-1]
-    yield "rolled", np.roll(vector, 1)
-    yield "zeros", np.zeros_like(vector)
-    yield "rounded", vector.astype(np.float32).astype(np.float64)
-    yield "short", vector[:-1]
-    yield "long", np.append(vector, 0.0)
-    yield "a column", vector[:, None]
-    yield "complex", vector + 1e-3j
-    yield "missing", None
-
-
-def strangers(solution: SVMSolution) -> Iterator[tuple[str, SVMSolution]]:
-    """Solutions that predict with, or were asked, something else."""
-    conditions, data = solution.conditions, solution.data
-    for field in fields(conditions):
-        value = getattr(conditions, field.name)
-        if field.name == "rows":
-            changed: Any = 1.001 * value
-        elif field.name == "intercept":
-            changed = "none" if value != "none" else "free"
-        elif isinstance(value, bool):
-            changed = not value
-        else:
-            away = -1.0 if field.name == "lower" else 1.0  # conditions refuse what is no loss
-            finite = np.all(np.isfinite(value))
-            changed = value * 1.001 + 0.001 * away if finite else np.full(1, 3.0 * away)
-        other = replace(conditions, **{field.name: changed})
-        yield f"conditions.{field.name}", solution.replace(conditions=other)
-    moved = np.array(data.X)
-    moved[0, 0] += 1e-9
-    yield "X", solution.replace(data=replace(data, X=moved))
-    yield "X reversed", solution.replace(data=replace(data, X=data.X[::-1]))
-    yield "data missing", solution.replace(data=None)
-    if hasattr(data, "signs"):
-        yield "signs", solution.replace(data=replace(data, signs=-data.signs))
-        yield "classes", solution.replace(data=replace(data, classes=data.classes[::-1]))
-    if hasattr(data, "values"):
-        yield "values", solution.replace(data=replace(data, values=data.values + 1e-9))
-    for kernel in (qpsvm.kernels.RBF(0.4001), qpsvm.kernels.Polynomial(1.0, 3, 0.0), None):
-        yield f"kernel {kernel}", solution.replace(kernel=kernel)
 
 
 # --- the judge -----------------------------------------------------------------------------------
