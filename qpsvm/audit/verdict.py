@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 SMALL, LARGE = 1e-3, 10.0
 """Shares of the objective in between are written as percentages."""
 
+WHOLE = 0.1
+"""From here on whole percentages will do."""
+
 NEARLY = 0.995
 """What explains that much of the gap explains it."""
 
@@ -83,4 +86,6 @@ def share(part: float) -> str:
     """A share of the best objective, readable at any size."""
     if part < SMALL:
         return f"{part:.1e} of its value"
-    return f"{100.0 * part:.2g}%" if part < LARGE else f"{part:.3g} times its value"
+    if part >= LARGE:
+        return f"{part:.3g} times its value"
+    return f"{part:.0%}" if part >= WHOLE else f"{100.0 * part:.2g}%"

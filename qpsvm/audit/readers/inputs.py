@@ -86,8 +86,8 @@ class Inputs:
         for name in ("C", "nu", "epsilon"):
             if name not in names and getattr(self, name) is not None:
                 raise AuditRefusedError(
-                    f"{name} was given, and the model ({source}) has its own or none; leave it out: "
-                    "it is for model files that do not hold it."
+                    f"{name} was given, and the model ({source}) has its own or none; leave it "
+                    "out: it is for model files that do not hold it."
                 )
 
     def required(self, name: str, source: str) -> float:
