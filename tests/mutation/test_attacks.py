@@ -353,6 +353,17 @@ def test_a_label_is_proven_only_if_it_is_the_one_predicted() -> None:
     assert (found.labels == true.predict(new))[found.decided].all()
 
 
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_a_machine_without_support_vectors_has_bounds_like_any_other(form: str) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    problem = getattr(qpsvm.EpsilonRegression(1.0, 0.5), form)(X, 0.1 * X[:, 0], kernel="rbf")
+    solution = qpsvm.solve(problem)
+    solution = solution.replace(expansion=np.zeros(12))
+    bounds = qpsvm.certify(problem, solution).decision_bounds(X)
+    assert (bounds.lower <= 1e-3).all()
+    assert (bounds.upper >= -1e-3).all()
+
+
 def test_bounds_on_an_intercept_that_there_is_not() -> None:
     problem = qpsvm.SoftMargin(1.0, intercept="none").dual(FOUR - 0.5, FOUR_LABELS)
     wrong = qpsvm.solve(problem).replace(intercept=2.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,8 @@ def _values(solution: SVMSolution | JointSolution, samples: Any) -> Ball:
         (rows, solution.kernel(samples[rows], centres))
         for rows in row_blocks(samples.shape[0], max(1, len(used)))
     )
-    columns = Ball(weights.mid.reshape(len(used), -1), weights.rad.reshape(len(used), -1))
+    flat = (len(used), math.prod(beta.mid.shape[1:]))  # none may be used
+    columns = Ball(weights.mid.reshape(flat), weights.rad.reshape(flat))
     values = expanded(blocks, columns, errors)
     shape = (samples.shape[0], *beta.mid.shape[1:])
     return Ball(values.mid.reshape(shape), values.rad.reshape(shape))
