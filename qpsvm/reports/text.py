@@ -48,25 +48,23 @@ def print_page(page: Page, console: Console) -> None:
 
 
 def _print_section(section: Section, level: int, console: Console) -> None:
-    from rich.text import Text
-
-    title = Text(one_line(section.title), style="bold")
+    title = _plain(section.title, "bold")
     if section.passed is not None and level > 2:
-        title += Text(" ") + _verdict("PASS" if section.passed else "FAIL")
-    console.print(title)
+        title += _text(" ") + _verdict("PASS" if section.passed else "FAIL")
+    console.print(title, soft_wrap=True)
     for block in section.blocks:
         if isinstance(block, Sentences):
             for sentence in block.sentences:
-                prefix = "note: " * (block.role == "notes")
+                words = f"note: {sentence}" if block.role == "notes" else sentence
                 style = "bold" if block.role == "remarks" else ""
-                console.print(Text(prefix + one_line(sentence), style=style), soft_wrap=True)
+                console.print(_plain(words, style), soft_wrap=True)
         elif isinstance(block, Listing):
             _print_listing(block, console)
         elif isinstance(block, Table) and level == 2:
             _print_table(block, console)
         elif isinstance(block, Figures):
             shown = ", ".join(f"{figure.label} {figure.text}" for figure in block.figures)
-            console.print(Text(shown), soft_wrap=True)
+            console.print(_plain(shown), soft_wrap=True)
         elif isinstance(block, Listings) and level == 2:
             for listing in block.listings:
                 _print_listing(listing, console)
@@ -74,21 +72,19 @@ def _print_section(section: Section, level: int, console: Console) -> None:
 
 
 def _print_listing(listing: Listing, console: Console) -> None:
-    from rich.text import Text
-
-    width = max(len(one_line(name)) for name, _ in listing.items)
-    console.print(Text(listing.title, style="bold"))
-    for name, words in listing.items:
-        line = f"  {one_line(name):<{width}}  {one_line(words)}"
-        console.print(Text(line), soft_wrap=True)
+    items = [(one_line(name), one_line(words)) for name, words in listing.items]
+    width = max(len(name) for name, _ in items)
+    console.print(_plain(listing.title, "bold"), soft_wrap=True)
+    for name, words in items:
+        console.print(_text(f"  {name:<{width}}  {words}"), soft_wrap=True)
 
 
 def _print_table(block: Table, console: Console) -> None:
     from rich import box
     from rich.table import Table as RichTable
-    from rich.text import Text
 
-    console.print(Text(f"{block.title}: {block.caption}" if block.title else block.caption))
+    title = f"{block.title}: " if block.title else ""
+    console.print(_plain(f"{title}{block.caption}"), soft_wrap=True)
     # eighty columns must do for the figures
     table = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for heading in block.headings:
@@ -98,20 +94,27 @@ def _print_table(block: Table, console: Console) -> None:
             no_wrap=heading.numeric,
         )
     for row in block.rows:
-        table.add_row(*(_verdict(c.verdict) if c.verdict else Text(one_line(c.text)) for c in row))
+        table.add_row(*(_verdict(c.verdict) if c.verdict else _plain(c.text) for c in row))
     console.print(table)
 
 
 def _print_verdict(content: Document, page: Page, console: Console) -> None:
-    eps = {f"{report.eps:g}" for report in page.reports}
-    where = f" at eps={eps.pop()}" if len(eps) == 1 else ""
-    console.print(
-        _verdict("PASS" if content.passed else "FAIL"), f"{where.strip()}:".lstrip(":"),
-        content.verdict, soft_wrap=True,
-    )  # fmt: skip
+    asked = {f"{report.eps:g}" for report in page.reports}
+    where = f"at eps={asked.pop()}:" if len(asked) == 1 else ""
+    word = _verdict("PASS" if content.passed else "FAIL")
+    console.print(*filter(None, (word, where, content.verdict)), soft_wrap=True)
 
 
 def _verdict(word: str) -> Text:
+    return _text(word, STYLES.get(word, ""))
+
+
+def _plain(words: str, style: str = "") -> Text:
+    """Somebody's words: no markup, no control characters."""
+    return _text(one_line(words), style)
+
+
+def _text(words: str, style: str = "") -> Text:
     from rich.text import Text
 
-    return Text(word, style=STYLES.get(word, ""))
+    return Text(words, style=style)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 
+import jsonschema
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 from typer.testing import CliRunner
 
 import qpsvm
+from qpsvm import reports
 from qpsvm.cli import app
 from qpsvm.exceptions import UnsupportedProgramError
 
@@ -109,7 +111,7 @@ def test_bad_usage_exits_with_2_and_one_line(arguments, iris_libsvm):
 def test_solve_prints_the_report(iris_libsvm):
     result = run("solve", iris_libsvm)
     assert result.exit_code == 0, result.output
-    for words in ("certified_gap", "training accuracy 1.0000", "PASS at eps=1e-08", "sparse"):
+    for words in ("certified gap", "Training accuracy 100.00 %", "PASS at eps=1e-08", "sparse"):
         assert words in result.stdout
     assert CONTROL not in result.output
 
@@ -123,7 +125,7 @@ def test_solve_every_option_together(breast_csv, tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "polynomial(gamma=0.05, degree=2, coef0=1) kernel" in result.stdout
-    assert "'benign' (357) and 'malignant' (212)" in result.stdout
+    assert "'benign' (357), 'malignant' (212)" in result.stdout
     assert sorted(os.listdir(tmp_path)) == ["m.npz", "r.html"]
     assert run("verify", tmp_path / "m.npz", breast_csv, "--eps", "1e-6").exit_code == 0
 
@@ -145,7 +147,24 @@ def test_solve_json_report_has_every_sample(iris_libsvm, tmp_path):
     content = json.loads(path.read_text(), parse_constant=pytest.fail)
     assert len(content["samples"]) == 100
     assert content["samples"][0]["C"] == "Infinity"
-    assert content["schema"] == 1
+    assert content["schema"] == 2
+
+
+@pytest.mark.parametrize("suffix", ["html", "md", "tex", "txt"])
+def test_solve_writes_reports_by_suffix(iris_libsvm, tmp_path, suffix):
+    path = tmp_path / f"report.{suffix}"
+    assert run("solve", iris_libsvm, "--report", path).exit_code == 0
+    assert "PASS" in path.read_text("utf-8")
+
+
+def test_solve_report_has_the_trace_of_the_solve(iris_libsvm, tmp_path):
+    path = tmp_path / "report.json"
+    assert run("solve", iris_libsvm, "--backend", "osqp", "--report", path).exit_code == 0
+    content = json.loads(path.read_text())
+    stages = [event["stage"] for event in content["trace"]]
+    assert stages[0] == "solve"
+    assert stages[-1] == "done"
+    assert content["trace"][-1]["residual"] == content["worst"]
 
 
 def test_not_separable_exits_with_1(overlapping_libsvm, tmp_path):
@@ -338,6 +357,8 @@ def test_demo_time_limit_is_said(tmp_path):
         "200", "--report", tmp_path / "d.json",
     )  # fmt: skip
     assert "no answer within 0.001 s" in result.stdout
+    content = json.loads((tmp_path / "d.json").read_text(), parse_constant=pytest.fail)
+    jsonschema.validate(content, reports.schema())
 
 
 def test_interrupt_exits_with_130(iris_libsvm, tmp_path, monkeypatch):

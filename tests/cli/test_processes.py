@@ -56,9 +56,13 @@ def test_import_of_the_package_stays_light():
     assert result.returncode == 0, result.stderr
 
 
-def test_output_is_plain_in_a_pipe_even_in_ascii(tmp_path):
+@pytest.mark.parametrize("command", ["demo", "solve"])
+def test_output_is_plain_in_a_pipe_even_in_ascii(tmp_path, command):
+    data = tmp_path / "data.csv"
+    data.write_text("a,b,y\n" + "".join(f"{i},{i % 3},{i > 9}\n" for i in range(20)))
+    small = ("--samples", 40, "--backend", "cvxopt", "--report", tmp_path / "d.json")
     result = run(
-        "demo", "--samples", 40, "--backend", "cvxopt", "--report", tmp_path / "d.json",
+        command, *(small if command == "demo" else (data,)),
         env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
     )  # fmt: skip
     assert result.returncode == 0, result.stderr

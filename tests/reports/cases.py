@@ -83,6 +83,12 @@ def report(name: str) -> reports.Report:
     return built
 
 
+@cache
+def text(name: str, suffix: str) -> str:
+    """A report in a format."""
+    return reports.text_of(report(name), suffix)
+
+
 def _no_intercept() -> Any:
     problem, solution = solved("plane")
     return problem, solution.replace(intercept=np.nan)

@@ -1,0 +1,127 @@
+"""A headless Chromium, spoken to over two pipes (the DevTools protocol; no further package)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from itertools import count
+
+SECONDS = 60.0
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--remote-debugging-pipe",
+)  # fmt: skip
+
+LAUNCH = """
+import os, sys
+ends = [os.dup2(int(end), 100 + i) for i, end in enumerate(sys.argv[1:3])]
+for i, end in enumerate(ends):
+    os.dup2(end, 3 + i)  # Chromium reads from descriptor 3 and writes to 4
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+class Browser:
+    """One browser with one tab; ``complaints`` is what it said on its console."""
+
+    def __init__(self, chromium, profile):
+        ours_in, theirs_out = os.pipe()
+        theirs_in, ours_out = os.pipe()
+        command = [chromium, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", LAUNCH, str(theirs_in), str(theirs_out), *command],
+            pass_fds=(theirs_in, theirs_out),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self.input, self.output = ours_in, ours_out
+        self.buffer, self.numbers, self.session = b"", count(1), None
+        self.events = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(SECONDS)
+        os.close(self.input)
+        os.close(self.output)
+
+    # --- the protocol ----------------------------------------------------------------------------
+
+    def call(self, method, **parameters):
+        number = next(self.numbers)
+        message = {"id": number, "method": method, "params": parameters}
+        if self.session is not None:
+            message["sessionId"] = self.session
+        os.write(self.output, json.dumps(message).encode() + b"\0")
+        answer = self._until(lambda m: m.get("id") == number)
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def _until(self, wanted):
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            message = self._read()
+            if wanted(message):
+                return message
+            self.events.append(message)
+        raise TimeoutError(f"Chromium did not answer within {SECONDS} s")
+
+    def _read(self):
+        while b"\0" not in self.buffer:
+            received = os.read(self.input, 1 << 16)
+            assert received, "Chromium has gone"
+            self.buffer += received
+        message, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(message)
+
+    # --- what tests do ---------------------------------------------------------------------------
+
+    def open(self, path, width, *, scheme="light"):
+        """Load a file; from here on events are about it."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.call("Emulation.setEmulatedMedia", features=features)
+        self.events.clear()
+        self.call("Page.navigate", url=path.as_uri())
+        self._until(lambda m: m.get("method") == "Page.loadEventFired")
+
+    def run(self, script):
+        """The value of a script's last expression."""
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def press(self, key):
+        """A key on the keyboard."""
+        codes = {"Tab": 9, "Enter": 13}
+        text = {"text": "\r"} if key == "Enter" else {}
+        for kind in ("keyDown", "keyUp"):
+            pressed = {"key": key, "code": key, "windowsVirtualKeyCode": codes[key]}
+            self.call("Input.dispatchKeyEvent", type=kind, **pressed, **text)
+
+    @property
+    def complaints(self):
+        self.run("0")  # whatever was on its way has arrived
+        kinds = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
+        return [event for event in self.events if event.get("method") in kinds]
+
+    @property
+    def requests(self):
+        """Addresses the page asked for, but for what is inside of it."""
+        urls = [
+            event["params"]["request"]["url"]
+            for event in self.events
+            if event.get("method") == "Network.requestWillBeSent"
+        ]
+        return [url for url in urls if not url.startswith("data:")]
