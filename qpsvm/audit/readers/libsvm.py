@@ -54,7 +54,7 @@ class Expansions:
     weights : array of shape (n,)
         Sample weights.
     rows : array of int of shape (m,)
-        Which sample each support vector is; grouped by class for a classifier.
+        Which sample each support vector is.
     coefficients : array of shape (k - 1, m)
         One row for a model that is one machine.
     intercepts : array of shape (k (k - 1) / 2,)
@@ -102,14 +102,7 @@ class Expansions:
         second_is_positive : bool
             Whether decision values above zero speak for class j of a pair ``i < j``, not class i.
         """
-        k = len(classes)
-        counts = np.bincount(codes[self.rows], minlength=k)
-        if (np.diff(codes[self.rows]) < 0).any():
-            raise AuditRefusedError(
-                f"The support vectors of {self.model} are ordered by class, those of the data are "
-                "not; pass the labels it was fitted with."
-            )
-        starts = np.concatenate([[0], np.cumsum(counts)])
+        k, of_rows = len(classes), codes[self.rows]
         weights = self.weights if class_weight is None else self.weights * class_weight[codes]
         reduction = OneVsOne(formulation)
         pairs = itertools.combinations(range(k), 2)
@@ -119,7 +112,7 @@ class Expansions:
         ):
             expansion = np.zeros(len(codes))
             for label, row in ((i, j - 1), (j, i)):
-                members = slice(starts[label], starts[label + 1])
+                members = of_rows == label
                 expansion[self.rows[members]] = self.coefficients[row, members]
             taking_part = np.where(split.members, weights, 0.0)
             problem = self._problem(formulation, split.labels, taking_part)
