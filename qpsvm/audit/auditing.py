@@ -14,7 +14,7 @@ from qpsvm.audit.readers.registry import read
 from qpsvm.audit.result import Audit, AuditedMachine, Optimum
 from qpsvm.audit.rounding import KernelRounding, multiply, multiply_rounded, rounded_gap
 from qpsvm.certificates import certify
-from qpsvm.exceptions import AuditRefusedError
+from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.accuracy import TINY
 from qpsvm.qp._arrays import Dense
@@ -132,13 +132,14 @@ def audit(
 def _machine(
     claim: Claim, library: Library, *, eps: float, optimum: bool, callback: Callback | None
 ) -> AuditedMachine:
-    problem, best = claim.problem, None
+    problem, best, remarks = claim.problem, None, list[str]()
     if not claim.has_multipliers:
         if not optimum:
             raise AuditRefusedError(
                 f"{library.name} stores no multipliers, so that only the exact optimum gives a "
                 "lower bound; leave optimum=False out."
             )
+        remarks.append(WITHOUT_MULTIPLIERS)
         best = solve(problem, eps=SHARPER * eps, callback=callback)
     draft: Any = claim.draft(best)
     rounded = None
@@ -148,12 +149,14 @@ def _machine(
     solution = claim.completed(draft, library)
     report = verify(problem, solution, eps=eps)
     if best is None and optimum:
-        # not from the model's alpha: an interior point method does not recover from a bad start
-        best = solve(problem, eps=SHARPER * eps, callback=callback)
+        try:
+            # not from the model's alpha: interior points do not recover from a bad start
+            best = solve(problem, eps=SHARPER * eps, callback=callback)
+        except QPSVMError as error:  # the bounds stand without it
+            remarks.append(f"the exact optimum was not found: {error}")
     compared = None if best is None else _compared(claim, solution, best, report)
-    remarks = [] if claim.has_multipliers else [WITHOUT_MULTIPLIERS]
     if best is not None and compared is None:
-        remarks.append("the exact optimum was not found")
+        remarks.append(f"the exact optimum was not found: {best.status.value}")
     return AuditedMachine(
         name=claim.name,
         problem=problem,

@@ -69,7 +69,7 @@ def page(audit: Audit, source: str) -> Page:
             source=source,
         )
         built.append(replace(report, name=machine.name))
-    title = f"{audit.model}: {'optimal' if audit.passed else 'not optimal'}"
+    title = f"Audit of {audit.model}"
     by = f"fitted by {audit.library.name}"
     return Page(title, f"{by}; {source}" if source else by, tuple(built))
 

@@ -216,3 +216,14 @@ def test_arrays_of_every_shape_are_read():
     assert qpsvm.audit(model, X, Y).passed
     with pytest.raises(InvalidDataError):
         qpsvm.audit(model, X, Y[1:])
+
+
+def test_without_an_optimum_the_bounds_stand(monkeypatch):
+    model = SVC().fit(X, Y)
+    monkeypatch.setattr("qpsvm.qp._arrays.default_memory_limit", lambda: 1000)
+    found = qpsvm.audit(model, X, Y)
+    assert not found.passed
+    assert found.machines[0].optimum is None
+    assert found.relative_gap < 1e-2
+    assert "the exact optimum was not found: The kernel matrix" in str(found)
+    assert found.verdict.startswith("Not verified: certified relative gap")

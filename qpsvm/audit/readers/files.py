@@ -61,7 +61,7 @@ def _arrays(model: ArrayModel, inputs: Inputs) -> Reading:
         kernel="linear" if model.kernel is None else model.kernel,
         width=model.width,
     )
-    return replace(arrays(numbers, inputs), model=f"model {model.source!r}")
+    return replace(arrays(numbers, inputs), model=f"model {os.path.basename(model.source)!r}")
 
 
 def _saved(model: SavedModel, inputs: Inputs) -> Reading:

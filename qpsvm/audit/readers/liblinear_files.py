@@ -8,6 +8,7 @@ times those of ``OneClass(nu)``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,7 +41,7 @@ def read(model: LiblinearModel, inputs: Inputs) -> Reading:
     AuditRefusedError
         A program that is none of an SVM here, or whose parameters were not given.
     """
-    kind, name = model.solver_type, f"{model.solver_type} model {model.source!r}"
+    kind, name = model.solver_type, f"{model.solver_type} model {os.path.basename(model.source)!r}"
     if kind not in (JOINT, NOVELTY, *LOSSES):
         raise AuditRefusedError(
             f"{name} is not a support vector machine that qpsvm has a program for; it has those of "

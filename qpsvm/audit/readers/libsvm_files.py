@@ -17,6 +17,7 @@ optimal for some C is optimal for its largest alpha as C, too; not the other way
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -60,7 +61,7 @@ def read(model: LibsvmModel, inputs: Inputs) -> Reading:
     labels = np.asarray(model.labels)
     codes = None if model.labels is None else inputs.codes(labels)  # before rows are looked for
     found = Expansions(
-        model=f"{model.svm_type} model {model.source!r}",
+        model=f"{model.svm_type} model {os.path.basename(model.source)!r}",
         library=Library(model.written_by, float32_kernel=True),
         kernel=model.kernel,
         samples=samples,
