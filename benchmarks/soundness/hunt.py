@@ -5,7 +5,7 @@ Usage, from the root of the repository::
     python -m benchmarks.soundness.hunt --count 100000 --seed 0 --jobs 2
     python -m benchmarks.soundness.hunt --seed 0 --only 1234      # one draw again, with its report
 
-Each draw takes a random training problem (``grounds``) with a solution certified to 1e-10, changes
+Each draw takes a random training problem (``specs``) with a solution certified to 1e-10, changes
 that solution at random (``mutations``), and holds what ``qpsvm.verify`` at 1e-8 and
 ``qpsvm.certify`` say of it against the textbook's formulas in extended precision (``judge``). The
 outcome goes to ``results/seed-<seed>.json`` when all is done; ``report.py`` makes
@@ -36,33 +36,17 @@ from rich.progress import track
 from threadpoolctl import threadpool_limits
 
 import qpsvm
-from benchmarks.soundness.grounds import REDUCED, Spec, draw
-from benchmarks.soundness.judge import EPS, Judge
-from benchmarks.soundness.mutations import Ground, mutate
-from benchmarks.soundness.textbook import textbooks
+from benchmarks.soundness.fields import CERTIFIED, Field, find_field
+from benchmarks.soundness.judge import EPS
+from benchmarks.soundness.mutations import mutate
+from benchmarks.soundness.specs import REDUCED
 from qpsvm.exceptions import QPSVMError
 from qpsvm.files.atomic import write_text
 
 RESULTS = Path(__file__).with_name("results")
-CERTIFIED = 1e-10
-"""What the starting points are solved to."""
-BRACKET = 1e-9
-"""The judge knows every optimum to this, relative: a tenth of eps."""
 DRAWS = 50
 """Mutants of one problem: solving it costs as much as judging that many."""
-RELATIVES = 3
-OUTCOMES = ("refused", "refused, harmless", "passed, harmless", "FALSE PASS")
 PACKAGES = ("qpsvm", "numpy", "scipy", "scikit-learn", "cvxopt", "osqp")
-
-
-@dataclass(frozen=True, eq=False)
-class Field:
-    """A problem with its certified solution, and the judge of each of its machines."""
-
-    spec: Spec
-    problem: Any
-    solution: Any
-    grounds: list[Ground]
 
 
 @dataclass
@@ -106,68 +90,6 @@ class Tally:
             self.worst[kind] = max(excess, self.worst.get(kind, excess))
 
 
-# --- starting points -----------------------------------------------------------------------------
-
-
-def find_field(seed: int, index: int, tally: Tally) -> Field:
-    """The problem with that number: the first of its draws that can be certified."""
-    rng = np.random.default_rng([seed, 0, index])
-    while True:
-        spec = draw(rng)
-        made = _certified(spec, tally, CERTIFIED)
-        if made is None:
-            continue
-        problem, solution = made
-        new, squares = spec.new_samples()
-        parts = _parts(problem, solution)
-        judges = [
-            Judge.of(book, *part, _columns(spec, part[0], new), squares)
-            for book, part in zip(textbooks(spec, problem), parts, strict=True)
-        ]
-        if not all(abs(judge.width) <= BRACKET for judge in judges):
-            tally.rejected["optimum not known to 1e-9"] += 1
-            continue
-        relatives: list[list[tuple[str, Any]]] = [[] for _ in judges]
-        for what, other in spec.relatives(rng):
-            solved = _certified(other, Tally(), EPS)
-            if solved is not None:
-                theirs = _parts(*solved)
-                for i, own in enumerate(relatives):
-                    own.append((what, theirs[min(i, len(theirs) - 1)][1]))
-            if len(relatives[0]) == RELATIVES:
-                break
-        tally.problems += 1
-        tally.traits.update(spec.traits())
-        return Field(
-            spec, problem, solution, [Ground(*pair) for pair in zip(judges, relatives, strict=True)]
-        )
-
-
-def _certified(spec: Spec, tally: Tally, eps: float) -> tuple[Any, Any] | None:
-    """Problem and solution, if it has one that passes; solved to ``eps``."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            problem = spec.build()
-            solution = qpsvm.solve(problem, eps=eps)
-        except QPSVMError as error:
-            tally.rejected[type(error).__name__] += 1
-            return None
-    if not qpsvm.verify(problem, solution, eps=EPS).passed:
-        tally.rejected["not certified"] += 1
-        return None
-    return problem, solution
-
-
-def _parts(problem: Any, solution: Any) -> list[tuple[Any, Any]]:
-    return problem.parts(solution) if hasattr(problem, "parts") else [(problem, solution)]
-
-
-def _columns(spec: Spec, problem: Any, new: Any) -> Any:
-    """A machine of some of the samples sees only their columns of a kernel matrix."""
-    return new[:, problem.data.kept] if spec.kernel_name == "precomputed" else new
-
-
 # --- mutants -------------------------------------------------------------------------------------
 
 
@@ -202,10 +124,10 @@ class Finding:
     false: list[str]
 
 
-def examine(found: Field, mutant: Any) -> Finding:
-    """What verifier and certificates say, beside what the judge says."""
+def examine(found: Field, mutant: Any, eps: float = EPS) -> Finding:
+    """What verifier (at ``eps``) and certificates say, beside what the judge says."""
     try:
-        report = qpsvm.verify(found.problem, mutant, eps=EPS)
+        report = qpsvm.verify(found.problem, mutant, eps=eps)
     except Exception as error:  # noqa: BLE001 - whatever it is, a verifier must not raise it
         return Finding("refused", None, 0, [], [f"verify raised {error!r}"])
     reports = getattr(report, "reports", (report,))
@@ -273,7 +195,9 @@ def hunt_in(task: tuple[int, int, int]) -> Tally:
     with threadpool_limits(1):
         number = index * DRAWS
         try:
-            found = find_field(seed, index, tally)
+            found = find_field(seed, index, tally.rejected)
+            tally.problems += 1
+            tally.traits.update(found.spec.traits())
             for number in range(index * DRAWS, index * DRAWS + draws):
                 hunt_one(found, seed, number, tally)
         except Exception:  # noqa: BLE001 - a hunt of an hour is not lost, and does not end well
@@ -325,7 +249,7 @@ def as_json(tally: Tally, count: int, seed: int, seconds: float) -> str:
 
 def show(seed: int, number: int) -> None:
     """One draw again, with everything there is to know about it."""
-    found = find_field(seed, number // DRAWS, Tally())
+    found = find_field(seed, number // DRAWS)
     kind, mutant, which = make_mutant(found, seed, number)
     finding = examine(found, mutant)
     print(f"draw {number} of seed {seed}: {kind}, machine {which} of {found.problem!r}")

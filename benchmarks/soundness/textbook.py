@@ -8,18 +8,15 @@ numbers of a solution, nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 import qpsvm
-from benchmarks.soundness.grounds import JOINT, REDUCED, Spec, matrix
-from tests.families import BY_NAME, Case, Data, Dual, Machine, is_squared, pairs_of, prices
-
-LD = np.longdouble
-ROUNDING = float(np.finfo(np.float64).eps)
+from benchmarks.soundness.dual_points import LD, terms
+from tests.families import Case, Data, Dual, Machine, pairs_of, prices
 
 
 def kernel_values(kernel: Any, X: Any, Z: Any) -> Any:
@@ -346,102 +343,3 @@ class Joint(Textbook):
 
 def _extended(D: Dual) -> Dual:
     return Dual(*(np.asarray(part, dtype=LD) for part in D))
-
-
-# --- points of a dual program ---------------------------------------------------------------------
-
-
-def value(D: Dual, v: Any) -> Any:
-    """``-(1/2 v'Pv + q'v)``, which is at most the optimum for a feasible v."""
-    return -(v @ (D.P @ v) / 2 + D.q @ v)
-
-
-def terms(D: Dual, v: Any) -> Any:
-    """The sum of the absolute terms of ``value``."""
-    size = np.abs(v)
-    return size @ (np.abs(D.P) @ size) / 2 + np.abs(D.q) @ size
-
-
-def infeasibility(D: Dual, v: Any) -> Any:
-    """The worst of box, sums and inequalities, each relative to its terms; NaN passes through."""
-    size = np.abs(v)
-    worst = [LD(0.0)]
-    worst.append(np.max(np.maximum(D.lower - v, v - D.upper) / np.maximum(size, 1e-300)))
-    if len(D.b):
-        scale = np.abs(D.A) @ size + np.abs(D.b)
-        worst.append(np.max(np.abs(D.A @ v - D.b) / np.maximum(scale, 1e-300)))
-    if len(D.h):
-        scale = np.abs(D.G) @ size + np.abs(D.h)
-        worst.append(np.max((D.G @ v - D.h) / np.maximum(scale, 1e-300)))
-    return np.max(np.array(worst))
-
-
-def repaired(D: Dual, v: Any) -> Any:
-    """A feasible point near v: clipped; then the sums are set right by what is inside the box."""
-    v = np.clip(v, D.lower, D.upper)
-    for _ in range(6):
-        over = D.G @ v - D.h
-        rows = np.flatnonzero(over > 0) if 0 < len(D.h) <= 2 else []
-        M = np.vstack([D.A, D.G[rows]]) if len(rows) else D.A
-        if not len(M):
-            break
-        right = np.concatenate([D.b, D.h[rows]]) if len(rows) else D.b
-        room = np.minimum(v - D.lower, D.upper - v)
-        room = np.where(np.isinf(room), np.maximum(np.abs(v), np.max(np.abs(v))), room)
-        scaled = np.asarray(M * room, dtype=np.float64)
-        scale = float(np.max(np.abs(scaled))) or 1.0
-        gram = (scaled / scale) @ (np.asarray(M, dtype=np.float64)).T
-        step = np.linalg.lstsq(gram, np.asarray(M @ v - right, dtype=np.float64), rcond=None)[0]
-        v = np.clip(v - room * (M.T @ (step / LD(scale))), D.lower, D.upper)
-    if len(D.h) > 2:  # the 1-norm's rows: zero is feasible
-        v = v / max(LD(1.0), np.max(D.G @ v))
-    return v
-
-
-# --- from a spec ----------------------------------------------------------------------------------
-
-
-def textbooks(spec: Spec, problem: Any) -> list[Textbook]:
-    """One per decision function that is learned on its own."""
-    n = len(spec.X)
-    u = np.ones(n) if spec.weights is None else np.asarray(spec.weights)
-    if spec.kernel is None:
-        K = np.asarray(matrix(spec.base, spec.X), dtype=LD)
-        new = np.asarray(spec.base(spec.new, spec.X), dtype=LD)
-        squares = np.asarray(spec.base.diagonal(spec.new), dtype=LD)
-    else:
-        K = kernel_values(spec.base, spec.X, spec.X)
-        squares = np.array([kernel_values(spec.base, x[None], x[None])[0, 0] for x in spec.new])
-        new = kernel_values(spec.base, spec.new, spec.X)
-    is_linear = spec.kernel_name == "linear"
-    family = spec.family
-
-    def part(kind: type[Textbook], case: Any, member: Any, y: Any, inner: Any) -> Textbook:
-        rows = np.flatnonzero(member & (u > 0))
-        data = Data(
-            np.asarray(spec.X, LD)[rows],
-            None if y is None else y[rows],
-            None if spec.groups is None else spec.groups[rows],
-        )
-        seen = np.asarray(spec.new, LD) if is_linear else new[:, rows]
-        has = getattr(inner, "intercept", None)
-        own = {"ranking": "none", "average squared ranking": "none"}.get(case.name, "free")
-        rules = None if spec.rules is None else problem.model.constraints
-        return kind(case, inner, data, u[rows], K[np.ix_(rows, rows)], seen, squares, is_linear,
-                    has if has is not None else own, rules)  # fmt: skip
-
-    everyone, y = np.full(n, True), spec.y
-    if spec.name in REDUCED:
-        inner = family.formulation
-        name = "squared hinge" if is_squared(inner) else "hinge"
-        if spec.name == REDUCED[0]:
-            splits = [(everyone, np.where(y == m, 1, -1)) for m in range(3)]
-        else:
-            pairs = [(0, 1), (0, 2), (1, 2)]
-            splits = [((y == i) | (y == j), np.where(y == j, 1, -1)) for i, j in pairs]
-        return [part(Textbook, BY_NAME[name], member, s, inner) for member, s in splits]
-    if spec.name in JOINT:
-        return [part(Joint, replace(BY_NAME["hinge"], name=spec.name), everyone, y, family)]
-    if spec.name == "1-norm":
-        return [part(OneNorm, BY_NAME["hinge"], everyone, y, family)]
-    return [part(Textbook, BY_NAME[spec.name], everyone, y, family)]
