@@ -40,6 +40,9 @@ from qpsvm.qp._arrays import Dense, row_blocks
 Gamma: TypeAlias = float | Literal["scale", "auto"]
 """``"scale"``: 1 / (n_features * variance of X); ``"auto"``: 1 / n_features; or a number > 0."""
 
+CACHED = 2**19
+"""Bytes of a Gram matrix that are finished at a time: two such arrays stay in a core's cache."""
+
 
 @dataclass(frozen=True)
 class Linear(Kernel):
@@ -126,10 +129,12 @@ class RBF(_WithGamma):
         half_u = 0.5 * squared_norms(U)
         half_v = half_u if same else 0.5 * squared_norms(V)
         gram = inner_products(U, V)
-        for rows in row_blocks(gram.shape[0], gram.shape[1], 2**20):
+        blocks = row_blocks(gram.shape[0], gram.shape[1], CACHED)
+        halves = np.empty((blocks[0].stop if blocks else 0, gram.shape[1]))
+        for rows in blocks:
             block = gram[rows]
             # (a_i + a_j) first: addition commutes, so the matrix stays symmetric to the last bit
-            block -= np.add.outer(half_u[rows], half_v)
+            block -= np.add(half_u[rows, None], half_v, out=halves[: len(block)])
             np.minimum(block, 0.0, out=block)
             restore_near(block, X[rows], Z, half_u[rows], half_v, self._gamma())
             np.exp(block, out=block)
@@ -176,7 +181,7 @@ class Polynomial(_WithGamma):
 
     def __call__(self, X: Any, Z: Any) -> Dense:
         gram = inner_products(X, Z)
-        for rows in row_blocks(gram.shape[0], gram.shape[1], 2**20):
+        for rows in row_blocks(gram.shape[0], gram.shape[1], CACHED):
             block = gram[rows]
             block *= self._gamma()
             block += self.coef0

@@ -15,12 +15,18 @@ FAR = 64.0
 NEAR = 40.0
 """exp() of less than minus that is rounding beside 1."""
 
+FEW_ENTRIES = 32
+"""Non-zeros per row up to which a sparse matrix times a dense one beats two sparse ones."""
+
 
 def inner_products(X: Any, Z: Any) -> Dense:
     """``X Z'`` as a fresh dense array, for dense or CSR input."""
     if not (sp.issparse(X) or sp.issparse(Z)):
         X = np.asarray(X, dtype=np.float64)
         return np.asarray(X @ (X if Z is X else np.asarray(Z, dtype=np.float64)).T)
+    few = sp.issparse(X) and X.nnz <= FEW_ENTRIES * X.shape[0]
+    if few and sp.issparse(Z) and Z.shape[1] <= X.shape[0]:  # no larger than the result
+        Z = Z.toarray()
     product = X @ Z.T
     return np.asarray(product.toarray() if sp.issparse(product) else product)
 
