@@ -55,11 +55,10 @@ def _finding(audit: Audit, machine: AuditedMachine) -> str:
 
 def _reason(library: Library, machine: AuditedMachine) -> list[str]:
     """What the gap is made of."""
-    stopped_at = library.stopped_at and f"{library.name}'s {library.stopped_at}"
     if machine.rounding is None:
-        return [f"{stopped_at} explains the gap"] if stopped_at else []
+        return [f"{library.name} ended at its {library.stopped_at}"] if library.stopped_at else []
     part = machine.rounding.share
-    stopped_at = stopped_at or f"{library.name}'s stopping tolerance"
+    stopped_at = f"{library.name}'s {library.stopped_at or 'stopping tolerance'}"
     if part >= NEARLY:
         return [f"{library.name}'s float32 kernel cache explains the gap"]
     if part <= 1.0 - NEARLY:

@@ -101,6 +101,15 @@ def test_samples_that_are_not_those_of_the_fit():
     refused("the pipeline cannot transform|pipeline cannot transform X", scaled, X[:, 1:])
 
 
+@pytest.mark.parametrize(
+    "model", [SVC(), NuSVC(nu=0.3), LinearSVC(), SGDClassifier()], ids=lambda m: type(m).__name__
+)
+def test_another_number_of_labels(model):
+    refused("X has 120 rows and y has 50 labels", model.fit(X, Y), y=Y[:50])
+    with pytest.raises(InvalidDataError, match="y is missing"):
+        qpsvm.audit(model, X)
+
+
 def test_a_gamma_that_is_not_that_of_the_data():
     model = SVC(gamma="scale").fit(X, Y)
     other = X.copy()

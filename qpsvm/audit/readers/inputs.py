@@ -58,15 +58,19 @@ class Inputs:
         """Sample weights, ones if there are none, shape (n,)."""
         return as_weights(self.sample_weight, n)
 
-    def codes(self, classes: Any) -> Index:
-        """The class of every sample as an index into the model's own list of classes.
+    def codes(self, classes: Any, n: int) -> Index:
+        """The class of each of n samples as an index into the model's own list of classes.
 
         Raises
         ------
         AuditRefusedError
-            y holds other labels than the model knows.
+            y holds other labels than the model knows, or another number of them.
         """
         codes, found = as_classes(self.y)
+        if len(codes) != n:
+            raise AuditRefusedError(
+                f"X has {n} rows and y has {len(codes)} labels; pass the training data."
+            )
         own, given = np.asarray(classes).tolist(), found.tolist()
         if set(own) != set(given):
             raise AuditRefusedError(

@@ -31,7 +31,7 @@ from qpsvm.qp._arrays import Vector
 def linear_svc(model: Any, inputs: Inputs) -> Reading:
     """``LinearSVC``."""
     found, intercept = _weights(model, inputs)
-    codes, classes = inputs.codes(model.classes_), model.classes_
+    codes, classes = inputs.codes(model.classes_, len(found.weights)), model.classes_
     factors = _class_weight(model, inputs, len(codes))
     C = float(model.C)
     if model.multi_class == "crammer_singer":

@@ -68,7 +68,8 @@ def read(model: LiblinearModel, inputs: Inputs) -> Reading:
     if regression:
         epsilon = inputs.required("epsilon", name)
         return found.machine(EpsilonRegression(C, epsilon, intercept, loss=LOSSES[kind]), inputs.y)
-    codes, labels = inputs.codes(model.labels), np.asarray(model.labels)
+    labels = np.asarray(model.labels)
+    codes = inputs.codes(labels, len(found.weights))
     if kind == JOINT:
         return found.joint(CrammerSinger(C, intercept), codes, labels, np.ones(len(labels)))
     formulation = SoftMargin(C, intercept, loss=LOSSES[kind])

@@ -35,7 +35,8 @@ SAME_GAMMA = 1e-6
 
 def svc(model: Any, inputs: Inputs) -> Reading:
     """``SVC``: one soft margin for every pair of classes."""
-    found, codes = _expansions(model, inputs), inputs.codes(model.classes_)
+    found = _expansions(model, inputs)
+    codes = inputs.codes(model.classes_, len(found.weights))
     return found.pairs(
         SoftMargin(float(model.C)),
         codes,
@@ -47,7 +48,8 @@ def svc(model: Any, inputs: Inputs) -> Reading:
 
 def nu_svc(model: Any, inputs: Inputs) -> Reading:
     """``NuSVC``, which ignores its ``class_weight``."""
-    found, codes = _expansions(model, inputs), inputs.codes(model.classes_)
+    found = _expansions(model, inputs)
+    codes = inputs.codes(model.classes_, len(found.weights))
     two = len(model.classes_) == 2
     formulation = NuClassification(float(model.nu))
     return found.pairs(formulation, codes, model.classes_, second_is_positive=two)

@@ -59,7 +59,8 @@ def read(model: LibsvmModel, inputs: Inputs) -> Reading:
     inputs.require_only(TAKES[model.svm_type], model.svm_type)
     samples = inputs.samples()
     labels = np.asarray(model.labels)
-    codes = None if model.labels is None else inputs.codes(labels)  # before rows are looked for
+    # before rows are looked for: other labels are told as such
+    codes = None if model.labels is None else inputs.codes(labels, samples.shape[0])
     found = Expansions(
         model=f"{model.svm_type} model {os.path.basename(model.source)!r}",
         library=Library(model.written_by, float32_kernel=True),

@@ -41,7 +41,7 @@ def classifier(model: Any, inputs: Inputs) -> Reading:
             "support vector machine."
         )
     found = _weights(model, inputs, "intercept_")
-    codes, classes = inputs.codes(model.classes_), model.classes_
+    codes, classes = inputs.codes(model.classes_, len(found.weights)), model.classes_
     y = np.asarray(inputs.y).ravel()
     formulation = SoftMargin(
         1.0 / (float(model.alpha) * len(codes)),
