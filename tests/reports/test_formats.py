@@ -209,6 +209,10 @@ def hostile(evil):
     return reports.Page(evil, evil, (built,), reports.Comparison((row,), 1e-6), (evil,))
 
 
+def printable(words):
+    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(words.split()))
+
+
 @cache
 def harmless(suffix):
     return reports.text_of(hostile("fine"), suffix)
@@ -224,6 +228,14 @@ def test_hostile_texts_stay_texts(evil):
         for content in (reports.text_of(page, "md"), harmless("md"))
     )
     assert kinds == fine
+    told, plainly = (
+        sum(" ".join(words.split()) in line for line in shown_markdown(content))
+        for words, content in (
+            (printable(evil), reports.text_of(page, "md")),
+            ("fine", harmless("md")),
+        )
+    )
+    assert told >= plainly - 1  # the list of classes has them in Python's quotes
     assert_balanced_latex(reports.text_of(page, "tex"))
 
 
@@ -239,8 +251,7 @@ def test_hostile_texts_stay_texts_in_a_page(evil):
 def test_markdown_shows_the_text_itself(evil):
     for before in ("", "words before "):
         (shown_text,) = shown_markdown(markdown.escape(before + evil))
-        expected = " ".join((before + evil).split())
-        assert shown_text == "".join(c if c.isprintable() else "\ufffd" for c in expected)
+        assert shown_text == printable(before + evil)
 
 
 @pytest.mark.parametrize("start", ["- a", "+ a", "1. a", "12) a", "# a", "> a", "=== a", "---"])
