@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from qpsvm import reports
-from qpsvm.reports import Page, Report
-
 if TYPE_CHECKING:
     from qpsvm.audit.result import Audit, AuditedMachine
+    from qpsvm.reports import Page, Report
 
 COLUMNS = ("objective", "above optimum", "relative gap", "worst check", "labels differ", "float32")
 
@@ -56,6 +54,8 @@ def remarks(audit: Audit) -> tuple[str, ...]:
 
 def page(audit: Audit, source: str) -> Page:
     """A report per machine; the first begins with the verdict."""
+    from qpsvm import reports
+
     built: list[Report] = []
     for machine in audit.machines:
         sentences = () if built else (audit.verdict, *audit.remarks)
@@ -71,7 +71,7 @@ def page(audit: Audit, source: str) -> Page:
         built.append(replace(report, name=machine.name))
     title = f"Audit of {audit.model}"
     by = f"fitted by {audit.library.name}"
-    return Page(title, f"{by}; {source}" if source else by, tuple(built))
+    return reports.Page(title, f"{by}; {source}" if source else by, tuple(built))
 
 
 def _facts(audit: Audit, machine: AuditedMachine) -> Mapping[str, Any]:

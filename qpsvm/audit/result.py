@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qpsvm.audit.claims import Library, Problem, Solution
 from qpsvm.audit.presentation import page, text
 from qpsvm.audit.rounding import KernelRounding
 from qpsvm.audit.verdict import sentence
 from qpsvm.certificates import Certificate
-from qpsvm.reports import Page
 from qpsvm.verification import KKTReport
+
+if TYPE_CHECKING:
+    from qpsvm.reports import Page
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,14 +17,16 @@ from qpsvm.data.inputs import as_classes
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.models import SavedModel
 
-PARSED = (LibsvmModel, LiblinearModel, ArrayModel, SavedModel)
+Parsed: TypeAlias = LibsvmModel | LiblinearModel | ArrayModel | SavedModel
 
 SAME_PREDICTIONS = 1e-9
 """Difference of decision values relative to the largest: two ways of adding them up."""
 
 
-def parsed(model: Any, inputs: Inputs) -> Reading:
-    """A model that was read from a file."""
+def read(model: str | os.PathLike[str] | Parsed, inputs: Inputs) -> Reading:
+    """The model in a file, or one that was read from a file."""
+    if isinstance(model, str | os.PathLike):
+        return read(read_model(model), inputs)
     if isinstance(model, LibsvmModel):
         return libsvm_files.read(model, inputs)
     if isinstance(model, LiblinearModel):
@@ -32,11 +34,6 @@ def parsed(model: Any, inputs: Inputs) -> Reading:
     if isinstance(model, ArrayModel):
         return _arrays(model, inputs)
     return _saved(model, inputs)
-
-
-def path(model: str | os.PathLike[str], inputs: Inputs) -> Reading:
-    """The model in a file."""
-    return parsed(read_model(model), inputs)
 
 
 def _arrays(model: ArrayModel, inputs: Inputs) -> Reading:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from qpsvm.audit.claims import Reading
-from qpsvm.audit.readers import files, liblinear_estimators, libsvm_estimators, pipelines, sgd
+from qpsvm.audit.readers import liblinear_estimators, libsvm_estimators, pipelines, sgd
 from qpsvm.audit.readers.arrays import Arrays, arrays
 from qpsvm.audit.readers.inputs import Inputs
 from qpsvm.exceptions import AuditRefusedError
@@ -38,11 +38,12 @@ def read(model: Any, inputs: Inputs) -> Reading:
     """
     if isinstance(model, Arrays):
         return arrays(model, inputs)
-    if isinstance(model, files.PARSED):
-        return files.parsed(model, inputs)
-    if isinstance(model, str | os.PathLike):
-        return files.path(model, inputs)
     names = [(t.__module__.partition(".")[0], t.__name__) for t in type(model).__mro__]
+    if isinstance(model, str | os.PathLike) or names[0][0] == "qpsvm":
+        from qpsvm.audit.readers import files
+
+        if isinstance(model, str | os.PathLike | files.Parsed):
+            return files.read(model, inputs)
     for package, name in names:
         if package == "sklearn" and name == "Pipeline":
             return pipelines.pipeline(model, inputs, read)
