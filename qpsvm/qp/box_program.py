@@ -1,0 +1,208 @@
+"""Programs over a box with a few equality rows: the duals of support vector machines.
+
+    minimise 1/2 x'Px + q'x   subject to   Ax = b,   lower <= x <= upper
+
+An inequality row ``Gx <= h`` is one with a slack variable s of its own, ``Gx + s = h``, ``s >= 0``.
+
+``r = Px + q + A'y`` is the gradient of the Lagrangian. At an optimum it vanishes between the
+bounds and pushes outwards at them, which is to say that the *natural residual* vanishes::
+
+    x - clip(x - r / k, lower, upper),     k the largest curvature
+
+Source: Facchinei and Pang, *Finite-Dimensional Variational Inequalities*, section 1.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.qp._arrays import Dense, Index, Vector, as_dense
+from qpsvm.qp._rows import take_rows
+from qpsvm.qp.curvature import Curvature, DenseCurvature, FactorCurvature, HessianCurvature
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.structured import LowRankQuadratic
+
+MAX_ROWS = 8
+"""So many rows count as few: what is done with them is dense."""
+
+ROWS_HOLD = 1e-13
+"""Violation of a row that is only rounding, relative to its terms."""
+
+ROUNDING = 256.0
+"""Residuals of so many roundings count as zero: they are sums of thousands of terms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """``x``, ``P x`` and the multipliers of the rows."""
+
+    x: Vector
+    Px: Vector
+    y: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class BoxProgram:
+    """One such program.
+
+    Attributes
+    ----------
+    P : Curvature
+    q, lower, upper : arrays of shape (n,)
+    A : array of shape (p, n)
+        No entry larger than 1.
+    b : array of shape (p,)
+    unit : float
+        k, the largest diagonal entry of P; 1 where P is zero.
+    """
+
+    P: Curvature
+    q: Vector
+    A: Dense
+    b: Vector
+    lower: Vector
+    upper: Vector
+    unit: float
+
+    @property
+    def size(self) -> int:
+        """Number of variables n."""
+        return len(self.q)
+
+    def gradient(self, Px: Vector, y: Vector) -> Vector:
+        """``r = Px + q + A'y``."""
+        return np.asarray(Px + self.q + y @ self.A)
+
+    def clip(self, x: Vector) -> Vector:
+        """The nearest point of the box."""
+        return np.minimum(np.maximum(x, self.lower), self.upper)
+
+    def natural_residual(self, x: Vector, r: Vector) -> Vector:
+        """``k |x - clip(x - r / k)|``, in the unit of r."""
+        return np.asarray(self.unit * np.abs(x - self.clip(x - r / self.unit)))
+
+    def rows_hold(self, x: Vector) -> bool:
+        """``Ax = b`` up to rounding; false for NaN."""
+        terms = np.abs(self.A) @ np.abs(x) + np.abs(self.b)
+        return bool((np.abs(self.A @ x - self.b) <= ROWS_HOLD * terms).all())
+
+    def residual(self, point: Point) -> float:
+        """The largest natural residual, or what the rows miss in the same unit."""
+        natural = self.natural_residual(point.x, self.gradient(point.Px, point.y))
+        missed = self.unit * np.abs(self.A @ point.x - self.b)
+        return float(np.max(np.concatenate([natural, missed])))
+
+    def rounding(self, point: Point) -> float:
+        """What rounding leaves of a gradient at least, in its unit."""
+        parts = (self.q, point.Px, self.unit * point.x)
+        largest = max(float(np.max(np.abs(part))) for part in parts)
+        return float(np.finfo(np.float64).eps) * largest
+
+    def objective(self, point: Point) -> float:
+        """``1/2 x'Px + q'x``."""
+        return float(point.x @ (0.5 * point.Px + self.q))
+
+    def objective_terms(self, point: Point) -> float:
+        """The size of the terms that the objective is the sum of."""
+        return float(np.abs(point.x) @ (0.5 * np.abs(point.Px) + np.abs(self.q)))
+
+    def tolerance(self, point: Point) -> float:
+        """A residual that is only rounding."""
+        return ROUNDING * self.rounding(point)
+
+    def restricted(self, index: Index, point: Point) -> BoxProgram:
+        """The program in ``x[index]`` alone, the other variables fixed."""
+        P, A, own = self.P.block(index), self.A[:, index], point.x[index]
+        q, b = self.q, self.b
+        if len(index) < self.size:
+            q = (point.Px + self.q)[index] - P @ own
+            b = b - self.A @ point.x + A @ own
+        lower, upper = self.lower[index], self.upper[index]
+        return BoxProgram(DenseCurvature(P), q, A, b, lower, upper, self.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Boxed:
+    """A program as a BoxProgram, and how to translate multipliers.
+
+    Attributes
+    ----------
+    box : BoxProgram
+        In ``(x, s)``: one slack variable for every finite inequality.
+    inequalities : array of int
+        The rows of G that are not infinite.
+    scales : array of shape (p,)
+        What the rows ``[A; G]`` were divided by.
+    n_inequalities : int
+        Rows of G.
+    """
+
+    box: BoxProgram
+    inequalities: Index
+    scales: Vector
+    n_inequalities: int
+
+    @staticmethod
+    def suits(program: QuadraticProgram) -> bool:
+        """Whether the rows are few and the Hessian is not a sparse matrix."""
+        rows = program.n_equalities + program.n_inequalities
+        return rows <= MAX_ROWS and not program.P.prefers_sparse
+
+    @classmethod
+    def of(cls, program: QuadraticProgram) -> Boxed:
+        """``[A 0; G I]``, divided by the largest entry of each row."""
+        P, p = program.P, program.n_equalities
+        inequalities = np.flatnonzero(np.isfinite(program.h))
+        m = len(inequalities)
+        own = np.vstack([as_dense(program.A), as_dense(take_rows(program.G, inequalities))])
+        scales = np.max(np.abs(own), axis=1, initial=0.0)
+        scales[scales == 0.0] = 1.0
+        slack = np.vstack([np.zeros((p, m)), np.eye(m)])
+        diagonal = float(np.max(P.diagonal(), initial=0.0))
+        curvature = FactorCurvature if isinstance(P, LowRankQuadratic) else HessianCurvature
+        return cls(
+            BoxProgram(
+                curvature(P, m),  # type: ignore[arg-type]
+                np.concatenate([program.q, np.zeros(m)]),
+                np.hstack([own / scales[:, None], slack]),
+                np.concatenate([program.b, program.h[inequalities]]) / scales,
+                np.concatenate([program.lb, np.zeros(m)]),
+                np.concatenate([program.ub, np.full(m, np.inf)]),
+                diagonal if diagonal > 0.0 else 1.0,
+            ),
+            inequalities,
+            scales,
+            program.n_inequalities,
+        )
+
+    def start(self, solution: QPSolution) -> Vector:
+        """``(x, s)`` in the box, with ``s = h - Gx``."""
+        box, n = self.box, len(self.box.q) - len(self.inequalities)
+        x = np.asarray(solution.x)
+        own = slice(len(box.b) - len(self.inequalities), None)
+        room = box.b[own] - box.A[own, :n] @ x
+        return box.clip(np.concatenate([x, room]))
+
+    def solution(self, point: Point, like: QPSolution) -> QPSolution:
+        """The point with every multiplier: at a bound it is what is left of the gradient."""
+        box, rows = self.box, self.inequalities
+        n, p = len(box.q) - len(rows), len(box.b) - len(rows)
+        r = box.gradient(point.Px, point.y)[:n]
+        x, lower, upper = point.x[:n], box.lower[:n], box.upper[:n]
+        # what ended within rounding of the bound that holds it is meant to be there
+        near = box.tolerance(point) / box.unit
+        x = np.where((x - lower <= near) & (r > 0.0), lower, x)
+        x = np.where((upper - x <= near) & (r < 0.0), upper, x)
+        y = point.y / self.scales
+        z = np.zeros(self.n_inequalities)
+        z[rows] = np.maximum(y[p:], 0.0)
+        return like.replace(
+            x=x,
+            z=z,
+            y=y[:p],
+            z_lower=np.where(x <= lower, np.maximum(r, 0.0), 0.0),
+            z_upper=np.where(x >= upper, np.maximum(-r, 0.0), 0.0),
+        )

@@ -1,0 +1,44 @@
+"""What a search has cost so far, and whether it may go on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(eq=False)
+class Effort:
+    """A running count, shared by all parts of one search.
+
+    Attributes
+    ----------
+    limit : float
+        Of ``work``. By count and not by the clock: the same question gets the same answer.
+    watch : callable or None
+        Called with this object between steps; returning False ends the search.
+    work : float
+        The sum of (number of unknowns)^3 over all dense factorisations, and what takes as long.
+    factorisations, largest : int
+        How many, and the number of unknowns of the largest.
+    residual : float
+        The last one known.
+    """
+
+    limit: float = math.inf
+    watch: Callable[[Effort], bool] | None = None
+    work: float = 0.0
+    factorisations: int = 0
+    largest: int = 0
+    residual: float = math.inf
+
+    def add_factorisation(self, size: int, work: float) -> None:
+        """One factorisation."""
+        self.factorisations += 1
+        self.largest = max(self.largest, size)
+        self.work += work
+
+    def may_go_on(self, residual: float) -> bool:
+        """Whether there is work left, and nobody asked to stop."""
+        self.residual = residual
+        return self.work <= self.limit and (self.watch is None or self.watch(self))
