@@ -74,6 +74,10 @@ def report_dict(report: Report, *, samples: bool) -> dict[str, Any]:
         "remarks": list(report.remarks),
         "facts": report.facts and {"title": report.facts.title, "values": report.facts.values},
         "problem": _problem(report),
+        "constraints": [
+            {"name": name, "kind": kind, "multiplier": multiplier}
+            for name, kind, multiplier in report.constraints
+        ],
         "data": None if report.data is None else _data(report),
         "solver": _solver(report),
         "versions": report.versions,

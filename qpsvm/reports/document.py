@@ -23,9 +23,9 @@ from qpsvm.reports.listings import listings
 from qpsvm.reports.numbers import figure, percentage, residual, value
 from qpsvm.reports.page import Page
 from qpsvm.reports.report import Report
-from qpsvm.reports.tables import checks_table, machines_table, samples_table
+from qpsvm.reports.tables import checks_table, constraints_table, machines_table, samples_table
 
-ILLUSTRATED = 12
+ILLUSTRATED = 8
 """Machines of a report that are shown with pictures, the worst of them: each takes 200 kB."""
 
 CASES = (
@@ -119,7 +119,7 @@ def _machine_sections(report: Report, key: str, samples: int) -> tuple[Section, 
         _section(
             machine,
             f"{key}-{i + 1}",
-            samples,
+            max(1, samples // 4),
             folded=True,
             bare=not any(machine is shown for shown in worst),
         )
@@ -149,6 +149,8 @@ def _blocks(report: Report, key: str, samples: int, *, folded: bool, bare: bool)
         yield Gallery(report.pictures)
     if report.checks:
         yield checks_table(report, key)
+    if report.constraints:
+        yield constraints_table(report, key, samples)
     if report.verified.notes:
         yield Sentences("notes", "Notes of the verifier", report.verified.notes)
     yield Listings(tuple(listings(report)))

@@ -167,6 +167,19 @@ class Report:
         what = "Support vector machines" if self.n_machines else what
         return f"{what}, {'verified' if self.passed else 'not verified'}"
 
+    @property
+    def constraints(self) -> list[tuple[str, str, float]]:
+        """Name, kind and multiplier of the caller's constraints on (w, b)."""
+        model = getattr(self.problem, "model", None)
+        rules = getattr(model, "constraints", None)
+        if rules is None:
+            return []
+        kinds = ["inequality"] * len(rules.h) + ["equality"] * len(rules.b)
+        multipliers = self.solution.constraint_multipliers
+        if len(multipliers) != len(kinds):
+            return []  # of another problem
+        return list(zip(rules.names, kinds, multipliers.tolist(), strict=True))
+
     # --- the solve -------------------------------------------------------------------------------
 
     @property

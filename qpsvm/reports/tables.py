@@ -83,6 +83,27 @@ def _support_cell(machine: Report) -> Cell:
     return Cell(value(machine.summary.n_support), machine.summary.n_support)
 
 
+def constraints_table(report: Report, key: str, limit: int) -> Table:
+    """The caller's constraints, the one that matters most first."""
+    ordered = sorted(report.constraints, key=lambda row: -abs(row[2]))
+    rows = tuple(
+        (Cell(name), Cell(kind), Cell(figure(multiplier), multiplier))
+        for name, kind, multiplier in ordered[:limit]
+    )
+    return Table(
+        key=f"{key}-constraints",
+        title="Constraints on (w, b)",
+        caption=f"{len(rows):,} of {len(ordered):,}; a multiplier of zero: it plays no part",
+        headings=(
+            Heading("Constraint"),
+            Heading("Kind"),
+            Heading("Multiplier", numeric=True),
+        ),
+        bodies=(rows,),
+        sortable=True,
+    )
+
+
 def samples_table(report: Report, n: int, key: str, samples: int, *, folded: bool) -> Table:
     """The worst of the n rows of the report's sample table."""
     columns, noun = report.kind.columns, report.kind.noun

@@ -55,6 +55,15 @@ PROBLEMS = {
     "quantile": lambda: family("quantile"),
     "one class": lambda: qpsvm.OneClass(0.2).dual(MOONS[0], kernel=RBF),
     "ball": lambda: qpsvm.DataDescription(0.05).dual(MOONS[0]),
+    "with constraints": lambda: qpsvm.SoftMargin(1.0).dual(
+        *MOONS,
+        constraints=[
+            qpsvm.constraints.nonnegative(0),
+            qpsvm.constraints.LinearConstraints(
+                A=[0.0, 1.0, 0.0], b=-0.5, names=["slope <b> of |2|"]
+            ),
+        ],
+    ),
     "ranking": lambda: family("ranking"),
     "joint": lambda: qpsvm.CrammerSinger(1.0).dual(*fruit()),
     "one vs rest": lambda: qpsvm.OneVsRest(qpsvm.SoftMargin(1.0)).dual(*fruit()),
@@ -125,3 +134,7 @@ FAILED = {
     "no vectors": _no_vectors,
 }
 ALL = (*SOLVED, *FAILED)
+
+ALIKE = ("weighted", "squared hinge", "1-norm", "average tube", "nu regression", "ball")
+SHOWN = tuple(name for name in ALL if name not in ALIKE)
+"""Rendering takes its time: families that look like another one are left out there."""

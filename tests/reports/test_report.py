@@ -232,3 +232,19 @@ PROBLEM_OF_KIND = {
     "one vs rest": "reduced",
     "program": "program",
 }
+
+
+# --- constraints ---------------------------------------------------------------------------------
+
+
+def test_constraints_come_with_their_multipliers():
+    built = report("with constraints")
+    told = built.to_dict()["constraints"]
+    multipliers = built.solution.constraint_multipliers
+    assert [row["multiplier"] for row in told] == multipliers.tolist()
+    assert [row["kind"] for row in told] == ["inequality", "equality"]
+    assert told[1]["name"] == "slope <b> of |2|"
+    assert built.solution.coef[1] == pytest.approx(-0.5)
+    assert abs(told[1]["multiplier"]) > 1.0  # the moons would have it otherwise
+    assert "slope <b> of |2|" in built.to_text()
+    assert report("plane").to_dict()["constraints"] == []
