@@ -2,9 +2,11 @@
 
 ::
 
-    report = qpsvm.reports.build(problem, solution)
-    print(report)                                   # plain text
-    qpsvm.reports.write("report.html", report)      # or .json, .md, .tex, .txt
+    from qpsvm import reports
+
+    report = reports.build(problem, solution)
+    print(report)                           # plain text
+    reports.write("report.html", report)    # or .json, .md, .tex, .txt
     report.pictures[0].figure().savefig("histogram.pdf")
 
 Importing this needs nothing beyond qpsvm's own dependencies; Jinja2 and Matplotlib, the extra
