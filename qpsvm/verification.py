@@ -279,7 +279,8 @@ def _machine_checks(
 ) -> Iterator[Check]:
     """The second and third view; distances go like the root of the gap (``natural``)."""
     size = max(abs(certificate.primal_objective), certificate.floor)
-    yield Check("certified_gap", abs(certificate.gap), certificate.relative_gap, eps)
+    distance = abs(certificate.gap) + certificate.missing
+    yield Check("certified_gap", distance, certificate.relative_gap, eps)
     if not problem.model.always_has_an_optimum:
         yield Check("feasibility", certificate.infeasibility, certificate.infeasibility, eps)
     yield Check("rounding", certificate.rounding * size, certificate.rounding, eps)

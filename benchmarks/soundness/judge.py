@@ -211,7 +211,7 @@ class Judge:
         cost = self.book.cost(mutant)
         size = self.size(cost)
         noise = ROUNDINGS * (certificate.rounding + ROUNDING) * size
-        if np.isfinite(certificate.gap):
+        if np.isfinite(certificate.gap) and np.isfinite(noise):
             # the sums of a bound on the optimum have terms of their own
             point = self.problem.model.feasible_dual(mutant.alpha, mutant.constraint_multipliers)
             v = self.book.point(

@@ -31,6 +31,7 @@ from qpsvm.certificates.predictions import (
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import Enclosure, enclose
 from qpsvm.certificates.screening import Screening, screen
+from qpsvm.machines.accuracy import price_of_missing
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import Solution, TrainingProblem
@@ -61,6 +62,8 @@ class Certificate:
         What the certificate is about.
     enclosure : Enclosure or None
         With ``rigorous=True``: bounds on both objectives that hold in exact arithmetic.
+    missing : float
+        What the objective may owe to constraints that are missed, at their multipliers' price.
     """
 
     primal_objective: float
@@ -72,6 +75,7 @@ class Certificate:
     model: Any
     solution: Any
     enclosure: Enclosure | None = None
+    missing: float = 0.0
 
     # --- the gap ---------------------------------------------------------------------------------
 
@@ -93,12 +97,13 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """``|gap| / max(|primal objective|, floor)``; infinite when it cannot be computed.
+        """``(|gap| + missing) / max(|primal objective|, floor)``; infinite if not computable.
 
         There is no ``max(1, ...)`` below: the optimum of a classifier is above zero, and with large
         features or a small C it is far below one. An absolute gap would then prove nothing.
         """
-        return abs(self.gap) / self._size if math.isfinite(self.gap) else math.inf
+        distance = abs(self.gap) + self.missing
+        return distance / self._size if math.isfinite(distance) else math.inf
 
     @property
     def rigorous(self) -> bool:
@@ -330,4 +335,11 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
             model=model,
             solution=solution,
             enclosure=enclose(model, solution) if rigorous else None,
+            missing=_missing(model, solution, feasible),
         )
+
+
+def _missing(model: Any, solution: Any, point: Any) -> float:
+    if not isinstance(model, SupportVectorModel):
+        return 0.0
+    return price_of_missing(model, solution, point)

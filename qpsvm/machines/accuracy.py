@@ -13,7 +13,7 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Vector, as_dense
 
 if TYPE_CHECKING:
-    from qpsvm.machines.model import SupportVectorModel
+    from qpsvm.machines.model import DualPoint, SupportVectorModel
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
@@ -34,20 +34,47 @@ def infeasibility(model: SupportVectorModel, solution: SVMSolution) -> float:
     Conditions relative to their unit; a constraint ``g'w + g_b b <= h`` relative to
     ``|h| + max|g| max|w| + |g_b b|``.
     """
-    worst = 0.0
-    if model.conditions.is_hard.any():
-        v = model.violations(model.scores_and_norm(solution)[0], solution.intercept, 0.0)
-        worst = float(np.max(np.maximum(v[model.conditions.is_hard], 0.0), initial=0.0))
+    worst = float(np.max(_missed_conditions(model, solution), initial=0.0))
     c = model.constraints
     if c is not None and solution.coef is not None:
-        point = np.append(solution.coef, solution.intercept)
         size = float(np.max(np.abs(solution.coef)))
-        missed = np.asarray(c.rows @ point) - c.right
-        missed = np.where(c.lower == 0.0, np.maximum(missed, 0.0), np.abs(missed))
+        missed = _missed_constraints(model, solution)
         on_w = as_dense(abs(c.rows[:, :-1]).max(axis=1)).ravel()
         scale = np.abs(c.right) + size * on_w + np.abs(solution.intercept * c.intercept_column)
         worst = float(np.maximum(worst, np.max(missed / np.maximum(scale, TINY))))
     return worst
+
+
+def price_of_missing(model: SupportVectorModel, solution: SVMSolution, point: DualPoint) -> float:
+    """``sum_k a_k max(0, v_k) + mu'missed``: what the objective may owe to what must hold.
+
+    Over conditions that must hold and constraints, with their multipliers. Missing by eps what the
+    objective is steep in can take more than eps off it. Zero without constraints: the objective of
+    a hard margin is then that of a feasible multiple.
+    """
+    if model.constraints is None or solution.coef is None:
+        return 0.0
+    hard = model.conditions.is_hard
+    price = float(np.abs(point.alpha[hard]) @ _missed_conditions(model, solution))
+    missed = _missed_constraints(model, solution)
+    return price + float(np.abs(point.constraint_multipliers) @ missed)
+
+
+def _missed_conditions(model: SupportVectorModel, solution: SVMSolution) -> Vector:
+    """``max(0, v)`` of the conditions that must hold."""
+    hard = model.conditions.is_hard
+    if not hard.any():
+        return np.zeros(0)
+    v = model.violations(model.scores_and_norm(solution)[0], solution.intercept, 0.0)
+    return np.maximum(v[hard], 0.0)
+
+
+def _missed_constraints(model: SupportVectorModel, solution: SVMSolution) -> Vector:
+    """``max(0, g'w + g_b b - h)`` of inequalities, ``|g'w + g_b b - h|`` of equalities."""
+    c = model.constraints
+    assert c is not None
+    missed = np.asarray(c.rows @ np.append(solution.coef, solution.intercept)) - c.right
+    return np.where(c.lower == 0.0, np.maximum(missed, 0.0), np.abs(missed))
 
 
 def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float) -> float:
