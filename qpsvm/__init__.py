@@ -28,6 +28,7 @@ from qpsvm.formulations import (
     SoftMargin,
 )
 from qpsvm.machines import SVMProblem, SVMSolution
+from qpsvm.polishing import polish
 from qpsvm.solving import solve
 from qpsvm.verification import KKTReport, verify
 
@@ -61,6 +62,7 @@ __all__ = [
     "constraints",
     "exceptions",
     "kernels",
+    "polish",
     "qp",
     "solve",
     "verify",

@@ -61,13 +61,17 @@ def restore_near(
     ``half_x`` and ``half_z`` are the squared norms times gamma. Samples far from the centre and
     near each other, copies above all, would be told apart by rounding alone.
     """
+    columns = np.flatnonzero(half_z + np.max(half_x, initial=0.0) > FAR)
+    rows = np.flatnonzero(half_x + np.max(half_z, initial=0.0) > FAR)
+    if not (len(rows) and len(columns)):
+        return
+    is_far = np.add.outer(half_x[rows], half_z[columns]) > FAR
+    row, column = np.nonzero(is_far & (exponents[np.ix_(rows, columns)] > -NEAR))
+    i, j = rows[row], columns[column]
     X, Z = (M if sp.issparse(M) else np.asarray(M, dtype=np.float64) for M in (X, Z))
-    largest = float(np.max(half_z, initial=0.0))
-    for i in np.flatnonzero(half_x + largest > FAR):
-        near = np.flatnonzero((exponents[i] > -NEAR) & (half_x[i] + half_z > FAR))
-        for some in row_blocks(len(near), X.shape[1]) if len(near) else ():
-            steps = as_dense(Z[near[some]]) - as_dense(X[i : i + 1])
-            exponents[i, near[some]] = -gamma * squared_norms(steps)
+    for some in row_blocks(len(i), X.shape[1]) if len(i) else ():
+        steps = as_dense(Z[j[some]]) - as_dense(X[i[some]])
+        exponents[i[some], j[some]] = -gamma * squared_norms(steps)
 
 
 def variance(X: Any) -> float:

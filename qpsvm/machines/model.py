@@ -390,6 +390,7 @@ class SupportVectorModel:
             qp=qp,
             repair=self.repair,
         )
+        self.prefetch(draft, DualPoint(alpha))
         scores, _ = self.scores_and_norm(draft)
         interval, width = best_offsets(self, scores, b, t)
         v = self.violations(scores, interval.midpoint, width)

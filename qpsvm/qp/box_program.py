@@ -31,8 +31,8 @@ MAX_ROWS = 8
 ROWS_HOLD = 1e-13
 """Violation of a row that is only rounding, relative to its terms."""
 
-ROUNDING = 256.0
-"""Residuals of so many roundings count as zero: they are sums of thousands of terms."""
+ROUNDING = 32.0
+"""Residuals of so many roundings count as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +95,6 @@ class BoxProgram:
         missed = self.unit * np.abs(self.A @ point.x - self.b)
         return float(np.max(np.concatenate([natural, missed])))
 
-    def rounding(self, point: Point) -> float:
-        """What rounding leaves of a gradient at least, in its unit."""
-        parts = (self.q, point.Px, self.unit * point.x)
-        largest = max(float(np.max(np.abs(part))) for part in parts)
-        return float(np.finfo(np.float64).eps) * largest
-
     def objective(self, point: Point) -> float:
         """``1/2 x'Px + q'x``."""
         return float(point.x @ (0.5 * point.Px + self.q))
@@ -110,8 +104,10 @@ class BoxProgram:
         return float(np.abs(point.x) @ (0.5 * np.abs(point.Px) + np.abs(self.q)))
 
     def tolerance(self, point: Point) -> float:
-        """A residual that is only rounding."""
-        return ROUNDING * self.rounding(point)
+        """A residual that is only rounding: ``|x|_2`` is what errors in many terms add up to."""
+        largest = max(float(np.max(np.abs(part))) for part in (self.q, point.Px))
+        size = max(largest, self.unit * float(np.linalg.norm(point.x)))
+        return ROUNDING * float(np.finfo(np.float64).eps) * size
 
     def restricted(self, index: Index, point: Point) -> BoxProgram:
         """The program in ``x[index]`` alone, the other variables fixed."""

@@ -87,7 +87,9 @@ class FactorCurvature(HessianCurvature):
         self.low_rank = hessian
 
     def factor(self, free: Index, sigma: float) -> Solve:
-        """Of ``P_FF + sigma I``, or for many free variables by Sherman, Morrison and Woodbury::
+        """For many free variables by the formula of Sherman, Morrison and Woodbury.
+
+        ::
 
         (F F' + D)^-1 = D^-1 - D^-1 F (I + F' D^-1 F)^-1 F' D^-1,    D = diag(d) + sigma I
         """

@@ -232,8 +232,8 @@ class _Equations:
         self.solve_P: Solve = program.P.factor(free, sigma)
         self.across = self.solve_P(np.ascontiguousarray(self.A.T))
         weights, self.vectors = np.linalg.eigh(self.A @ self.across)
-        # Rows that no free variable moves have no weight. With a small one their multipliers go far,
-        # and the line search finds where some variable begins to move.
+        # Rows that no free variable moves have no weight. With a small one their multipliers go
+        # far, and the line search finds where some variable begins to move.
         least = max(1e-12 * float(np.max(weights, initial=0.0)), 1e-6 / program.unit)
         self.weights: Vector = np.maximum(weights, least)
 

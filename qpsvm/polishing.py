@@ -1,0 +1,323 @@
+"""``qpsvm.polish``: from any approximate solution to the optimum, and never to a worse one.
+
+Where a problem has a dual program over a box, that is what is polished, whichever form the problem
+has: its variables are the alphas, and the weights follow. Every other problem is polished as it is.
+The verifier measures every candidate, as after a solve; the certified gap decides at the end.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from qpsvm.backends.settings import Callback, Progress
+from qpsvm.certificates import certify
+from qpsvm.exceptions import (
+    InvalidDataError,
+    InvalidParameterError,
+    InvalidProgramError,
+    QPSVMError,
+)
+from qpsvm.machines.problem import Solution, SVMProblem, TrainingProblem
+from qpsvm.machines.programs import DualRecovery, PrimalRecovery, dual_program
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.qp._arrays import Vector
+from qpsvm.qp.effort import Effort
+from qpsvm.qp.kkt import Tolerances
+from qpsvm.qp.polish import polish as polish_program
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.qp.structured import KernelQuadratic
+from qpsvm.verification import KKTReport, verify
+
+
+@overload
+def polish(
+    problem: TrainingProblem[Any, Solution],
+    solution: Solution,
+    *,
+    eps: float = ...,
+    time_limit: float | None = ...,
+    callback: Callback | None = ...,
+    memory_limit: int | None = ...,
+) -> Solution: ...
+@overload
+def polish(
+    problem: ReducedProblem,
+    solution: ReducedSolution,
+    *,
+    eps: float = ...,
+    time_limit: float | None = ...,
+    callback: Callback | None = ...,
+    memory_limit: int | None = ...,
+) -> ReducedSolution: ...
+@overload
+def polish(
+    problem: QuadraticProgram,
+    solution: QPSolution,
+    *,
+    eps: float = ...,
+    time_limit: float | None = ...,
+    callback: Callback | None = ...,
+    memory_limit: int | None = ...,
+) -> QPSolution: ...
+def polish(
+    problem: Any,
+    solution: Any,
+    *,
+    eps: float = 1e-10,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+    memory_limit: int | None = None,
+) -> Any:
+    r"""Improve any approximate solution, to the optimum if possible.
+
+    A proximal primal-dual active-set method (``docs/polish.md``): the active set that the solution
+    suggests turns the optimality conditions into linear equations ::
+
+        (P_FF + s I) x_F + A_F' y = s c_F - q_F - P_FB x_B,     A x = b
+
+    Parameters
+    ----------
+    problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
+    solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
+        From any source and of any quality; only its alphas (a program's x) have to be finite.
+    eps : float
+        Relative accuracy at which to stop: certified gap and scaled KKT residuals. The last step
+        usually goes far below.
+    time_limit : float, optional
+        Seconds of wall clock, looked at between steps.
+    callback : callable, optional
+        Receives ``qpsvm.backends.Progress`` events with the number of factorisations so far and the
+        residual; returning False ends the search with what was found.
+    memory_limit : int, optional
+        Bytes for matrices (default: a quarter of the machine's memory).
+
+    Returns
+    -------
+    SVMSolution, JointSolution, ReducedSolution or QPSolution
+        Of the type and form of ``solution``, with a smaller certified gap (of a QuadraticProgram:
+        a smaller worst scaled KKT residual) and ``status`` OPTIMAL exactly when ``qpsvm.verify``
+        passes at ``eps``; or ``solution`` itself, if nothing better was found.
+
+    Raises
+    ------
+    InvalidDataError
+        The solution has NaN or infinite alphas, or belongs to another problem.
+    InvalidProgramError
+        The same for the x of a QPSolution.
+    NotPositiveSemidefiniteError
+        A program that is not convex.
+    InvalidParameterError
+        eps out of (0, 1), a time limit that is not above 0, or arguments of the wrong kind.
+
+    Notes
+    -----
+    Of a kernel matrix only the columns of variables that change are evaluated, and no matrix of n x
+    n numbers is ever formed.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1])
+    >>> rough = qpsvm.solve(problem, "osqp", eps=1e-2)
+    >>> exact = qpsvm.polish(problem, rough)
+    >>> qpsvm.certify(problem, exact).relative_gap < 1e-12
+    True
+    """
+    Tolerances(eps)  # the rule for eps is there
+    if time_limit is not None and not time_limit > 0:
+        raise InvalidParameterError(f"time_limit is {time_limit!r}; pass seconds above 0, or None.")
+    request = _Request(eps, time_limit, callback, memory_limit, time.perf_counter())
+    if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
+        return _polish_program(problem, solution, request)
+    if isinstance(problem, ReducedProblem) and isinstance(solution, ReducedSolution):
+        parts = problem.parts(solution)
+        return ReducedSolution(
+            tuple(_polish_machine(*part, request) for part in parts),
+            solution.data,
+            solution.reduction,
+        )
+    if isinstance(problem, TrainingProblem) and isinstance(solution, problem.solution_type):
+        return _polish_machine(problem, solution, request)
+    raise InvalidParameterError(
+        "polish takes (SVMProblem, SVMSolution) or (QuadraticProgram, QPSolution), got "
+        f"({type(problem).__name__}, {type(solution).__name__})."
+    )
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What the caller allows."""
+
+    eps: float
+    time_limit: float | None
+    callback: Callback | None
+    memory_limit: int | None
+    began: float
+
+    def effort(self, label: str) -> Effort:
+        """Without a limit of work: somebody waits, and may stop it."""
+        return Effort(watch=lambda effort: self.goes_on(effort, label))
+
+    def goes_on(self, effort: Effort, label: str) -> bool:
+        seconds = time.perf_counter() - self.began
+        if self.callback is not None:
+            event = Progress(
+                "polish", label, effort.factorisations, seconds, residual=effort.residual
+            )
+            if self.callback(event) is False:
+                return False
+        return self.time_limit is None or seconds <= self.time_limit
+
+    def polish(
+        self,
+        program: QuadraticProgram,
+        start: QPSolution,
+        report: Callable[[QPSolution], KKTReport],
+    ) -> QPSolution:
+        """The best QPSolution, its status the verifier's."""
+        found = polish_program(
+            program,
+            start,
+            goal=self.eps,
+            measure=lambda candidate: report(candidate).worst,
+            effort=self.effort(start.statistics.backend),
+            memory_limit=self.memory_limit,
+        )
+        passed = report(found).passed
+        return found.replace(status=Status.OPTIMAL if passed else Status.INACCURATE)
+
+
+# --- bare programs --------------------------------------------------------------------------------
+
+
+def _polish_program(
+    program: QuadraticProgram, solution: QPSolution, request: _Request
+) -> QPSolution:
+    _require_finite(solution.x, "x", InvalidProgramError)
+    if not program.is_convex:
+        program.P.require_positive_semidefinite()
+    start = solution.replace(
+        z=_finite_or_zero(solution.z, program.n_inequalities),
+        y=_finite_or_zero(solution.y, program.n_equalities),
+        z_lower=_finite_or_zero(solution.z_lower, program.n_variables),
+        z_upper=_finite_or_zero(solution.z_upper, program.n_variables),
+    )
+    found = request.polish(program, start, lambda qp: verify(program, qp, eps=request.eps))
+    before, after = (verify(program, qp, eps=request.eps).worst for qp in (solution, found))
+    return found if after < before else solution
+
+
+# --- machines -------------------------------------------------------------------------------------
+
+
+def _polish_machine(problem: TrainingProblem[Any, Any], solution: Any, request: _Request) -> Any:
+    problem.model.require_own(solution)
+    for name in ("alpha", "constraint_multipliers"):
+        _require_finite(getattr(solution, name), name, InvalidDataError)
+    route: _ByAlpha | _AsItIs = _AsItIs(problem)
+    if isinstance(problem, SVMProblem) and isinstance(
+        problem.recovery, DualRecovery | PrimalRecovery
+    ):
+        route = _ByAlpha(problem)
+    start = route.start(solution)
+    before = certify(problem, solution)
+    found = request.polish(
+        route.program, start, lambda qp: verify(problem, route.recover(qp), eps=request.eps)
+    )
+    polished = route.recover(found)
+    after = certify(problem, polished)
+    is_better = after.relative_gap < before.relative_gap
+    missed = max(before.infeasibility, request.eps)
+    return polished if is_better and after.infeasibility <= missed else solution
+
+
+@dataclass(frozen=True, eq=False)
+class _AsItIs:
+    """The problem's own program."""
+
+    problem: TrainingProblem[Any, Any]
+
+    @property
+    def program(self) -> QuadraticProgram:
+        return self.problem.qp
+
+    def start(self, solution: Any) -> QPSolution:
+        qp = self.problem.to_qp(solution)
+        for name in ("x", "z", "y", "z_lower", "z_upper"):
+            _require_finite(getattr(qp, name), name, InvalidDataError)
+        return qp.replace(statistics=_statistics(solution))
+
+    def recover(self, qp: QPSolution) -> Any:
+        return self.problem.recover(qp)
+
+
+class _ByAlpha:
+    """The dual program, in alpha; weights, intercept and slack follow from alpha."""
+
+    def __init__(self, problem: SVMProblem) -> None:
+        self.problem = problem
+        is_dual = isinstance(problem.recovery, DualRecovery)
+        self.program = problem.qp if is_dual else dual_program(problem.model)
+        self.recovery = DualRecovery(problem.model)
+
+    def start(self, solution: SVMSolution) -> QPSolution:
+        """A feasible point, with the multipliers that go with it."""
+        model = self.problem.model
+        point = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
+        if isinstance(model.gram, KernelQuadratic):  # all that will be asked for, in one pass
+            given, own = solution.expansion, model.expansion(point.alpha)
+            vectors = [own] if given is None else [own, given]
+            model.gram.gram.products(np.column_stack([*vectors, *map(np.abs, vectors)]))
+        b, t = (v if math.isfinite(v) else 0.0 for v in (solution.intercept, solution.width))
+        x = np.concatenate([point.alpha, point.constraint_multipliers])
+        qp = QPSolution(Status.UNKNOWN, x=x, z=[t], y=[b])  # type: ignore[arg-type]
+        full = self.recovery.to_qp(self.recovery.recover(qp))
+        return full.replace(statistics=_statistics(solution))
+
+    def recover(self, qp: QPSolution) -> SVMSolution:
+        """The machine of exactly feasible alphas, in the form of the problem."""
+        model, blocks = self.problem.model, self.recovery.blocks
+        x = np.asarray(qp.x)
+        n = blocks["alpha"].stop
+        point = model.feasible_dual(x[:n], x[n:])
+        exact = qp.replace(x=np.concatenate([point.alpha, point.constraint_multipliers]))
+        if isinstance(self.problem.recovery, DualRecovery):
+            return self.problem.recover(exact)
+        own = self.problem.to_qp(self.recovery.recover(exact))
+        return self.problem.recover(
+            own.replace(status=qp.status, statistics=qp.statistics, native_status=qp.native_status)
+        )
+
+
+# --- small pieces ---------------------------------------------------------------------------------
+
+
+def _statistics(solution: Any) -> SolveStatistics:
+    """Those of a solver; a solution from elsewhere has none."""
+    return solution.qp.statistics if isinstance(solution.qp, QPSolution) else SolveStatistics()
+
+
+def _finite_or_zero(vector: Vector | None, size: int) -> Vector:
+    if vector is None or vector.shape != (size,):
+        return np.zeros(size)
+    return np.where(np.isfinite(vector), vector, 0.0)
+
+
+def _require_finite(vector: Any, name: str, error: type[QPSVMError]) -> None:
+    if vector is None:
+        raise error(f"The solution has no {name}; polish needs a point to begin with.")
+    bad = np.argwhere(~np.isfinite(vector))
+    if len(bad):
+        where = ", ".join(map(str, bad[0]))
+        raise error(
+            f"{name}[{where}] of the solution is {vector[tuple(bad[0])]} ({len(bad)} such "
+            "entries); polish needs finite numbers to begin with."
+        )
