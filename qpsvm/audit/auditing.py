@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qpsvm.audit import predictions
-from qpsvm.audit.claims import Claim, Library, Reading
+from qpsvm.audit.claims import Claim, Library, Problem, Reading
 from qpsvm.audit.readers.inputs import Inputs
 from qpsvm.audit.readers.registry import read
 from qpsvm.audit.result import Audit, AuditedMachine, Optimum
@@ -17,6 +17,7 @@ from qpsvm.certificates import certify
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.accuracy import TINY
+from qpsvm.polishing import polish
 from qpsvm.qp._arrays import Dense
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.solving import solve
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 SHARPER = 0.1
 """The exact optimum is solved to this share of eps."""
+
+SOLVABLE = 5000
+"""Variables of a program that is solved from scratch if a polish does not get there."""
 
 WITHOUT_MULTIPLIERS = (
     "the model has no multipliers: alpha and the residuals of the program are those of the exact "
@@ -140,7 +144,7 @@ def _machine(
                 "lower bound; leave optimum=False out."
             )
         remarks.append(WITHOUT_MULTIPLIERS)
-        best = solve(problem, eps=SHARPER * eps, callback=callback)
+        best = _exact(problem, None, eps, callback)
     draft: Any = claim.draft(best)
     rounded = None
     if isinstance(problem, SVMProblem) and claim.has_multipliers:
@@ -150,8 +154,7 @@ def _machine(
     report = verify(problem, solution, eps=eps)
     if best is None and optimum:
         try:
-            # not from the model's alpha: interior points do not recover from a bad start
-            best = solve(problem, eps=SHARPER * eps, callback=callback)
+            best = _exact(problem, solution, eps, callback)
         except QPSVMError as error:  # the bounds stand without it
             remarks.append(f"the exact optimum was not found: {error}")
     compared = None if best is None else _compared(claim, solution, best, report)
@@ -168,6 +171,16 @@ def _machine(
         has_multipliers=claim.has_multipliers,
         remarks=tuple(remarks),
     )
+
+
+def _exact(problem: Problem, start: Any, eps: float, callback: Callback | None) -> Any:
+    """The optimum, polished from a solution if there is one."""
+    if start is not None:
+        found = polish(problem, start, eps=SHARPER * eps, callback=callback)
+        reached = certify(problem, found).relative_gap <= SHARPER * eps
+        if reached or problem.qp.n_variables > SOLVABLE:
+            return found
+    return solve(problem, eps=SHARPER * eps, callback=callback)
 
 
 def _rounding(problem: Any, solution: Any, rounded: Dense, report: KKTReport) -> KernelRounding:
