@@ -14,7 +14,6 @@ from typing import Any
 
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.reduced import ReducedReport
-from qpsvm.exceptions import QPSVMError
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.plotting import Convergence, Picture, SortedViolations
@@ -216,16 +215,7 @@ class Report:
     @cached_property
     def score(self) -> float | None:
         """``kind.score_name``: how well the machine does on its training samples."""
-        if self.n_machines:
-            return self._score_together()
-        return None if self.table is None else self.kind.score(self, self.table)
-
-    def _score_together(self) -> float | None:
-        try:
-            data = self.data
-            return float(data.score(self.solution.decision_function(data.X), data.targets))
-        except (QPSVMError, ValueError, AttributeError):
-            return None  # not a machine that predicts
+        return self.kind.score(self, self.table)
 
     def samples(self, limit: int | None = None) -> list[dict[str, Any]]:
         """One row per condition, worst violation first; the keys are in ``docs/report.md``.

@@ -80,10 +80,10 @@ class Kind(ABC):
     margin_decides: ClassVar[bool] = False
     support_name: ClassVar[str] = "Support vectors"
 
-    def score(self, report: Report, table: SampleTable) -> float:
-        """How well the machine does on its training samples."""
-        data = report.problem.data
-        return float(data.score(table.decision, data.targets))
+    def score(self, report: Report, table: SampleTable | None) -> float | None:
+        """How well the machine does on its training samples; None where that is not known."""
+        data = report.data
+        return None if table is None else float(data.score(table.decision, data.targets))
 
     def further_columns(self, report: Report) -> Mapping[str, Any]:
         """Entries that the rows have beside those of the sample table, by key."""

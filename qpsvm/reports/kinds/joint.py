@@ -43,8 +43,10 @@ class Joint(Kind):
         *CONDITION,
     )
 
-    def score(self, report: Report, table: SampleTable) -> float:
-        data, (n, k) = report.problem.data, report.problem.model.own.shape
+    def score(self, report: Report, table: SampleTable | None) -> float | None:
+        data, (n, k) = report.data, report.problem.model.own.shape
+        if table is None:
+            return None
         return float(data.score(table.decision.reshape(n, k), data.targets))
 
     def classes(self, report: Report) -> list[tuple[Any, int]]:

@@ -33,8 +33,8 @@ class Novelty(Kind):
     score_name: ClassVar[str] = "share of the training samples inside"
     columns: ClassVar[tuple[Column, ...]] = (SAMPLE, DECISION, *CONDITION)
 
-    def score(self, report: Report, table: SampleTable) -> float:
-        return float(np.mean(_inside(report, table)))
+    def score(self, report: Report, table: SampleTable | None) -> float | None:
+        return None if table is None else float(np.mean(_inside(report, table)))
 
     def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
         if table is None:

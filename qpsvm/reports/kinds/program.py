@@ -18,6 +18,10 @@ class Program(Kind):
 
     name: ClassVar[str] = "program"
 
+    def score(self, report: Report, table: SampleTable | None) -> float | None:
+        del report, table
+        return None
+
     def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
         del table
         yield Checks(report.checks)

@@ -32,9 +32,9 @@ class Ranks(Kind):
         *CONDITION,
     )
 
-    def score(self, report: Report, table: SampleTable) -> float:
+    def score(self, report: Report, table: SampleTable | None) -> float | None:
         del report
-        return float(np.mean(table.margin > 0.0))
+        return None if table is None else float(np.mean(table.margin > 0.0))
 
     def further_columns(self, report: Report) -> Mapping[str, Any]:
         data, table = report.problem.data, report.table

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from qpsvm.exceptions import QPSVMError
 from qpsvm.machines.samples import SampleTable
 from qpsvm.plotting import Picture
 from qpsvm.reports.kinds.base import Kind, plane
@@ -20,6 +21,13 @@ class Reduced(Kind):
 
     name: ClassVar[str] = "reduced"
     score_name: ClassVar[str] = "training accuracy"
+
+    def score(self, report: Report, table: SampleTable | None) -> float | None:
+        del table
+        try:
+            return float(report.solution.score(report.data.X, report.data.targets))
+        except (QPSVMError, ValueError, AttributeError):
+            return None  # not a machine that predicts
 
     def classes(self, report: Report) -> list[tuple[Any, int]]:
         data = report.problem.data

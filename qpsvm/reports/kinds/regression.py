@@ -48,8 +48,10 @@ class Regression(Kind):
         *CONDITION,
     )
 
-    def score(self, report: Report, table: SampleTable) -> float:
-        data = report.problem.data
+    def score(self, report: Report, table: SampleTable | None) -> float | None:
+        data = report.data
+        if table is None:
+            return None
         return float(data.score(table.decision[: data.n_samples], data.targets))
 
     def further_columns(self, report: Report) -> Mapping[str, Any]:
