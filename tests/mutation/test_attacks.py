@@ -480,6 +480,30 @@ def test_a_shifted_kernel_predicts_the_same_from_either_form() -> None:
     np.testing.assert_allclose(*decisions, atol=1e-6)
 
 
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_what_a_missed_margin_saves_is_part_of_the_gap(form: str) -> None:
+    # a multiplier on a sample beyond the margin: margins of 1 - 6e-9, and both objectives agree on
+    # a value 1.2e-8 below the optimum
+    X = np.array([[-1.0, 0.0], [-2.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
+    problem = getattr(qpsvm.HardMargin("none"), form)(X, [-1, -1, 1, 1], constraints=nonnegative(1))
+    true = qpsvm.solve(problem, eps=1e-12)
+    d, model = 0.6e-8, problem.model
+    moved = np.array([(1.0 - 3.0 * d) / 2.0, 0.0, (1.0 - 3.0 * d) / 2.0, d])
+    alpha = model.feasible_dual(moved, np.zeros(1)).alpha
+    beta = model.expansion(alpha)
+    wrong = model.solution(
+        true.qp,
+        alpha,
+        expansion=beta if form == "dual" else None,
+        coef=model.coef(beta),
+        multipliers=np.zeros(1),
+    )
+    wrong = wrong.replace(qp=problem.to_qp(wrong))
+    assert qpsvm.verify(problem, true).passed
+    assert not qpsvm.verify(problem, wrong).passed
+    assert not qpsvm.certify(problem, wrong).passed(1e-8)
+
+
 def test_what_conflicts_is_named_and_what_does_not_is_not() -> None:
     X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
     for form in ("primal", "dual"):
