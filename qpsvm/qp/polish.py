@@ -28,7 +28,8 @@ REPEATS = 3
 adds up rounding."""
 
 SECOND_CHANCE = 1000
-"""Up to so many variables a program over a box is small enough to try the other method as well."""
+"""Up to so many variables a program over a box is small enough to begin again, from zero, and to
+try the other method as well."""
 
 
 def polish(
@@ -69,20 +70,26 @@ def polish(
     is_box = Boxed.suits(program)
     if is_box:
         memory = default_memory_limit() if memory_limit is None else memory_limit
-        _polish_box(program, found, effort, memory)
+        _polish_box(program, found, solution, effort, memory)
     if not found.is_done and (not is_box or program.n_variables <= SECOND_CHANCE):
-        polish_any(program, found, effort)
+        if is_box:  # of many solutions, one with small entries: they round less
+            zero = solution.replace(x=np.zeros(program.n_variables))
+            _polish_box(program, found, zero, effort, memory)
+        if not found.is_done:
+            polish_any(program, found, effort)
     best = found.best
     return best if best is solution else best.with_statistics(polished=True)
 
 
 def _polish_box(
-    program: QuadraticProgram, found: Candidates, effort: Effort, memory_limit: int
+    program: QuadraticProgram,
+    found: Candidates,
+    start: QPSolution,
+    effort: Effort,
+    memory_limit: int,
 ) -> None:
-    for repeat in range(REPEATS):
-        before = found.best
-        candidate = polish_box(program, before, memory_limit=memory_limit, effort=effort)
-        if repeat and np.array_equal(candidate.x, before.x):  # type: ignore[arg-type]
-            return
+    for _ in range(REPEATS):
+        candidate = polish_box(program, start, memory_limit=memory_limit, effort=effort)
         if not found.offer(candidate) or found.is_done:
             return
+        start = candidate
