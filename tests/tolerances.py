@@ -67,6 +67,10 @@ TIGHT = 1e-11
 KERNEL = 1e-13
 """Relative error of a kernel value: a dot product of up to ten terms, then one exp or power."""
 
+ENCLOSED = 1e-12
+"""How far rigorous bounds may be apart, per unit of the terms of a sum: a-priori bounds are some
+hundred roundings for a few terms; 2e-13 is the most seen."""
+
 FLOAT32_CACHE = 2e-3
 """Decision values of LIBSVM: its kernel cache is float32, so it solves a program whose matrix is
 rounded by 6e-8. The alphas of up to 100 per sample multiply that; 1.5e-3 is the most seen."""

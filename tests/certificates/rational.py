@@ -128,8 +128,10 @@ DIGITS = 60
 
 
 def _exp(x: Fraction) -> Fraction:
+    if x < -3000:
+        return ZERO  # below 1e-1300: beyond anything that is compared with it
     with localcontext() as context:
-        context.prec, context.Emin = DIGITS + 20, -(10**9)
+        context.prec = DIGITS + 20
         return Fraction((Decimal(x.numerator) / Decimal(x.denominator)).exp())
 
 

@@ -338,12 +338,12 @@ FAMILIES: dict[str, tuple[Callable[[Drawn], Any], int]] = {
     "soft margin": (soft_margin, 5),
     "hard margin": (hard_margin, 5),
     "least squares": (least_squares, 4),
-    "nu classification": (nu_classification, 5),
+    "nu classification": (nu_classification, 4),
     "tube": (tube, 3),
     "nu regression": (nu_regression, 3),
-    "quantile": (quantile, 5),
+    "quantile": (quantile, 4),
     "one class": (one_class, 5),
-    "ball": (ball, 5),
+    "ball": (ball, 4),
     "ranking": (ranking, 4),
 }
 """With the most samples: there are two dual variables for each in a tube, one for every pair."""
@@ -455,6 +455,10 @@ def joint_instance(data: Drawn) -> Instance:
 # --- solutions -----------------------------------------------------------------------------------
 
 
+LARGE = Fraction(10**200)
+"""Numbers beyond that become that, and stay within the range when noise is added."""
+
+
 def _near(instance: Instance, rng: Any, size: float) -> Any:
     model, best = instance.problem.model, instance.optimum
 
@@ -508,10 +512,7 @@ def _weights(model: Any, beta: Row) -> Row:
 
 
 def _floats(values: Any) -> Any:
-    """Rounded to nearest; what is beyond the range becomes a large number."""
+    """Rounded to nearest."""
     if isinstance(values, list):
         return [_floats(value) for value in values]
-    try:
-        return float(values)
-    except OverflowError:
-        return 1e300 if values > 0 else -1e300
+    return float(min(max(values, -LARGE), LARGE))

@@ -28,8 +28,9 @@ UNDERFLOW = 2.0**-1000
 SLACK = 1.0 + 2.0**-48
 """More than ``(1 - u)^-16``."""
 
-CHUNK = 512
-"""Long sums are taken of so many terms at a time: an error of 512 + n/512 roundings, not n."""
+SHORT_SUM = 64
+"""Sums of so many terms are taken at once; longer ones in chunks of sqrt(n), which rounds a term 2
+sqrt(n) times, not n times."""
 
 
 def gamma(k: int) -> float:
@@ -140,14 +141,16 @@ def n_terms(A: Any) -> int:
 
 def product(A: Any, x: Ball) -> Ball:
     """``A x`` for exact A of shape (m, n), dense or CSR, and x of shape (n,) or (n, c)."""
-    k = n_terms(A)
-    shape = (A.shape[0], *np.shape(x.mid)[1:])
-    mid, size = np.empty(shape), np.empty(shape)
+    k = n_terms(A) if sp.issparse(A) else n_steps(A.shape[1])
     weights = outward(gamma(k) * np.abs(x.mid) + x.rad)
-    blocks = [slice(None)] if sp.issparse(A) else row_blocks(*A.shape)
-    for rows in blocks:
-        mid[rows] = A[rows] @ x.mid
-        size[rows] = abs(A[rows]) @ weights
+    if sp.issparse(A):
+        mid, size = A @ x.mid, abs(A) @ weights
+    else:
+        shape = (A.shape[0], *np.shape(x.mid)[1:])
+        mid, size = np.empty(shape), np.empty(shape)
+        for rows in row_blocks(*A.shape):
+            mid[rows] = in_chunks(A[rows], x.mid)
+            size[rows] = in_chunks(np.abs(A[rows]), weights)
     return Ball(mid, outward(size * (1.0 + 2.0 * gamma(k))))
 
 
@@ -164,14 +167,25 @@ def transposed_product(A: Any, x: Ball) -> Ball:
     return Ball(mid, outward(size * (1.0 + 2.0 * gamma(k))))
 
 
+def in_chunks(A: Any, x: Any) -> Any:
+    """``A x``, a chunk of terms at a time; every term goes through ``n_steps`` roundings."""
+    first, *others = chunks_of(A.shape[1])
+    total = A[:, first] @ x[first]
+    for terms in others:
+        total += A[:, terms] @ x[terms]
+    return total
+
+
 def chunks_of(n: int) -> list[slice]:
-    """Slices that cut n terms into chunks."""
-    return [slice(start, min(n, start + CHUNK)) for start in range(0, n, CHUNK)]
+    """Slices that cut n terms into chunks; at least one."""
+    size = max(SHORT_SUM, math.isqrt(n))
+    return [slice(start, min(n, start + size)) for start in range(0, max(n, 1), size)]
 
 
 def n_steps(n: int) -> int:
     """How many roundings a term of a sum of n terms goes through, taken in chunks."""
-    return min(n, CHUNK) + len(chunks_of(n))
+    chunks = chunks_of(n)
+    return int(chunks[0].stop) + len(chunks) - 1
 
 
 def squared_norm(x: Ball) -> float:

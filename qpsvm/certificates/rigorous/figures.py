@@ -19,14 +19,17 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.qp._arrays import Vector
 
 PRICE_ROUNDINGS = 32
-"""More than a price goes through: 5 products and quotients, one for a curvature, and what underflow
-adds to numbers whose inverse is still finite."""
+"""More than a price goes through: 8 products, quotients and differences, and what underflow adds to
+a result whose inverse is finite."""
 
 
 def price_error(weights: Vector, n_rows: int) -> float:
-    """Relative error of every price: the sum of weights is exact where they are whole numbers."""
-    whole = bool((weights == np.floor(weights)).all()) and float(np.sum(weights)) < 2.0**52
-    return gamma(PRICE_ROUNDINGS if whole else PRICE_ROUNDINGS + 2 * max(n_rows, len(weights)))
+    """Relative error of every price.
+
+    Sums of weights, and of their products in pairs, are exact where they are whole numbers.
+    """
+    whole = bool((weights == np.floor(weights)).all()) and float(np.sum(weights)) < 2.0**26
+    return gamma(PRICE_ROUNDINGS + (0 if whole else 3 * max(n_rows, len(weights))))
 
 
 def larger(bound: Any, error: float) -> Any:

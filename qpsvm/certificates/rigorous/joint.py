@@ -63,17 +63,18 @@ def joint_bounds(model: JointModel, solution: JointSolution) -> tuple[float, boo
 
 
 def _feasible_ball(model: JointModel, point: Dense) -> Ball:
-    """Around a tau whose rows sum to zero, within their boxes."""
+    """Around a tau whose rows sum to zero, within their boxes; NaN where none is known."""
     box = smaller(model.box, price_error(model.data.weights, model.data.n_samples))
     others = np.where(model.own, 0.0, np.minimum(point, 0.0))
-    total = outward(np.sum(-others, axis=1) * (1.0 + 2.0 * gamma(model.n_classes)))
-    shrink = np.where(total <= box, 1.0, (1.0 - 2.0**-40) * box / total)
-    others = others * shrink[:, None]
+    error = gamma(model.n_classes)
+    total = outward(np.sum(-others, axis=1) * (1.0 + 2.0 * error))
+    inwards = 1.0 - 2.0 * gamma(model.n_classes + 64)  # more than all roundings of what follows
+    others = others * np.where(total <= box, 1.0, inwards * box / total)[:, None]
     mid = np.sum(-others, axis=1)
-    rad = outward(gamma(model.n_classes) * mid * (1.0 + 2.0 * gamma(model.n_classes)))
+    rad = outward(error * mid * (1.0 + 2.0 * error))
     own = Ball(mid, rad)
-    fits = own.upper <= box
-    mid = np.where(fits, mid, np.nan)  # NaN as well: nothing is known then
+    fits = (own.upper <= box) & np.isfinite(point).all(axis=1)
+    mid = np.where(fits, mid, np.nan)
     return Ball(np.where(model.own, mid[:, None], others), np.where(model.own, rad[:, None], 0.0))
 
 

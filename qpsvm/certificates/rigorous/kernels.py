@@ -3,7 +3,7 @@
 How far a computed block ``k(x_i, z_j)`` can be from the exact kernel function follows from how
 ``qpsvm.kernels.functions`` evaluates it (lemmas 4 to 6 of ``docs/rounding.md``)::
 
-    |k^_ij - k_ij|  <=  relative_i k^_ij + left_i right_j + underflow
+    |k^_ij - k_ij|  <=  ((1 + rows_i) (1 + columns_j) - 1) k^_ij  +  left_i right_j  +  underflow
 
 Matrices that are data (precomputed, a callable's, repaired) have no such error.
 
@@ -25,8 +25,8 @@ from qpsvm.certificates.rigorous.balls import (
     UNDERFLOW,
     Ball,
     U,
-    chunks_of,
     gamma,
+    in_chunks,
     n_steps,
     n_terms,
     outward,
@@ -38,7 +38,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.kernels.products import common_centre, scaled
 from qpsvm.qp._arrays import Dense, Vector, row_blocks
-from qpsvm.qp.structured import KEPT_BYTES, SampleGram
+from qpsvm.qp.structured import SampleGram
 
 FUNCTION_ROUNDINGS = 8
 """An ulp is at most 2u: 4 ulp of exp, tanh or power are a relative error of 8u."""
@@ -50,37 +50,42 @@ class EntryErrors:
 
     Attributes
     ----------
-    relative, left : arrays of shape (m,)
-    right : array of shape (n,)
+    rows, left : arrays of shape (m,)
+    columns, right : arrays of shape (n,)
     """
 
-    relative: Vector
+    rows: Vector
+    columns: Vector
     left: Vector
     right: Vector
+
+    @classmethod
+    def of_product(cls, left: Vector, right: Vector) -> EntryErrors:
+        """``left_i right_j``."""
+        return cls(np.zeros(len(left)), np.zeros(len(right)), left, right)
 
 
 def entry_errors(kernel: Kernel, X: Any, Z: Any) -> EntryErrors:
     """Errors of ``kernel(X, Z)``, or of blocks of its rows with the same Z."""
     m, n = X.shape[0], Z.shape[0]
     if type(kernel) is RBF:
-        left, right = _exponent_errors(kernel, X, Z)
-        exponent = outward(left + np.max(right, initial=0.0))
+        exponents = _exponent_errors(kernel, X, Z)
         # e^E - 1 <= E (1 + E)
-        relative = np.where(exponent <= 1.0, outward(exponent * (1.0 + exponent)), np.inf)
-        return EntryErrors(relative, np.zeros(m), np.zeros(n))
+        rows, columns = (np.where(E <= 1.0, outward(E * (1.0 + E)), np.inf) for E in exponents)
+        return EntryErrors(rows, columns, np.zeros(m), np.zeros(n))
     terms = 0 if isinstance(kernel, Precomputed) else max(n_terms(X), n_terms(Z))
     if type(kernel) is Linear:
-        return EntryErrors(np.zeros(m), outward(gamma(terms) * _norms(X)), _norms(Z))
+        return EntryErrors.of_product(outward(gamma(terms) * _norms(X)), _norms(Z))
     if type(kernel) is Polynomial:
         p = int(kernel.degree)
         left, right = (_argument(kernel, S) ** (0.5 * p) for S in (X, Z))
         k = p * (terms + 3) + FUNCTION_ROUNDINGS
-        return EntryErrors(np.zeros(m), outward(gamma(k) * outward(left)), outward(right))
+        return EntryErrors.of_product(outward(gamma(k) * outward(left)), outward(right))
     if type(kernel) is Sigmoid:
         left, right = (root(1.0 + _argument(kernel, S)) for S in (X, Z))
         k = terms + 3 + FUNCTION_ROUNDINGS
-        return EntryErrors(np.zeros(m), outward(gamma(k) * left), right)
-    return EntryErrors(np.zeros(m), np.zeros(m), np.zeros(n))
+        return EntryErrors.of_product(outward(gamma(k) * left), right)
+    return EntryErrors.of_product(np.zeros(m), np.zeros(n))
 
 
 def _exponent_errors(kernel: RBF, X: Any, Z: Any) -> tuple[Vector, Vector]:
@@ -183,32 +188,25 @@ def _known(norms: Any) -> Vector:
 def expanded(blocks: Iterable[tuple[slice, Dense]], weights: Ball, errors: EntryErrors) -> Ball:
     """``sum_j k(x_i, z_j) beta_j`` from computed blocks of rows of k: lemma 7.
 
-    ``weights`` has shape (n, c); so has the result, with one row for every ``errors.relative``.
+    ``weights`` has shape (n, c), the result one row for each of ``errors.rows``.
     """
-    shape = (len(errors.relative), weights.mid.shape[1])
-    k = n_steps(len(weights.mid))
-    mid, size, spread = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    beta, c = weights.mid, weights.mid.shape[1]
+    k = n_steps(len(beta))
+    # terms, and what their own errors make of them
+    changes = outward(errors.columns[:, None] * (np.abs(beta) + weights.rad) + weights.rad)
+    sizes = np.hstack([np.abs(beta), changes])
+    shape = (len(errors.rows), c)
+    mid, size = np.zeros(shape), np.zeros((shape[0], 2 * c))
     for rows, block in blocks:
-        mid[rows] = _chunked(block, weights.mid)
-        sizes = np.abs(block)
-        size[rows] = _chunked(sizes, np.abs(weights.mid))
-        if weights.rad.any():
-            spread[rows] = _chunked(sizes, weights.rad)
-    relative = errors.relative[:, None]
-    above = 1.0 + 2.0 * gamma(k)  # size and spread were rounded themselves
-    entries = outward((gamma(k) + relative) * (size * above) + (1.0 + relative) * (spread * above))
+        mid[rows] = in_chunks(block, beta)
+        size[rows] = in_chunks(np.abs(block), sizes)
+    size *= 1.0 + 2.0 * gamma(k)  # they were rounded themselves
+    own = errors.rows[:, None]
+    entries = outward((gamma(k) + own) * size[:, :c] + (1.0 + own) * size[:, c:])
     # left_i sum_j right_j |beta_j|, and what underflow took from every entry
     sums = np.vstack([errors.right, np.ones_like(errors.right)])
     total = product(sums, Ball.exact(weights.magnitude)).upper
     return Ball(mid, outward(entries + errors.left[:, None] * total[0] + UNDERFLOW * total[1]))
-
-
-def _chunked(block: Dense, weights: Dense) -> Dense:
-    """``block @ weights``, a chunk of terms at a time."""
-    total = np.zeros((len(block), weights.shape[1]))
-    for terms in chunks_of(len(weights)):
-        total += block[:, terms] @ weights[terms]
-    return total
 
 
 def gram_product(samples: SampleGram, errors_of: Kernel | None, weights: Dense) -> Ball:
@@ -217,7 +215,7 @@ def gram_product(samples: SampleGram, errors_of: Kernel | None, weights: Dense) 
     ``errors_of`` is the kernel function that K stands for; None where K is data.
     """
     n = samples.size
-    if samples.is_kept or 8 * n**2 <= KEPT_BYTES:
+    if samples.is_kept:
         K, Z = samples.dense, samples.X
         blocks: Iterable[tuple[slice, Dense]] = ((rows, K[rows]) for rows in row_blocks(n, n))
     else:
@@ -225,8 +223,7 @@ def gram_product(samples: SampleGram, errors_of: Kernel | None, weights: Dense) 
         weights, Z = weights[used], samples.X[used]
         blocks = samples.blocks(used) if used.size else ()
     if errors_of is None:
-        m = len(weights)
-        errors = EntryErrors(np.zeros(n), np.zeros(n), np.zeros(m))
+        errors = EntryErrors.of_product(np.zeros(n), np.zeros(len(weights)))
     else:
         errors = entry_errors(errors_of, samples.X, Z)
     return expanded(blocks, Ball.exact(weights), errors)

@@ -68,15 +68,15 @@ def _losses(model: SupportVectorModel, v: Ball, error: float) -> Vector:
     """
     c = model.conditions
     d = smaller(c.curvature, error)
-    over = _one_side(np.maximum(v.upper, 0.0), larger(c.upper, error), d)
-    under = _one_side(np.maximum(-v.lower, 0.0), larger(c.lower, error), d)
+    over = one_sided_loss(np.maximum(v.upper, 0.0), larger(c.upper, error), d)
+    under = one_sided_loss(np.maximum(-v.lower, 0.0), larger(c.lower, error), d)
     return np.asarray(np.maximum(over, under))
 
 
-def _one_side(v: Vector, bound: Vector, d: Vector) -> Vector:
+def one_sided_loss(v: Vector, bound: Vector, d: Vector) -> Vector:
     """``max { a v - d/2 a^2 : 0 <= a <= bound }`` from above, for v >= 0."""
     linear = outward(bound * v)
-    squared = outward(v * v / (2.0 * d))
+    squared = outward(0.5 * v / d * v)  # v * v could underflow and d be as small
     clipped = up(linear - 0.5 * d * bound * bound * (1.0 - 2.0**-50))
     # where the bound is not certain to matter, the loss without it is not smaller
     beyond = v >= outward(d * bound)

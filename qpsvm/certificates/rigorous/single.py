@@ -142,7 +142,7 @@ def _dual(model: SupportVectorModel, dual: FeasibleBall, pull: float) -> float:
         return lower if math.isfinite(lower) else -math.inf
     b = model.constant * max(abs(sum_upper(balance.upper)), abs(sum_lower(balance.lower)))
     error = price_error(model.data.weights, len(c))
-    curved = outward(larger(c.curvature, error) * alpha.magnitude**2)
+    curved = outward(larger(c.curvature, error) * alpha.magnitude * alpha.magnitude)
     square = sum_upper([outward(pull / c.norm_weight), outward(b * b), *curved])
     lower = float(down(linear - 0.5 * square))
     return lower if math.isfinite(lower) else -math.inf
