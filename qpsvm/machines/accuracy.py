@@ -13,6 +13,7 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Vector, as_dense
 
 if TYPE_CHECKING:
+    from qpsvm.constraints import LinearConstraints
     from qpsvm.machines.model import DualPoint, SupportVectorModel
 
 EPS = float(np.finfo(np.float64).eps)
@@ -38,7 +39,7 @@ def infeasibility(model: SupportVectorModel, solution: SVMSolution) -> float:
     c = model.constraints
     if c is not None and solution.coef is not None:
         size = float(np.max(np.abs(solution.coef)))
-        missed = _missed_constraints(model, solution)
+        missed = _missed_constraints(c, solution.coef, solution.intercept)
         on_w = as_dense(abs(c.rows[:, :-1]).max(axis=1)).ravel()
         scale = np.abs(c.right) + size * on_w + np.abs(solution.intercept * c.intercept_column)
         worst = float(np.maximum(worst, np.max(missed / np.maximum(scale, TINY))))
@@ -52,11 +53,12 @@ def price_of_missing(model: SupportVectorModel, solution: SVMSolution, point: Du
     objective is steep in can take more than eps off it. Zero without constraints: the objective of
     a hard margin is then that of a feasible multiple.
     """
-    if model.constraints is None or solution.coef is None:
+    c = model.constraints
+    if c is None or solution.coef is None:
         return 0.0
     hard = model.conditions.is_hard
     price = float(np.abs(point.alpha[hard]) @ _missed_conditions(model, solution))
-    missed = _missed_constraints(model, solution)
+    missed = _missed_constraints(c, solution.coef, solution.intercept)
     return price + float(np.abs(point.constraint_multipliers) @ missed)
 
 
@@ -66,14 +68,12 @@ def _missed_conditions(model: SupportVectorModel, solution: SVMSolution) -> Vect
     if not hard.any():
         return np.zeros(0)
     v = model.violations(model.scores_and_norm(solution)[0], solution.intercept, 0.0)
-    return np.maximum(v[hard], 0.0)
+    return np.asarray(np.maximum(v[hard], 0.0))
 
 
-def _missed_constraints(model: SupportVectorModel, solution: SVMSolution) -> Vector:
+def _missed_constraints(c: LinearConstraints, w: Vector, b: float) -> Vector:
     """``max(0, g'w + g_b b - h)`` of inequalities, ``|g'w + g_b b - h|`` of equalities."""
-    c = model.constraints
-    assert c is not None
-    missed = np.asarray(c.rows @ np.append(solution.coef, solution.intercept)) - c.right
+    missed = np.asarray(c.rows @ np.append(w, b)) - c.right
     return np.where(c.lower == 0.0, np.maximum(missed, 0.0), np.abs(missed))
 
 
