@@ -116,7 +116,8 @@ class _Search:
     def working_set(self, point: Point, tolerance: float) -> Index:
         """The variables that violate most, the free ones, and those nearest to a violation."""
         box = self.box
-        if box.size <= SMALLEST_WORKING_SET or isinstance(box.P, FactorCurvature):
+        smallest = min(SMALLEST_WORKING_SET, self.largest)
+        if box.size <= smallest or isinstance(box.P, FactorCurvature):
             return np.arange(box.size)
         r = box.gradient(point.Px, point.y)
         violations = box.natural_residual(point.x, r)
@@ -126,5 +127,5 @@ class _Search:
         order[is_free] = -1.0
         order[is_violated] = -1.0 - violations[is_violated] / np.max(violations)
         needed = int(np.count_nonzero(is_free | is_violated))
-        size = min(box.size, self.largest, max(SMALLEST_WORKING_SET, 2 * needed))
+        size = min(box.size, self.largest, max(smallest, 2 * needed))
         return np.sort(np.argsort(order, kind="stable")[:size])

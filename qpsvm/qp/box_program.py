@@ -25,7 +25,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.structured import LowRankQuadratic
 
-MAX_ROWS = 8
+MAX_ROWS = 32
 """So many rows count as few: what is done with them is dense."""
 
 ROWS_HOLD = 1e-13
