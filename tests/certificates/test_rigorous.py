@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -28,6 +29,7 @@ from qpsvm.certificates.rigorous.primal import constraints_hold, one_sided_loss
 from qpsvm.constraints import LinearConstraints
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines import Interval
+from qpsvm.qp.structured import KernelQuadratic, SampleGram
 from tests.certificates.rational import ZERO, dot, exact, gram
 from tests.certificates.textbook import (
     FAMILIES,
@@ -144,12 +146,33 @@ def test_bounds_agree_with_the_floating_point_certificate(kernel, is_sparse):
         problem = family.dual(data, y, kernel=kernel)
         solution = qpsvm.solve(problem, eps=1e-10)
         proof = qpsvm.certify(problem, solution)
-        for _ in range(2):  # with K in blocks, then with K kept
-            bounds = enclose(problem.model, solution)
-            near = ENCLOSED * terms(problem.model, solution)
+        near = ENCLOSED * terms(problem.model, solution)  # which keeps K
+        for model in (problem.model, family.dual(data, y, kernel=kernel).model):
+            bounds = enclose(model, solution)
             assert 0.0 <= bounds.primal_upper - proof.primal_objective <= near
             assert 0.0 <= proof.dual_objective - bounds.dual_lower <= near
-            problem.model.gram.to_dense()
+
+
+def test_a_linear_machine_may_be_known_by_its_coefficients_alone():
+    rng = np.random.default_rng(4)
+    for name in FAMILIES:
+        machine = None
+        while machine is None:
+            machine = instance(rng, name, "plain", "linear")
+        solution = machine.near(rng, 0.0)
+        beta = np.array([float(value) for value in machine.optimum.beta])
+        solution = solution.replace(coef=None, expansion=beta)
+        bounds = enclose(machine.problem.model, solution)
+        assert machine.cost(solution) <= bounds.primal_upper
+        assert bounds.primal_upper < math.inf
+
+
+def test_a_matrix_with_a_negative_diagonal_bounds_nothing():
+    problem = qpsvm.SoftMargin(1.0).dual(np.eye(3), [1, -1, 1], kernel="precomputed")
+    solution, model = qpsvm.solve(problem), problem.model
+    assert enclose(model, solution).gap_upper < 1e-6
+    other = KernelQuadratic(SampleGram.of_matrix(np.diag([1.0, 1.0, -1.0])))
+    assert enclose(replace(model, gram=other), solution).dual_lower == -math.inf
 
 
 # --- what fails closed ----------------------------------------------------------------------------

@@ -56,8 +56,12 @@ def own_squares(model: SupportVectorModel | JointModel) -> Ball:
 
 
 def own_norms(model: SupportVectorModel | JointModel) -> Vector:
-    """``|phi(x_i)|`` of the training samples, from above: ``|K_ij| <= norms_i norms_j``."""
-    return np.asarray(root(own_squares(model).upper))
+    """``|phi(x_i)|`` of the training samples, from above: ``|K_ij| <= norms_i norms_j``.
+
+    NaN where a matrix that is data has a negative diagonal: it is no kernel's.
+    """
+    upper = own_squares(model).upper
+    return np.where(upper < 0.0, np.nan, root(upper))
 
 
 def required(model: SupportVectorModel) -> Ball:
