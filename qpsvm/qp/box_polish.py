@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.qp import proximal_newton
-from qpsvm.qp._arrays import Index, Vector
+from qpsvm.qp._arrays import Dense, Index, Vector
 from qpsvm.qp.box_program import Boxed, BoxProgram, Point
 from qpsvm.qp.curvature import FactorCurvature
 from qpsvm.qp.effort import Effort
@@ -123,9 +123,24 @@ class _Search:
         violations = box.natural_residual(point.x, r)
         is_violated = violations > tolerance
         is_free = (point.x > box.lower) & (point.x < box.upper)
-        order = np.abs(r)
+        order = np.abs(r) / box.unit  # how far a variable at a bound is from leaving it
         order[is_free] = -1.0
-        order[is_violated] = -1.0 - violations[is_violated] / np.max(violations)
+        violated = np.flatnonzero(is_violated)
+        turns = _turns(violations[violated], np.sign(box.A[:, violated] * r[violated]))
+        order[violated] = turns - len(violated) - 1.0
         needed = int(np.count_nonzero(is_free | is_violated))
         size = min(box.size, self.largest, max(smallest, 2 * needed))
         return np.sort(np.argsort(order, kind="stable")[:size])
+
+
+def _turns(sizes: Vector, directions: Dense) -> Vector:
+    """Who comes when, of those that push the rows in each of the directions the largest first.
+
+    Those that violate most may all push the same way, and then none of them can move.
+    """
+    _, group = np.unique(directions, axis=1, return_inverse=True)
+    by_group = np.lexsort((-sizes, group.ravel()))
+    begins = np.searchsorted(group.ravel()[by_group], np.arange(len(sizes)))
+    turns = np.empty(len(sizes))
+    turns[by_group] = np.arange(len(sizes)) - begins[group.ravel()[by_group]]
+    return turns

@@ -16,13 +16,15 @@ class Effort:
     limit : float
         Of ``work``. By count and not by the clock: the same question gets the same answer.
     watch : callable or None
-        Called with this object between steps; returning False ends the search.
+        Called with this object between steps; once it returns False, the search ends.
     work : float
         The sum of (number of unknowns)^3 over all dense factorisations, and what takes as long.
     factorisations, largest : int
         How many, and the number of unknowns of the largest.
     residual : float
         The last one known.
+    is_over : bool
+        Whether the search was ended.
     """
 
     limit: float = math.inf
@@ -31,6 +33,7 @@ class Effort:
     factorisations: int = 0
     largest: int = 0
     residual: float = math.inf
+    is_over: bool = False
 
     def add_factorisation(self, size: int, work: float) -> None:
         """One factorisation."""
@@ -41,4 +44,9 @@ class Effort:
     def may_go_on(self, residual: float) -> bool:
         """Whether there is work left, and nobody asked to stop."""
         self.residual = residual
-        return self.work <= self.limit and (self.watch is None or self.watch(self))
+        self.is_over = (
+            self.is_over
+            or self.work > self.limit
+            or (self.watch is not None and self.watch(self) is False)
+        )
+        return not self.is_over

@@ -162,7 +162,7 @@ class _Proximal:
             key = self.active_set(target)
             if (key == last or self.is_maximal(point, target)) and program.rows_hold(point.x):
                 return self.accepted(point, target)
-            if self.effort.work > self.effort.limit:
+            if self.effort.is_over or self.effort.work > self.effort.limit:
                 return None
             d, Pd, dy = self.newton(point, target)
             # D'(t) = dr'x(r + t dr) - v'P dv - b'dy - t dv'P dv with dr = P dv + A'dy
