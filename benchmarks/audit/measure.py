@@ -6,7 +6,8 @@ For every set a LIBSVM model is fitted (not measured), then five times in turn
 * ``qpsvm.audit(model, X, y, optimum=False)``.
 
 The largest memory of each is measured in a run of its own with tracemalloc, which NumPy reports
-to. One row per measurement in ``rows.jsonl``; ``report.py`` makes ``table.md`` from that file.
+to. One row per measurement in ``rows.jsonl``; ``report.py`` makes the table of
+``docs/audit.md`` from that file.
 
 Usage: ``QPSVM_DATA=... python benchmarks/audit/measure.py`` (covtype20k needs the folder).
 """

@@ -18,7 +18,7 @@ def main() -> None:
     rows = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
     last = rows[-1]
     versions = ", ".join(f"{name} {number}" for name, number in last["versions"].items())
-    print("| set | n x d | support vectors | product, s | audit, s | ratio | its MB | audit, MB |")
+    print("| set | n x d | support vectors | K v, s | audit, s | ratio | K v, MB | audit, MB |")
     print("|---|---|---|---|---|---|---|---|")
     for name in dict.fromkeys(row["set"] for row in rows):
         own = [row for row in rows if row["set"] == name]
