@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 import qpsvm
 from qpsvm.audit import Arrays
 from tests.audit.peers import BY_NAME, PEERS, cancer, fitted, flowers, unequal
+from tests.realdata.folder import loader
 from tests.tolerances import AUDITED, AUDITED_GAP
 
 EVERY = pytest.mark.parametrize("name", BY_NAME)
@@ -158,3 +159,17 @@ def test_several_classes_vote_as_the_model_does():
         "0 against 2",
         "1 against 2",
     ]
+
+
+@pytest.mark.parametrize("name", ["heart_scale", "sonar_scale", "diabetes_scale"])
+def test_stored_sets_and_the_optimum_of_another_solver(name):
+    X, y = loader().binary(name)
+    X = X.toarray()
+    model = SVC(C=2.0, tol=0.01).fit(X, y)
+    machine = qpsvm.audit(model, X, y).machines[0]
+    other = qpsvm.solve(machine.problem, "qpsolvers:piqp", eps=1e-9)
+    best = qpsvm.certify(machine.problem, other).primal_objective
+    own = machine.certificate.primal_objective
+    assert machine.optimum.excess == pytest.approx((own - best) / best, rel=1e-4)
+    labels = model.classes_[(other.decision_function(X) > 0.0).astype(int)]
+    assert qpsvm.audit(model, X, y).predictions_differ == np.sum(labels != model.predict(X))
