@@ -6,7 +6,8 @@ program's own numbers, ``feasible`` the exactly feasible dual point, ``primal``,
 """
 
 from qpsvm.certificates.rigorous.decisions import decision_enclosure
-from qpsvm.certificates.rigorous.enclosures import Enclosure, enclose
+from qpsvm.certificates.rigorous.enclosures import Enclosure
 from qpsvm.certificates.rigorous.kernels import feature_norms
+from qpsvm.certificates.rigorous.objectives import enclose
 
 __all__ = ["Enclosure", "decision_enclosure", "enclose", "feature_norms"]

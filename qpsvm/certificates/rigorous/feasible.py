@@ -80,18 +80,16 @@ def _with_other_price(
     model: SupportVectorModel, a: Vector, mu: Vector, error: float
 ) -> FeasibleBall | None:
     """Where alpha has no room, one multiplier of a constraint on b moves the price instead."""
-    c = model.conditions
-    if not (
-        model.intercept == "free" and model.intercept_is_constrained and _width_holds(c, a, error)
-    ):
+    c, rules = model.conditions, model.constraints
+    movable = model.intercept == "free" and model.intercept_is_constrained
+    if rules is None or not movable or not _width_holds(c, a, error):
         return None
-    assert model.constraints is not None
-    price, column = _price(model, mu), np.abs(model.constraints.intercept_column)
+    price, column = _price(model, mu), np.abs(rules.intercept_column)
     off = max(
         up(price.upper - sum_lower(c.signs * a)), up(sum_upper(c.signs * a) - price.lower), 0.0
     )
-    room = np.where(model.constraints.lower < 0.0, np.inf, mu)
-    j = int(np.argmax(column * room))
+    room = np.where(rules.lower < 0.0, np.inf, mu)
+    j = int(np.argmax(np.where(column > 0.0, column * room, 0.0)))
     rad = np.zeros(len(mu))
     rad[j] = outward(off / column[j])
     return FeasibleBall(Ball.exact(a), Ball(mu, rad)) if rad[j] <= room[j] else None

@@ -23,6 +23,7 @@ from qpsvm.certificates.rigorous.balls import (
     sum_upper,
     transposed_product,
 )
+from qpsvm.certificates.rigorous.enclosures import Enclosure
 from qpsvm.certificates.rigorous.figures import (
     exact_kernel,
     larger,
@@ -37,8 +38,8 @@ from qpsvm.qp._arrays import Dense
 from qpsvm.qp.structured import LowRankQuadratic
 
 
-def joint_bounds(model: JointModel, solution: JointSolution) -> tuple[float, bool, float]:
-    """(primal objective from above, True: nothing is hard, dual objective from below)."""
+def joint_enclosure(model: JointModel, solution: JointSolution) -> Enclosure:
+    """Enclose both objectives; see ``enclose``."""
     tau = _feasible_ball(model, model.feasible_dual(solution.alpha))
     X = model.data.X
     if isinstance(model.gram, LowRankQuadratic):
@@ -59,7 +60,8 @@ def joint_bounds(model: JointModel, solution: JointSolution) -> tuple[float, boo
         squares = (Ball.exact(tau.mid) * middle).upper
         roots = [root(sum_upper(column)) for column in squares.T]
         pull = sum_upper(outward((np.array(roots) + rest) ** 2))
-    return _primal(model, solution, scores, size), True, _dual(model, tau, pull)
+    upper = _primal(model, solution, scores, size)
+    return Enclosure(upper, feasible=True, dual_lower=_dual(model, tau, pull))
 
 
 def _feasible_ball(model: JointModel, point: Dense) -> Ball:

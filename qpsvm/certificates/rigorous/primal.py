@@ -24,8 +24,8 @@ def row_values(model: SupportVectorModel, scores: Ball, b: float) -> Ball:
 
 def objective_upper(
     model: SupportVectorModel, solution: SVMSolution, scores: Ball, penalty: float
-) -> tuple[float, bool]:
-    """``(penalty + price_b b + price_t t + sum of losses`` from above, hard conditions hold).
+) -> tuple[float, bool, float]:
+    """``penalty + price_b b + price_t t + sum of losses`` from above, and what belongs to it.
 
     A hard margin without constraints is scaled up until its smallest margin is 1, as
     ``SupportVectorModel.primal_objective`` does: the objective is that of the scaled machine, which
@@ -39,19 +39,31 @@ def objective_upper(
         ``w'phi(x_i)``.
     penalty : float
         ``kappa/2 |w|^2`` and the like, from above.
+
+    Returns
+    -------
+    objective : float
+    feasible : bool
+        Whether hard conditions and constraints provably hold.
+    margin : float
+        ``margin_lower`` of a hard margin that was scaled, else 1.
     """
     c, b, t = model.conditions, solution.intercept, solution.width
     error = price_error(model.data.weights, len(c))
     rows, p = row_values(model, scores, b), required(model)
     if model.is_hard and model.constraints is None:
         margin = margin_lower(rows, p)
-        return (outward(penalty / margin**2), True) if margin > 0.0 else (math.inf, False)
+        objective = float(outward(penalty / margin**2)) if margin > 0.0 else math.inf
+        return objective, margin > 0.0, margin
     v = p - rows - Ball.exact(c.width * t)
     soft = ~c.is_hard
     holds = bool((v.upper[c.is_hard] <= 0.0).all())
+    rules, w = model.constraints, solution.coef
+    if rules is not None:
+        holds = holds and w is not None and constraints_hold(rules, np.append(w, b))
     width = Ball(c.width_price, error * abs(c.width_price)) * Ball.exact(t)
     fixed = [penalty, (Ball.exact(c.intercept_price) * Ball.exact(b)).upper, width.upper]
-    return sum_upper([*fixed, *_losses(model, v, error)[soft]]), holds
+    return sum_upper([*fixed, *_losses(model, v, error)[soft]]), holds, 1.0
 
 
 def margin_lower(rows: Ball, p: Ball) -> float:
@@ -83,13 +95,11 @@ def one_sided_loss(v: Vector, bound: Vector, d: Vector) -> Vector:
     return np.asarray(np.where(d > 0.0, np.where(beyond, clipped, squared), linear))
 
 
-def constraints_hold(constraints: LinearConstraints | None, point: Vector) -> bool:
+def constraints_hold(constraints: LinearConstraints, point: Vector) -> bool:
     """Whether ``G (w, b) <= h`` and ``A (w, b) = b_eq`` hold in exact arithmetic.
 
     Rows that floating point cannot decide are evaluated in rational numbers.
     """
-    if constraints is None:
-        return True
     rows, right = constraints.rows, constraints.right
     values = product(rows, Ball.exact(point))
     equality = constraints.lower < 0.0

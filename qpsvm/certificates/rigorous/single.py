@@ -26,6 +26,7 @@ from qpsvm.certificates.rigorous.balls import (
     sum_upper,
     transposed_product,
 )
+from qpsvm.certificates.rigorous.enclosures import Enclosure
 from qpsvm.certificates.rigorous.feasible import FeasibleBall, feasible_ball
 from qpsvm.certificates.rigorous.figures import (
     exact_kernel,
@@ -61,8 +62,8 @@ class _Weights:
     pull: float
 
 
-def single_bounds(model: SupportVectorModel, solution: SVMSolution) -> tuple[float, bool, float]:
-    """(primal objective from above, whether hard conditions hold, dual objective from below)."""
+def single_enclosure(model: SupportVectorModel, solution: SVMSolution) -> Enclosure:
+    """Enclose both objectives; see ``enclose``."""
     point = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
     dual = feasible_ball(model, point) or _unknown(model)
     beta = product(sp.csr_array(model.conditions.rows.T), dual.alpha)
@@ -70,8 +71,8 @@ def single_bounds(model: SupportVectorModel, solution: SVMSolution) -> tuple[flo
         weights = _explicit(model, solution, beta, dual.multipliers)
     else:
         weights = _expanded(model, model.gram.gram, solution, beta)
-    upper, holds = _primal(model, solution, weights)
-    return upper, holds, _dual(model, dual, weights.pull)
+    upper, feasible, margin = _primal(model, solution, weights)
+    return Enclosure(upper, feasible, _dual(model, dual, weights.pull), margin)
 
 
 def _unknown(model: SupportVectorModel) -> FeasibleBall:
@@ -116,10 +117,10 @@ def _expanded(
 
 def _primal(
     model: SupportVectorModel, solution: SVMSolution, weights: _Weights
-) -> tuple[float, bool]:
+) -> tuple[float, bool, float]:
     c, b, t = model.conditions, solution.intercept, solution.width
     if (model.intercept == "none" and b != 0.0) or (not c.width and t != 0.0) or not t >= 0.0:
-        return math.inf, False
+        return math.inf, False, 1.0
     penalty = weights.size
     if not isinstance(model, L1NormModel):
         penalty = outward(0.5 * (c.norm_weight * weights.size + model.constant * b * b))
