@@ -20,7 +20,7 @@ What a PASS is worth is shown by trying to get one that is wrong. `benchmarks/so
 draws random training problems (every family, both forms, all kernels and intercepts, constraints,
 weights, sparse samples; synthetic and real data; features from 1e-3 to 1e3, C from 1e-3 to 1e5),
 takes a solution certified to 1e-10, changes it at random, and asks `qpsvm.verify` at `eps=1e-8`.
-A judge that uses neither the verifier nor the certificates says whether the change did harm.
+A judge that believes neither the verifier nor the certificates says whether the change did harm.
 """
 
 JUDGE = """## The judge
@@ -133,7 +133,8 @@ def _sharp(cells: Counter[tuple[str, ...]]) -> Iterator[str]:
         harmless = of["refused, harmless"]
         yield f"| {kind.split()[1]} eps | {of.total():,} | {passed:,} | {harmless:,} |"
     yield "\nThe others below eps are refused for something that the judge finds wrong as well: a"
-    yield "residual of the program, an expansion that a moved alpha does not imply."
+    yield "residual of the program, an expansion that a moved alpha does not imply. Distances are"
+    yield "met to a tenth, and an alpha beyond eps is harmless if a feasible one beside it is not."
 
 
 def _tables(hunts: list[dict[str, Any]], cells: Counter[tuple[str, ...]]) -> Iterator[str]:
