@@ -176,6 +176,11 @@ class _Request:
                 return False
         return self.time_limit is None or seconds <= self.time_limit
 
+    def score(self, report: KKTReport) -> float:
+        """The gap while that is too large (above 1, then), and after that the worst check."""
+        gap = report.relative_gap
+        return min(report.worst, 1.0) if gap <= self.eps else 1.0 + gap
+
     def polish(
         self,
         program: QuadraticProgram,
@@ -187,7 +192,7 @@ class _Request:
             program,
             start,
             goal=self.eps,
-            measure=lambda candidate: report(candidate).worst,
+            measure=lambda candidate: self.score(report(candidate)),
             effort=self.effort(start.statistics.backend),
             memory_limit=self.memory_limit,
         )

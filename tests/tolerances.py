@@ -78,6 +78,10 @@ rounded by 6e-8. The alphas of up to 100 per sample multiply that; 1.5e-3 is the
 POLISHED = 1e-9
 """Residuals after polishing: linear solves of matrices with a condition up to about 1e6."""
 
+CERTIFIED = 1e-9
+"""The certified gap that a polish must reach from any feasible point; 1e-12 and less where alphas
+are not thousands of times larger than their sums, and a few 1e-10 where they are."""
+
 # --- peers and closed forms -----------------------------------------------------------------------
 
 FLOAT32_GAP = 1e-5

@@ -27,6 +27,7 @@ from qpsvm.qp.curvature import DenseCurvature, FactorCurvature
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.line_search import step_length
 from qpsvm.qp.polish import polish
+from qpsvm.qp.proximal_newton import _Proximal
 from qpsvm.qp.row_multipliers import row_multipliers, satisfying
 from tests.strategies import manufactured_program
 from tests.tolerances import POLISHED, ROUNDING
@@ -134,6 +135,46 @@ def test_slack_variables_turn_inequalities_into_rows() -> None:
     zeros = boxed.box.P.product(start)
     solution = boxed.solution(Point(start, zeros, np.array([8.0])), QPSolution(Status.UNKNOWN))
     np.testing.assert_allclose(np.asarray(solution.z), [2.0, 0.0])  # in the units of G
+
+
+def test_what_is_within_rounding_of_its_bound_is_there() -> None:
+    program = QuadraticProgram(np.eye(2), [1.0, -3.0], lb=0.0, ub=[np.inf, 2.0])
+    boxed = Boxed.of(program)
+    x = np.array([1e-16, 2.0 - 2e-16])
+    found = boxed.solution(Point(x, x, np.zeros(0)), QPSolution(Status.UNKNOWN))
+    np.testing.assert_array_equal(found.x, [0.0, 2.0])
+    np.testing.assert_allclose(found.z_lower, [1.0, 0.0])
+    np.testing.assert_allclose(found.z_upper, [0.0, 1.0])
+
+
+class Recorded(_Proximal):
+    """Keeps the dual objective of every point that a Newton step begins at."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.heights: list[float] = []
+
+    def newton(self, point: Point, target: Any) -> Any:
+        self.heights.append(self.dual_objective(point))
+        return super().newton(point, target)
+
+
+@pytest.mark.parametrize("sigma", [1e-1, 1e-3, 1e-5])
+@pytest.mark.parametrize("seed", range(5))
+def test_searched_steps_climb_to_the_proximal_point(seed: int, sigma: float) -> None:
+    program, rng = box(seed, n=80, rank=10), np.random.default_rng(seed)
+    centre = satisfying(program, rng.uniform(size=80))
+    start = Point(centre, program.P.product(centre), 10.0 * rng.normal(size=2))
+    proximal = Recorded(program, start, sigma * program.unit, Effort())
+    found = proximal.searched_steps(start)
+    assert found is not None
+    heights = proximal.heights
+    assert all(b >= a - 1e-9 * abs(a) for a, b in itertools.pairwise(heights))
+    # the gradient of the proximal program is in the normal cone
+    r = program.gradient(found.Px, found.y) + sigma * program.unit * (found.x - centre)
+    natural = found.x - program.clip(found.x - r / program.unit)
+    assert float(np.max(np.abs(natural))) < POLISHED
+    np.testing.assert_allclose(program.A @ found.x, program.b, atol=1e-11)
 
 
 # --- the whole ------------------------------------------------------------------------------------
