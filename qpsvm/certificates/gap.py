@@ -149,8 +149,10 @@ class Certificate:
             return math.inf
         scaling = 0.0
         if self.model.is_hard:
-            size = math.sqrt(2.0 * max(self.primal_objective, 0.0) / curvature)
-            scaling = (self.infeasibility + self.rounding) * size
+            upper, short = self.primal_objective, self.infeasibility + self.rounding
+            if self.enclosure is not None:
+                upper, short = self.enclosure.primal_upper, 1.0 - self.enclosure.margin
+            scaling = short * math.sqrt(2.0 * max(upper, 0.0) / curvature)
         return OUTWARD * (math.sqrt(2.0 * self.gap_upper / curvature) + scaling)
 
     def decision_bounds(self, X: Any, *, squares: Any = None) -> DecisionBounds:
