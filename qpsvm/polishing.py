@@ -104,7 +104,7 @@ def polish(
     SVMSolution, JointSolution, ReducedSolution or QPSolution
         Of the type and form of ``solution``, with a smaller certified gap (of a QuadraticProgram:
         a smaller worst scaled KKT residual) and ``status`` OPTIMAL exactly when ``qpsvm.verify``
-        passes at ``eps``; or ``solution`` itself, if nothing better was found.
+        passes at ``eps``; or ``solution`` itself, if it passes already or nothing better was found.
 
     Raises
     ------
@@ -215,9 +215,12 @@ def _polish_program(
         z_lower=_finite_or_zero(solution.z_lower, program.n_variables),
         z_upper=_finite_or_zero(solution.z_upper, program.n_variables),
     )
+    before = verify(program, solution, eps=request.eps)
+    if before.passed:
+        return solution
     found = request.polish(program, start, lambda qp: verify(program, qp, eps=request.eps))
-    before, after = (verify(program, qp, eps=request.eps).worst for qp in (solution, found))
-    return found if after < before else solution
+    after = verify(program, found, eps=request.eps)
+    return found if after.worst < before.worst else solution
 
 
 # --- machines -------------------------------------------------------------------------------------
@@ -234,6 +237,8 @@ def _polish_machine(problem: TrainingProblem[Any, Any], solution: Any, request: 
         route = _ByAlpha(problem)
     start = route.start(solution)
     before = certify(problem, solution)
+    if verify(problem, solution, eps=request.eps).passed:
+        return solution
     found = request.polish(
         route.program, start, lambda qp: verify(problem, route.recover(qp), eps=request.eps)
     )

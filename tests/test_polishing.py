@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError, InvalidPro
 from qpsvm.qp import QPSolution, QuadraticProgram, Status, residuals
 from tests.families import BY_NAME, CASES, KERNELS, Case, Data, settings
 from tests.tolerances import CERTIFIED, LAW_OBJECTIVE, POLISHED, TIGHT
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def at_random(problem: Any, seed: int = 0) -> Any:
@@ -96,6 +100,16 @@ def test_degenerate_problems_are_no_exception(case: Case, kernel: str) -> None:
             continue  # a ball needs a C of 1/n
         polished = qpsvm.polish(problem, at_random(problem))
         assert gap_of(problem, polished) <= CERTIFIED
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_many_optima_one_with_small_alphas_is_found(seed: int) -> None:
+    """Copies with alphas of 1e4 that cancel are optimal, too, and round to a gap of 2e-9."""
+    case = BY_NAME["quantile"]
+    data = case.data.rows(np.repeat(np.arange(len(case.data)), 3))
+    family = replace(case.family, C=1e4)
+    problem = case.build("dual", KERNELS["rbf"], "penalized", data=data, family=family)
+    assert gap_of(problem, qpsvm.polish(problem, at_random(problem, seed))) <= CERTIFIED
 
 
 @pytest.mark.parametrize("n", [40, 400])
@@ -310,3 +324,13 @@ def test_every_backend_profits_when_it_is_polished() -> None:
     assert solution.status is Status.OPTIMAL
     assert solution.qp.statistics.polished
     assert gap_of(problem, solution) <= TIGHT
+
+
+def test_the_page_shows_the_rows() -> None:
+    script = importlib.util.spec_from_file_location("report", ROOT / "benchmarks/polish/report.py")
+    assert script is not None
+    assert script.loader is not None
+    report = importlib.util.module_from_spec(script)
+    script.loader.exec_module(report)
+    page = (ROOT / "docs/polish.md").read_text(encoding="utf-8")
+    assert report.updated(page) == page, "run: python benchmarks/polish/report.py"

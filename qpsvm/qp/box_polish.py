@@ -58,7 +58,7 @@ def polish_box(
         Bytes for matrices; the working sets are as large as it allows.
     effort : Effort
     """
-    boxed = Boxed.of(program)
+    boxed = Boxed.of(program, memory_limit)
     largest = min(LARGEST_WORKING_SET, int(np.sqrt(memory_limit / (8 * MATRICES))))
     search = _Search(boxed.box, max(largest, 1), effort)
     return boxed.solution(search.run(boxed.start(solution)), solution)
@@ -106,7 +106,7 @@ class _Search:
         d = moved - x
         Pd = box.P.product(d)
         if not low_rank:
-            self.effort.work += WORK_OF_AN_ENTRY * box.size * np.count_nonzero(d)
+            self.effort.work += WORK_OF_AN_ENTRY * box.size * int(np.count_nonzero(d))
         change = float(d @ (point.Px + box.q + 0.5 * Pd))
         Px = point.Px + Pd
         new = Point(moved, Px, row_multipliers(box, moved, Px, inner.y))

@@ -28,6 +28,9 @@ from qpsvm.qp.structured import LowRankQuadratic
 MAX_ROWS = 32
 """So many rows count as few: what is done with them is dense."""
 
+FEW_COLUMNS = 1000
+"""A factor with more of them saves nothing over working sets."""
+
 ROWS_HOLD = 1e-13
 """Violation of a row that is only rounding, relative to its terms."""
 
@@ -148,7 +151,7 @@ class Boxed:
         return rows <= MAX_ROWS and not program.P.prefers_sparse
 
     @classmethod
-    def of(cls, program: QuadraticProgram) -> Boxed:
+    def of(cls, program: QuadraticProgram, memory_limit: int) -> Boxed:
         """``[A 0; G I]``, divided by the largest entry of each row."""
         P, p = program.P, program.n_equalities
         inequalities = np.flatnonzero(np.isfinite(program.h))
@@ -158,10 +161,14 @@ class Boxed:
         scales[scales == 0.0] = 1.0
         slack = np.vstack([np.zeros((p, m)), np.eye(m)])
         diagonal = float(np.max(P.diagonal(), initial=0.0))
-        curvature = FactorCurvature if isinstance(P, LowRankQuadratic) else HessianCurvature
+        curvature = HessianCurvature(P, m)
+        if isinstance(P, LowRankQuadratic):
+            columns = P.samples.shape[1]
+            if columns <= FEW_COLUMNS and 16 * P.size * columns <= memory_limit:
+                curvature = FactorCurvature(P, m)
         return cls(
             BoxProgram(
-                curvature(P, m),  # type: ignore[arg-type]
+                curvature,
                 np.concatenate([program.q, np.zeros(m)]),
                 np.hstack([own / scales[:, None], slack]),
                 np.concatenate([program.b, program.h[inequalities]]) / scales,

@@ -128,7 +128,7 @@ def test_rows_are_satisfied_without_moving_what_is_at_a_bound(seed: int) -> None
 def test_slack_variables_turn_inequalities_into_rows() -> None:
     G, h = np.array([[4.0, -2.0], [1.0, 1.0]]), np.array([2.0, np.inf])
     program = QuadraticProgram(np.eye(2), [1.0, 1.0], G=G, h=h, lb=-5.0, ub=5.0)
-    boxed = Boxed.of(program)
+    boxed = Boxed.of(program, PLENTY)
     start = boxed.start(QPSolution(Status.UNKNOWN, x=[0.5, 0.5]))
     assert len(start) == 3  # an infinite row has none
     np.testing.assert_allclose(boxed.box.A @ start, boxed.box.b)
@@ -139,7 +139,7 @@ def test_slack_variables_turn_inequalities_into_rows() -> None:
 
 def test_what_is_within_rounding_of_its_bound_is_there() -> None:
     program = QuadraticProgram(np.eye(2), [1.0, -3.0], lb=0.0, ub=[np.inf, 2.0])
-    boxed = Boxed.of(program)
+    boxed = Boxed.of(program, PLENTY)
     x = np.array([1e-16, 2.0 - 2e-16])
     found = boxed.solution(Point(x, x, np.zeros(0)), QPSolution(Status.UNKNOWN))
     np.testing.assert_array_equal(found.x, [0.0, 2.0])
