@@ -138,12 +138,10 @@ def polish(
     if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
         return _polish_program(problem, solution, request)
     if isinstance(problem, ReducedProblem) and isinstance(solution, ReducedSolution):
-        parts = problem.parts(solution)
-        return ReducedSolution(
-            tuple(_polish_machine(*part, request) for part in parts),
-            solution.data,
-            solution.reduction,
-        )
+        found = tuple(_polish_machine(*part, request) for part in problem.parts(solution))
+        if all(new is old for new, old in zip(found, solution.solutions, strict=True)):
+            return solution
+        return ReducedSolution(found, solution.data, solution.reduction)
     if isinstance(problem, TrainingProblem) and isinstance(solution, problem.solution_type):
         return _polish_machine(problem, solution, request)
     raise InvalidParameterError(
@@ -235,6 +233,16 @@ def _polish_machine(problem: TrainingProblem[Any, Any], solution: Any, request: 
         problem.recovery, DualRecovery | PrimalRecovery
     ):
         route = _ByAlpha(problem)
+    with np.errstate(all="ignore"):  # what overflows is measured, and not accepted
+        return _polish_along(route, problem, solution, request)
+
+
+def _polish_along(
+    route: _ByAlpha | _AsItIs,
+    problem: TrainingProblem[Any, Any],
+    solution: Any,
+    request: _Request,
+) -> Any:
     start = route.start(solution)
     before = certify(problem, solution)
     if verify(problem, solution, eps=request.eps).passed:

@@ -177,6 +177,7 @@ def test_several_classes_are_polished_one_by_one() -> None:
     polished = qpsvm.polish(problem, rough)
     assert isinstance(polished, type(rough))
     assert qpsvm.certify(problem, polished).relative_gap <= CERTIFIED
+    assert qpsvm.polish(problem, polished) is polished
 
 
 def test_constraints_on_the_weights() -> None:
@@ -222,6 +223,16 @@ def test_alphas_are_enough() -> None:
     nothing = start.replace(expansion=1e6 * start.expansion[::-1], intercept=1e9)
     assert gap_of(problem, nothing) > 0.5
     assert gap_of(problem, qpsvm.polish(problem, nothing)) <= CERTIFIED
+
+
+@pytest.mark.parametrize("size", [1e30, 1e150, 1e308])
+def test_numbers_that_overflow_do_no_harm(size: float) -> None:
+    problem = BY_NAME["squared hinge"].build("dual", KERNELS["rbf"])
+    start = at_random(problem)
+    start = start.replace(alpha=np.full(18, size), expansion=np.full(18, size))
+    polished = qpsvm.polish(problem, start)
+    assert not gap_of(problem, polished) > gap_of(problem, start)
+    assert polished is start or polished.status in (Status.OPTIMAL, Status.INACCURATE)
 
 
 def test_programs_without_multipliers() -> None:

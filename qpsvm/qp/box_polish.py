@@ -77,7 +77,7 @@ class _Search:
         box = self.box
         x = satisfying(box, x)
         Px = box.P.product(x)
-        point: Point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
+        point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
         for _ in range(ROUNDS):
             residual = box.residual(point)
             if residual <= box.tolerance(point) or not self.effort.may_go_on(residual):

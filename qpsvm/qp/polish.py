@@ -89,7 +89,11 @@ def _polish_box(
     memory_limit: int,
 ) -> None:
     for _ in range(REPEATS):
-        candidate = polish_box(program, start, memory_limit=memory_limit, effort=effort)
+        try:
+            with np.errstate(all="ignore"):  # what overflows is not accepted
+                candidate = polish_box(program, start, memory_limit=memory_limit, effort=effort)
+        except np.linalg.LinAlgError:  # of NaN
+            return
         if not found.offer(candidate) or found.is_done:
             return
         start = candidate

@@ -18,14 +18,16 @@ The Newton step from (v, y) holds the variables outside F at their bounds and so
     (P_FF + s I) v_F + A_F' y = s c_F - q_F - P_FB v_B,     A v = b
 
 where F are the indices with ``lower < c - r / s < upper``: a step of a primal-dual active-set
-method. As long as D rises along the step it goes on (an exact line search), so that D rises with
-every step and no active set comes twice. From a good start the classical full steps, with F read
-off the natural residual, need fewer; they come first, and end as soon as an active set repeats.
+method. The step goes on as long as D rises along it (an exact line search), so that D rises with
+every step: nothing comes back, and there are finitely many steps. From a good start the classical
+full steps, with F read off the natural residual, need fewer; they come first, and end as soon as
+an active set repeats.
 
 Sources: Rockafellar, *SIAM J. Control Optim.* 14 (1976) (moving the centre); Hintermueller, Ito and
-Kunisch, *SIAM J. Optim.* 13 (2002), section 2 (full steps); Li, Sun and Toh, *SIAM J. Optim.* 28
-(2018) (semismooth Newton inside proximal steps); Hermans, Themelis and Patrinos, "QPALM", CDC 2019
-(the line search).
+Kunisch, *SIAM J. Optim.* 13 (2002), section 2 (full steps); Sun, "On piecewise quadratic Newton and
+trust region problems", *Mathematical Programming* 76 (1997) (finitely many steps); Li, Sun and
+Toh, *SIAM J. Optim.* 28 (2018) (semismooth Newton inside proximal steps); Hermans, Themelis and
+Patrinos, "QPALM", CDC 2019 (the line search).
 """
 
 from __future__ import annotations
@@ -55,13 +57,7 @@ SAME_OBJECTIVE = 1e-13
 """Change of the objective that is only rounding, relative to its terms."""
 
 
-def solve(
-    program: BoxProgram,
-    start: Point,
-    *,
-    tolerance: float,
-    effort: Effort,
-) -> Point:
+def solve(program: BoxProgram, start: Point, *, tolerance: float, effort: Effort) -> Point:
     """Proximal points, one the centre of the next, until the residual is within the tolerance.
 
     Ends earlier where rounding allows no better, and where the effort ends it. The objective of
