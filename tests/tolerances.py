@@ -116,8 +116,8 @@ the square root of eps = 1e-8, which is what the verifier lets the repair move."
 
 HARMLESS_STATEMENT = 1e-7
 """Slack, interval and KKT residuals of a solution that may pass at eps = 1e-8, in units of the
-largest number involved: the verifier scales each of them by its own row or gradient, up to ten
-times larger than these units."""
+largest number involved (complementarity: of the objective): the verifier scales each of them by
+its own row or gradient, up to ten times larger than these units."""
 
 LAW_EPS = 1e-10
 """What the solutions that laws compare are certified to."""

@@ -315,7 +315,8 @@ class SampleGram:
     def _evaluated(self, V: Dense) -> Dense:
         n = self.size
         if self.is_kept or 8 * n**2 <= KEPT_BYTES:
-            return np.asarray(self.dense @ V)
+            # column by column: a product has the same bits whatever it is computed beside
+            return np.column_stack([self.dense @ v for v in np.ascontiguousarray(V.T)])
         used = np.flatnonzero(V.any(axis=1))  # NaN counts
         result, weights = np.zeros(V.shape), V[used]
         for rows, block in self.blocks(used) if used.size else ():

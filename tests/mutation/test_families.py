@@ -208,10 +208,14 @@ class Judge:
             np.abs(A @ x - program.b),
             -slacks,
             -multipliers,
-            np.abs(products),
         ]
         size = max(1.0, float(np.max(np.abs(program.q))), float(np.max(np.abs(x))))
-        return bool(np.max(np.concatenate(missed)) <= HARMLESS_STATEMENT * size)
+        # a product of a slack and its multiplier has the unit of the objective
+        value = max(1.0, float(np.abs(x @ P @ x)) / 2, float(np.abs(program.q @ x)))
+        return bool(
+            np.max(np.concatenate(missed)) <= HARMLESS_STATEMENT * size
+            and np.max(np.abs(products)) <= HARMLESS_STATEMENT * max(size, value)
+        )
 
 
 def _dense(matrix: Any) -> Any:
