@@ -88,6 +88,14 @@ class DataFileError(QPSVMError, ValueError):
     """A data file that cannot be read."""
 
 
+class SuiteError(QPSVMError, ValueError):
+    """A benchmark suite, or a name in one, that cannot be read."""
+
+
+class StoreError(QPSVMError, ValueError):
+    """A store of benchmark results that cannot be read, or is in use."""
+
+
 class MissingPackageError(QPSVMError, ImportError):
     """An optional package is needed and not installed; the message has the pip line."""
 

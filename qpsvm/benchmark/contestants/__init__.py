@@ -1,0 +1,1 @@
+"""Everything that takes part in a benchmark, one module each."""

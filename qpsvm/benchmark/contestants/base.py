@@ -1,0 +1,123 @@
+"""What takes part: anything that turns samples into a machine.
+
+A contestant is one class with two methods. ``fit`` is timed and does the work; ``answer`` is not
+timed and says what was found, in the scale of the program (``docs/benchmark.md`` has an example
+of under 40 lines). It judges nothing: whoever claims an optimum is checked.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+from qpsvm.backends.base import installed_version
+from qpsvm.machines.problem import TrainingProblem
+from qpsvm.qp.solution import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One program to be solved, as a contestant sees it.
+
+    Attributes
+    ----------
+    formulation : Formulation
+        ``qpsvm.SoftMargin(C=1.0)``: family and parameters.
+    X : array or CSR array of shape (n, d)
+    y : array of shape (n,) or None
+    kernel : Kernel
+    eps : float
+        Relative accuracy asked for; a peer takes it as its tolerance.
+    time_limit : float
+        Seconds, for solvers that have such a limit. The process is ended some time later.
+    seed, threads : int
+    """
+
+    formulation: Any
+    X: Any
+    y: Any
+    kernel: Any
+    eps: float
+    time_limit: float = 60.0
+    seed: int = 0
+    threads: int = 1
+
+    @cached_property
+    def problem(self) -> TrainingProblem[Any, Any]:
+        """The dual program, kernel values evaluated when they are asked for."""
+        problem: TrainingProblem[Any, Any] = self.formulation.dual(
+            self.X, self.y, kernel=self.kernel
+        )
+        return problem
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a contestant found, in the scale of ``task.problem``.
+
+    Either ``solution``, complete; or ``alpha`` and the intercept; or weights ``coef`` and the
+    intercept. Weights alone bound the optimum from above only.
+
+    Attributes
+    ----------
+    claimed : Status
+        OPTIMAL: it says that it met ``eps``, in qpsvm's meaning.
+    own_rule : bool
+        OPTIMAL means that it met a stopping rule of its own instead.
+    problem : TrainingProblem or None
+        The program that ``solution`` belongs to, where it is not ``task.problem``.
+    build_seconds, setup_seconds, solve_seconds : float
+        As far as known.
+    """
+
+    claimed: Status
+    solution: Any = None
+    alpha: Any = None
+    coef: Any = None
+    intercept: Any = 0.0
+    own_rule: bool = False
+    problem: TrainingProblem[Any, Any] | None = None
+    native_status: str = ""
+    iterations: int | None = None
+    build_seconds: float = float("nan")
+    setup_seconds: float = float("nan")
+    solve_seconds: float = float("nan")
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    message: str = ""
+
+
+class Contestant(ABC):
+    """Base class of everything that takes part.
+
+    Class attributes
+    ----------------
+    name : str
+        As suites write it: ``sklearn:SVC``.
+    distribution : str
+        The package that provides it, for its version.
+    required_modules : tuple of str
+        Modules that must be importable.
+    """
+
+    name: ClassVar[str]
+    distribution: str = ""
+    required_modules: tuple[str, ...] = ()
+
+    def version(self) -> str:
+        """Version of the package."""
+        return installed_version(self.distribution)
+
+    def refusal(self, task: Task) -> str:  # noqa: ARG002
+        """Why it does not take this program; empty if it does. Another program is no answer."""
+        return ""
+
+    @abstractmethod
+    def fit(self, task: Task) -> Any:
+        """Solve; everything in here is timed."""
+
+    @abstractmethod
+    def answer(self, task: Task, fitted: Any) -> Answer:
+        """What ``fit`` found. Not timed."""

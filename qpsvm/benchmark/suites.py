@@ -1,0 +1,157 @@
+"""Suites: which cells are measured, declared as data.
+
+A suite is a TOML file::
+
+    name = "smoke"
+    description = "Every kind of row in a minute."
+    time_limit = 20.0           # seconds, for each cell
+    memory_limit = 4e9          # bytes, for each cell
+    threads = 1
+    repeats = 3
+    repeat_below = 5.0          # seconds: slower cells are measured once
+    targets = [1e-4, 1e-6]      # certified relative gaps that reports score
+
+    [[grid]]                    # every combination; any number of grids
+    family = ["SoftMargin(C=1.0)", "SoftMargin(C=100.0)"]
+    data = ["breast_cancer", "synthetic(n=500, d=5, seed=0)"]
+    kernel = ["linear", "rbf(gamma='scale')"]
+    contestants = ["cvxopt(form='dual')", "sklearn:SVC"]
+    eps = [1e-2, 1e-4, 1e-8]    # from loose to tight: a sweep
+
+A *sweep* is one contestant on one program over all accuracies. It goes from loose to tight and
+ends at the first cell that a limit cut off, or that reached the tightest target; what is left out
+is a row "not run".
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import qpsvm
+from qpsvm.benchmark.calls import parse
+from qpsvm.benchmark.cells import Cell, Instance
+from qpsvm.exceptions import SuiteError
+
+AXES = ("family", "data", "kernel", "contestants", "eps")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A set of cells with a name.
+
+    Attributes
+    ----------
+    name, description : str
+    cells : tuple of Cell
+        The first repeat of each, sweep by sweep, from loose to tight.
+    repeats : int
+    repeat_below : float
+        Seconds; cells that took longer are measured once.
+    targets : tuple of float
+        Certified relative gaps that reports score, from loose to tight.
+    """
+
+    name: str
+    description: str
+    cells: tuple[Cell, ...]
+    repeats: int = 1
+    repeat_below: float = 5.0
+    targets: tuple[float, ...] = (1e-4, 1e-6, 1e-8)
+
+    def sweeps(self) -> Iterator[tuple[Cell, ...]]:
+        """The cells of one contestant on one program, from loose to tight."""
+        for _, cells in itertools.groupby(self.cells, key=lambda cell: cell.sweep):
+            yield tuple(cells)
+
+    def contestants(self) -> tuple[str, ...]:
+        """Who takes part, in the order of the file."""
+        return tuple(dict.fromkeys(cell.contestant for cell in self.cells))
+
+    def instances(self) -> tuple[Instance, ...]:
+        """The programs, in the order of the file."""
+        return tuple(dict.fromkeys(cell.instance for cell in self.cells))
+
+
+def load_suite(name: str | Path) -> Suite:
+    """A suite by its name, or from a TOML file.
+
+    Raises
+    ------
+    SuiteError
+        There is none of that name, or the file is not a suite; the message says what it should be.
+    """
+    path = Path(name)
+    if path.suffix != ".toml":
+        found = {p.stem: p for p in suite_files()}
+        if str(name) not in found:
+            raise SuiteError(
+                f"There is no suite {str(name)!r}: there are {', '.join(sorted(found)) or 'none'}, "
+                "and any file that ends in .toml."
+            )
+        path = found[str(name)]
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SuiteError(f"Cannot read the suite {path}: {error}.") from error
+    return suite_of(values, path.stem)
+
+
+def suite_files() -> list[Path]:
+    """The suites that come with qpsvm: from an installed package, or beside it in a checkout."""
+    package = Path(qpsvm.__file__).parent
+    folders = (package / "benchmark" / "suites", package.parent / "benchmarks" / "suites")
+    return sorted(path for folder in folders for path in folder.glob("*.toml"))
+
+
+def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
+    """The suite that a parsed file describes; see the module's docstring.
+
+    Raises
+    ------
+    SuiteError
+        A key that is not known or missing, or a value of the wrong kind.
+    """
+    common = {"seed": int, "threads": int, "time_limit": float, "memory_limit": float}
+    known = {"name", "description", "repeats", "repeat_below", "targets", "grid", *common}
+    _refuse_unknown(values, known, name)
+    settings = {key: kind(values[key]) for key, kind in common.items() if key in values}
+    grids = values.get("grid")
+    if not isinstance(grids, list) or not grids:
+        raise SuiteError(f"The suite {name} has no [[grid]].")
+    cells: dict[Cell, None] = {}
+    for grid in grids:
+        _refuse_unknown(grid, {*AXES, *common}, f"{name}, a grid")
+        own = settings | {key: kind(grid[key]) for key, kind in common.items() if key in grid}
+        family, data, kernel, contestants, eps = (_axis(grid, axis, name) for axis in AXES)
+        for f, d, k, who in itertools.product(family, data, kernel, contestants):
+            instance = Instance(str(parse(f)), str(parse(d)), str(parse(k)))
+            for e in sorted(map(float, eps), reverse=True):
+                cells[Cell(instance, str(parse(who)), e, **own)] = None
+    return Suite(
+        name=str(values.get("name", name)),
+        description=str(values.get("description", "")),
+        cells=tuple(cells),
+        repeats=int(values.get("repeats", 1)),
+        repeat_below=float(values.get("repeat_below", 5.0)),
+        targets=tuple(sorted(map(float, values.get("targets", (1e-4, 1e-6, 1e-8))), reverse=True)),
+    )
+
+
+def _axis(grid: Mapping[str, Any], axis: str, name: str) -> list[Any]:
+    default = {"kernel": ["linear"]}
+    found = grid.get(axis, default.get(axis))
+    if not isinstance(found, list) or not found:
+        raise SuiteError(f"The suite {name}: a grid needs {axis} = [...], found {found!r}.")
+    return found
+
+
+def _refuse_unknown(values: Mapping[str, Any], known: set[str], where: str) -> None:
+    if unknown := sorted(set(values) - known):
+        raise SuiteError(
+            f"{where}: {unknown[0]!r} is not known; known: {', '.join(sorted(known))}."
+        )
