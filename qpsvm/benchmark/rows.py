@@ -119,6 +119,7 @@ OUTCOMES: Mapping[str, str] = {
     "optimal": "claims an optimum, and the verifier agrees",
     "false optimal": "claims an optimum to eps, and the verifier refutes it",
     "above eps": "met its own stopping rule, which is not eps, and is not within eps",
+    "undecided": "claims an optimum; without multipliers, or within rounding, nothing refutes it",
     "inaccurate": "does not claim an optimum",
     "unclaimed optimal": "does not claim an optimum, and has one",
     "infeasible": "says that there is no optimum, with a proof that was checked",

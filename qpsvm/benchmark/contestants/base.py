@@ -65,6 +65,8 @@ class Answer:
     ----------
     claimed : Status
         OPTIMAL: it says that it met ``eps``, in qpsvm's meaning.
+    width : float or None
+        rho or epsilon of a nu program; None: the best one for these weights.
     own_rule : bool
         OPTIMAL means that it met a stopping rule of its own instead.
     problem : TrainingProblem or None
@@ -78,6 +80,7 @@ class Answer:
     alpha: Any = None
     coef: Any = None
     intercept: Any = 0.0
+    width: float | None = None
     own_rule: bool = False
     problem: TrainingProblem[Any, Any] | None = None
     native_status: str = ""
