@@ -5,7 +5,8 @@ In order:
 1. the backend solves with all of its tolerances derived from ``eps``;
 2. the verifier measures; within ``eps``: OPTIMAL;
 3. otherwise polish (``qpsvm.qp.polish``), and measure again;
-4. otherwise ask the backend once more with a hundredth of ``eps``, polish, and measure;
+4. otherwise ask the backend once more, with a hundredth of ``eps`` and without a warm start,
+   polish, and measure;
 5. otherwise look for evidence that there is no optimum, and verify that;
 6. otherwise INACCURATE, or the limit that was hit, with the figures reached.
 """
@@ -30,6 +31,8 @@ SMALL_RESIDUAL = 1e-4
 
 SEARCH_SECONDS = 10.0
 """Longest search for evidence by each of the two linear programs."""
+
+NO_WARM_START = "the warm start was not used: this backend cannot begin at a given point"
 
 _STOPPED = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 _NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
@@ -86,6 +89,7 @@ def fulfil(contract: Contract) -> Outcome:
         tighter = settings.replace(
             eps=max(settings.eps / 100, 1e-15),
             attempt=1,
+            warm_start=None,
             time_limit=_remaining(settings.time_limit, seconds),
         )
         second = _attempt(contract, tighter)
@@ -106,6 +110,9 @@ def fulfil(contract: Contract) -> Outcome:
 def _attempt(contract: Contract, settings: Settings) -> Outcome:
     """One call of the backend, measured, and polished if that is not enough."""
     raw = contract.backend.solve(contract.program, settings)
+    if contract.settings.warm_start is not None and not contract.backend.capabilities.warm_start:
+        notes = filter(None, (raw.statistics.note, NO_WARM_START))
+        raw = raw.with_statistics(note="; ".join(notes))
     if raw.status in _NO_OPTIMUM and not contract.is_proof(raw):
         raw = raw.replace(status=Status.UNKNOWN)
     outcome = Outcome(raw, contract.measure(raw))

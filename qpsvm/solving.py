@@ -111,7 +111,9 @@ def solve(
     verbose : bool
         Let the solver print.
     warm_start : solution of such a problem, or QPSolution, optional
-        Used by the backends that can.
+        Used by the backends that can (``capabilities.warm_start``); ``statistics.note`` says where
+        it was not. An interior-point method cannot: it begins far from all bounds. Where a warm
+        start leads nowhere, the second attempt goes without.
     callback : callable, optional
         Receives ``qpsvm.backends.Progress`` events; returning False asks to stop.
     strict : bool
@@ -192,7 +194,8 @@ def solve(
         outcome = second if is_settled(second) else outcome.better_of(second)
     solution = outcome.solution
     if reason:
-        solution = solution.with_statistics(note=reason)
+        notes = filter(None, (reason, solution.statistics.note))
+        solution = solution.with_statistics(note="; ".join(notes))
     if solution.status in _NO_OPTIMUM:
         if isinstance(problem, SVMProblem):
             raise _no_machine(problem, solution)

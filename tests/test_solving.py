@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_breast_cancer, make_blobs
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC
 
 import qpsvm
 from qpsvm.backends import Backend, Capabilities, Progress, Settings
+from qpsvm.backends.registry import get
 from qpsvm.exceptions import (
     InfeasibleProgramError,
     InvalidParameterError,
@@ -188,6 +191,55 @@ def test_warm_starts_of_either_kind_are_taken() -> None:
         qpsvm.solve(other, "osqp", warm_start=first)
     with pytest.raises(InvalidParameterError, match="warm_start is a str"):
         qpsvm.solve(PROBLEM, "osqp", warm_start="yes")  # type: ignore[call-overload]
+
+
+def test_an_interior_point_method_has_no_use_for_a_warm_start_and_says_so() -> None:
+    cold = qpsvm.solve(PROBLEM, "cvxopt").qp
+    warm = qpsvm.solve(PROBLEM, "cvxopt", warm_start=cold).qp
+    assert (warm.x == cold.x).all()
+    assert "warm start was not used" in warm.statistics.note
+    assert not cold.statistics.note
+    assert not qpsvm.solve(PROBLEM, "osqp", warm_start=cold).qp.statistics.note
+
+
+def test_the_second_attempt_is_a_cold_start() -> None:
+    liar = Liar(QPSolution(Status.OPTIMAL), _true_solution())
+    liar.capabilities = Capabilities(sparse=True, bounds=True, warm_start=True)
+    assert qpsvm.solve(PROGRAM, liar, warm_start=_true_solution()).status is Status.OPTIMAL
+    assert [settings.warm_start is None for settings in liar.asked] == [False, True]
+
+
+@pytest.fixture(scope="module")
+def hard_to_start() -> tuple[Any, dict[str, QPSolution]]:
+    """A large C, where CVXOPT beside a given x and y never arrived, and points to begin at."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, C = scale(X)[:200], 1e4
+    problem = qpsvm.SoftMargin(C=C).dual(X, y[:200], kernel=qpsvm.kernels.RBF(1 / 30))
+    rough = SVC(C=C, gamma=1 / 30).fit(X, y[:200])
+    alpha = np.zeros(200)
+    alpha[rough.support_] = np.abs(rough.dual_coef_[0])
+    exact, none = qpsvm.solve(problem).qp, np.zeros(200)
+    starts = {
+        "LIBSVM": exact.replace(x=alpha, y=rough.intercept_, z_lower=none, z_upper=none),
+        "optimum": exact,
+        "centre": exact.replace(x=np.full(200, C / 2)),
+        "far outside": exact.replace(x=np.full(200, -1e9)),
+    }
+    return problem, starts
+
+
+@pytest.mark.parametrize("start", ["LIBSVM", "optimum", "centre", "far outside"])
+@pytest.mark.parametrize("backend", ["cvxopt", "osqp", "qpsolvers:cvxopt", "qpsolvers:daqp"])
+def test_a_warm_start_never_ends_worse(
+    hard_to_start: tuple[Any, dict[str, QPSolution]], backend: str, start: str
+) -> None:
+    problem, starts = hard_to_start
+    # by the backend alone: what a polish or a second attempt would repair is not forgiven
+    raw = get(backend).solve(problem.qp, Settings(warm_start=starts[start]))
+    cold = get(backend).solve(problem.qp, Settings())
+    own, other = (qpsvm.verify(problem, qp).relative_gap for qp in (raw, cold))
+    assert own <= max(1e-8, other)
+    assert qpsvm.solve(problem, backend, warm_start=starts[start]).status is Status.OPTIMAL
 
 
 def test_the_callback_hears_how_it_went() -> None:

@@ -21,13 +21,17 @@ class CVXOPTBackend(Backend):
 
     CVXOPT stops on ``abstol`` *or* ``reltol`` and has ``feastol`` besides: all three are set.
     Options travel by argument, because ``solvers.options`` is global.
+
+    Its ``initvals`` stay unused. Beside a given x and y its s and z are vectors of ones, far from
+    the central path of a program with a large C: even the optimum as a start takes more iterations
+    than none, or never arrives.
     """
 
     name = "cvxopt"
     licence = "GPL-3.0-or-later"
     distribution = "cvxopt"
     required_modules = ("cvxopt",)
-    capabilities = Capabilities(sparse=True, warm_start=True, time_limit=True, callback=True)
+    capabilities = Capabilities(sparse=True, time_limit=True, callback=True)
 
     def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
         # coneqp factors A H A' and refuses dependent rows
@@ -37,13 +41,13 @@ class CVXOPTBackend(Backend):
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         options = _options(settings)
         clock = Clock(self.label, settings)
-        solution = _run(program, options, clock, settings.warm_start)
+        solution = _run(program, options, clock)
         if solution.status is Status.FAILED:
             # CVXOPT needs [P; G; A] to have full column rank, which a kernel primal with duplicate
             # samples has not: of its many optima, ask for the one without a null-space part
             reduced, restore = _without_null_space(program)
             if reduced is not program:
-                solution = restore(_run(reduced, options, clock, None))
+                solution = restore(_run(reduced, options, clock))
         limit = options["maxiters"]
         iterations = solution.statistics.iterations
         if solution.status is Status.UNKNOWN and iterations is not None and iterations >= limit:
@@ -92,12 +96,7 @@ def _options(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _run(
-    program: QuadraticProgram,
-    options: dict[str, Any],
-    clock: Clock,
-    warm_start: QPSolution | None,
-) -> QPSolution:
+def _run(program: QuadraticProgram, options: dict[str, Any], clock: Clock) -> QPSolution:
     from cvxopt import solvers
 
     q, G, h = _matrix(program.q), _matrix(program.G), _matrix(program.h)
@@ -109,12 +108,8 @@ def _run(
         else:
             stored = program.P.to_sparse if program.P.prefers_sparse else program.P.to_dense
             P = _matrix(stored())
-            result = solvers.qp(
-                P, q, G, h, A, b,
-                kktsolver=_watched(P, G, A, clock),
-                initvals=_initial_values(warm_start),
-                options=options,
-            )  # fmt: skip
+            watch = _watched(P, G, A, clock)
+            result = solvers.qp(P, q, G, h, A, b, kktsolver=watch, options=options)
     except (ValueError, ArithmeticError) as error:
         # "Rank(A) < p or Rank([P; A; G]) < n", or iterates of a program without an optimum that
         # grew until a square root left its domain
@@ -181,13 +176,6 @@ def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:
         return factor(W) if P is None else factor(W, P)
 
     return solve
-
-
-def _initial_values(warm_start: QPSolution | None) -> Any:
-    """X and y as they are; s and z must be interior, so they stay CVXOPT's own."""
-    if warm_start is None or warm_start.x is None or warm_start.y is None:
-        return None
-    return {"x": _matrix(warm_start.x), "y": _matrix(warm_start.y)}
 
 
 def _matrix(array: Any) -> Any:

@@ -84,7 +84,7 @@ FOLDED = frozenset(
 )
 """qpsolvers itself writes their bounds as rows, infinite ones included, which some refuse."""
 
-WARM_STARTED = frozenset({"cvxopt", "daqp", "gurobi", "kvxopt", "osqp", "proxqp", "qpalm", "scs"})
+WARM_STARTED = frozenset({"daqp", "gurobi", "osqp", "proxqp", "qpalm", "scs"})
 """They use ``initvals``; the others ignore it, some with a warning."""
 
 FULL_RANK = frozenset({"cvxopt", "kvxopt", "quadprog", "qpswift", "ecos", "daqp"})

@@ -79,7 +79,7 @@ def _solver(report: Report) -> Iterator[tuple[str, str]]:
     if statistics.settings:
         yield "Settings", value(statistics.settings)
     if statistics.note:
-        yield "Choice of the backend", statistics.note
+        yield "Note", statistics.note
     yield "Versions", ", ".join(f"{name} {v}" for name, v in report.versions.items())
 
 
