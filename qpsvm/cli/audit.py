@@ -59,7 +59,8 @@ def audit(
     else:
         _print(found, source)
     if report is not None:
-        reports.write(report, found.report(source))
+        with SolveStatus(f"{report}: writing"):  # pictures of many machines take their time
+            reports.write(report, found.report(source))
         if not as_json:
             note(f"Report written to {report}")
     raise typer.Exit(0 if found.passed else 1)

@@ -7,8 +7,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier, SGDOneClassSVM
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 import qpsvm
 from qpsvm.audit import Arrays
@@ -173,3 +174,33 @@ def test_stored_sets_and_the_optimum_of_another_solver(name):
     assert machine.optimum.excess == pytest.approx((own - best) / best, rel=1e-4)
     labels = model.classes_[(other.decision_function(X) > 0.0).astype(int)]
     assert qpsvm.audit(model, X, y).predictions_differ == np.sum(labels != model.predict(X))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SVC(gamma=0.05), NuSVC(nu=0.3, gamma=0.05), SVR(), NuSVR(), OneClassSVM(gamma=0.05)],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_samples_of_weight_zero_may_be_anywhere(model, n_classes):
+    X, _ = cancer(90)
+    y = np.argsort(np.argsort(X[:, 0] + X[:, 1])) * n_classes // 90
+    u = unequal(len(X))
+    u[::4] = 0.0
+    own = u > 0.0
+    options = {"eps": 0.1, "optimum": False}
+    found = qpsvm.audit(model.fit(X, y, u), X, y, sample_weight=u, **options)
+    gamma = model._gamma
+    alone = clone(model).set_params(gamma=gamma).fit(X[own], y[own], u[own])
+    without = qpsvm.audit(alone, X[own], y[own], sample_weight=u[own], **options)
+    for one, other in zip(found.machines, without.machines, strict=True):
+        assert one.report.objective == pytest.approx(other.report.objective, rel=AUDITED)
+        assert one.relative_gap == pytest.approx(other.relative_gap, rel=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_constant_samples_have_the_gamma_of_the_fit(value, kernel):
+    X, y = np.full((30, 4), value), np.arange(30) % 2
+    found = qpsvm.audit(SVC(kernel=kernel).fit(X, y), X, y)
+    assert found.relative_gap <= AUDITED_GAP

@@ -134,10 +134,24 @@ def test_labels_that_are_not_those_of_the_fit():
     refused("wrong sign for its label", model, y=mixed)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "samples"),
+    [("precomputed", X @ X.T), (lambda a, b: a @ b.T, X)],
+    ids=["precomputed", "callable"],
+)
+def test_weights_of_zero_beside_a_kernel_matrix(kernel, samples):
+    u = np.where(np.arange(len(X)) % 3, 1.0, 0.0)
+    model = SVC(kernel=kernel).fit(samples, Y, sample_weight=u)
+    refused("predicts from other columns", model, samples, sample_weight=u)
+    last = np.sort(u)[::-1].copy()  # there the columns are the right ones
+    model = SVC(kernel=kernel).fit(samples, Y, sample_weight=last)
+    assert qpsvm.audit(model, samples, Y, sample_weight=last, eps=1e-1).passed
+
+
 def test_sample_weights_that_are_not_those_of_the_fit():
     u = unequal(len(X), zeros=30)
     model = SVC().fit(X, Y)
-    refused("takes no part in its program", model, sample_weight=u)
+    refused("90 samples have a positive weight; pass the sample_weight", model, sample_weight=u)
     with pytest.raises(InvalidDataError, match=r"sample_weight has shape \(3,\) for 120 rows"):
         qpsvm.audit(model, X, Y, sample_weight=[1.0, 2.0, 3.0])
     weighted = SVC().fit(X, Y, sample_weight=u)

@@ -161,9 +161,9 @@ def require_same_rows(owner: str, vectors: Any, samples: Any, rows: Index) -> No
     if differs.size:
         first = int(differs[0])
         raise AuditRefusedError(
-            f"Row {int(rows[first])} of X is not the support vector that {owner} has there (they "
-            f"differ by {apart[first]:.3g}, {differs.size} of {len(rows)} rows do); pass the "
-            "training data as they were fitted, scaled and in the same order."
+            f"Row {int(rows[first])} of X is not the support vector of that row (they differ by "
+            f"{apart[first]:.3g}, {differs.size} of {len(rows)} rows do). {owner} needs X and "
+            "sample_weight as they were fitted: scaled and in the same order."
         )
 
 

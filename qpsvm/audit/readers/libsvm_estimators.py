@@ -27,6 +27,7 @@ from qpsvm.formulations import (
     SoftMargin,
 )
 from qpsvm.kernels import Kernel
+from qpsvm.kernels.products import variance
 from qpsvm.qp._arrays import Dense, Index
 
 SAME_GAMMA = 1e-6
@@ -90,19 +91,47 @@ def _expansions(model: Any, inputs: Inputs) -> Expansions:
             "training data."
         )
     coefficients, intercepts = _numbers(name, model)
-    rows: Index = np.asarray(model.support_, dtype=np.intp)
-    if model.kernel != "precomputed" and not callable(model.kernel):
+    weights = inputs.weights(samples.shape[0])
+    rows = _support(name, model, weights)
+    if not _is_matrix(model):
         require_same_rows(f"This {name}", model.support_vectors_, samples, rows)
     return Expansions(
         model=name,
         library=_library(model),
         kernel=_kernel(model, samples),
         samples=samples,
-        weights=inputs.weights(samples.shape[0]),
+        weights=weights,
         rows=rows,
         coefficients=coefficients,
         intercepts=intercepts,
     )
+
+
+def _support(name: str, model: Any, weights: Any) -> Index:
+    """The rows of the support vectors: ``support_`` counts samples of positive weight alone.
+
+    What predicts with a matrix takes ``support_`` for its columns all the same.
+    """
+    support: Index = np.asarray(model.support_, dtype=np.intp)
+    taking_part = np.flatnonzero(weights > 0.0)
+    if support.size and not 0 <= int(support.min()) <= int(support.max()) < len(taking_part):
+        raise AuditRefusedError(
+            f"This {name} has a support vector number {int(support.max())}, {len(taking_part)} "
+            "samples have a positive weight; pass the sample_weight it was fitted with."
+        )
+    rows = taking_part[support]
+    if _is_matrix(model) and not np.array_equal(rows, support):
+        raise AuditRefusedError(
+            f"This {name} was fitted with sample weights that are zero, and with a kernel matrix "
+            "scikit-learn then predicts from other columns than those of the support vectors; "
+            "leave these samples out of the fit."
+        )
+    return rows
+
+
+def _is_matrix(model: Any) -> bool:
+    """Whether LIBSVM saw a kernel matrix instead of samples."""
+    return callable(model.kernel) or bool(model.kernel == "precomputed")
 
 
 def _numbers(name: str, model: Any) -> tuple[Dense, Any]:
@@ -143,6 +172,8 @@ def _kernel(model: Any, samples: Any) -> Kernel:
     if isinstance(model.gamma, str):
         rule: Any = model.gamma
         expected: Any = kernels.RBF(rule).resolve(samples).gamma
+        if gamma is not None and rule == "scale" and variance(samples) == 0.0:
+            expected = gamma  # 1 or huge, as the rounding of a zero variance has it
         gamma = expected if gamma is None else gamma
         if not abs(gamma - expected) <= SAME_GAMMA * expected:
             raise AuditRefusedError(
