@@ -248,7 +248,8 @@ def random_family(name: str, y: Any, weights: Any, rng: Any) -> Any:
         changes["nu"] = share
         if case.is_classifier:
             smaller = min(np.sum(u[y == -1]), np.sum(u[y == 1])) / np.sum(u)
-            changes["nu"] = share * 2.0 * smaller
+            # a class without any weight allows no nu: such a draw is rejected as not solvable
+            changes["nu"] = share * 2.0 * smaller or share
             changes["class_weight"] = None  # else the largest nu depends on them
             if name.startswith("weighted"):
                 changes["class_weight"] = {1: float(rng.uniform(1.0, 3.0))}

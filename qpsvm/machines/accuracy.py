@@ -78,7 +78,7 @@ def _missed_constraints(c: LinearConstraints, w: Vector, b: float) -> Vector:
 
 
 def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float) -> float:
-    """What rounding can add to the objective, relative to it (hard margin: to the margins).
+    """What rounding can add to the objective, relative to it (hard margin: to the smallest margin).
 
     A decision value is a sum whose terms may be far larger than it is: its error is of the
     order of ``e_i = u (sum |terms| + |b| + |p|)`` with the rounding unit u, and each condition
@@ -92,9 +92,12 @@ def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float)
     square = float(weights @ weights if solution.coef is not None else np.abs(weights) @ sizes)
     terms = np.asarray(abs(c.rows) @ sizes) + np.abs(c.signs * solution.intercept)
     errors = EPS * (terms + abs(c.width * solution.width) + np.abs(c.required))
-    if model.is_hard:
-        return float(np.max(errors))
     scores, _ = model.scores_and_norm(solution)
+    if model.is_hard:
+        # weights that miss a margin are scaled up until they reach it, their errors with them
+        margin = float(np.min(model.row_values(scores, solution.intercept) / c.required))
+        scaled_up = model.constraints is None and margin < 1.0
+        return float(np.max(errors)) / (max(margin, TINY) if scaled_up else 1.0)
     v = model.violations(scores, solution.intercept, solution.width)
     steepest = np.maximum(
         np.abs(slopes(v + errors, c.lower, c.upper, c.curvature)),

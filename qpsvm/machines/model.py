@@ -241,7 +241,7 @@ class SupportVectorModel:
         return accuracy.infeasibility(self, solution)
 
     def rounding(self, solution: SVMSolution, objective: float) -> float:
-        """What rounding can add to the objective, relative to it (hard margin: to the margins)."""
+        """What rounding can add to the objective, relative to it; see ``accuracy.rounding``."""
         return accuracy.rounding(self, solution, objective)
 
     @cached_property
