@@ -86,7 +86,8 @@ def rounded_gap(problem: SVMProblem, solution: SVMSolution, rounded: Dense) -> f
     of_beta, of_feasible = rounded[:, 0], rounded[:, -1]
     beta = np.asarray(solution.expansion)
     with np.errstate(all="ignore"):
-        size = model.penalty(solution, float(beta @ of_beta))
+        # a rounded kernel may be indefinite: below zero the square belongs to both objectives
+        size = 0.5 * (c.norm_weight * float(beta @ of_beta) + model.constant * b * b)
         v = model.violations(of_beta, b, t)
         cost = float(np.sum(losses(v, c.lower, c.upper, c.curvature)))
         primal = size + c.intercept_price * b + c.width_price * t + cost

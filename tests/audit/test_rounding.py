@@ -80,6 +80,28 @@ def test_a_kernel_that_float32_holds_explains_nothing():
     assert rounding.share < AUDITED_GAP
 
 
+@pytest.mark.parametrize("offset", [1e4, 1e5, 1e6])
+def test_a_rounded_kernel_may_be_indefinite(offset):
+    # so far from the origin float32 leaves nothing of an inner product's differences, and LIBSVM is
+    # at an exact KKT point of what it saw
+    X, y = cancer(60)
+    s = np.where(y == "benign", -1.0, 1.0)
+    X = X[:, :4] + offset
+    model = SVC(kernel="linear", C=0.1).fit(X, s)
+    found = qpsvm.audit(model, X, s, optimum=False)
+    K = (X @ X.T).astype(np.float32).astype(np.float64)
+    beta = np.zeros(60)
+    beta[model.support_] = model.dual_coef_[0]
+    square = beta @ K @ beta
+    assert square < 0.0
+    primal = 0.5 * square + 0.1 * np.maximum(0.0, 1.0 - s * (K @ beta + model.intercept_)).sum()
+    gap = primal - (np.abs(beta).sum() - 0.5 * square)
+    rounding = found.machines[0].rounding
+    assert rounding.rounded_gap == pytest.approx(gap, abs=1e-3 * rounding.gap)
+    assert rounding.share > 0.99
+    assert "float32 kernel cache explains the gap" in found.verdict
+
+
 def test_the_share_is_a_share():
     assert KernelRounding(1.0, 0.25).share == 0.75
     assert KernelRounding(1.0, 2.0).share == 0.0
