@@ -171,7 +171,8 @@ class Document:
     Attributes
     ----------
     title, subtitle : str
-    passed : bool
+    passed : bool or None
+        None where nothing can pass or fail.
     verdict : str
         What that means, in a sentence.
     sections : tuple of Section
@@ -180,7 +181,7 @@ class Document:
 
     title: str
     subtitle: str
-    passed: bool
+    passed: bool | None
     verdict: str
     sections: tuple[Section, ...]
     footer: tuple[str, ...]

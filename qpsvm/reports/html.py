@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from qpsvm.files import json_text
 from qpsvm.plotting import Picture
@@ -32,28 +33,25 @@ def html(page: Page) -> str:
     MissingPackageError
         Jinja2 or Matplotlib is not installed.
     """
-    filters = {"data_uri": _data_uri, "sort_key": _sort_key}
-    content, script = document(page, samples=SHOWN_SAMPLES), resource("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    text = template("page.html.j2", filters=filters).render(
+    content, scripts = document(page, samples=SHOWN_SAMPLES), (resource("page.js"),)
+    text = template("page.html.j2", filters=FILTERS).render(
         document=content,
-        contents=tuple(_contents(content.sections)),
+        contents=tuple(contents(content.sections)),
         style=resource("page.css"),
-        script=script,
-        script_hash=f"sha256-{digest}",
-        # a script element ends at "</": the one thing that escaping must prevent in there
-        data=json_text.dumps(page_dict(page, samples=EMBEDDED_SAMPLES)).replace("<", "\\u003c"),
+        scripts=scripts,
+        script_hashes=content_hashes(scripts),
+        data=embedded_json(page_dict(page, samples=EMBEDDED_SAMPLES)),
         embedded=_embedded(page),
         written=now(),
     )
     return str(text).lstrip()
 
 
-def _contents(sections: tuple[Section, ...]) -> Iterator[Section]:
+def contents(sections: tuple[Section, ...]) -> Iterator[Section]:
     """Everything with a heading of its own, for the list of links."""
     for section in sections:
         yield section
-        yield from _contents(section.sections)
+        yield from contents(section.sections)
 
 
 def _embedded(page: Page) -> str:
@@ -68,8 +66,23 @@ def _data_uri(picture: Picture) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
 
 
-def _sort_key(number: float) -> str:
+def sort_key(number: float) -> str:
     """As JavaScript reads numbers."""
     if math.isfinite(number):
         return repr(number)
     return "NaN" if math.isnan(number) else "Infinity" if number > 0.0 else "-Infinity"
+
+
+FILTERS: Mapping[str, Callable[[Any], str]] = {"data_uri": _data_uri, "sort_key": sort_key}
+"""What the templates of pages use."""
+
+
+def content_hashes(scripts: tuple[str, ...]) -> str:
+    """What a page's policy allows its scripts by."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
+def embedded_json(content: Any) -> str:
+    """JSON that can stand inside a script element, which would end at the first ``</``."""
+    return json_text.dumps(content).replace("<", "\\u003c")

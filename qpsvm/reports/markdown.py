@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from qpsvm.reports.blocks import Document
 from qpsvm.reports.document import document, flat, names_and_values
 from qpsvm.reports.page import Page
-from qpsvm.reports.templating import Verbatim, now, one_line, template
+from qpsvm.reports.templating import REPORT, Extra, Verbatim, now, one_line, template
 
 SHOWN_SAMPLES = 20
 
@@ -23,9 +24,19 @@ def markdown(page: Page) -> str:
     MissingPackageError
         Jinja2 or Matplotlib is not installed.
     """
-    content = document(page, samples=SHOWN_SAMPLES)
+    return markdown_of(document(page, samples=SHOWN_SAMPLES))
+
+
+def markdown_of(content: Document, extra: Extra = REPORT) -> str:
+    """Any document as Markdown.
+
+    Raises
+    ------
+    MissingPackageError
+        What the extra brings is not installed.
+    """
     filters = {"math": _math, "listings": names_and_values, "hashes": _hashes}
-    text = template("report.md.j2", escape=escape, filters=filters).render(
+    text = template("report.md.j2", escape=escape, filters=filters, extra=extra).render(
         document=content, sections=flat(content.sections), written=now()
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"

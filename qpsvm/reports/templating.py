@@ -5,25 +5,47 @@ from __future__ import annotations
 import importlib.resources
 import importlib.util
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from qpsvm.exceptions import MissingPackageError
 
 
-def require_packages() -> None:
-    """Raise unless Jinja2 and Matplotlib are there.
+@dataclass(frozen=True)
+class Extra:
+    """Packages that a kind of report needs.
+
+    Attributes
+    ----------
+    name : str
+        Of the extra that brings them.
+    modules : tuple of str
+    otherwise : str
+        What can be had without them, in brackets.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    otherwise: str = ""
+
+
+REPORT = Extra("report", ("jinja2", "matplotlib"), " (a .json or .txt report needs neither)")
+
+
+def require_packages(extra: Extra = REPORT) -> None:
+    """Raise unless Jinja2 and Matplotlib are there, or what another extra brings.
 
     Raises
     ------
     MissingPackageError
         With the pip line.
     """
-    missing = [name for name in ("jinja2", "matplotlib") if importlib.util.find_spec(name) is None]
+    missing = [name for name in extra.modules if importlib.util.find_spec(name) is None]
     if missing:
         raise MissingPackageError(
             f"This report needs {' and '.join(missing)}, not installed; run: "
-            'pip install "qpsvm[report]" (a .json or .txt report needs neither).'
+            f'pip install "qpsvm[{extra.name}]"{extra.otherwise}.'
         )
 
 
@@ -32,9 +54,11 @@ def template(
     *,
     filters: Mapping[str, Any],
     escape: Callable[[Any], str] | None = None,
+    package: str = "qpsvm.reports",
+    extra: Extra = REPORT,
     **delimiters: Any,
 ) -> Any:
-    """A template of this package.
+    """A template of this package, or of one that builds on this one's.
 
     Parameters
     ----------
@@ -43,14 +67,18 @@ def template(
     escape : callable, optional
         From any value to text without markup, applied to everything that is written out; without
         it, Jinja2 escapes for HTML.
+    package : str
+        Whose folder of templates is looked into first.
+    extra : Extra
+        What must be installed.
     **delimiters
         Of the template language, where its own would clash.
     """
-    require_packages()
+    require_packages(extra)
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("qpsvm.reports"),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(p) for p in (package, "qpsvm.reports")]),
         autoescape=escape is None,
         finalize=None if escape is None else _escaping(escape),
         undefined=jinja2.StrictUndefined,
@@ -73,9 +101,9 @@ def _escaping(escape: Callable[[Any], str]) -> Callable[[Any], str]:
     return finalize
 
 
-def resource(name: str) -> str:
+def resource(name: str, package: str = "qpsvm.reports") -> str:
     """The text of a file beside the templates."""
-    files = importlib.resources.files("qpsvm.reports").joinpath("templates")
+    files = importlib.resources.files(package).joinpath("templates")
     return files.joinpath(name).read_text("utf-8")
 
 

@@ -42,9 +42,14 @@ def text(page: Page) -> str:
 def print_page(page: Page, console: Console) -> None:
     """The page on a console, in colours if it has them; the verdict comes last."""
     content = document(page, samples=SHOWN_SAMPLES)
+    print_sections(content, console)
+    _print_verdict(content, page, console)
+
+
+def print_sections(content: Document, console: Console) -> None:
+    """Everything but the verdict; of inner sections what is short."""
     for level, section in flat(content.sections):
         _print_section(section, level, console)
-    _print_verdict(content, page, console)
 
 
 def _print_section(section: Section, level: int, console: Console) -> None:
