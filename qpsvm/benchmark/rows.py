@@ -110,7 +110,12 @@ class Row:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Row:
         """The row that ``to_dict`` wrote; keys this version does not know are left out."""
-        known = {f.name: _number(values[f.name]) for f in fields(cls) if f.name in values}
+        known = {
+            # a text that spells a number stays a text
+            f.name: _number(values[f.name]) if f.type == "float" else values[f.name]
+            for f in fields(cls)
+            if f.name in values
+        }
         known["residuals"] = {k: _number(v) for k, v in known.get("residuals", {}).items()}
         return cls(**{**known, "cell": Cell.from_dict(values["cell"])})
 

@@ -27,8 +27,8 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,34 @@ class Suite:
     repeats: int = 1
     repeat_below: float = 5.0
     targets: tuple[float, ...] = (1e-4, 1e-6, 1e-8)
+
+    def with_contestants(self, names: Sequence[str]) -> Suite:
+        """The suite with more contestants, each on every program at every accuracy it has there."""
+        place = {instance: i for i, instance in enumerate(self.instances())}
+        cells = dict.fromkeys(self.cells)
+        for name in names:
+            new = {replace(cell, contestant=str(parse(name))) for cell in self.cells}
+            cells |= dict.fromkeys(sorted(new, key=lambda c: (place[c.instance], -c.eps)))
+        return replace(self, cells=tuple(cells))
+
+    def only(self, texts: Sequence[str]) -> Suite:
+        """Cells whose program or contestant has one of these texts in it; all without any.
+
+        Raises
+        ------
+        SuiteError
+            There are none.
+        """
+        if not texts:
+            return self
+        cells = tuple(
+            cell
+            for cell in self.cells
+            if any(text in f"{cell.instance}; {cell.contestant}" for text in texts)
+        )
+        if not cells:
+            raise SuiteError(f"The suite {self.name} has no cell with {' or '.join(texts)} in it.")
+        return replace(self, cells=cells)
 
     def sweeps(self) -> Iterator[tuple[Cell, ...]]:
         """The cells of one contestant on one program, from loose to tight."""

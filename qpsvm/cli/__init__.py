@@ -1,4 +1,4 @@
-"""The command line: ``qpsvm demo | solve | verify | audit | backends``."""
+"""The command line: ``qpsvm demo | solve | verify | audit | backends | bench``."""
 
 from qpsvm.cli.app import app, main
 

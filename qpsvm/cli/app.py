@@ -22,7 +22,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from qpsvm.cli import audit, backends, demo, solve, verify
+from qpsvm.cli import audit, backends, bench, demo, solve, verify
 from qpsvm.cli.printing import complain
 from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedError
 
@@ -88,6 +88,7 @@ app.command("solve")(solve.solve)
 app.command("verify")(verify.verify)
 app.command("audit")(audit.audit)
 app.command("backends")(backends.backends)
+app.add_typer(bench.app, name="bench")
 
 
 def main() -> None:

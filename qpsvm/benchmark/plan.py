@@ -1,0 +1,111 @@
+"""What is still to be measured: a function of the suite and the rows there are.
+
+Nothing else is remembered, so a run that was killed continues as if it had not been. A plan holds
+at most one accuracy and one repeat of each sweep and cell: all programs at loose accuracy come
+before tight ones, and repeats lie apart in time, as repeats should.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from qpsvm.benchmark.cells import Cell
+from qpsvm.benchmark.rows import Row
+from qpsvm.benchmark.suites import Suite
+
+CUT_OFF = frozenset({"time limit", "memory limit"})
+"""A tighter accuracy needs no less."""
+
+REGARDLESS_OF_EPS = frozenset({"unsupported", "not installed"})
+"""The rest of the sweep would say the same."""
+
+NOT_REPEATED = CUT_OFF | REGARDLESS_OF_EPS | {"crash", "error", "not run"}
+"""There is no time to be measured again."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The next step of a run.
+
+    Attributes
+    ----------
+    cells : tuple of Cell
+        To be measured now, in any order.
+    rows : tuple of Row
+        What is settled without measuring.
+    later : tuple of Cell
+        What may follow.
+    """
+
+    cells: tuple[Cell, ...]
+    rows: tuple[Row, ...]
+    later: tuple[Cell, ...]
+
+
+def make_plan(suite: Suite, done: Mapping[Cell, Row]) -> Plan:
+    """The next step, given the rows there are; nothing to do when ``cells`` and ``rows`` are empty.
+
+    Parameters
+    ----------
+    suite : Suite
+    done : mapping of Cell to Row
+    """
+    cells: list[Cell] = []
+    rows: list[Row] = []
+    later: list[Cell] = []
+    for sweep in suite.sweeps():
+        end: Row | None = None
+        waiting = False
+        for cell in sweep:
+            row = done.get(cell)
+            if row is None and end is not None:
+                rows.append(_left_out(cell, end, suite))
+            elif row is None:
+                (later if waiting else cells).append(cell)
+                waiting = True
+            else:
+                end = end or (row if _ends_sweep(row, suite) else None)
+                # only the first of them is due
+                repeats = [c for c in _repeats(row, suite) if c not in done]
+                cells += repeats[:1]
+                later += repeats[1:]
+    return Plan(tuple(cells), tuple(rows), tuple(later))
+
+
+def _ends_sweep(row: Row, suite: Suite) -> bool:
+    return row.outcome in CUT_OFF | REGARDLESS_OF_EPS or _reached(row, suite)
+
+
+def _reached(row: Row, suite: Suite) -> bool:
+    return row.gap <= min(suite.targets, default=0.0)
+
+
+def _repeats(row: Row, suite: Suite) -> list[Cell]:
+    if row.outcome in NOT_REPEATED or not row.total_seconds < suite.repeat_below:
+        return []
+    return [replace(row.cell, repeat=k) for k in range(1, suite.repeats)]
+
+
+def _left_out(cell: Cell, end: Row, suite: Suite) -> Row:
+    """The row of a cell that comes after the end of its sweep."""
+    if end.outcome in REGARDLESS_OF_EPS:
+        return replace(end, cell=cell)
+    why = (
+        f"a certified gap of {end.gap:.1e}, the tightest target,"
+        if _reached(end, suite)
+        else f"the {end.outcome}"
+    )
+    return Row(
+        cell,
+        "not run",
+        message=f"the sweep reached {why} at eps = {end.cell.eps:g}",
+        n=end.n,
+        d=end.d,
+        density=end.density,
+        problem_hash=end.problem_hash,
+        version=end.version,
+        suite=end.suite,
+        machine=end.machine,
+        qpsvm=end.qpsvm,
+    )

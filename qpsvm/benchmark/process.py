@@ -1,0 +1,174 @@
+"""A cell in a process of its own: limits, and what becomes of processes that do not come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import Connection, Pipe
+from typing import IO, Any, Self
+
+from qpsvm.benchmark import machine
+from qpsvm.benchmark.cells import Cell
+from qpsvm.benchmark.rows import Row
+from qpsvm.files import json_text
+
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+)
+"""Read by libraries when they are loaded, so they are set before the process begins."""
+
+PATIENCE = 600.0
+"""Seconds for loading the samples, and for judging: neither is measured."""
+
+_NO_MEMORY = ("bad_alloc", "memory allocation", "MemoryError", "out of memory")
+"""What libraries say before they abort because an allocation failed."""
+
+_LAST_WORDS = 4000
+"""Bytes of stderr."""
+
+
+class Children:
+    """The processes of one run, so that all of them can be ended at once.
+
+    A copy in another process knows none of them: they end with the process that started them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[int] = set()
+        self._ended = False
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()
+
+    def add(self, pid: int) -> None:
+        """A process has begun; after ``end`` it is ended at once."""
+        with self._lock:
+            self._running.add(pid)
+            if self._ended:
+                _kill(pid)
+
+    def remove(self, pid: int) -> None:
+        """It is gone."""
+        with self._lock:
+            self._running.discard(pid)
+
+    def end(self) -> None:
+        """End all of them, and any that would begin later."""
+        with self._lock:
+            self._ended = True
+            for pid in self._running:
+                _kill(pid)
+
+
+def measure_apart(cell: Cell, children: Children | None = None) -> Row:
+    """Measure a cell in a process of its own, within its limits.
+
+    Parameters
+    ----------
+    cell : Cell
+        ``time_limit`` is for the fit alone. A process that has not ended a tenth and a second
+        later is ended; solvers that mind the limit themselves have that long to hand out the best
+        they have.
+    children : Children, optional
+        Told of the process.
+
+    Returns
+    -------
+    Row
+        Also when the process crashed or was ended.
+    """
+    children = children or Children()
+    load = machine.load()
+    reader, writer = Pipe(duplex=False)
+    with reader, tempfile.TemporaryFile() as errors:
+        with writer:
+            process = subprocess.Popen(
+                # -P: a file here that is called like a package is not that package
+                [sys.executable, "-P", "-m", "qpsvm.benchmark.worker", str(writer.fileno())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                env={**os.environ, **dict.fromkeys(THREADS, str(cell.threads))},
+                pass_fds=(writer.fileno(),),
+                start_new_session=True,
+            )
+        children.add(process.pid)
+        try:
+            _hand_over(process, cell)
+            return replace(_listen(cell, process, reader, errors), load=load)
+        finally:
+            # first the group, then the zombie that keeps its number from being given to another
+            _kill(process.pid)
+            process.wait()
+            children.remove(process.pid)
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+
+
+def _hand_over(process: subprocess.Popen[bytes], cell: Cell) -> None:
+    # stdin stays open: that it closes tells the process that this one is dead
+    with suppress(BrokenPipeError):
+        process.stdin.write(json_text.dumps(cell.to_dict()).encode("utf-8") + b"\n")
+        process.stdin.flush()
+
+
+def _listen(
+    cell: Cell, process: subprocess.Popen[bytes], reader: Connection, errors: IO[bytes]
+) -> Row:
+    """The row that the process sends, or the one that says why it did not."""
+    fit = 1.1 * cell.time_limit + 1.0
+    allowed = {"warming up": fit, "fitting": fit}
+    phase = "loading"
+    row = Row(cell, "crash", machine=machine.describe())
+    while reader.poll(allowed.get(phase, PATIENCE)):
+        try:
+            message: Any = json_text.loads(reader.recv_bytes().decode("utf-8"))
+        except EOFError:
+            return _crashed(row, phase, process, errors)
+        phase, row = message["phase"], Row.from_dict(message["row"])
+        if phase == "done":
+            return row
+    if phase in allowed:
+        return replace(row, outcome="time limit", message=f"ended while {phase}")
+    return replace(row, outcome="error", message=f"{phase} took more than {PATIENCE:g} s")
+
+
+def _crashed(row: Row, phase: str, process: subprocess.Popen[bytes], errors: IO[bytes]) -> Row:
+    try:
+        code = process.wait(timeout=5.0)
+    except subprocess.TimeoutExpired:
+        how = "closed its end and did not end"
+    else:
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    words = _last_words(errors)
+    if code == -signal.SIGKILL:
+        how += " (the system ends processes so when memory runs out)"
+    outcome = "memory limit" if any(word in words for word in _NO_MEMORY) else "crash"
+    return replace(row, outcome=outcome, message=f"{how} while {phase}: {words}".rstrip(": "))
+
+
+def _last_words(errors: IO[bytes]) -> str:
+    end = errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, end - _LAST_WORDS))
+    lines = errors.read().decode("utf-8", "replace").splitlines()
+    # a traceback's indented lines are places in files
+    words = [line for line in lines if line.strip() and not line[0].isspace()]
+    return " | ".join(words)[-500:]
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)

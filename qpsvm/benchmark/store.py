@@ -1,0 +1,163 @@
+"""The store: one file, one JSON object a line, to which lines are only ever added.
+
+A line that begins a run holds ``"session"``: suite, machine, versions. Every other line is a row.
+Each line is on disk before the next measurement begins. A crash can tear the last line only:
+readers pass over it, and whoever continues the run cuts it off.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from qpsvm.benchmark.rows import SCHEMA, Row
+from qpsvm.exceptions import StoreError
+from qpsvm.files import json_text
+
+_BEGIN = b'{"schema": '
+"""How every line begins."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a store holds.
+
+    Attributes
+    ----------
+    header : mapping
+        Of the last run: ``suite`` (name, description, targets, ...), ``machine``, ``qpsvm``,
+        ``created``.
+    rows : tuple of Row
+        In the order they were measured. Of two rows of the same cell the later one counts.
+    """
+
+    header: Mapping[str, Any]
+    rows: tuple[Row, ...]
+
+
+class Store:
+    """A store that is open for writing: nobody else can write to it meanwhile.
+
+    Made by ``open_store``.
+    """
+
+    def __init__(self, path: Path, stream: FileIO) -> None:
+        self.path = path
+        self._stream = stream
+
+    def read(self) -> Results:
+        """What it holds by now."""
+        return read(self.path)
+
+    def begin(self, header: Mapping[str, Any]) -> None:
+        """Add the line that begins a run."""
+        self._add({"schema": SCHEMA, "session": dict(header)})
+
+    def append(self, row: Row) -> None:
+        """Add a row; on disk when this returns."""
+        self._add(row.to_dict())
+
+    def _add(self, values: Mapping[str, Any]) -> None:
+        line = memoryview(json_text.dumps(values).encode("utf-8") + b"\n")
+        try:
+            while line:
+                line = line[self._stream.write(line) :]
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise StoreError(
+                f"Cannot write to the store {self.path}: {error}. Every row before is on disk: "
+                "make room and add --resume."
+            ) from error
+
+
+@contextmanager
+def open_store(path: str | os.PathLike[str], *, resume: bool = False) -> Iterator[Store]:
+    """A store to write to, locked as long as the block runs.
+
+    Parameters
+    ----------
+    path : path
+        Made if it does not exist.
+    resume : bool
+        Continue a store that holds rows; otherwise it is refused.
+
+    Raises
+    ------
+    StoreError
+        It holds rows and ``resume`` is not set; it is no store; another process writes to it.
+    """
+    import fcntl
+
+    target = Path(path)
+    try:
+        stream = target.open("ab", buffering=0)
+    except OSError as error:
+        raise StoreError(f"Cannot write the store {target}: {error}.") from error
+    with stream:
+        try:
+            # the lock ends with the process, however that ends
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StoreError(
+                f"Another process is writing to the store {target}; wait for it or end it, "
+                "or give another --store."
+            ) from error
+        count = len(read(target).rows)
+        if count and not resume:
+            raise StoreError(
+                f"The store {target} already holds {count} rows; add --resume to continue that "
+                "run, or give another --store."
+            )
+        stream.truncate(len(_lines(target, target.read_bytes())))
+        yield Store(target, stream)
+
+
+def read(path: str | os.PathLike[str]) -> Results:
+    """Everything a store holds; a torn last line is passed over.
+
+    Raises
+    ------
+    StoreError
+        The file cannot be read, a line of it is no row, or another version of qpsvm wrote it.
+    """
+    target = Path(path)
+    try:
+        content = target.read_bytes()
+    except OSError as error:
+        raise StoreError(f"Cannot read the store {target}: {error}.") from error
+    header: Mapping[str, Any] = {}
+    rows: dict[str, Row] = {}
+    for number, line in enumerate(_lines(target, content).splitlines(), start=1):
+        try:
+            values = json_text.loads(line.decode("utf-8"))
+            if values["schema"] != SCHEMA:
+                raise ValueError(f"schema {values['schema']!r}, this version reads {SCHEMA}")
+            if "session" in values:
+                header = values["session"]
+                continue
+            row = Row.from_dict(values)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StoreError(
+                f"{target}, line {number}, is no row of a benchmark: {type(error).__name__}: "
+                f"{error}. Give a store that `qpsvm bench run` wrote."
+            ) from error
+        rows.pop(row.cell.key, None)
+        rows[row.cell.key] = row
+    return Results(header, tuple(rows.values()))
+
+
+def _lines(target: Path, content: bytes) -> bytes:
+    """The complete lines; what follows them must be the beginning of another."""
+    end = content.rfind(b"\n") + 1
+    torn = content[end : end + len(_BEGIN)]
+    if not _BEGIN.startswith(torn):
+        raise StoreError(
+            f"{target} is no store of benchmark results: it ends with {torn!r}. Give a store that "
+            "`qpsvm bench run` wrote, or a file that does not exist yet."
+        )
+    return content[:end]

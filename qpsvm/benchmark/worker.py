@@ -1,0 +1,236 @@
+"""One cell, measured: in this process by ``measure``, in a process of its own by ``main``.
+
+``python -m qpsvm.benchmark.worker FD`` reads the cell from stdin and writes a message to the file
+descriptor FD at the beginning of each phase: stdout and stderr belong to the solvers.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+import qpsvm
+from qpsvm.benchmark import machine
+from qpsvm.benchmark.cells import Cell
+from qpsvm.benchmark.contestants import registry
+from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
+from qpsvm.benchmark.data import Samples, load_samples
+from qpsvm.benchmark.families import formulation_of, kernel_of
+from qpsvm.benchmark.judge import judge
+from qpsvm.benchmark.rows import Row
+from qpsvm.data.fingerprint import fingerprint
+from qpsvm.exceptions import (
+    BackendNotInstalledError,
+    MissingPackageError,
+    UnsupportedProgramError,
+)
+from qpsvm.files import json_text
+
+WARMING, FITTING, JUDGING, DONE = "warming up", "fitting", "judging", "done"
+
+Tell = Callable[[str, Row], None]
+
+_WARM_UP_SAMPLES = 5
+"""Of each class."""
+
+
+def measure(cell: Cell, tell: Tell | None = None) -> Row:
+    """Load, fit, judge.
+
+    ``total_seconds`` is the wall clock of ``contestant.fit(task)`` and nothing else: modules are
+    imported and libraries initialised before, by a fit of a few samples.
+
+    Parameters
+    ----------
+    cell : Cell
+        Its limits are for a process that somebody watches, except that the contestant is told the
+        time limit.
+    tell : callable, optional
+        Called with the phase that begins and what is known by then.
+
+    Returns
+    -------
+    Row
+        Whatever happens: what raises is a row too.
+    """
+    tell = tell or _nobody
+    where = {"machine": machine.describe(), "qpsvm": qpsvm.__version__, "load": machine.load()}
+    row = Row(cell, "error", **where)
+    try:
+        contestant = registry.get(cell.contestant)
+        row = replace(row, version=contestant.version())
+        for module in contestant.required_modules:
+            importlib.import_module(module)
+        samples = load_samples(cell.instance.data)
+        row = _described(row, _task(cell, samples.X, samples.y), samples)
+        # a new one: what the description evaluated is part of what is timed
+        task = _task(cell, samples.X, samples.y)
+        if refusal := contestant.refusal(task):
+            return replace(row, outcome="unsupported", message=refusal)
+        tell(WARMING, row)
+        _warm_up(contestant, cell, samples)
+        tell(FITTING, row)
+        seconds, fitted = _timed(lambda: contestant.fit(task))
+        row = replace(row, total_seconds=seconds, peak_bytes=machine.peak_bytes())
+        tell(JUDGING, row)
+        began = time.perf_counter()
+        answer = contestant.answer(task, fitted)
+        row = _judged(row, task, answer)
+        return replace(row, judge_seconds=time.perf_counter() - began)
+    except (BackendNotInstalledError, MissingPackageError, ModuleNotFoundError) as error:
+        return replace(row, outcome="not installed", message=_words(error))
+    except UnsupportedProgramError as error:
+        return replace(row, outcome="unsupported", message=_words(error))
+    except MemoryError as error:
+        peak = machine.peak_bytes()
+        return replace(row, outcome="memory limit", message=_words(error), peak_bytes=peak)
+    except Exception as error:  # noqa: BLE001 - anything a solver raises is a row
+        return replace(row, message=_words(error))
+
+
+def _nobody(phase: str, row: Row) -> None:
+    """Whoever measures in the same process need not be told."""
+    del phase, row
+
+
+def _task(cell: Cell, X: Any, y: Any) -> Task:
+    return Task(
+        formulation=formulation_of(cell.instance.family),
+        X=X,
+        y=y,
+        kernel=kernel_of(cell.instance.kernel),
+        eps=cell.eps,
+        time_limit=cell.time_limit,
+        seed=cell.seed,
+        threads=cell.threads,
+    )
+
+
+def _described(row: Row, task: Task, samples: Samples) -> Row:
+    X = samples.X
+    n, d = X.shape
+    sparse = hasattr(X, "nnz")
+    parts = (X.data, X.indices, X.indptr) if sparse else (X,)
+    entries = X.nnz if sparse else np.count_nonzero(X)
+    return replace(
+        row,
+        n=n,
+        d=d,
+        density=entries / max(n * d, 1),
+        data_bytes=float(sum(part.nbytes for part in parts)),
+        problem_hash=fingerprint(task.problem.data),
+    )
+
+
+def _warm_up(contestant: Contestant, cell: Cell, samples: Samples) -> None:
+    """Fit a few samples: what is loaded or set up at the first call is not the solver's work."""
+    X, y = samples.X, samples.y
+    chosen = np.arange(min(2 * _WARM_UP_SAMPLES, X.shape[0]))
+    if y is not None:
+        classes, members = np.unique(np.asarray(y), return_inverse=True)
+        if len(classes) < len(y) / _WARM_UP_SAMPLES:
+            first = [np.flatnonzero(members == k)[:_WARM_UP_SAMPLES] for k in range(len(classes))]
+            chosen = np.sort(np.concatenate(first))
+    # so few samples may be no program at all
+    with suppress(Exception):
+        contestant.fit(_task(cell, X[chosen], None if y is None else np.asarray(y)[chosen]))
+
+
+def _timed(action: Callable[[], Any]) -> tuple[float, Any]:
+    gc.collect()
+    gc.disable()
+    try:
+        began = time.perf_counter()
+        result = action()
+        return time.perf_counter() - began, result
+    finally:
+        gc.enable()
+
+
+def _judged(row: Row, task: Task, answer: Answer) -> Row:
+    judged = judge(task, answer)
+    late = row.total_seconds > row.cell.time_limit
+    message = judged.message or answer.message
+    if late:
+        message = f"ended after the limit: {judged.outcome}; {message}".rstrip("; ")
+    return replace(
+        row,
+        outcome="time limit" if late else judged.outcome,
+        claimed=judged.claimed,
+        verified=judged.verified,
+        gap=judged.gap,
+        primal=judged.primal,
+        dual=judged.dual,
+        size=judged.size,
+        residuals=judged.residuals,
+        build_seconds=answer.build_seconds,
+        setup_seconds=answer.setup_seconds,
+        solve_seconds=answer.solve_seconds,
+        iterations=answer.iterations,
+        settings=answer.settings,
+        message=message,
+    )
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+# --- the process -----------------------------------------------------------------------------
+
+
+def main(descriptor: int) -> None:
+    """Measure the cell that stdin has; never returns.
+
+    Nothing is cleaned up at the end: a library that crashes on its way out has done its work.
+    """
+    channel = Connection(descriptor, readable=False)
+    cell = Cell.from_dict(json_text.loads(sys.stdin.buffer.readline().decode("utf-8")))
+    _end_with_parent()
+    _limit_memory(cell.memory_limit)
+
+    def tell(phase: str, row: Row) -> None:
+        message = {"phase": phase, "row": row.to_dict()}
+        channel.send_bytes(json_text.dumps(message).encode("utf-8"))
+
+    tell(DONE, measure(cell, tell))
+    os._exit(0)
+
+
+def _end_with_parent() -> None:
+    """Be ended by the system when the parent's end of stdin closes, that is when it dies.
+
+    A thread that waits for that would wait for a solver that keeps the interpreter's lock.
+    """
+    import fcntl
+    import select
+    import signal
+
+    signal.signal(signal.SIGIO, signal.SIG_DFL)  # which ends the process
+    fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+    # it may have died before
+    if select.select([0], [], [], 0)[0]:
+        os._exit(1)
+
+
+def _limit_memory(limit: float) -> None:
+    import resource
+
+    # not RLIMIT_AS: libraries reserve address space that they never use
+    resource.setrlimit(resource.RLIMIT_DATA, (int(limit), int(limit)))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,118 @@
+"""``qpsvm bench run``: measure a suite into a store."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qpsvm.cli.printing import complain, console, note, table
+
+if TYPE_CHECKING:
+    from qpsvm.benchmark.runner import RunProgress
+    from qpsvm.benchmark.store import Results
+
+INTERRUPTED = 130
+
+
+def run(
+    suite: Annotated[str, typer.Argument(help="Name of a suite (qpsvm bench list), or a .toml.")],
+    store: Annotated[Path, typer.Option(help="The file that gets the rows.")],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the store: measure what it does not have.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Cells measured at once.")] = 1,
+    contestant: Annotated[
+        list[str] | None,
+        typer.Option(help="Takes part as well: a name, or a file my_solver.py. May be repeated."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Only cells with this text in program or contestant. May be repeated."),
+    ] = None,
+) -> None:
+    """Measure every cell of a suite, each in its own process, and store a row for each.
+
+    Exit code 0 when the suite is finished, whatever its rows say: a crash, a hang or a wrong claim
+    of a solver is a row. After an interruption, the same command with --resume goes on.
+    """
+    from qpsvm.benchmark import runner
+    from qpsvm.benchmark.suites import load_suite
+
+    chosen = load_suite(suite).with_contestants(contestant or ()).only(only or ())
+    began = time.perf_counter()
+    try:
+        with _progress(chosen.name) as callback:
+            results = runner.run(chosen, store, jobs=jobs, resume=resume, callback=callback)
+    except KeyboardInterrupt as error:
+        complain(
+            "Interrupted; every row that was measured is stored. The same command with --resume "
+            "goes on."
+        )
+        raise typer.Exit(INTERRUPTED) from error
+    _print(results)
+    seconds = time.perf_counter() - began
+    note(f"{len(results.rows)} rows in {store}, {_duration(seconds)}.")
+    note(f"Next: qpsvm bench report {shlex.quote(str(store))}")
+
+
+def _print(results: Results) -> None:
+    """How often each contestant ended how."""
+    counts: dict[str, Counter[str]] = {}
+    for row in results.rows:
+        counts.setdefault(row.contestant, Counter())[row.outcome] += 1
+    outcomes = table(("contestant", "left"), ("outcomes", "left"))
+    for contestant, counter in counts.items():
+        outcomes.add_row(contestant, ", ".join(f"{n} {word}" for word, n in counter.most_common()))
+    console().print(outcomes)
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Any]:
+    """The callback of a run: a bar with the time left, nothing unless stderr is a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    err = console(stderr=True)
+    if not err.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.fields[suite]}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.fields[last]}"),
+    )
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=None, suite=name, left="", last="")
+        shown = 0.0
+
+        def callback(event: RunProgress) -> None:
+            nonlocal shown
+            # the estimate looks at every row
+            if time.monotonic() - shown < 0.5 and event.remaining:
+                return
+            shown = time.monotonic()
+            bar.update(
+                task,
+                completed=len(event.done),
+                total=len(event.done) + len(event.remaining),
+                left=f"{_duration(event.seconds)}, {_duration(event.seconds_left)} left",
+                last=f"{event.row.contestant}: {event.row.outcome}",
+            )
+
+        yield callback
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes = whole // 60
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
