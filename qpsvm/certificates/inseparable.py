@@ -15,7 +15,10 @@ They are measured here, in the data's own units, before anyone is told.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -85,10 +88,11 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
     if not model.is_linear:
         # |sum_i s_i l_i phi(x_i)|^2 = (s . l)' K (s . l), at most as large as its rounding
         largest = float(np.max(np.abs(model.gram.diagonal())))
-        product = model.kernel_product(signed)
-        # samples that are the same cancel without any rounding
-        rounding = n * float(np.finfo(float).eps) * largest if product.any() else 0.0
-        square = max(float(signed @ product), 0.0) + rounding
+        square = 0.0
+        if not _cancels(model.data.X, signed):
+            product = model.kernel_product(signed)
+            rounding = n * float(np.finfo(float).eps) * largest
+            square = max(float(signed @ product), 0.0) + rounding
         return Inseparability(weights, None, math.sqrt(square), _kernel_radius(problem, balanced))
     X = model.data.X
     if sp.issparse(X):
@@ -102,6 +106,18 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
     point = np.asarray(X.T @ np.where(s > 0, weights, 0.0)) if balanced else np.zeros(X.shape[1])
     radius = math.sqrt(float(np.max(squares)))
     return Inseparability(weights, point, float(np.linalg.norm(difference)), radius)
+
+
+def _cancels(X: Any, signed: Vector) -> bool:
+    """Whether ``sum_i s_i l_i phi(x_i)`` vanishes without any rounding: the same samples cancel.
+
+    Different samples may seem to, where the kernel rounds their difference away.
+    """
+    sums = defaultdict[bytes, Fraction](Fraction)
+    for i in np.flatnonzero(signed):
+        row = X[[i]].toarray() if sp.issparse(X) else X[i]
+        sums[(row + 0.0).tobytes()] += Fraction(float(signed[i]))  # -0.0 becomes 0.0
+    return not any(sums.values())
 
 
 def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableError:

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import qpsvm
 from qpsvm import HardMargin, SoftMargin, kernels
@@ -51,6 +52,29 @@ def test_disturbed_evidence_is_no_proof(size):
     proof = qpsvm.certify_infeasible(problem, evidence.replace(z=z))
     assert not proof.passed
     assert "NOT PROVEN" in str(proof)
+
+
+@pytest.mark.parametrize("spacing", [1e-3, 1e-4, 1e-5])
+def test_different_samples_do_not_cancel_where_the_kernel_rounds_them_away(spacing):
+    # an RBF kernel separates any different samples; the third difference is below its rounding
+    line = spacing * np.arange(4.0)[:, None]
+    problem = HardMargin().dual(line, [-1, 1, -1, 1], kernel=kernels.RBF(1.0))
+    third_difference = np.array([0.25, 0.75, 0.75, 0.25])
+    evidence = QPSolution(Status.DUAL_INFEASIBLE, x=third_difference)
+    proof = qpsvm.certify_infeasible(problem, evidence)
+    assert not proof.passed
+    assert proof.violation > 0.0
+
+
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("kernel", [kernels.RBF(1.0), kernels.Polynomial(1.0, 3, 1.0)], ids=str)
+def test_the_same_samples_cancel_exactly(container, kernel):
+    near = np.array([[1e-3, 0.0], [2e-3, 0.0], [1e-3, -0.0], [0.0, 3e-3]])
+    problem = HardMargin().dual(container(near), [1, 1, -1, -1], kernel=kernel)
+    evidence = QPSolution(Status.DUAL_INFEASIBLE, x=np.array([2.0, 0.0, 2.0, 0.0]))
+    proof = qpsvm.certify_infeasible(problem, evidence)
+    assert proof.passed
+    assert proof.violation == 0.0
 
 
 @pytest.mark.parametrize("bad", [None, np.full(4, np.nan), np.zeros(4), np.ones(3)], ids=str)
