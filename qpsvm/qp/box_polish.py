@@ -31,7 +31,8 @@ SMALLEST_WORKING_SET, LARGEST_WORKING_SET = 1000, 5000
 MATRICES = 3
 """Matrices of the size of the working set that exist at a time."""
 
-ROUNDS = 2000
+ROUNDS, WHOLE_ROUNDS = 2000, 100
+"""At most so many; fewer where each of them is about all variables and only corrects the last."""
 
 PROGRESS = 1e-14
 """A working set must lower the objective by this share of its terms, or halve the residual."""
@@ -72,13 +73,19 @@ class _Search:
     largest: int
     effort: Effort
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether every working set is the whole program."""
+        few = self.box.size <= min(SMALLEST_WORKING_SET, self.largest)
+        return few or isinstance(self.box.P, FactorCurvature)
+
     def run(self, x: Vector) -> Point:
         """Rounds until nothing is violated, or nothing improves any more."""
         box = self.box
         x = satisfying(box, x)
         Px = box.P.product(x)
         point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
-        for _ in range(ROUNDS):
+        for _ in range(WHOLE_ROUNDS if self.takes_all else ROUNDS):
             residual = box.residual(point)
             if residual <= box.tolerance(point) or not self.effort.may_go_on(residual):
                 break
@@ -116,8 +123,7 @@ class _Search:
     def working_set(self, point: Point, tolerance: float) -> Index:
         """The variables that violate most, the free ones, and those nearest to a violation."""
         box = self.box
-        smallest = min(SMALLEST_WORKING_SET, self.largest)
-        if box.size <= smallest or isinstance(box.P, FactorCurvature):
+        if self.takes_all:
             return np.arange(box.size)
         r = box.gradient(point.Px, point.y)
         violations = box.natural_residual(point.x, r)
@@ -129,7 +135,7 @@ class _Search:
         turns = _turns(violations[violated], np.sign(box.A[:, violated] * r[violated]))
         order[violated] = turns - len(violated) - 1.0
         needed = int(np.count_nonzero(is_free | is_violated))
-        size = min(box.size, self.largest, max(smallest, 2 * needed))
+        size = min(box.size, self.largest, max(SMALLEST_WORKING_SET, 2 * needed))
         return np.sort(np.argsort(order, kind="stable")[:size])
 
 

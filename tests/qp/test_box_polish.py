@@ -278,3 +278,19 @@ def test_a_large_kernel_is_touched_by_columns_only() -> None:
     assert sum(kernel.values) < n * (used + 256) + 2000**2  # columns, the diagonal, one block
     assert not gram.is_kept
     assert residuals(program, found).worst < POLISHED
+
+
+@pytest.mark.parametrize(("seed", "n"), [(9, 4), (14, 3)])
+def test_an_optimum_at_zero_is_not_approached_for_ever(seed: int, n: int) -> None:
+    # a tolerance relative to x is never met there, and every round gains a share of what is left
+    rng = np.random.default_rng(seed)
+    assert rng.integers(3, 7) == n
+    X = rng.normal(size=(n, 3))
+    X[rng.random((n, 3)) < 0.5] = 0.0
+    C, effort = np.append(np.ones(n - 1), 1e6), Effort()
+    P = (np.round(X, 2) @ np.round(X, 2).T + 1.0) ** 3
+    program = QuadraticProgram(P, np.zeros(n), A=np.ones((1, n)), b=[0.0], lb=-0.7 * C, ub=0.3 * C)
+    start = QPSolution(Status.UNKNOWN, x=1e-3 * rng.normal(size=n))
+    found = polish_box(program, start, memory_limit=PLENTY, effort=effort)
+    assert effort.factorisations < 500
+    assert np.abs(found.x).max() < 1e-12
