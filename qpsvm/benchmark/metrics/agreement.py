@@ -1,0 +1,146 @@
+"""Whether two rankings say the same, within the uncertainty that they state.
+
+Two runs measure the difference of two contestants' scores as ``d`` and ``d'``, with standard errors
+``s`` and ``s'`` (from the covariance of the scores over other runs). If both state their
+uncertainty rightly, then::
+
+    |d - d'|  <=  z sqrt(s^2 + s'^2)
+
+for 95% of the pairs with z = 1.96, and for *all* pairs with a probability of at least 95% with z at
+``1 - 0.05 / (2 pairs)`` (Bonferroni). Only differences count: a machine that is slower by the same
+factor for everybody changes none of them much.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.stats
+
+from qpsvm.benchmark.metrics.noise import LEVEL, NORMAL
+from qpsvm.benchmark.metrics.rankings import Ranking
+
+
+@dataclass(frozen=True)
+class PairDifference:
+    """Two contestants in two runs.
+
+    Attributes
+    ----------
+    first, second : str
+        In the order of the first ranking.
+    difference_a, difference_b : float
+        Score of ``second`` minus score of ``first``; negative in b: the order is the other one.
+    error : float
+        Standard error of ``difference_a - difference_b``.
+    """
+
+    first: str
+    second: str
+    difference_a: float
+    difference_b: float
+    error: float
+
+    @property
+    def swapped(self) -> bool:
+        """Whether the two runs order them differently."""
+        return self.difference_a * self.difference_b < 0.0
+
+    def within(self, z: float) -> bool:
+        """Whether the runs differ by at most z standard errors; unknown ones explain nothing."""
+        return abs(self.difference_a - self.difference_b) <= z * self.error
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two rankings agree.
+
+    Attributes
+    ----------
+    contestants : tuple of str
+        In both rankings.
+    tau : float
+        Kendall's rank correlation: 1 for the same order; NaN for fewer than two contestants.
+    pairs : tuple of PairDifference
+    z : float
+        Standard errors that all pairs together keep with 95%.
+    """
+
+    contestants: tuple[str, ...]
+    tau: float
+    pairs: tuple[PairDifference, ...]
+    z: float
+
+    @property
+    def within(self) -> float:
+        """Share of the pairs within 1.96 standard errors: near 0.95, or more, is right."""
+        return _share([pair.within(NORMAL) for pair in self.pairs])
+
+    @property
+    def swapped(self) -> tuple[PairDifference, ...]:
+        """Pairs in another order."""
+        return tuple(pair for pair in self.pairs if pair.swapped)
+
+    @property
+    def unexplained(self) -> tuple[PairDifference, ...]:
+        """Pairs in another order that the stated uncertainty does not explain."""
+        return tuple(pair for pair in self.swapped if not pair.within(self.z))
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether every change of order is explained.
+
+        None if there is nothing to compare, or an order changed and nothing was repeated.
+        """
+        if not self.pairs or any(math.isnan(pair.error) for pair in self.swapped):
+            return None
+        return not self.unexplained
+
+
+def agreement(a: Ranking, b: Ranking) -> Agreement:
+    """Compare two rankings; both should be about the same programs.
+
+    Parameters
+    ----------
+    a, b : Ranking
+
+    Returns
+    -------
+    Agreement
+        Of the contestants in both.
+    """
+    names = tuple(who for who in a.contestants if who in b.contestants)
+    in_a, in_b = (
+        {rank.contestant: place for place, rank in enumerate(ranking.ranks)} for ranking in (a, b)
+    )
+    pairs = []
+    for first, second in itertools.combinations(names, 2):
+        i, j = (in_a[first], in_a[second]), (in_b[first], in_b[second])
+        pairs.append(
+            PairDifference(
+                first,
+                second,
+                a.ranks[i[1]].score - a.ranks[i[0]].score,
+                b.ranks[j[1]].score - b.ranks[j[0]].score,
+                math.sqrt(_variance(a, i) + _variance(b, j)),
+            )
+        )
+    tau = math.nan
+    if len(names) > 1:
+        scores = ([r.ranks[at[who]].score for who in names] for r, at in ((a, in_a), (b, in_b)))
+        tau = float(scipy.stats.kendalltau(*scores).statistic)
+    tail = (1.0 - LEVEL) / (2.0 * max(len(pairs), 1))
+    return Agreement(names, tau, tuple(pairs), float(scipy.stats.norm.ppf(1.0 - tail)))
+
+
+def _variance(ranking: Ranking, pair: tuple[int, int]) -> float:
+    """``var(u - v) = var u + var v - 2 cov(u, v)``; rounding can make it negative."""
+    block = ranking.covariance[np.ix_(pair, pair)]
+    return float(np.maximum(block[0, 0] + block[1, 1] - 2.0 * block[0, 1], 0.0))  # NaN stays
+
+
+def _share(flags: list[bool]) -> float:
+    return sum(flags) / len(flags) if flags else math.nan

@@ -1,0 +1,75 @@
+"""Accuracy-time curves: what a contestant reaches with more time, by sweeping its tolerance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from qpsvm.benchmark.cells import Instance
+from qpsvm.benchmark.metrics.measurements import Measurement, measurements
+from qpsvm.benchmark.rows import Row
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One contestant on one program; points from loose to tight tolerance.
+
+    Attributes
+    ----------
+    contestant : str
+    points : tuple of Measurement
+        Those with an answer: finite seconds and suboptimality. A gap of zero can occur (the best
+        lower bound met exactly) and has no logarithm.
+    without : tuple of Measurement
+        Those without one, for what became of them.
+    """
+
+    contestant: str
+    points: tuple[Measurement, ...]
+    without: tuple[Measurement, ...]
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """Median seconds of every point."""
+        return tuple(point.seconds for point in self.points)
+
+    @property
+    def gaps(self) -> tuple[float, ...]:
+        """Suboptimality of every point."""
+        return tuple(point.gap for point in self.points)
+
+    @property
+    def eps(self) -> tuple[float, ...]:
+        """Tolerance of every point."""
+        return tuple(point.eps for point in self.points)
+
+    def time_to(self, gap: float) -> float:
+        """``min {t : gap of the point <= gap}``; inf if there is none."""
+        return min((p.seconds for p in self.points if p.gap <= gap), default=math.inf)
+
+
+def accuracy_curves(
+    rows: Iterable[Row], instance: Instance, best: Mapping[Instance, float] | None = None
+) -> dict[str, Curve]:
+    """The curve of every contestant on a program; references are left out.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        All of the store: noise is pooled over them.
+    instance : Instance
+    best : mapping of Instance to float, optional
+        Lower bounds; those of ``rows`` by default.
+
+    Raises
+    ------
+    StoreError
+        As ``best_dual``.
+    """
+    curves = {}
+    for (program, who), sweep in measurements(rows, best).items():
+        if program == instance:
+            known = [m for m in sweep if math.isfinite(m.gap) and math.isfinite(m.seconds)]
+            curves[who] = Curve(who, tuple(known), tuple(m for m in sweep if m not in known))
+    return curves

@@ -1,0 +1,144 @@
+"""Rows of the same cell become one measurement: the median of its repeats and their worst gap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from qpsvm.benchmark.cells import Cell, Instance
+from qpsvm.benchmark.metrics.bounds import best_dual, is_reference, suboptimality
+from qpsvm.benchmark.metrics.noise import interval, pooled_noise
+from qpsvm.benchmark.rows import Row
+
+Column: TypeAlias = tuple[Instance, str]
+"""A program, and who solved it; with a number of threads where a store has several."""
+
+WORST_FIRST = (
+    "false optimal",
+    "false infeasible",
+    "crash",
+    "error",
+    "memory limit",
+    "time limit",
+    "unproven infeasible",
+    "inaccurate",
+    "above eps",
+    "undecided",
+    "unclaimed optimal",
+)
+"""What a cell counts as when its repeats disagree."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One cell over all its repeats.
+
+    Attributes
+    ----------
+    eps : float
+        What was asked for.
+    gap : float
+        Largest suboptimality of the repeats; inf if one has none.
+    seconds : float
+        Median of the total seconds; NaN if a repeat has none.
+    low, high : float
+        95% interval of ``seconds``; NaN when measured once.
+    error : float
+        Standard error of ``log(seconds)``; NaN if nothing in the store was repeated.
+    repeats : int
+    outcome : str
+        The worst of the repeats.
+    steady : bool
+        Whether the repeats agree on the outcome.
+    limit : float
+        Seconds that the cell was given.
+    """
+
+    eps: float
+    gap: float
+    seconds: float
+    low: float
+    high: float
+    error: float
+    repeats: int
+    outcome: str
+    steady: bool
+    limit: float
+
+
+def measurements(
+    rows: Iterable[Row], best: Mapping[Instance, float] | None = None
+) -> dict[Column, tuple[Measurement, ...]]:
+    """Every sweep from loose to tight; references are left out.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+    best : mapping of Instance to float, optional
+        Lower bounds; those of ``rows`` by default.
+
+    Raises
+    ------
+    StoreError
+        As ``best_dual``.
+    """
+    rows = tuple(rows)
+    best = best_dual(rows) if best is None else best
+    cells: dict[tuple[Column, Cell], list[Row]] = {}
+    for row, who in zip(rows, column_names(rows), strict=True):
+        if not is_reference(row.contestant):
+            cell = replace(row.cell, repeat=0)
+            cells.setdefault(((row.instance, who), cell), []).append(row)
+    noise = pooled_noise(s for repeats in cells.values() if (s := _seconds(repeats)))
+    sweeps: dict[Column, list[Measurement]] = {}
+    for (column, cell), repeats in cells.items():
+        seconds = _seconds(repeats)
+        middle = float(np.median(seconds)) if seconds else math.nan
+        error = noise.error(seconds) if seconds else math.nan
+        # an interval of its own needs repeats of its own
+        low, high = interval(middle, error) if len(seconds) > 1 else (math.nan, math.nan)
+        outcome, steady = outcome_of(repeats)
+        sweeps.setdefault(column, []).append(
+            Measurement(
+                eps=cell.eps,
+                gap=max(suboptimality(row, best) for row in repeats),
+                seconds=middle,
+                low=low,
+                high=high,
+                error=error,
+                repeats=len(repeats),
+                outcome=outcome,
+                steady=steady,
+                limit=cell.time_limit,
+            )
+        )
+    return {column: tuple(sorted(sweep, key=lambda m: -m.eps)) for column, sweep in sweeps.items()}
+
+
+def column_names(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Of every row, the contestant, and its threads where these differ between rows.
+
+    ``cvxopt [1 threads]`` and ``cvxopt [2 threads]`` are two contestants.
+    """
+    rows = tuple(rows)
+    several = len({row.cell.threads for row in rows if not is_reference(row.contestant)}) > 1
+    return tuple(
+        row.contestant + (f" [{row.cell.threads} threads]" if several else "") for row in rows
+    )
+
+
+def outcome_of(repeats: Iterable[Row]) -> tuple[str, bool]:
+    """What a cell counts as, and whether all its repeats say so."""
+    found = {row.outcome for row in repeats}
+    order = {outcome: place for place, outcome in enumerate(WORST_FIRST)}
+    return min(found, key=lambda o: (order.get(o, len(order)), o)), len(found) == 1
+
+
+def _seconds(repeats: Iterable[Row]) -> list[float]:
+    """Total seconds of all repeats; nothing if one has none."""
+    seconds = [row.total_seconds for row in repeats]
+    return seconds if all(0.0 < s < math.inf for s in seconds) else []

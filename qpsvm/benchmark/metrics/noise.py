@@ -1,0 +1,88 @@
+"""How well a time is known: the scatter of repeats, in logarithms.
+
+Times are positive and their noise is relative, so everything is about ``log t``. The standard
+deviation is pooled over all cells that were repeated, c with n_c repeats each::
+
+    s^2  =  sum_c sum_k (log t_ck - mean_k log t_ck)^2 / nu,        nu = sum_c (n_c - 1)
+
+A cell that scatters more has its own s. The median of n repeats then has the variance ``s^2 / n``
+for n <= 2 (it is the mean), ``pi s^2 / (2 n)`` otherwise (its limit for large n, and an upper bound
+before).
+
+Every repeat is a process of its own, so caches, memory layout and the order of linking are drawn
+anew each time, as Kalibera and Jones, "Rigorous benchmarking in reasonable time", *ISMM* 2013, ask
+for. What changes between runs only (clocks, neighbours, temperature) is not in it: ``compare`` of
+two runs measures that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.stats
+
+LEVEL = 0.95
+"""Of every interval."""
+
+NORMAL = float(scipy.stats.norm.ppf(0.5 + LEVEL / 2))
+"""Half the width of an interval of ``LEVEL``, in standard errors: 1.96."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The scatter of one measurement of ``log t``.
+
+    Attributes
+    ----------
+    deviation : float
+        Standard deviation, a relative error of t where it is small; NaN without any repeats.
+    degrees : int
+        Degrees of freedom: how well the deviation itself is known.
+    """
+
+    deviation: float
+    degrees: int
+
+    def error(self, seconds: Sequence[float]) -> float:
+        """Standard error of the logarithm of the median of ``seconds``, shape (n,).
+
+        Widened by Student's t for a deviation that is known from a few repeats, so that 1.96 of it
+        are 95%. A cell measured once is taken to scatter like the others; NaN if nothing was
+        repeated.
+        """
+        n = len(seconds)
+        if not self.degrees:
+            return math.nan
+        own = float(np.std(np.log(seconds), ddof=1)) if n > 1 else 0.0
+        variance_of_median = 1.0 / n if n <= 2 else math.pi / (2.0 * n)
+        student = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, self.degrees)) / NORMAL
+        return max(own, self.deviation) * math.sqrt(variance_of_median) * student
+
+
+def pooled_noise(repeats: Iterable[Sequence[float]]) -> Noise:
+    """``s^2 = sum of squares / degrees of freedom``, over the repeats of many cells.
+
+    Parameters
+    ----------
+    repeats : iterable of sequences of float
+        Seconds, all positive.
+
+    Examples
+    --------
+    >>> pooled_noise([[1.0, 1.0], [2.0]])
+    Noise(deviation=0.0, degrees=1)
+    """
+    squares, degrees = 0.0, 0
+    for seconds in repeats:
+        logs = np.log(seconds)
+        squares += float(np.sum((logs - np.mean(logs)) ** 2))
+        degrees += len(seconds) - 1
+    return Noise(math.sqrt(squares / degrees) if degrees else math.nan, degrees)
+
+
+def interval(seconds: float, error: float) -> tuple[float, float]:
+    """``t exp(-1.96 e), t exp(1.96 e)``."""
+    return seconds * math.exp(-NORMAL * error), seconds * math.exp(NORMAL * error)

@@ -1,0 +1,113 @@
+"""Rankings by the shifted geometric mean, with the places that another run could have given."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.stats
+
+from qpsvm.benchmark.metrics.means import SHIFT, log_means
+from qpsvm.benchmark.metrics.resampling import other_programs, other_runs, quantiles
+from qpsvm.benchmark.metrics.tables import Table, table_of
+from qpsvm.benchmark.metrics.times import Times
+from qpsvm.qp._arrays import Dense, Index, Vector, freeze
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A contestant's place.
+
+    Attributes
+    ----------
+    contestant : str
+    place : float
+        From 1; equals share the mean of their places.
+    low, high : float
+        95% interval over other programs and runs; NaN for fewer than six programs.
+    run_low, run_high : float
+        95% interval over other runs on the same programs; NaN without repeats.
+    score : float
+        ``1/m sum log(t + shift)``: what the place is decided by.
+    solved, failed : int
+    """
+
+    contestant: str
+    place: float
+    low: float
+    high: float
+    run_low: float
+    run_high: float
+    score: float
+    solved: int
+    failed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """All contestants that have programs in common, the fastest first.
+
+    Attributes
+    ----------
+    ranks : tuple of Rank
+    covariance : array of shape (K, K)
+        Of the scores over other runs, in the order of ``ranks``; NaN without repeats.
+    table : Table
+        What was compared, and what was left out.
+    """
+
+    ranks: tuple[Rank, ...]
+    covariance: Dense
+    table: Table
+
+    @property
+    def contestants(self) -> tuple[str, ...]:
+        """The fastest first."""
+        return tuple(rank.contestant for rank in self.ranks)
+
+
+def ranking(times: Times, *, shift: float = SHIFT, seed: int = 0) -> Ranking:
+    """Places by ``1/m sum_p log(t_ps + shift)``, failures at the time limit.
+
+    Parameters
+    ----------
+    times : mapping of (Instance, contestant) to Timing
+    shift : float
+        Seconds.
+    seed : int
+        Of the bootstrap.
+    """
+    table = table_of(times)
+    if not table.instances:
+        return Ranking((), freeze(np.zeros((0, 0))), table)
+    statistic = log_means(table, shift)
+    scores = statistic(table.seconds, np.arange(len(table.instances)))
+    runs = other_runs(table, statistic, seed=seed)
+    places = _places(scores)
+    low, high = quantiles(_places(other_programs(table, statistic, seed=seed)))
+    run_low, run_high = quantiles(_places(runs))
+    solved = np.sum(table.seconds < math.inf, axis=0)
+    order: Index = np.argsort(scores, kind="stable")
+    ranks = tuple(
+        Rank(
+            contestant=table.contestants[s],
+            place=float(places[s]),
+            low=float(low[s]),
+            high=float(high[s]),
+            run_low=float(run_low[s]),
+            run_high=float(run_high[s]),
+            score=float(scores[s]),
+            solved=int(solved[s]),
+            failed=int(len(table.instances) - solved[s]),
+        )
+        for s in order
+    )
+    covariance = np.cov(runs, rowvar=False).reshape(len(scores), len(scores))
+    return Ranking(ranks, freeze(covariance[np.ix_(order, order)]), table)
+
+
+def _places(scores: Vector) -> Vector:
+    """Places from 1 along the last axis; NaN where the scores are."""
+    places = scipy.stats.rankdata(scores, axis=-1)
+    return np.where(np.isnan(scores), math.nan, places)

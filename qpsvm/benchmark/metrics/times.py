@@ -1,0 +1,139 @@
+"""Time to a certified gap: the quantity that all comparisons are made of.
+
+::
+
+    t(p, s; g)  =  min over eps of  median over repeats of total seconds,
+                   among the cells whose suboptimality is at most g in every repeat
+
+A tolerance means something else to every solver, so nobody is compared at equal tolerance: each
+sweeps its own, and is given the cheapest one that does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from qpsvm.benchmark.calls import Call, parse
+from qpsvm.benchmark.cells import Instance
+from qpsvm.benchmark.metrics.measurements import Column, Measurement, measurements
+from qpsvm.benchmark.rows import Row
+
+NO_ATTEMPT = frozenset({"unsupported", "not installed"})
+"""These say nothing about a solver's strength: no failure, no time, no place."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long a contestant took to a certified gap on a program.
+
+    Attributes
+    ----------
+    seconds : float
+        inf if the gap was not reached.
+    low, high : float
+        95% interval; NaN when measured once, or not reached.
+    error : float
+        Standard error of ``log(seconds)``; NaN if nothing in the store was repeated.
+    repeats : int
+    eps : float
+        The tolerance it took; NaN if none did.
+    gap : float
+        Suboptimality at ``eps``; if not reached, the smallest there was.
+    outcome : str
+        Of that cell; if not reached, of the last one that was measured.
+    limit : float
+        Seconds that were given: a time that was not reached is longer, or infinite.
+    """
+
+    seconds: float
+    low: float
+    high: float
+    error: float
+    repeats: int
+    eps: float
+    gap: float
+    outcome: str
+    limit: float
+
+    @property
+    def reached(self) -> bool:
+        """Whether the gap was reached."""
+        return self.seconds < math.inf
+
+    @property
+    def attempted(self) -> bool:
+        """Whether the contestant takes such a program at all."""
+        return self.outcome not in NO_ATTEMPT
+
+
+Times: TypeAlias = Mapping[Column, Timing]
+
+
+def times_to(
+    rows: Iterable[Row], target: float, best: Mapping[Instance, float] | None = None
+) -> dict[Column, Timing]:
+    """``min over eps of the median seconds, where suboptimality <= target`` for every column.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+    target : float
+        Relative certified gap.
+    best : mapping of Instance to float, optional
+        Lower bounds; those of ``rows`` by default.
+
+    Returns
+    -------
+    dict of (Instance, contestant) to Timing
+        Without references, and without programs that were proven to have no optimum (see
+        ``outcome_table`` for these).
+
+    Raises
+    ------
+    StoreError
+        As ``best_dual``.
+    """
+    rows = tuple(rows)
+    hopeless = {row.instance for row in rows if row.outcome == "infeasible"}
+    return {
+        column: _timing(sweep, target)
+        for column, sweep in measurements(rows, best).items()
+        if column[0] not in hopeless
+    }
+
+
+def _timing(sweep: tuple[Measurement, ...], target: float) -> Timing:
+    reached = [m for m in sweep if m.gap <= target and not math.isnan(m.seconds)]
+    if reached:
+        m = min(reached, key=lambda m: m.seconds)
+        spread = (m.seconds, m.low, m.high, m.error)
+        return Timing(*spread, m.repeats, m.eps, m.gap, m.outcome, m.limit)
+    measured = [m for m in sweep if m.outcome != "not run"] or list(sweep)
+    last = measured[-1]
+    unknown = (math.inf, math.nan, math.nan, math.nan)
+    gap = min(m.gap for m in sweep)
+    return Timing(*unknown, last.repeats, math.nan, gap, last.outcome, last.limit)
+
+
+def kind_of(instance: Instance) -> str:
+    """The kind of a program: family, intercept and kernel, without data and parameters.
+
+    Examples
+    --------
+    >>> kind_of(Instance("SoftMargin(C=1.0, intercept='penalized')", "a9a"))
+    "SoftMargin(intercept='penalized'), linear"
+    """
+    family = parse(instance.family)
+    kept = {k: v for k, v in family.arguments.items() if k == "intercept"}
+    return f"{Call(family.name, kept)}, {parse(instance.kernel).name}"
+
+
+def by_kind(times: Times) -> dict[str, dict[Column, Timing]]:
+    """The same times, apart for each kind of program, in the order of first appearance."""
+    kinds: dict[str, dict[Column, Timing]] = {}
+    for column, timing in times.items():
+        kinds.setdefault(kind_of(column[0]), {})[column] = timing
+    return kinds

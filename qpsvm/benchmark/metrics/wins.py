@@ -1,0 +1,90 @@
+"""Win/loss matrices: every two contestants on the programs that both attempted.
+
+With the standard errors e of ``log t``, i wins against j on a program if i reached the gap and::
+
+    j did not,   or   log t_j - log t_i  >  1.96 sqrt(e_i^2 + e_j^2)
+
+It is a tie if neither is faster by that, and *neither* if both failed. Nothing depends on third
+contestants, unlike in a performance profile. A difference without a known error is a tie: one
+measurement of each says nothing about the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qpsvm.benchmark.cells import Instance
+from qpsvm.benchmark.metrics.noise import NORMAL
+from qpsvm.benchmark.metrics.times import Times, Timing
+from qpsvm.qp._arrays import freeze
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Wins:
+    """Counts of programs; row i, column j is about i against j.
+
+    Attributes
+    ----------
+    contestants : tuple of str
+    wins, losses, ties, neither : array of int of shape (K, K)
+        ``losses = wins'``; the diagonals are zero.
+    compared : array of int of shape (K, K)
+        Programs that both attempted: the sum of the four.
+    """
+
+    contestants: tuple[str, ...]
+    wins: Counts
+    losses: Counts
+    ties: Counts
+    neither: Counts
+    compared: Counts
+
+
+def win_matrix(times: Times, *, noise: float | None = None) -> Wins:
+    """Wins, losses and ties of every pair, on the programs that both attempted.
+
+    Parameters
+    ----------
+    times : mapping of (Instance, contestant) to Timing
+    noise : float, optional
+        A standard error of ``log t`` to assume where nothing was repeated.
+    """
+    names = tuple(dict.fromkeys(who for (_, who), timing in times.items() if timing.attempted))
+    by_instance: dict[Instance, dict[int, Timing]] = {}
+    for (instance, who), timing in times.items():
+        if timing.attempted:
+            by_instance.setdefault(instance, {})[names.index(who)] = timing
+    shape = (len(names), len(names))
+    wins, ties, neither = (np.zeros(shape, dtype=np.int64) for _ in range(3))
+    for attempts in by_instance.values():
+        for i, a in attempts.items():
+            for j, b in attempts.items():
+                if i == j:
+                    continue
+                if not (a.reached or b.reached):
+                    neither[i, j] += 1
+                elif faster(a, b, noise):
+                    wins[i, j] += 1
+                elif not faster(b, a, noise):
+                    ties[i, j] += 1
+    return Wins(names, *map(_frozen, (wins, wins.T, ties, neither, wins + wins.T + ties + neither)))
+
+
+def faster(a: Timing, b: Timing, noise: float | None = None) -> bool:
+    """Whether ``a`` took less time than ``b``, by more than the uncertainty of both."""
+    if not (a.reached and b.reached):
+        return a.reached
+    errors = [noise if noise is not None and math.isnan(t.error) else t.error for t in (a, b)]
+    # a comparison with NaN is false
+    return math.log(b.seconds / a.seconds) > NORMAL * math.hypot(*errors)
+
+
+def _frozen(counts: Counts) -> Any:
+    return freeze(counts.copy())
