@@ -33,7 +33,7 @@ def describe() -> Mapping[str, Any]:
         "processor": _processor(),
         "cores": _cores(),
         "memory": _memory(),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": platform.system(),
         "python": platform.python_version(),
         "blas": _blas(),
         **{name: installed_version(name) for name in PACKAGES},

@@ -68,7 +68,8 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
     row = Row(cell, "error", **where)
     try:
         contestant = registry.get(cell.contestant)
-        row = replace(row, version=contestant.version())
+        form = getattr(contestant, "form", "")
+        row = replace(row, version=contestant.version(), form=form)
         for module in contestant.required_modules:
             importlib.import_module(module)
         samples = load_samples(cell.instance.data)

@@ -111,7 +111,7 @@ class Contestant(ABC):
 
     def version(self) -> str:
         """Version of the package."""
-        return installed_version(self.distribution)
+        return installed_version(self.distribution) if self.distribution else ""
 
     def refusal(self, task: Task) -> str:  # noqa: ARG002
         """Why it does not take this program; empty if it does. Another program is no answer."""

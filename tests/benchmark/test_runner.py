@@ -1,0 +1,179 @@
+"""The runner: whatever happens to a process is a row, and nobody waits for it."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import time
+from pathlib import Path
+
+import joblib
+import pytest
+
+from qpsvm.benchmark import runner
+from qpsvm.benchmark.cells import Cell, Instance
+from qpsvm.benchmark.process import THREADS, measure_apart
+from qpsvm.benchmark.rows import OUTCOMES
+from qpsvm.benchmark.suites import suite_of
+from qpsvm.benchmark.worker import measure
+from qpsvm.exceptions import StoreError, SuiteError
+
+TROUBLED = Path(__file__).with_name("troubled.py")
+IRIS = Instance("SoftMargin(C=1.0)", "iris")
+
+
+def suite(contestants, eps=(1e-2,), **settings):
+    grid = {"family": [IRIS.family], "data": [IRIS.data]}
+    grid |= {"contestants": list(contestants), "eps": list(eps)}
+    return suite_of({"name": "tiny", "time_limit": 20.0, "grid": [grid], **settings})
+
+
+def troubled(kind, **arguments):
+    inside = ", ".join(f"{k}={v!r}" for k, v in {"kind": kind, **arguments}.items())
+    return f"{TROUBLED}({inside})"
+
+
+# --- what becomes of a process ------------------------------------------------------------------
+
+ENDS = {
+    "segfault": ("crash", "SIGSEGV while fitting"),
+    "abort": ("crash", "SIGABRT while fitting: terminate called: the tableau is upside down"),
+    "abort_without_memory": ("memory limit", "SIGABRT while fitting: .*std::bad_alloc"),
+    "crash_when_asked": ("crash", "SIGABRT while judging"),
+    "leave": ("crash", "exit code 3 while fitting"),
+    "hang": ("time limit", "ended while fitting"),
+    "overrun": ("time limit", "ended after the limit"),
+    "allocate": ("memory limit", "MemoryError: Unable to allocate 7.45 GiB"),
+    "fail": ("error", "RuntimeError: no pivot"),
+    "refuse": ("unsupported", "UnsupportedProgramError: not on Saturdays"),
+    "shout": ("inaccurate", ""),
+}
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory):
+    chosen = suite(map(troubled, ENDS), time_limit=1.0, memory_limit=4e9)
+    began = time.perf_counter()
+    results = runner.run(chosen, tmp_path_factory.mktemp("ends") / "s.jsonl", jobs=2)
+    assert time.perf_counter() - began < 300.0
+    return {re.search("kind='(.*?)'", row.contestant)[1]: row for row in results.rows}
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_every_end_is_a_row(ends, kind):
+    outcome, message = ENDS[kind]
+    row = ends[kind]
+    assert row.outcome == outcome
+    assert re.match(message, row.message), row.message
+
+
+def test_rows_of_processes_that_never_answered_say_what_was_measured(ends):
+    assert set(ends) == set(ENDS)
+    for row in ends.values():
+        assert (row.suite, row.n, row.d, row.density) == ("tiny", 150, 4, 1.0)
+        assert row.outcome in OUTCOMES
+        assert row.problem_hash
+        assert row.machine["cores"] >= 1
+        assert row.qpsvm
+    # it was fitted before it crashed
+    assert ends["crash_when_asked"].total_seconds < 1.0
+    assert 1.2 <= ends["overrun"].total_seconds < 2.1
+    assert math.isnan(ends["hang"].total_seconds)
+
+
+# --- what a row says ------------------------------------------------------------------------------
+
+
+def test_in_a_process_of_its_own_or_here_the_row_is_the_same():
+    cell = Cell(IRIS, "cvxopt(form='dual')", 1e-8)
+    apart, here = measure_apart(cell), measure(cell)
+    # the same arithmetic in the same order: to the last bit
+    for name in ("outcome", "verified", "gap", "primal", "dual", "iterations", "problem_hash"):
+        assert getattr(apart, name) == getattr(here, name), name
+    assert here.outcome == "optimal"
+    assert here.form == "dual"
+    assert here.settings["reltol"] <= 1e-8
+    for row in (apart, here):
+        parts = row.build_seconds + row.setup_seconds + row.solve_seconds
+        assert 0.0 < row.solve_seconds <= parts <= row.total_seconds
+        assert row.data_bytes == 150 * 4 * 8
+        assert row.peak_bytes > 1e7
+
+
+def test_a_package_that_is_missing_and_a_name_in_the_data_that_is_wrong():
+    missing = measure(Cell(IRIS, "cvxpy:GUROBI", 1e-8))
+    assert missing.outcome == "not installed"
+    unknown = measure(Cell(Instance(IRIS.family, "atlantis"), "cvxopt", 1e-8))
+    assert unknown.outcome == "error"
+    assert "atlantis" in unknown.message
+
+
+def test_threads_are_what_the_cell_says(tmp_path):
+    """Read by the libraries when they load, so the process begins with them."""
+    spy = tmp_path / "spy.py"
+    spy.write_text(
+        "import os\n"
+        "from qpsvm.benchmark.contestants.base import Answer, Contestant\n"
+        "from qpsvm.qp import Status\n"
+        "class Spy(Contestant):\n"
+        "    name = 'spy'\n"
+        "    def fit(self, task): return {k: os.environ.get(k) for k in sorted(os.environ)}\n"
+        "    def answer(self, task, fitted):\n"
+        "        return Answer(Status.UNKNOWN, settings=fitted)\n"
+    )
+    row = measure_apart(Cell(IRIS, str(spy), 1e-2, threads=3))
+    assert {name: row.settings[name] for name in THREADS} == dict.fromkeys(THREADS, "3")
+    assert os.environ.get("OMP_NUM_THREADS") != "3"
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+def test_a_joblib_backend_runs_a_suite_unchanged(tmp_path, backend):
+    """Loky hands rows back one by one, multiprocessing (and Ray) only when all are there."""
+    chosen = suite(["cvxopt(form='dual')", "sklearn:SVC", troubled("segfault")])
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        results = runner.run(chosen, tmp_path / "s.jsonl")
+    assert {row.cell for row in results.rows} == set(chosen.cells)
+    assert sorted(row.outcome for row in results.rows) == ["crash", "optimal", "optimal"]
+
+
+def test_progress_counts_every_row_and_the_time_left_ends_at_zero(tmp_path):
+    events = []
+    chosen = suite(["cvxopt(form='dual')"], eps=(1e-2, 1e-8), repeats=2, targets=[1e-14])
+    results = runner.run(chosen, tmp_path / "s.jsonl", callback=events.append)
+    assert [event.row.cell for event in events] == [row.cell for row in results.rows]
+    assert len(results.rows) == 4
+    assert all(0.0 <= event.seconds_left < math.inf for event in events)
+    assert events[-1].seconds_left == 0.0
+    assert results.header["suite"]["targets"] == [1e-14]
+    again = runner.run(chosen, tmp_path / "s.jsonl", resume=True, callback=events.append)
+    assert len(again.rows) == len(events) == 4
+    with pytest.raises(StoreError, match="--resume"):
+        runner.run(chosen, tmp_path / "s.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"contestants": ["nobody"]}, "nobody"),
+        ({"family": ["SoftMargin(D=1)"]}, "SoftMargin"),
+        ({"kernel": ["magic"]}, "magic"),
+    ],
+)
+def test_a_wrong_name_ends_the_run_before_it_begins(tmp_path, change, message):
+    grid = {"family": [IRIS.family], "data": [IRIS.data], "contestants": ["cvxopt"], "eps": [1e-2]}
+    with pytest.raises(SuiteError, match=message):
+        runner.run(suite_of({"grid": [grid | change]}), tmp_path / "s.jsonl")
+    assert not (tmp_path / "s.jsonl").exists()
+
+
+def test_a_contestant_added_later_is_all_that_is_measured(tmp_path):
+    small = suite(["cvxopt(form='dual')"])
+    before = runner.run(small, tmp_path / "s.jsonl").rows
+    larger = small.with_contestants(["sklearn:SVC"])
+    after = runner.run(larger, tmp_path / "s.jsonl", resume=True).rows
+    assert [row.cell for row in after] == [row.cell for row in before] + list(larger.cells[1:])
+    assert after[0].total_seconds == before[0].total_seconds
