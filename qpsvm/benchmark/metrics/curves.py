@@ -50,15 +50,13 @@ class Curve:
 
 
 def accuracy_curves(
-    rows: Iterable[Row], instance: Instance, best: Mapping[Instance, float] | None = None
-) -> dict[str, Curve]:
-    """The curve of every contestant on a program; references are left out.
+    rows: Iterable[Row], best: Mapping[Instance, float] | None = None
+) -> dict[Instance, dict[str, Curve]]:
+    """The curve of every contestant, program by program; references are left out.
 
     Parameters
     ----------
     rows : iterable of Row
-        All of the store: noise is pooled over them.
-    instance : Instance
     best : mapping of Instance to float, optional
         Lower bounds; those of ``rows`` by default.
 
@@ -67,9 +65,9 @@ def accuracy_curves(
     StoreError
         As ``best_dual``.
     """
-    curves = {}
-    for (program, who), sweep in measurements(rows, best).items():
-        if program == instance:
-            known = [m for m in sweep if math.isfinite(m.gap) and math.isfinite(m.seconds)]
-            curves[who] = Curve(who, tuple(known), tuple(m for m in sweep if m not in known))
+    curves: dict[Instance, dict[str, Curve]] = {}
+    for (instance, who), sweep in measurements(rows, best).items():
+        known = [m for m in sweep if math.isfinite(m.gap) and math.isfinite(m.seconds)]
+        without = tuple(m for m in sweep if m not in known)
+        curves.setdefault(instance, {})[who] = Curve(who, tuple(known), without)
     return curves

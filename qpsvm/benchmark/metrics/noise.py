@@ -22,12 +22,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.stats
+import scipy.special
 
 LEVEL = 0.95
 """Of every interval."""
 
-NORMAL = float(scipy.stats.norm.ppf(0.5 + LEVEL / 2))
+NORMAL = float(scipy.special.ndtri(0.5 + LEVEL / 2))
 """Half the width of an interval of ``LEVEL``, in standard errors: 1.96."""
 
 
@@ -58,7 +58,7 @@ class Noise:
             return math.nan
         own = float(np.std(np.log(seconds), ddof=1)) if n > 1 else 0.0
         variance_of_median = 1.0 / n if n <= 2 else math.pi / (2.0 * n)
-        student = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, self.degrees)) / NORMAL
+        student = float(scipy.special.stdtrit(self.degrees, 0.5 + LEVEL / 2)) / NORMAL
         return max(own, self.deviation) * math.sqrt(variance_of_median) * student
 
 
