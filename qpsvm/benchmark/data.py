@@ -184,7 +184,10 @@ def _storage(X: Any) -> Any:
         return np.ascontiguousarray(X, dtype=np.float64)
     if X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
         return X.toarray()
-    return sp.csr_array(X)
+    X = sp.csr_array(X)
+    # LIBSVM and LIBLINEAR refuse 64-bit indices, which svmlight files are read with
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
 
 
 BUNDLED: Mapping[str, Callable[[Any], Any]] = {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn.svm
 
 import qpsvm
 from qpsvm.benchmark.data import BUNDLED, folder, load_samples, needs_folder
@@ -125,6 +126,8 @@ def test_stored_sets_are_ready_to_use(name: str) -> None:
     else:
         assert set(y) == {-1.0, 1.0}
     assert sp.issparse(X) == (name in ("a9a", "farm_ads"))
+    if sp.issparse(X):
+        sklearn.svm.LinearSVC().fit(X[:100], y[:100])  # refuses 64-bit indices
 
 
 @needs_data
