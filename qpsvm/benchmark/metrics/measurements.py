@@ -69,6 +69,11 @@ class Measurement:
     steady: bool
     limit: float
 
+    @property
+    def measured(self) -> bool:
+        """Whether it was not left out, at the end of a sweep."""
+        return self.outcome != "not run"
+
 
 def measurements(
     rows: Iterable[Row], best: Mapping[Instance, float] | None = None

@@ -111,7 +111,7 @@ def _timing(sweep: tuple[Measurement, ...], target: float) -> Timing:
         m = min(reached, key=lambda m: m.seconds)
         spread = (m.seconds, m.low, m.high, m.error)
         return Timing(*spread, m.repeats, m.eps, m.gap, m.outcome, m.limit)
-    measured = [m for m in sweep if m.outcome != "not run"] or list(sweep)
+    measured = [m for m in sweep if m.measured] or list(sweep)
     last = measured[-1]
     unknown = (math.inf, math.nan, math.nan, math.nan)
     gap = min(m.gap for m in sweep)
