@@ -1,0 +1,103 @@
+"""Every backend of qpsvm as it is: the program in the form asked for, no polish, no contract."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from qpsvm import backends
+from qpsvm.backends.base import Backend, Settings
+from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
+from qpsvm.exceptions import SuiteError, UnsupportedProgramError
+from qpsvm.machines.problem import Form, TrainingProblem
+from qpsvm.qp.solution import QPSolution
+
+FORMS: tuple[Form, ...] = ("primal", "dual")
+
+
+class BackendContestant(Contestant):
+    """``backend.solve`` on the primal or dual program.
+
+    Parameters
+    ----------
+    backend : Backend
+    form : "dual" or "primal"
+    **options
+        Settings of the solver under its own names.
+    """
+
+    def __init__(self, backend: Backend, form: Form = "dual", **options: Any) -> None:
+        self.backend = backend
+        self.form = require_form(form)
+        self.options = options
+        self.distribution = backend.distribution
+        self.required_modules = backend.required_modules
+
+    def version(self) -> str:
+        return self.backend.version()
+
+    def fit(self, task: Task) -> tuple[TrainingProblem[Any, Any], QPSolution, float]:
+        began = time.perf_counter()
+        problem = build(task, self.form)
+        build_seconds = time.perf_counter() - began
+        settings = Settings(
+            eps=task.eps,
+            time_limit=max(task.time_limit - build_seconds, SHORTEST),
+            options=self.options,
+        )
+        return problem, self.backend.solve(problem.qp, settings), build_seconds
+
+    def answer(
+        self, task: Task, fitted: tuple[TrainingProblem[Any, Any], QPSolution, float]
+    ) -> Answer:
+        del task
+        problem, solution, build_seconds = fitted
+        return answer_of(problem, solution, build_seconds)
+
+
+SHORTEST = 1e-3
+"""Seconds left for the solver where the program alone took all there were."""
+
+
+def require_form(form: Any) -> Form:
+    """Raise SuiteError unless it is a form."""
+    if form not in FORMS:
+        raise SuiteError(f"form is {form!r}; it is 'primal' or 'dual'.")
+    found: Form = form
+    return found
+
+
+def build(task: Task, form: Form) -> TrainingProblem[Any, Any]:
+    """The program from the samples, ``task.problem`` in another copy: building it is timed."""
+    if not hasattr(task.formulation, form):
+        raise UnsupportedProgramError(f"{task.formulation!r} has no {form} form; ask for another.")
+    make = getattr(task.formulation, form)
+    problem: TrainingProblem[Any, Any] = make(task.X, task.y, kernel=task.kernel)
+    return problem
+
+
+def answer_of(
+    problem: TrainingProblem[Any, Any],
+    qp: QPSolution,
+    build_seconds: float,
+    solution: Any = None,
+) -> Answer:
+    """What a QPSolution claims; ``solution`` where it was recovered already."""
+    statistics = qp.statistics
+    return Answer(
+        claimed=qp.status,
+        solution=qp if solution is None else solution,
+        problem=problem,
+        native_status=qp.native_status,
+        iterations=statistics.iterations,
+        build_seconds=build_seconds,
+        setup_seconds=statistics.setup_seconds,
+        solve_seconds=statistics.solve_seconds,
+        settings={"form": problem.form, **statistics.settings},
+        message=statistics.note,
+    )
+
+
+def names() -> tuple[str, ...]:
+    """Every backend, installed or not."""
+    return tuple(info.name for info in backends.available())

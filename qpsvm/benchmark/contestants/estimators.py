@@ -1,0 +1,142 @@
+"""What peers have in common: an estimator, parameters for a program, and what its fit says."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from qpsvm.audit.claims import Claim
+from qpsvm.audit.readers.inputs import Inputs
+from qpsvm.audit.readers.registry import read
+from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
+from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
+from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
+from qpsvm.qp.solution import Status
+
+
+class EstimatorContestant(Contestant):
+    """An estimator of another package, fitted on its own terms; ``eps`` is its tolerance.
+
+    Parameters
+    ----------
+    **options
+        Parameters of the estimator under its own names, other than those the task determines.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+        if taken := sorted(set(options) & set(self.determined)):
+            raise SuiteError(f"{self.name}: {taken[0]} is what the suite's program and eps say.")
+
+    determined: ClassVar[tuple[str, ...]] = ()
+    """Parameters that follow from the program, the accuracy, the seed and the threads."""
+
+    @abstractmethod
+    def parameters(self, task: Task) -> Mapping[str, Any]:
+        """The estimator's names for what the task determines.
+
+        Raises
+        ------
+        UnsupportedProgramError
+            It solves another program.
+        """
+
+    @abstractmethod
+    def estimator(self) -> Any:
+        """The class."""
+
+    def refusal(self, task: Task) -> str:
+        try:
+            self.parameters(task)
+        except UnsupportedProgramError as error:
+            return str(error)
+        return ""
+
+    def fit(self, task: Task) -> Any:
+        try:
+            model = self.estimator()(**{**self.parameters(task), **self.options})
+        except TypeError as error:
+            raise SuiteError(f"{self.name} cannot be made with {self.options}: {error}") from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what did not converge is measured
+            return model.fit(task.X) if task.y is None else model.fit(task.X, task.y)
+
+    def answered(self, model: Any, *, converged: bool, **numbers: Any) -> Answer:
+        """An answer by the estimator's own stopping rule."""
+        return Answer(
+            claimed=Status.OPTIMAL if converged else Status.ITERATION_LIMIT,
+            own_rule=True,
+            iterations=int(np.sum(model.n_iter_)),
+            settings=dict(model.get_params()),
+            **numbers,
+        )
+
+
+def claim_of(model: Any, task: Task) -> Claim:
+    """The model as ``qpsvm.audit`` reads it, which must be of the program that was asked for.
+
+    Raises
+    ------
+    QPSVMError
+        It is of another program.
+    """
+    (claim,) = read(model, Inputs(task.X, task.y)).claims
+    intercepts = task.problem.model.intercept, claim.problem.model.intercept
+    if intercepts[0] != intercepts[1]:
+        raise QPSVMError(f"The model's intercept is {intercepts[1]}, not {intercepts[0]}.")
+    for name in ("lower", "upper", "required", "signs", "curvature"):
+        asked, solved = (
+            np.asarray(getattr(problem.model.conditions, name))
+            for problem in (task.problem, claim.problem)
+        )
+        if asked.shape != solved.shape or not np.allclose(asked, solved, rtol=1e-12, atol=0.0):
+            raise QPSVMError(f"The model solves another program: {name} differs.")
+    return claim
+
+
+def require(formulation: Any, family: type[Any], **choices: Any) -> None:
+    """Raise UnsupportedProgramError unless it is of the family and its fields are these.
+
+    Parameters
+    ----------
+    **choices
+        A value or a tuple of values for each field that is restricted.
+    """
+    if type(formulation) is not family:
+        raise UnsupportedProgramError(
+            f"it solves {family.__name__}, not {type(formulation).__name__}"
+        )
+    for name, allowed in choices.items():
+        values = allowed if isinstance(allowed, tuple) else (allowed,)
+        found = getattr(formulation, name)
+        if not any(found is value or found == value for value in values):
+            words = " or ".join(map(repr, values))
+            raise UnsupportedProgramError(f"it solves {name}={words}, not {found!r}")
+
+
+def require_linear(kernel: Kernel) -> None:
+    """Raise UnsupportedProgramError unless the kernel is linear."""
+    if not isinstance(kernel, Linear):
+        raise UnsupportedProgramError(f"it has the linear kernel only, not {kernel}")
+
+
+def libsvm_kernel(kernel: Kernel) -> dict[str, Any]:
+    """A kernel in LIBSVM's words."""
+    if isinstance(kernel, Linear):
+        return {"kernel": "linear"}
+    if isinstance(kernel, RBF):
+        return {"kernel": "rbf", "gamma": kernel.gamma}
+    if isinstance(kernel, Polynomial):
+        return {
+            "kernel": "poly",
+            "gamma": kernel.gamma,
+            "degree": kernel.degree,
+            "coef0": kernel.coef0,
+        }
+    if isinstance(kernel, Sigmoid):
+        return {"kernel": "sigmoid", "gamma": kernel.gamma, "coef0": kernel.coef0}
+    raise UnsupportedProgramError(f"it has no kernel {kernel}")

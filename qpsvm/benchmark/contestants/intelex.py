@@ -1,0 +1,45 @@
+"""Intel's extension of scikit-learn: the same estimators with oneDAL's solver inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from qpsvm.benchmark.contestants import scikit_learn
+from qpsvm.benchmark.contestants.base import Task
+from qpsvm.exceptions import UnsupportedProgramError
+
+
+class _OneDAL(scikit_learn._LIBSVM):
+    distribution = "scikit-learn-intelex"
+    required_modules = ("sklearnex",)
+    determined: ClassVar[tuple[str, ...]] = (*scikit_learn._LIBSVM.determined, "n_jobs")
+
+    def parameters(self, task: Task) -> Mapping[str, Any]:
+        return {**super().parameters(task), "n_jobs": task.threads}
+
+    def estimator(self) -> Any:
+        import sklearnex.svm
+
+        return getattr(sklearnex.svm, self.name.partition(":")[2])
+
+    def fit(self, task: Task) -> Any:
+        model = super().fit(task)
+        if not hasattr(model, "_onedal_estimator"):
+            raise UnsupportedProgramError("the extension handed this program on to scikit-learn")
+        return model
+
+
+class SVC(_OneDAL, scikit_learn.SVC):
+    """C-SVC of oneDAL."""
+
+    name = "intelex:SVC"
+
+
+class SVR(_OneDAL, scikit_learn.SVR):
+    """epsilon-SVR of oneDAL."""
+
+    name = "intelex:SVR"
+
+
+CONTESTANTS = (SVC, SVR)

@@ -1,0 +1,180 @@
+"""scikit-learn's machines: LIBSVM and LIBLINEAR inside.
+
+LIBSVM leaves the intercept free, LIBLINEAR penalises it (or has none). nu-SVR's C is the price of
+one sample and ``NuRegression``'s that of the average. ``audit.readers`` has the way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from qpsvm.benchmark.contestants.base import Answer, Task
+from qpsvm.benchmark.contestants.estimators import (
+    EstimatorContestant,
+    claim_of,
+    libsvm_kernel,
+    require,
+    require_linear,
+)
+from qpsvm.formulations import (
+    EpsilonRegression,
+    NuClassification,
+    NuRegression,
+    OneClass,
+    SoftMargin,
+)
+
+
+class _LIBSVM(EstimatorContestant):
+    distribution = "scikit-learn"
+    required_modules = ("sklearn",)
+    determined: ClassVar[tuple[str, ...]] = (
+        *("C", "nu", "epsilon", "kernel", "gamma", "degree", "coef0", "tol", "class_weight"),
+    )
+
+    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
+        """Parameters other than kernel and tolerance."""
+        raise NotImplementedError
+
+    def parameters(self, task: Task) -> Mapping[str, Any]:
+        own = self.own(task.formulation, task.X.shape[0])
+        return {**own, **libsvm_kernel(task.kernel), "tol": task.eps}
+
+    def estimator(self) -> Any:
+        import sklearn.svm
+
+        return getattr(sklearn.svm, self.name.partition(":")[2])
+
+    def answer(self, task: Task, fitted: Any) -> Answer:
+        claim = claim_of(fitted, task)
+        return self.answered(
+            fitted,
+            converged=fitted.fit_status_ == 0,
+            alpha=claim.alpha,
+            intercept=claim.intercept,
+            width=claim.width,
+        )
+
+
+class SVC(_LIBSVM):
+    """C-SVC of LIBSVM."""
+
+    name = "sklearn:SVC"
+
+    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
+        del n
+        plain = {"loss": "hinge", "class_weight": None, "average_loss": False}
+        require(formulation, SoftMargin, intercept="free", **plain)
+        return {"C": formulation.C}
+
+
+class NuSVC(_LIBSVM):
+    """nu-SVC of LIBSVM."""
+
+    name = "sklearn:NuSVC"
+
+    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
+        del n
+        require(formulation, NuClassification, intercept="free", class_weight=None)
+        return {"nu": formulation.nu}
+
+
+class SVR(_LIBSVM):
+    """epsilon-SVR of LIBSVM."""
+
+    name = "sklearn:SVR"
+
+    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
+        del n
+        plain = {"loss": "epsilon_insensitive", "average_loss": False}
+        require(formulation, EpsilonRegression, intercept="free", **plain)
+        return {"C": formulation.C, "epsilon": formulation.epsilon}
+
+
+class NuSVR(_LIBSVM):
+    """nu-SVR of LIBSVM."""
+
+    name = "sklearn:NuSVR"
+
+    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
+        require(formulation, NuRegression, intercept="free")
+        return {"C": formulation.C / n, "nu": formulation.nu}
+
+
+class OneClassSVM(_LIBSVM):
+    """one-class SVM of LIBSVM."""
+
+    name = "sklearn:OneClassSVM"
+
+    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
+        del n
+        require(formulation, OneClass)
+        return {"nu": formulation.nu}
+
+
+class _LIBLINEAR(EstimatorContestant):
+    distribution = "scikit-learn"
+    required_modules = ("sklearn",)
+    determined: ClassVar[tuple[str, ...]] = (
+        *("C", "epsilon", "loss", "penalty", "fit_intercept", "intercept_scaling", "tol"),
+        *("random_state", "class_weight", "multi_class"),
+    )
+    family: ClassVar[type[Any]]
+    plain: ClassVar[Mapping[str, Any]]
+
+    def parameters(self, task: Task) -> Mapping[str, Any]:
+        formulation = task.formulation
+        require(formulation, self.family, intercept=("penalized", "none"), **self.plain)
+        require_linear(task.kernel)
+        return {
+            "C": formulation.C,
+            "loss": formulation.loss,
+            "fit_intercept": formulation.intercept == "penalized",
+            "dual": "auto",
+            "tol": task.eps,
+            "random_state": task.seed,
+        }
+
+    def answer(self, task: Task, fitted: Any) -> Answer:
+        claim = claim_of(fitted, task)
+        return self.answered(
+            fitted,
+            converged=fitted.n_iter_ < fitted.max_iter,
+            coef=claim.coef,
+            intercept=claim.intercept,
+        )
+
+
+class LinearSVC(_LIBLINEAR):
+    """L2-regularised hinge or squared hinge of LIBLINEAR."""
+
+    name = "sklearn:LinearSVC"
+    family = SoftMargin
+    plain: ClassVar[Mapping[str, Any]] = {"class_weight": None, "average_loss": False}
+
+    def estimator(self) -> Any:
+        from sklearn.svm import LinearSVC as Estimator
+
+        return Estimator
+
+
+class LinearSVR(_LIBLINEAR):
+    """L2-regularised tube, plain or squared, of LIBLINEAR."""
+
+    name = "sklearn:LinearSVR"
+    family = EpsilonRegression
+    plain: ClassVar[Mapping[str, Any]] = {"average_loss": False}
+
+    def parameters(self, task: Task) -> Mapping[str, Any]:
+        return {**super().parameters(task), "epsilon": task.formulation.epsilon}
+
+    def estimator(self) -> Any:
+        from sklearn.svm import LinearSVR as Estimator
+
+        return Estimator
+
+
+LIBSVM = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
+
+CONTESTANTS = (*LIBSVM, LinearSVC, LinearSVR)

@@ -1,0 +1,59 @@
+"""Snap ML (IBM): dual coordinate descent, with the samples in single precision.
+
+It minimises ``regularizer / 2 |w|^2 + sum_i loss_i``, that is ``C = 1 / regularizer``, with the
+intercept as the weight of a constant feature of 1, which is penalised. It keeps no multipliers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from qpsvm.benchmark.contestants.base import Answer, Task
+from qpsvm.benchmark.contestants.estimators import EstimatorContestant, require, require_linear
+from qpsvm.formulations import SoftMargin
+
+
+class SnapML(EstimatorContestant):
+    """``SupportVectorMachine``."""
+
+    name = "snapml:SVM"
+    distribution = "snapml"
+    required_modules = ("snapml",)
+    determined: ClassVar[tuple[str, ...]] = (
+        *("loss", "regularizer", "fit_intercept", "intercept_scaling", "tol", "random_state"),
+        *("n_jobs", "class_weight", "kernel", "normalize"),
+    )
+
+    def parameters(self, task: Task) -> Mapping[str, Any]:
+        formulation = task.formulation
+        plain: Any = {"class_weight": None, "average_loss": False}
+        require(formulation, SoftMargin, intercept=("penalized", "none"), **plain)
+        require_linear(task.kernel)
+        return {
+            "loss": formulation.loss,
+            "regularizer": 1.0 / formulation.C,
+            "fit_intercept": formulation.intercept == "penalized",
+            "tol": task.eps,
+            "random_state": task.seed,
+            "n_jobs": task.threads,
+        }
+
+    def estimator(self) -> Any:
+        from snapml import SupportVectorMachine
+
+        return SupportVectorMachine
+
+    def answer(self, task: Task, fitted: Any) -> Answer:
+        intercept = fitted.intercept_ if task.formulation.intercept == "penalized" else 0.0
+        return self.answered(
+            fitted,
+            converged=fitted.n_iter_ < fitted.max_iter,
+            coef=np.ravel(fitted.coef_),
+            intercept=float(np.ravel(intercept)[0]),
+        )
+
+
+CONTESTANTS = (SnapML,)

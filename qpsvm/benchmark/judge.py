@@ -1,0 +1,289 @@
+"""The judge: what an answer is worth, whoever gave it and whatever it claims.
+
+The arithmetic is that of ``qpsvm.audit``: numbers become a solution of the program that was asked
+for (``audit.claims``), ``qpsvm.verify`` measures it, ``qpsvm.certify_infeasible`` measures evidence
+that there is none. Nothing an answer says about itself is believed; numbers that are missing, not
+finite or of another shape make no optimum.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from qpsvm.audit.claims import Claim, Library, Problem, multipliers
+from qpsvm.audit.rounding import multiply
+from qpsvm.benchmark.contestants.base import Answer, Task
+from qpsvm.certificates import certify, certify_infeasible
+from qpsvm.exceptions import InvalidDataError, QPSVMError
+from qpsvm.machines.accuracy import TINY
+from qpsvm.machines.intercept import Interval
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solving import solve
+from qpsvm.verification import KKTReport, verify
+
+NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
+
+SEARCH_SECONDS = 10.0
+"""For an optimum of a program that is said to have none."""
+
+SOME_OPTIMUM = 1e-3
+"""Relative gap, infeasibility and rounding at which there certainly is one."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was found.
+
+    Attributes
+    ----------
+    outcome : str
+        One of ``rows.OUTCOMES``.
+    claimed : str
+        The status that was claimed.
+    verified : str
+        ``pass`` or ``fail`` of the verifier at ``task.eps``; empty where nothing can be verified.
+    gap : float
+        Certified relative gap with the answer's own multipliers; inf without any.
+    primal, dual : float
+        Bounds on the optimum; NaN where the answer gives none.
+    size : float
+        ``max(|primal|, floor)``: what gaps are divided by.
+    residuals : mapping of str to float
+        Every check of the verifier, scaled.
+    message : str
+        The checks that failed, or why nothing could be measured.
+    """
+
+    outcome: str
+    claimed: str = ""
+    verified: str = ""
+    gap: float = math.inf
+    primal: float = math.nan
+    dual: float = math.nan
+    size: float = math.nan
+    residuals: Mapping[str, float] = field(default_factory=dict)
+    message: str = ""
+
+
+def judge(task: Task, answer: Answer) -> Judged:
+    """Measure an answer.
+
+    Parameters
+    ----------
+    task : Task
+        The program that was asked for.
+    answer : Answer
+
+    Returns
+    -------
+    Judged
+
+    Examples
+    --------
+    >>> import numpy as np, qpsvm
+    >>> from qpsvm.benchmark.contestants.base import Answer, Task
+    >>> from qpsvm.qp import Status
+    >>> X, y = np.array([[0.0], [2.0]]), np.array([-1.0, 1.0])
+    >>> task = Task(qpsvm.SoftMargin(C=1.0), X, y, qpsvm.kernels.Linear(), eps=1e-8)
+    >>> half = np.array([0.5, 0.5])
+    >>> judge(task, Answer(Status.OPTIMAL, alpha=half, intercept=-1.0)).outcome
+    'optimal'
+    >>> judge(task, Answer(Status.OPTIMAL, alpha=half, intercept=0.0)).outcome
+    'false optimal'
+    """
+    problem: Problem = task.problem if answer.problem is None else answer.problem
+    if answer.claimed in NO_OPTIMUM:
+        return _without_optimum(problem, answer)
+    try:
+        with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
+            if answer.solution is None and answer.alpha is None:
+                return _weights_alone(problem, answer)
+            report = verify(problem, _solution(problem, answer), eps=task.eps)
+    except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
+        # not even measurable: whatever is wrong with it, it is not a solution
+        outcome = _outcome(answer, passed=False)
+        return Judged(outcome, _claimed(answer), "fail", message=f"{type(error).__name__}: {error}")
+    return _measured(answer, report)
+
+
+# --- what the verifier says -----------------------------------------------------------------------
+
+
+def _measured(answer: Answer, report: KKTReport) -> Judged:
+    failed = [check for check in report.checks if not check.passed]
+    outcome = _outcome(answer, passed=report.passed)
+    if outcome == "false optimal" and [check.name for check in failed] == ["rounding"]:
+        outcome = "undecided"  # everything else holds, as far as double precision can tell
+    words = [f"{c.name} {c.scaled:.2e} (allowed {c.tolerance:.0e})" for c in failed]
+    certificate = report.certificate
+    primal = dual = size = math.nan
+    if certificate is not None:
+        primal, dual = certificate.primal_objective, certificate.dual_objective
+        size = max(abs(primal), certificate.floor, TINY)
+    return Judged(
+        outcome,
+        _claimed(answer),
+        "pass" if report.passed else "fail",
+        gap=report.relative_gap,
+        primal=primal,
+        dual=dual,
+        size=size,
+        residuals={check.name: check.scaled for check in report.checks},
+        message="; ".join([*words, *report.notes]),
+    )
+
+
+def _outcome(answer: Answer, *, passed: bool) -> str:
+    if answer.claimed is Status.TIME_LIMIT:
+        return "time limit"
+    if answer.claimed is not Status.OPTIMAL:
+        return "unclaimed optimal" if passed else "inaccurate"
+    if passed:
+        return "optimal"
+    return "above eps" if answer.own_rule else "false optimal"
+
+
+def _claimed(answer: Answer) -> str:
+    if answer.claimed is Status.UNKNOWN and answer.native_status:
+        return answer.native_status
+    return answer.claimed.value
+
+
+# --- what an answer says, as a solution of the program --------------------------------------------
+
+
+def _solution(problem: Problem, answer: Answer) -> Any:
+    if answer.solution is not None:
+        solution = answer.solution
+        return problem.recover(solution) if isinstance(solution, QPSolution) else solution
+    if not isinstance(problem, SVMProblem):
+        raise InvalidDataError(
+            f"Alphas alone are no solution of {problem.family}; hand out a complete one."
+        )
+    claim = Claim(
+        name="",
+        problem=problem,
+        intercept=_number(answer.intercept, "intercept"),
+        alpha=_alpha(problem, answer.alpha),
+        coef=None if answer.coef is None else _vector(answer.coef, problem.data.n_features, "coef"),
+        width=None if answer.width is None else _number(answer.width, "width"),
+    )
+    draft: Any = claim.draft()
+    multiply(problem, draft)  # all products with K in one pass
+    return claim.completed(draft, Library(""))
+
+
+def _alpha(problem: SVMProblem, alpha: Any) -> Any:
+    """Dual variables, shape (N,); ``alpha - alpha*`` where a sample has two sides."""
+    n, N = problem.data.n_given, len(problem.model.conditions)
+    if 2 * problem.data.n_samples == N and np.shape(alpha) == (n,):
+        return multipliers(problem, _vector(alpha, n, "alpha"))
+    return _vector(alpha, N, "alpha")
+
+
+def _weights_alone(problem: Problem, answer: Answer) -> Judged:
+    """The objective of weights and an intercept bounds the optimum from above, and that is all.
+
+    Not evaluated where (w, b) may be infeasible, as the optimum is above such an objective.
+    """
+    model: Any = problem.model
+    if not isinstance(model, SupportVectorModel) or model.constraints is not None:
+        raise InvalidDataError(
+            f"Weights alone bound no optimum of {problem.family}; hand out a complete solution."
+        )
+    if not model.is_linear or answer.coef is None:
+        raise InvalidDataError("The answer has neither a solution nor alphas nor weights.")
+    coef = _vector(answer.coef, problem.data.n_features, "coef")
+    b = _number(answer.intercept, "intercept")
+    nothing = np.zeros(len(model.conditions))
+    machine: Any = SVMSolution(
+        alpha=nothing,
+        expansion=None,
+        coef=coef,
+        intercept=b,
+        intercept_interval=Interval(b, b),
+        width=0.0,
+        slack=nothing,
+        constraint_multipliers=np.zeros(0),
+        conditions=model.conditions,
+        kernel=model.kernel,
+        data=model.data,
+        qp=QPSolution(Status.UNKNOWN),
+    )
+    # what else weights imply: the best width, if the program has one
+    claim = Claim("", problem, b, coef=coef, width=answer.width)
+    machine = claim.completed(machine, Library("")) if model.conditions.width else machine
+    primal = model.primal_objective(machine)
+    if not math.isfinite(primal):
+        raise InvalidDataError(f"The objective of these weights is {primal}.")
+    outcome = "undecided" if answer.claimed is Status.OPTIMAL else _outcome(answer, passed=False)
+    return Judged(
+        outcome,
+        _claimed(answer),
+        primal=primal,
+        size=max(abs(primal), model.objective_floor, TINY),
+        message="weights without multipliers: a bound from above only",
+    )
+
+
+def _vector(values: Any, size: int, name: str) -> Any:
+    if values is None or np.iscomplexobj(values) or np.shape(values) != (size,):
+        raise InvalidDataError(f"{name} has shape {np.shape(values)}, the program needs ({size},).")
+    vector = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(vector).all():
+        raise InvalidDataError(f"{name} has {int(np.sum(~np.isfinite(vector)))} NaN or infinities.")
+    return vector
+
+
+def _number(value: Any, name: str) -> float:
+    if np.iscomplexobj(value) or np.shape(value) != () or not math.isfinite(float(value)):
+        raise InvalidDataError(f"{name} is {value!r}; it must be a finite number.")
+    return float(value)
+
+
+# --- claims that there is no optimum --------------------------------------------------------------
+
+
+def _without_optimum(problem: Problem, answer: Answer) -> Judged:
+    evidence = answer.solution
+    claimed = _claimed(answer)
+    if problem.model.always_has_an_optimum:
+        why = "every program of this family has an optimum"
+        return Judged("false infeasible", claimed, "fail", message=why)
+    if isinstance(evidence, QPSolution):
+        try:
+            with np.errstate(all="ignore"):
+                proof = certify_infeasible(problem, evidence.replace(status=answer.claimed))
+        except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
+            why = f"{type(error).__name__}: {error}"
+        else:
+            why = f"{proof.kind}: violation {proof.violation:.1e} (allowed {proof.tolerance:.0e})"
+            residuals = {"evidence": proof.violation}
+            if proof.passed:
+                return Judged("infeasible", claimed, "pass", residuals=residuals, message=why)
+    else:
+        why = "no evidence"
+    if _has_an_optimum(problem):
+        return Judged("false infeasible", claimed, "fail", message=f"{why}; there is an optimum")
+    return Judged("unproven infeasible", claimed, "fail", message=why)
+
+
+def _has_an_optimum(problem: Problem) -> bool:
+    """Whether one is found: nearly feasible, and nearly optimal."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the certificate says what was reached
+            found = solve(problem, eps=SOME_OPTIMUM**2, time_limit=SEARCH_SECONDS)
+        proof = certify(problem, found)
+    except QPSVMError:
+        return False
+    return proof.passed(SOME_OPTIMUM)
