@@ -17,7 +17,7 @@ from qpsvm.reports.templating import Verbatim, now, one_line, template
 
 SHOWN_SAMPLES = 30
 
-DELIMITERS = {
+DELIMITERS: dict[str, Any] = {
     "block_start_string": "(%",
     "block_end_string": "%)",
     "variable_start_string": "((",
