@@ -11,11 +11,14 @@ A suite is a TOML file::
     repeat_below = 5.0          # seconds: slower cells are measured once
     targets = [1e-4, 1e-6]      # certified relative gaps that reports score
 
+    [groups]                    # lists that several grids share, as "@all" in theirs
+    all = ["cvxopt(form='dual')", "osqp(form='dual')"]
+
     [[grid]]                    # every combination; any number of grids
     family = ["SoftMargin(C=1.0)", "SoftMargin(C=100.0)"]
     data = ["breast_cancer", "synthetic(n=500, d=5, seed=0)"]
     kernel = ["linear", "rbf(gamma='scale')"]
-    contestants = ["cvxopt(form='dual')", "sklearn:SVC"]
+    contestants = ["@all", "sklearn:SVC"]
     eps = [1e-2, 1e-4, 1e-8]    # from loose to tight: a sweep
 
 A *sweep* is one contestant on one program over all accuracies. It goes from loose to tight and
@@ -145,17 +148,18 @@ def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
         A key that is not known or missing, or a value of the wrong kind.
     """
     common = {"seed": int, "threads": int, "time_limit": float, "memory_limit": float}
-    known = {"name", "description", "repeats", "repeat_below", "targets", "grid", *common}
+    known = {"name", "description", "repeats", "repeat_below", "targets", "groups", "grid", *common}
     _refuse_unknown(values, known, name)
     settings = {key: kind(values[key]) for key, kind in common.items() if key in values}
     grids = values.get("grid")
     if not isinstance(grids, list) or not grids:
         raise SuiteError(f"The suite {name} has no [[grid]].")
+    groups = values.get("groups", {})
     cells: dict[Cell, None] = {}
     for grid in grids:
         _refuse_unknown(grid, {*AXES, *common}, f"{name}, a grid")
         own = settings | {key: kind(grid[key]) for key, kind in common.items() if key in grid}
-        family, data, kernel, contestants, eps = (_axis(grid, axis, name) for axis in AXES)
+        family, data, kernel, contestants, eps = (_axis(grid, axis, groups, name) for axis in AXES)
         for f, d, k, who in itertools.product(family, data, kernel, contestants):
             instance = Instance(str(parse(f)), str(parse(d)), str(parse(k)))
             for e in sorted(map(float, eps), reverse=True):
@@ -170,12 +174,24 @@ def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
     )
 
 
-def _axis(grid: Mapping[str, Any], axis: str, name: str) -> list[Any]:
+def _axis(grid: Mapping[str, Any], axis: str, groups: Mapping[str, Any], name: str) -> list[Any]:
     default = {"kernel": ["linear"]}
     found = grid.get(axis, default.get(axis))
     if not isinstance(found, list) or not found:
         raise SuiteError(f"The suite {name}: a grid needs {axis} = [...], found {found!r}.")
-    return found
+    return [value for item in found for value in _members(item, groups, name)]
+
+
+def _members(item: Any, groups: Mapping[str, Any], name: str) -> list[Any]:
+    """The item itself, or those of the group that it names."""
+    if not isinstance(item, str) or not item.startswith("@"):
+        return [item]
+    members = groups.get(item[1:])
+    if not isinstance(members, list):
+        raise SuiteError(
+            f"The suite {name} has no group {item!r}; it has {', '.join(groups) or 'none'}."
+        )
+    return members
 
 
 def _refuse_unknown(values: Mapping[str, Any], known: set[str], where: str) -> None:
