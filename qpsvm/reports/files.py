@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from qpsvm.exceptions import InvalidParameterError
@@ -67,7 +67,17 @@ def write(path: str | os.PathLike[str], page: Page | Report) -> None:
     MissingPackageError
         As ``text_of``.
     """
-    content = text_of(page, _suffix(path))
+    write_text(path, text_of(page, suffix_of(path, WRITERS)))
+
+
+def write_text(path: str | os.PathLike[str], content: str) -> None:
+    """Write the text of a report.
+
+    Raises
+    ------
+    InvalidParameterError
+        The path cannot be written.
+    """
     try:
         atomic.write_text(path, content)
     except OSError as error:
@@ -108,16 +118,23 @@ def require_reportable(path: str | os.PathLike[str]) -> None:
     InvalidParameterError, MissingPackageError
         As ``write``.
     """
-    if _suffix(path) not in NEEDS_NOTHING:
+    if suffix_of(path, WRITERS) not in NEEDS_NOTHING:
         require_packages()
     require_writable(path, "report")
 
 
-def _suffix(path: str | os.PathLike[str]) -> str:
+def suffix_of(path: str | os.PathLike[str], known: Collection[str]) -> str:
+    """The suffix of a report's path, without the dot.
+
+    Raises
+    ------
+    InvalidParameterError
+        It is none of the known ones.
+    """
     suffix = Path(path).suffix.lower().removeprefix(".")
-    if suffix not in WRITERS:
+    if suffix not in known:
         raise InvalidParameterError(
             f"The report {os.fspath(path)!r} has the suffix {Path(path).suffix!r}; use "
-            f"{', '.join(f'.{known}' for known in WRITERS)}."
+            f"{', '.join(f'.{each}' for each in known)}."
         )
     return suffix

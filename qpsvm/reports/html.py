@@ -36,7 +36,7 @@ def html(page: Page) -> str:
     content, scripts = document(page, samples=SHOWN_SAMPLES), (resource("page.js"),)
     text = template("page.html.j2", filters=FILTERS).render(
         document=content,
-        contents=tuple(contents(content.sections)),
+        contents=tuple(_contents(content.sections)),
         style=resource("page.css"),
         scripts=scripts,
         script_hashes=content_hashes(scripts),
@@ -47,11 +47,11 @@ def html(page: Page) -> str:
     return str(text).lstrip()
 
 
-def contents(sections: tuple[Section, ...]) -> Iterator[Section]:
+def _contents(sections: tuple[Section, ...]) -> Iterator[Section]:
     """Everything with a heading of its own, for the list of links."""
     for section in sections:
         yield section
-        yield from contents(section.sections)
+        yield from _contents(section.sections)
 
 
 def _embedded(page: Page) -> str:

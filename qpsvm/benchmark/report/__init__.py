@@ -1,0 +1,26 @@
+"""What a store says: in a terminal, as Markdown, as one page that needs no network.
+
+::
+
+    from qpsvm.benchmark import report, store
+
+    summary = report.summarize(store.read("smoke.jsonl"))
+    report.write("smoke.html", summary)         # or .md
+
+All formats say the same; only the page can be filtered. Importing this needs nothing beyond qpsvm's
+own dependencies; Jinja2 and Plotly, the extra ``qpsvm[bench]``, are imported when they are needed.
+"""
+
+from qpsvm.benchmark.report.files import require_reportable, text_of, write
+from qpsvm.benchmark.report.summary import Standing, Summary, summarize
+from qpsvm.benchmark.report.terminal import print_summary
+
+__all__ = [
+    "Standing",
+    "Summary",
+    "print_summary",
+    "require_reportable",
+    "summarize",
+    "text_of",
+    "write",
+]

@@ -1,0 +1,159 @@
+"""What a report says, in which order: from a summary to blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from qpsvm.benchmark.metrics import FalseClaim
+from qpsvm.benchmark.report.provenance import provenance
+from qpsvm.benchmark.report.summary import Standing, Summary
+from qpsvm.benchmark.report.tables import (
+    claims_table,
+    contestants_table,
+    means_table,
+    outcomes_table,
+    profile_table,
+    scaling_table,
+    times_table,
+    wins_table,
+)
+from qpsvm.benchmark.rows import OUTCOMES
+from qpsvm.plotting.picture import count
+from qpsvm.reports.blocks import Block, Document, Listing, Section, Sentences
+
+LISTED = 50
+"""Refuted claims that are listed one by one, the worst of them."""
+
+HOW = (
+    "Every answer is measured by the same verifier, outside of the solver. The certified gap of an "
+    "answer is its distance to the best lower bound that anybody's multipliers prove for that "
+    "program, relative to the objective.",
+    "Every contestant sweeps its own tolerance; the time to a gap is the shortest of those that "
+    "reached it in every repeat, and the median of these repeats. Seconds are wall clock from the "
+    "samples to the answer.",
+    "Programs of different families, intercepts or kernels are never averaged, and a mean is about "
+    "the programs that all of its contestants attempted. What was not reached counts as its time "
+    "limit, so a mean with failures is a lower bound.",
+)
+
+
+def document(summary: Summary, *, listed: int = LISTED, detailed: bool = True) -> Document:
+    """The summary as blocks.
+
+    Parameters
+    ----------
+    summary : Summary
+    listed : int
+        Refuted claims that are listed one by one.
+    detailed : bool
+        With times program by program, wins and losses, profiles and scaling.
+    """
+    sections = [
+        Section("claims", "Claims that were refuted", None, tuple(_claims(summary, listed))),
+        Section("outcomes", "Outcomes", None, tuple(_outcomes(summary))),
+        *(
+            _target(summary, target, f"target-{i + 1}", detailed)
+            for i, target in enumerate(summary.targets)
+        ),
+    ]
+    if detailed:
+        who = contestants_table(summary.results.rows)
+        sections += [
+            Section("how", "How it was measured", None, (Sentences("notes", "", HOW), who)),
+        ]
+    sections.append(Section("where", "Machine and command", None, (provenance(summary),)))
+    return Document(
+        title=f"Benchmark {summary.name}",
+        subtitle=str(summary.results.header.get("suite", {}).get("description", "")),
+        passed=None,
+        verdict=verdict(summary),
+        sections=tuple(sections),
+        footer=(),
+    )
+
+
+def verdict(summary: Summary) -> str:
+    """The whole in a few sentences."""
+    rows = summary.results.rows
+    who, programs = {row.contestant for row in rows}, {row.instance for row in rows}
+    size = (
+        f"{count(len(rows), 'measurement')} of {count(len(who), 'contestant')} on "
+        f"{count(len(programs), 'program')}."
+    )
+    return f"{size} {_refuted(summary.claims)}"
+
+
+def _refuted(claims: tuple[FalseClaim, ...]) -> str:
+    if not claims:
+        return "No claim of an optimum was refuted."
+    names = ", ".join(sorted({claim.contestant for claim in claims}))
+    were = "was" if len(claims) == 1 else "were"
+    return f"{count(len(claims), 'claim')} of {names} {were} refuted."
+
+
+# --- sections ------------------------------------------------------------------------------------
+
+
+def _claims(summary: Summary, listed: int) -> Iterator[Block]:
+    claims = summary.claims
+    yield Sentences("meaning", "", (_refuted(claims),))
+    if claims:
+        yield claims_table(claims, listed)
+    if summary.contradictions:
+        found = tuple(
+            f"{c.instance}: the objective of {c.upper}, {c.primal:.12g}, is below the lower bound "
+            f"of {c.lower}, {c.dual:.12g}"
+            for c in summary.contradictions
+        )
+        yield Sentences("notes", "Bounds that contradict each other: one of them is wrong", found)
+
+
+def _outcomes(summary: Summary) -> Iterator[Block]:
+    yield outcomes_table(summary.outcomes)
+    words = tuple((outcome, OUTCOMES.get(outcome, "")) for outcome in summary.outcomes.outcomes)
+    yield Listing("What the outcomes mean", words)
+
+
+def _target(summary: Summary, target: float, key: str, detailed: bool) -> Section:
+    standings = summary.at(target)
+    left_out = tuple(
+        f"{who} is not in the means of {standing.kind}: {why}"
+        for standing in standings
+        for who, why in standing.ranking.table.left_out.items()
+    )
+    blocks: list[Block] = [means_table(standings, key, detailed=detailed)]
+    if left_out:
+        blocks.append(Sentences("notes", "Left out of the means", left_out))
+    if detailed and any(fit.points for fit in summary.fits[target]):
+        blocks.append(scaling_table(summary.fits[target], key))
+    return Section(
+        key=key,
+        title=f"To a certified gap of {target:g}",
+        passed=None,
+        blocks=tuple(blocks),
+        sections=tuple(
+            Section(
+                key=f"{key}-{i + 1}",
+                title=f"{standing.kind}: certified gap {target:g}",
+                passed=None,
+                blocks=tuple(_details(standing, f"{key}-{i + 1}")),
+            )
+            for i, standing in enumerate(standings)
+        )
+        if detailed
+        else (),
+    )
+
+
+def _details(standing: Standing, key: str) -> Iterator[Block]:
+    yield times_table(standing, key)
+    yield wins_table(standing, key)
+    if standing.profile.instances:
+        yield profile_table(standing, key)
+        if standing.profile.reversed_pairs:
+            pairs = tuple(
+                f"{above} is nowhere below {below}, and yet slower on more programs than it is "
+                "faster"
+                for above, below in standing.profile.reversed_pairs
+            )
+            yield Sentences("notes", "What the profile hides", pairs)

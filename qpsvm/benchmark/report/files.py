@@ -1,0 +1,63 @@
+"""Benchmark reports as files: the suffix says how, and they are written completely or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from qpsvm.benchmark.report.document import document
+from qpsvm.benchmark.report.page import NEEDS, html
+from qpsvm.benchmark.report.summary import Summary
+from qpsvm.reports.files import require_writable, suffix_of, write_text
+from qpsvm.reports.markdown import markdown_of
+from qpsvm.reports.templating import require_packages
+
+
+def _markdown(summary: Summary) -> str:
+    return markdown_of(document(summary), extra=NEEDS)
+
+
+WRITERS: Mapping[str, Callable[[Summary], str]] = {"html": html, "htm": html, "md": _markdown}
+
+
+def text_of(summary: Summary, suffix: str) -> str:
+    """The report in the format of a suffix: ``"html"`` or ``"md"``.
+
+    Raises
+    ------
+    MissingPackageError
+        Jinja2 or Plotly is not installed.
+    """
+    return WRITERS[suffix](summary)
+
+
+def write(path: str | os.PathLike[str], summary: Summary) -> None:
+    """Write a report; the suffix says how.
+
+    Parameters
+    ----------
+    path : path
+        Ending in ``.html``, ``.htm`` or ``.md``.
+    summary : Summary
+
+    Raises
+    ------
+    InvalidParameterError
+        Another suffix, or a path that cannot be written.
+    MissingPackageError
+        As ``text_of``.
+    """
+    write_text(path, text_of(summary, suffix_of(path, WRITERS)))
+
+
+def require_reportable(path: str | os.PathLike[str]) -> None:
+    """Whether ``write`` would have a chance: suffix, folder, packages.
+
+    Raises
+    ------
+    InvalidParameterError, MissingPackageError
+        As ``write``.
+    """
+    suffix_of(path, WRITERS)
+    require_packages(NEEDS)
+    require_writable(path, "report")

@@ -1,0 +1,210 @@
+"""The page: the document of every other format, and above it all rows, with filters and plots.
+
+Plotly's script comes out of the installed package and into the file. The page computes nothing but
+what depends on its filters: which programs and contestants are left, and their profile.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from qpsvm.benchmark.calls import Call, parse
+from qpsvm.benchmark.cells import Instance
+from qpsvm.benchmark.metrics import (
+    accuracy_curves,
+    column_names,
+    is_reference,
+    suboptimality,
+)
+from qpsvm.benchmark.metrics.outcomes import FALSE
+from qpsvm.benchmark.report.document import document
+from qpsvm.benchmark.report.summary import Summary
+from qpsvm.benchmark.rows import Row
+from qpsvm.plotting.picture import CLASS_COLOURS
+from qpsvm.reports.html import FILTERS, content_hashes, embedded_json
+from qpsvm.reports.numbers import NOTHING, value
+from qpsvm.reports.templating import Extra, now, resource, template
+
+PACKAGE = "qpsvm.benchmark.report"
+NEEDS = Extra("bench", ("jinja2", "plotly"))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table of rows; ``form`` says how its entries are written."""
+
+    key: str
+    title: str
+    form: str = "text"
+
+
+COLUMNS = (
+    Column("name", "Contestant"),
+    Column("outcome", "Outcome"),
+    Column("family", "Family"),
+    Column("C", "C", "figure"),
+    Column("data", "Data"),
+    Column("kernel", "Kernel"),
+    Column("eps", "Asked for", "residual"),
+    Column("gap", "Certified gap", "residual"),
+    Column("own", "Its own gap", "residual"),
+    Column("seconds", "Seconds", "figure"),
+    Column("iterations", "Iterations", "count"),
+    Column("memory", "Memory, MB", "megabytes"),
+    Column("n", "Samples", "count"),
+    Column("d", "Features", "count"),
+    Column("repeat", "Repeat", "count"),
+)
+
+GOOD = frozenset({"optimal", "unclaimed optimal", "infeasible"})
+
+
+def html(summary: Summary) -> str:
+    """The report as the text of one HTML file.
+
+    Raises
+    ------
+    MissingPackageError
+        Jinja2 or Plotly is not installed.
+    """
+    # before the script is looked for: this says what is missing
+    page = template("bench.html.j2", filters=FILTERS, package=PACKAGE, extra=NEEDS)
+    scripts = (_plotly(), resource("page.js"), resource("bench.js", PACKAGE))
+    content = document(summary)
+    text = page.render(
+        document=content,
+        contents=content.sections,  # not the inner ones: there can be dozens
+        columns=COLUMNS,
+        refuted=bool(summary.claims),
+        style=resource("page.css") + resource("bench.css", PACKAGE),
+        scripts=scripts,
+        script_hashes=content_hashes(scripts),
+        data=embedded_json(page_data(summary)),
+        embedded="The element qpsvm-data holds all rows as JSON.",
+        written=now(),
+    )
+    return str(text).lstrip()
+
+
+def _plotly() -> str:
+    files = importlib.resources.files("plotly").joinpath("package_data", "plotly.min.js")
+    return files.read_text("utf-8")
+
+
+def page_data(summary: Summary) -> dict[str, Any]:
+    """What the page's script reads: rows, times and curves, names by their number."""
+    rows = summary.results.rows
+    names = column_names(rows)
+    contestants = list(dict.fromkeys(names))
+    instances = list(dict.fromkeys(row.instance for row in rows))
+    who = {name: i for i, name in enumerate(contestants)}
+    where = {instance: i for i, instance in enumerate(instances)}
+    texts = _Texts()
+    entries = [
+        {
+            "program": where[row.instance],
+            "contestant": who[name],
+            **_entry(row, suboptimality(row, summary.best)),
+            "details": [texts.number(entry) for entry in _details(row).values()],
+        }
+        for row, name in zip(rows, names, strict=True)
+    ]
+    return {
+        "targets": summary.targets,
+        "contestants": contestants,
+        "ranked": [not is_reference(name) for name in contestants],
+        "programs": [_program(instance) for instance in instances],
+        "columns": [asdict(column) for column in COLUMNS],
+        "kinds": dict.fromkeys(FALSE, "fail") | dict.fromkeys(GOOD, "pass"),
+        "palette": CLASS_COLOURS,
+        "rows": entries,
+        "details": list(_details(rows[0])),
+        "texts": texts.known,
+        "times": [
+            [
+                {
+                    "program": where[instance],
+                    "contestant": who[name],
+                    "seconds": timing.seconds,
+                    "outcome": timing.outcome,
+                    "attempted": timing.attempted,
+                }
+                for standing in summary.at(target)
+                for (instance, name), timing in standing.times.items()
+            ]
+            for target in summary.targets
+        ],
+        "curves": [
+            {
+                "program": where[instance],
+                "contestant": who[name],
+                "seconds": curve.seconds,
+                "gaps": curve.gaps,
+                "eps": curve.eps,
+            }
+            for instance, curves in accuracy_curves(rows, summary.best).items()
+            for name, curve in curves.items()
+        ],
+    }
+
+
+def _program(instance: Instance) -> dict[str, Any]:
+    """What programs are filtered by; C apart from the other parameters."""
+    family = parse(instance.family)
+    others = {name: entry for name, entry in family.arguments.items() if name != "C"}
+    return {
+        "name": str(instance),
+        "family": str(Call(family.name, others)),
+        "C": family.arguments.get("C", NOTHING),
+        "data": instance.data,
+        "kernel": instance.kernel,
+    }
+
+
+def _entry(row: Row, gap: float) -> dict[str, Any]:
+    return {
+        "key": row.cell.key,
+        "outcome": row.outcome,
+        "eps": row.cell.eps,
+        "gap": gap,
+        "own": row.gap,
+        "seconds": row.total_seconds,
+        "iterations": row.iterations,
+        "memory": row.peak_bytes,
+        "n": row.n,
+        "d": row.d,
+        "repeat": row.cell.repeat,
+    }
+
+
+def _details(row: Row) -> dict[str, str]:
+    """Everything that is known of a row, in words."""
+    fields = {name: entry for name, entry in row.to_dict().items() if name not in ("schema", "key")}
+    cell = fields.pop("cell")
+    return {
+        name.replace("_", " "): _words(entry)
+        for name, entry in {**cell.pop("instance"), **cell, **fields}.items()
+    }
+
+
+def _words(entry: Any) -> str:
+    if isinstance(entry, Mapping):
+        return ", ".join(f"{name} = {_words(each)}" for name, each in entry.items()) or NOTHING
+    return value(entry) if entry not in ("", "nan") else NOTHING
+
+
+class _Texts:
+    """Texts by number: most rows share most of theirs."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    @property
+    def known(self) -> Iterable[str]:
+        return list(self._numbers)

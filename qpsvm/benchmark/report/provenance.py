@@ -1,0 +1,50 @@
+"""Where a store comes from: machine, suite, and the command that measures it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from qpsvm.benchmark.report.summary import Summary
+from qpsvm.reports.blocks import Listing, Listings
+from qpsvm.reports.numbers import figure, value
+
+
+def provenance(summary: Summary) -> Listings:
+    """Machine and measurement as names and values."""
+    machine = dict(summary.results.header.get("machine", {}))
+    if "memory" in machine:
+        machine["memory"] = f"{machine['memory'] / 1e9:.1f} GB"
+    return Listings(
+        (
+            Listing("Measurement", tuple(_measurement(summary))),
+            Listing("Machine", tuple((name, value(entry)) for name, entry in machine.items())),
+        )
+    )
+
+
+def _measurement(summary: Summary) -> Iterator[tuple[str, str]]:
+    header, rows = summary.results.header, summary.results.rows
+    cells = [row.cell for row in rows]
+    yield "Command", command(summary)
+    yield "Suite", summary.name
+    for name in ("created", "qpsvm", "jobs"):
+        if name in header:
+            yield {"created": "Begun", "qpsvm": "qpsvm", "jobs": "Cells at once"}[name], value(
+                header[name]
+            )
+    yield "Threads", value(sorted({cell.threads for cell in cells}))
+    yield "Time limit", _range([cell.time_limit for cell in cells], "s")
+    yield "Memory limit", _range([cell.memory_limit / 1e9 for cell in cells], "GB")
+    yield "Seeds", value(sorted({cell.seed for cell in cells}))
+    yield "Repeats", f"up to {1 + max(cell.repeat for cell in cells)}"
+
+
+def command(summary: Summary) -> str:
+    """The command that measured the store."""
+    header = summary.results.header
+    return str(header.get("command", "")) or f"qpsvm bench run {summary.name} --store STORE"
+
+
+def _range(values: list[float], unit: str) -> str:
+    low, high = min(values), max(values)
+    return f"{figure(low)} {unit}" if low == high else f"{figure(low)} to {figure(high)} {unit}"

@@ -1,0 +1,199 @@
+"""Everything a report says, as values: every format is written from this."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from qpsvm.benchmark.cells import Instance
+from qpsvm.benchmark.metrics import (
+    Contradiction,
+    FalseClaim,
+    Fit,
+    Mean,
+    OutcomeTable,
+    Profile,
+    Ranking,
+    Times,
+    Wins,
+    best_dual,
+    by_kind,
+    contradictions,
+    false_claims,
+    outcome_table,
+    performance_profile,
+    ranking,
+    scaling_fits,
+    shifted_geometric_means,
+    times_to,
+    win_matrix,
+)
+from qpsvm.benchmark.store import Results
+from qpsvm.benchmark.suites import Suite
+from qpsvm.exceptions import StoreError
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The program on which a contestant is furthest behind the fastest.
+
+    Attributes
+    ----------
+    factor : float
+        Of the fastest time; inf if it did not reach the gap and somebody did.
+    instance : Instance
+    winner : str
+    outcome : str
+        What its own last measurement there was.
+    """
+
+    factor: float
+    instance: Instance
+    winner: str
+    outcome: str
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Who stands where on programs of one kind, at one certified gap.
+
+    Attributes
+    ----------
+    kind : str
+        Family, intercept and kernel.
+    target : float
+        Certified relative gap.
+    times : mapping of (Instance, contestant) to Timing
+    ranking : Ranking
+    means : tuple of Mean
+        The fastest first: the same contestants as in the ranking.
+    profile : Profile
+    wins : Wins
+        Everybody, in pairs.
+    losses : mapping of str to Loss
+        Contestants that are fastest on every program they attempted have none.
+    """
+
+    kind: str
+    target: float
+    times: Times
+    ranking: Ranking
+    means: tuple[Mean, ...]
+    profile: Profile
+    wins: Wins
+    losses: dict[str, Loss]
+
+    @property
+    def contestants(self) -> tuple[str, ...]:
+        """Everybody that takes such programs: the ranked by rank, the others after them."""
+        ranked = self.ranking.contestants
+        return (*ranked, *(who for who in self.wins.contestants if who not in ranked))
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """The programs."""
+        return tuple(dict.fromkeys(instance for instance, _ in self.times))
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What a store says.
+
+    Attributes
+    ----------
+    results : Results
+    targets : tuple of float
+        Certified relative gaps, from loose to tight.
+    best : mapping of Instance to float
+        The best lower bound of each program.
+    outcomes : OutcomeTable
+    claims : tuple of FalseClaim
+        The furthest from what it claims first.
+    contradictions : tuple of Contradiction
+    standings : tuple of Standing
+        Target by target, kind by kind.
+    fits : mapping of float to tuple of Fit
+        How times grow with the samples, by target.
+    """
+
+    results: Results
+    targets: tuple[float, ...]
+    best: dict[Instance, float]
+    outcomes: OutcomeTable
+    claims: tuple[FalseClaim, ...]
+    contradictions: tuple[Contradiction, ...]
+    standings: tuple[Standing, ...]
+    fits: dict[float, tuple[Fit, ...]]
+
+    @property
+    def name(self) -> str:
+        """Of the suite."""
+        return str(self.results.header.get("suite", {}).get("name", "")) or "unnamed"
+
+    def at(self, target: float) -> tuple[Standing, ...]:
+        """The standings at a target, kind by kind."""
+        return tuple(standing for standing in self.standings if standing.target == target)
+
+
+def summarize(results: Results) -> Summary:
+    """Everything a report says about a store.
+
+    Parameters
+    ----------
+    results : Results
+        Of ``qpsvm.benchmark.store.read``.
+
+    Raises
+    ------
+    StoreError
+        There is no row, or two programs have the same name.
+    """
+    rows = results.rows
+    if not rows:
+        raise StoreError("The store holds no rows; run a suite first: qpsvm bench run.")
+    suite = results.header.get("suite", {})
+    targets = tuple(map(float, suite.get("targets", Suite.targets)))
+    best = best_dual(rows)
+    return Summary(
+        results=results,
+        targets=targets,
+        best=best,
+        outcomes=outcome_table(rows),
+        claims=false_claims(rows),
+        contradictions=contradictions(rows),
+        standings=tuple(
+            _standing(kind, target, times)
+            for target in targets
+            for kind, times in by_kind(times_to(rows, target, best)).items()
+        ),
+        fits={target: scaling_fits(rows, target, best=best) for target in targets},
+    )
+
+
+def _standing(kind: str, target: float, times: Times) -> Standing:
+    return Standing(
+        kind=kind,
+        target=target,
+        times=times,
+        ranking=ranking(times),
+        means=shifted_geometric_means(times),
+        profile=performance_profile(times),
+        wins=win_matrix(times),
+        losses=_losses(times),
+    )
+
+
+def _losses(times: Times) -> dict[str, Loss]:
+    """``max over programs of t_ps / min over s of t_ps`` for every contestant."""
+    fastest: dict[Instance, tuple[float, str]] = {}
+    for (instance, who), timing in times.items():
+        if timing.reached:
+            own = (timing.seconds, who)
+            fastest[instance] = min(fastest.get(instance, own), own)
+    worst: dict[str, Loss] = {}
+    for (instance, who), timing in times.items():
+        seconds, winner = fastest.get(instance, (math.nan, ""))
+        factor = timing.seconds / seconds  # NaN where nobody was
+        if timing.attempted and factor > max(1.0, worst[who].factor if who in worst else 1.0):
+            worst[who] = Loss(factor, instance, winner, timing.outcome)
+    return worst
