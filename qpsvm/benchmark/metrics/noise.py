@@ -5,9 +5,10 @@ deviation is pooled over all cells that were repeated, c with n_c repeats each::
 
     s^2  =  sum_c sum_k (log t_ck - mean_k log t_ck)^2 / nu,        nu = sum_c (n_c - 1)
 
-A cell that scatters more has its own s. The median of n repeats then has the variance ``s^2 / n``
-for n <= 2 (it is the mean), ``pi s^2 / (2 n)`` otherwise (its limit for large n, and an upper bound
-before).
+A cell that scatters more has its own s. The median of n repeats then has at most the variance
+``s^2 / n`` for n <= 2 (it is the mean), and ``min(1/2, pi / (2 n)) s^2`` otherwise: no more than
+that of two, and its limit for large n, which it approaches from below (Kenney and Keeping,
+*Mathematics of Statistics*, part 2, 1951).
 
 Every repeat is a process of its own, so caches, memory layout and the order of linking are drawn
 anew each time, as Kalibera and Jones, "Rigorous benchmarking in reasonable time", *ISMM* 2013, ask
@@ -57,7 +58,7 @@ class Noise:
         if not self.degrees:
             return math.nan
         own = float(np.std(np.log(seconds), ddof=1)) if n > 1 else 0.0
-        variance_of_median = 1.0 / n if n <= 2 else math.pi / (2.0 * n)
+        variance_of_median = 1.0 / n if n <= 2 else min(0.5, math.pi / (2.0 * n))
         student = float(scipy.special.stdtrit(self.degrees, 0.5 + LEVEL / 2)) / NORMAL
         return max(own, self.deviation) * math.sqrt(variance_of_median) * student
 

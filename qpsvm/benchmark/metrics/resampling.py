@@ -9,7 +9,7 @@ other noise (parametric bootstrap)::
 contestants' times of a program together, as programs are easy or hard for everybody.
 
 Intervals are the 2.5% and 97.5% quantiles of the draws (Efron and Tibshirani, *An Introduction to
-the Bootstrap*, 1993, sections 6.5 and 13.3).
+the Bootstrap*, 1993, section 6.5 and chapter 13).
 """
 
 from __future__ import annotations

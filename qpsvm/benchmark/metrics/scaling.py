@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import scipy.stats
+import scipy.special
 
 from qpsvm.benchmark.calls import Call, parse
 from qpsvm.benchmark.cells import Instance
@@ -126,13 +126,15 @@ def power_law(contestant: str, series: str, points: Sequence[tuple[float, float]
     exponent = low = high = factor = scatter = math.nan
     if len({size for size, _ in known}) > 1:
         x, y = np.log(np.array(known)).T
-        line = scipy.stats.linregress(x, y)
-        exponent, factor = float(line.slope), math.exp(line.intercept)
+        spread = float(np.sum((x - x.mean()) ** 2))
+        exponent = float((x - x.mean()) @ y) / spread
+        factor = math.exp(y.mean() - exponent * x.mean())
         degrees = len(known) - 2
         if degrees:
-            half = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, degrees)) * float(line.stderr)
+            residuals = y - math.log(factor) - exponent * x
+            scatter = math.sqrt(float(residuals @ residuals) / degrees)
+            # p +- t se(p),  se(p) = s / sqrt(sum (x - mean x)^2)
+            half = float(scipy.special.stdtrit(degrees, 0.5 + LEVEL / 2)) * scatter / spread**0.5
             low, high = exponent - half, exponent + half
-            residuals = y - line.intercept - line.slope * x
-            scatter = math.sqrt(float(np.sum(residuals**2)) / degrees)
     censored = len(points) - len(known)
     return Fit(contestant, series, exponent, low, high, factor, scatter, tuple(known), censored)
