@@ -12,15 +12,17 @@ own dependencies; Jinja2 and Plotly, the extra ``qpsvm[bench]``, are imported wh
 """
 
 from qpsvm.benchmark.report.files import require_reportable, text_of, write
-from qpsvm.benchmark.report.summary import Standing, Summary, summarize
-from qpsvm.benchmark.report.terminal import print_summary
+from qpsvm.benchmark.report.summary import Standing, Summary, summarize, targets_of
+from qpsvm.benchmark.report.terminal import print_comparison, print_summary
 
 __all__ = [
     "Standing",
     "Summary",
+    "print_comparison",
     "print_summary",
     "require_reportable",
     "summarize",
+    "targets_of",
     "text_of",
     "write",
 ]

@@ -1,4 +1,4 @@
-"""Benchmark reports as files: the suffix says how, and they are written completely or not at all."""
+"""Benchmark reports as files: the suffix says how, written completely or not at all."""
 
 from __future__ import annotations
 

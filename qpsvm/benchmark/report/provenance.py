@@ -29,8 +29,9 @@ def _measurement(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "Suite", summary.name
     for name in ("created", "qpsvm", "jobs"):
         if name in header:
-            yield {"created": "Begun", "qpsvm": "qpsvm", "jobs": "Cells at once"}[name], value(
-                header[name]
+            yield (
+                {"created": "Begun", "qpsvm": "qpsvm", "jobs": "Cells at once"}[name],
+                value(header[name]),
             )
     yield "Threads", value(sorted({cell.threads for cell in cells}))
     yield "Time limit", _range([cell.time_limit for cell in cells], "s")

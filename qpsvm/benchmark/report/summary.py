@@ -151,8 +151,7 @@ def summarize(results: Results) -> Summary:
     rows = results.rows
     if not rows:
         raise StoreError("The store holds no rows; run a suite first: qpsvm bench run.")
-    suite = results.header.get("suite", {})
-    targets = tuple(map(float, suite.get("targets", Suite.targets)))
+    targets = targets_of(results)
     best = best_dual(rows)
     return Summary(
         results=results,
@@ -168,6 +167,12 @@ def summarize(results: Results) -> Summary:
         ),
         fits={target: scaling_fits(rows, target, best=best) for target in targets},
     )
+
+
+def targets_of(results: Results) -> tuple[float, ...]:
+    """The certified gaps that a store's suite asks for, from loose to tight."""
+    suite = results.header.get("suite", {})
+    return tuple(sorted(map(float, suite.get("targets", Suite.targets)), reverse=True))
 
 
 def _standing(kind: str, target: float, times: Times) -> Standing:

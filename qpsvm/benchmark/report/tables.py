@@ -61,8 +61,8 @@ def outcomes_table(outcomes: OutcomeTable) -> Table:
     rows = tuple(
         (
             Cell(who),
-            *(_number(outcomes.counts[who].get(outcome, 0)) for outcome in outcomes.outcomes),
-            _number(outcomes.unsteady[who]),
+            *(number_cell(outcomes.counts[who].get(outcome, 0)) for outcome in outcomes.outcomes),
+            number_cell(outcomes.unsteady[who]),
         )
         for who in outcomes.contestants
     )
@@ -115,10 +115,10 @@ def _mean_rows(standing: Standing) -> tuple[tuple[Cell, ...], ...]:
         (
             Cell(rank.contestant),
             Cell(standing.kind),
-            Cell(figure(rank.place, 3) + _bracket(rank.run_low, rank.run_high), rank.place),
+            Cell(figure(rank.place, 3) + bracket(rank.run_low, rank.run_high), rank.place),
             _mean_cell(means[rank.contestant]),
-            _number(rank.solved),
-            _number(rank.failed),
+            number_cell(rank.solved),
+            number_cell(rank.failed),
             *_loss_cells(standing.losses.get(rank.contestant), rank.solved),
             _interval(means[rank.contestant].low, means[rank.contestant].high),
         )
@@ -128,7 +128,7 @@ def _mean_rows(standing: Standing) -> tuple[tuple[Cell, ...], ...]:
 
 def _mean_cell(mean: Mean) -> Cell:
     bound = "> " if mean.failed else ""
-    text = f"{bound}{figure(mean.seconds, 3)}{_bracket(mean.run_low, mean.run_high)}"
+    text = f"{bound}{figure(mean.seconds, 3)}{bracket(mean.run_low, mean.run_high)}"
     return Cell(text, mean.seconds)
 
 
@@ -190,7 +190,10 @@ def wins_table(standing: Standing, key: str) -> Table:
     rows = tuple(
         (
             Cell(name),
-            *(_number(int(np.sum(counts[i]))) for counts in (wins.wins, wins.losses, wins.ties)),
+            *(
+                number_cell(int(np.sum(counts[i])))
+                for counts in (wins.wins, wins.losses, wins.ties)
+            ),
             *(
                 Cell(f"{wins.wins[i, j]} : {wins.losses[i, j]}", float(wins.wins[i, j]))
                 if i != j
@@ -252,8 +255,8 @@ def scaling_table(fits: Iterable[Fit], key: str) -> Table:
             Cell(fit.series),
             Cell(_known(fit.exponent, 2), fit.exponent),
             _interval(fit.low, fit.high),
-            _number(len(fit.points)),
-            _number(fit.censored),
+            number_cell(len(fit.points)),
+            number_cell(fit.censored),
         )
         for fit in fits
     )
@@ -302,7 +305,8 @@ def contestants_table(rows: Iterable[Row]) -> Table:
 # --- entries -------------------------------------------------------------------------------------
 
 
-def _number(count: int) -> Cell:
+def number_cell(count: int) -> Cell:
+    """A count."""
     return Cell(value(count), count)
 
 
@@ -319,6 +323,7 @@ def _interval(low: float, high: float) -> Cell:
     return Cell(f"{figure(low, 3)} to {figure(high, 3)}", low) if known else Cell(NOTHING)
 
 
-def _bracket(low: float, high: float) -> str:
+def bracket(low: float, high: float) -> str:
+    """An interval in brackets after a number, if it is known."""
     known = math.isfinite(low) and math.isfinite(high)
     return f" ({figure(low, 3)} to {figure(high, 3)})" if known else ""

@@ -1,14 +1,18 @@
-"""The report on a console: what is refuted, what became of every cell, and the means."""
+"""Reports on a console: what is refuted, what became of every cell, the means; comparisons."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qpsvm.benchmark.compare import Comparison
+from qpsvm.benchmark.report.comparison import agree, comparison_document
 from qpsvm.benchmark.report.document import document
 from qpsvm.benchmark.report.summary import Summary
 from qpsvm.reports.text import print_sections
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
 LISTED = 10
@@ -19,3 +23,23 @@ def print_summary(summary: Summary, console: Console) -> None:
     content = document(summary, listed=LISTED, detailed=False)
     print_sections(content, console)
     console.print(f"{content.title}: {content.verdict}", soft_wrap=True)
+
+
+def print_comparison(
+    comparisons: Sequence[Comparison], names: tuple[str, str], console: Console
+) -> bool | None:
+    """Two runs side by side; returns whether their rankings agree, None if that is unknown.
+
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+        At one target or several.
+    names : (str, str)
+        Of the runs.
+    console : Console
+    """
+    content = comparison_document(comparisons, *names)
+    console.print(content.subtitle, soft_wrap=True)
+    print_sections(content, console)
+    console.print(content.verdict, soft_wrap=True)
+    return agree(comparisons)
