@@ -78,6 +78,7 @@ def run(
     jobs: int | None = None,
     resume: bool = False,
     callback: Callable[[RunProgress], None] | None = None,
+    command: str = "",
 ) -> Results:
     """Measure every cell of a suite that the store does not have.
 
@@ -93,6 +94,8 @@ def run(
         Continue the store.
     callback : callable, optional
         Called after each row.
+    command : str
+        What reports say that it is measured again by; stored as it is.
 
     Returns
     -------
@@ -109,7 +112,7 @@ def run(
     _require_known(suite)
     with open_store(store, resume=resume) as target:
         done = {row.cell: row for row in target.read().rows}
-        target.begin(_header(suite, jobs))
+        target.begin(_header(suite, jobs, command))
         began = time.perf_counter()
         measured: list[Row] = []
         with closing(_rows(suite, done, jobs)) as rows:
@@ -189,7 +192,7 @@ def _spent(row: Row) -> float:
     return _START + sum(part for part in (fit, row.judge_seconds) if math.isfinite(part))
 
 
-def _header(suite: Suite, jobs: int | None) -> Mapping[str, Any]:
+def _header(suite: Suite, jobs: int | None, command: str) -> Mapping[str, Any]:
     return {
         "suite": {
             "name": suite.name,
@@ -200,6 +203,7 @@ def _header(suite: Suite, jobs: int | None) -> Mapping[str, Any]:
             "cells": len(suite.cells),
         },
         "jobs": jobs,
+        "command": command,
         "machine": machine.describe(),
         "load": machine.load(),
         "qpsvm": qpsvm.__version__,

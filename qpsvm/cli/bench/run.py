@@ -49,7 +49,14 @@ def run(
     began = time.perf_counter()
     try:
         with _progress(chosen.name) as callback:
-            results = runner.run(chosen, store, jobs=jobs, resume=resume, callback=callback)
+            results = runner.run(
+                chosen,
+                store,
+                jobs=jobs,
+                resume=resume,
+                callback=callback,
+                command=_command(suite, store, jobs, contestant or [], only or []),
+            )
     except KeyboardInterrupt as error:
         complain(
             "Interrupted; every row that was measured is stored. The same command with --resume "
@@ -60,6 +67,16 @@ def run(
     seconds = time.perf_counter() - began
     note(f"{len(results.rows)} rows in {store}, {_duration(seconds)}.")
     note(f"Next: qpsvm bench report {shlex.quote(str(store))}")
+
+
+def _command(suite: str, store: Path, jobs: int, contestant: list[str], only: list[str]) -> str:
+    """What measures the same again; whether this run continued another one is of no interest."""
+    words = ["qpsvm", "bench", "run", suite, "--store", str(store)]
+    if jobs != 1:
+        words += ["--jobs", str(jobs)]
+    for name, texts in (("--contestant", contestant), ("--only", only)):
+        words += [word for text in texts for word in (name, text)]
+    return shlex.join(words)
 
 
 def _print(results: Results) -> None:
