@@ -96,8 +96,8 @@ def measure_apart(cell: Cell, children: Children | None = None) -> Row:
     with reader, tempfile.TemporaryFile() as errors:
         with writer:
             process = subprocess.Popen(
-                # -P: a file here that is called like a package is not that package
-                [sys.executable, "-P", "-m", "qpsvm.benchmark.worker", str(writer.fileno())],
+                _command(cell, writer),
+                # nothing is written: that it closes tells the process that this one is dead
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -107,22 +107,20 @@ def measure_apart(cell: Cell, children: Children | None = None) -> Row:
             )
         children.add(process.pid)
         try:
-            _hand_over(process, cell)
-            return replace(_listen(cell, process, reader, errors), load=load)
+            with process:
+                try:
+                    return replace(_listen(cell, process, reader, errors), load=load)
+                finally:
+                    # its group, and before it is waited for: until then its number is its own
+                    _kill(process.pid)
         finally:
-            # first the group, then the zombie that keeps its number from being given to another
-            _kill(process.pid)
-            process.wait()
             children.remove(process.pid)
-            with suppress(BrokenPipeError):
-                process.stdin.close()
 
 
-def _hand_over(process: subprocess.Popen[bytes], cell: Cell) -> None:
-    # stdin stays open: that it closes tells the process that this one is dead
-    with suppress(BrokenPipeError):
-        process.stdin.write(json_text.dumps(cell.to_dict()).encode("utf-8") + b"\n")
-        process.stdin.flush()
+def _command(cell: Cell, channel: Connection) -> list[str]:
+    # -P: a file here that is called like a package is not that package
+    python = [sys.executable, "-P", "-m", "qpsvm.benchmark.worker"]
+    return [*python, str(channel.fileno()), json_text.dumps(cell.to_dict())]
 
 
 def _listen(

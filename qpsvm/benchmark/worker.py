@@ -1,7 +1,7 @@
 """One cell, measured: in this process by ``measure``, in a process of its own by ``main``.
 
-``python -m qpsvm.benchmark.worker FD`` reads the cell from stdin and writes a message to the file
-descriptor FD at the beginning of each phase: stdout and stderr belong to the solvers.
+``python -m qpsvm.benchmark.worker FD CELL`` writes a message to the file descriptor FD at the
+beginning of each phase: stdout and stderr belong to the solvers. It lives as long as stdin is open.
 """
 
 from __future__ import annotations
@@ -64,8 +64,13 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
         Whatever happens: what raises is a row too.
     """
     tell = tell or _nobody
-    where = {"machine": machine.describe(), "qpsvm": qpsvm.__version__, "load": machine.load()}
-    row = Row(cell, "error", **where)
+    row = Row(
+        cell,
+        "error",
+        machine=machine.describe(),
+        qpsvm=qpsvm.__version__,
+        load=machine.load(),
+    )
     try:
         contestant = registry.get(cell.contestant)
         form = getattr(contestant, "form", "")
@@ -190,13 +195,12 @@ def _words(error: BaseException) -> str:
 # --- the process -----------------------------------------------------------------------------
 
 
-def main(descriptor: int) -> None:
-    """Measure the cell that stdin has; never returns.
+def main(descriptor: int, cell: Cell) -> None:
+    """Measure the cell; never returns.
 
     Nothing is cleaned up at the end: a library that crashes on its way out has done its work.
     """
     channel = Connection(descriptor, readable=False)
-    cell = Cell.from_dict(json_text.loads(sys.stdin.buffer.readline().decode("utf-8")))
     _end_with_parent()
     _limit_memory(cell.memory_limit)
 
@@ -234,4 +238,4 @@ def _limit_memory(limit: float) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), Cell.from_dict(json_text.loads(sys.argv[2])))

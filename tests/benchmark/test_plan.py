@@ -58,7 +58,8 @@ def worlds(draw):
 def finish(world, sessions=()):
     """Every row of a run that is killed after so many rows in each session, then completed."""
     done = {}
-    for rows_left in (*sessions, 10**6):
+    for lifetime in (*sessions, 10**6):
+        rows_left = lifetime
         while True:
             plan = make_plan(SUITE, done)
             new = [*plan.rows, *(world[cell] for cell in plan.cells)][:rows_left]

@@ -142,15 +142,15 @@ def test_a_joblib_backend_runs_a_suite_unchanged(tmp_path, backend):
 
 def test_progress_counts_every_row_and_the_time_left_ends_at_zero(tmp_path):
     events = []
-    chosen = suite(["cvxopt(form='dual')"], eps=(1e-2, 1e-8), repeats=2, targets=[1e-14])
+    chosen = suite(["cvxopt(form='dual')"], repeats=3, targets=[1e-14])
     results = runner.run(chosen, tmp_path / "s.jsonl", callback=events.append)
     assert [event.row.cell for event in events] == [row.cell for row in results.rows]
-    assert len(results.rows) == 4
+    assert len(results.rows) == 3
     assert all(0.0 <= event.seconds_left < math.inf for event in events)
     assert events[-1].seconds_left == 0.0
     assert results.header["suite"]["targets"] == [1e-14]
     again = runner.run(chosen, tmp_path / "s.jsonl", resume=True, callback=events.append)
-    assert len(again.rows) == len(events) == 4
+    assert len(again.rows) == len(events) == 3
     with pytest.raises(StoreError, match="--resume"):
         runner.run(chosen, tmp_path / "s.jsonl")
 
