@@ -17,7 +17,7 @@ from qpsvm.qp.solution import QPSolution, Status
 Kind: TypeAlias = Literal["common point", "contradiction", "descent"]
 
 MEANINGS: dict[Kind, str] = {
-    "common point": "the convex hulls of the two classes share a point: nothing separates them",
+    "common point": "the hulls of the two classes come that close: no margin is wider",
     "contradiction": "the constraints, added up with these multipliers, ask for the impossible",
     "descent": "along this direction the objective falls without end, within all constraints",
 }
@@ -30,8 +30,9 @@ class InfeasibilityCertificate:
     Attributes
     ----------
     kind : {"common point", "contradiction", "descent"}
-        Of a hard margin: a point in both convex hulls. Of other programs: multipliers that make
-        the constraints contradict each other (Farkas), or a direction of descent.
+        Of a hard margin: a point in both convex hulls, or two points so close that double
+        precision cannot tell a margin between them. Of other programs: multipliers that make the
+        constraints contradict each other (Farkas), or a direction of descent.
     violation : float
         How far the evidence is from being exact, relative: the distance of the two means over the
         radius of the data, or the largest remainder of a sum that should cancel over its terms.
@@ -61,13 +62,18 @@ class InfeasibilityCertificate:
         """The evidence is a proof; NaN is not."""
         return self.violation <= self.tolerance
 
+    @property
+    def meaning(self) -> str:
+        """What is proven by evidence of this kind, in words."""
+        return MEANINGS[self.kind]
+
     def to_dict(self) -> dict[str, Any]:
         """The figures by name, for JSON (infinities as they are)."""
         point = None if self.hulls is None else self.hulls.common_point
         return {
             "problem": self.problem,
             "kind": self.kind,
-            "meaning": MEANINGS[self.kind],
+            "meaning": self.meaning,
             "passed": self.passed,
             "violation": self.violation,
             "tolerance": self.tolerance,
@@ -78,8 +84,8 @@ class InfeasibilityCertificate:
 
     def __str__(self) -> str:
         verdict = "PROVEN" if self.passed else "NOT PROVEN"
-        lines = [f"{verdict} to have no optimum: {self.problem}", f"  {MEANINGS[self.kind]}"]
-        lines.append(f"  violation {self.violation:.2e} (allowed {self.tolerance:.0e})")
+        lines = [f"{verdict} to have no optimum: {self.problem}"]
+        lines.append(f"  up to {self.violation:.2e} (allowed {self.tolerance:.0e}): {self.meaning}")
         if self.rows:
             lines.append(f"  rows: {', '.join(self.rows)}")
         return "\n".join(lines)

@@ -123,9 +123,9 @@ def _cancels(X: Any, signed: Vector) -> bool:
 def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableError:
     """The error that carries the proof."""
     shared = (
-        "the origin is a convex combination of the samples times their signs"
+        "a convex combination of the samples times their signs comes that close to the origin"
         if problem.model.intercept == "none"
-        else "the convex hulls of the two classes share a point"
+        else "the convex hulls of the two classes come that close"
     )
     involved = int(np.count_nonzero(proof.weights > 1e-12))
     return NotSeparableError(
