@@ -136,7 +136,7 @@ OUTCOMES: Mapping[str, str] = {
     "error": "an exception",
     "unsupported": "does not take this program",
     "not installed": "the package is missing",
-    "not run": "slower than the limit at a looser tolerance already",
+    "not run": "left out: at a looser tolerance it was cut off, or had reached the tightest target",
 }
 
 
