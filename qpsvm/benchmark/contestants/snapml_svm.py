@@ -7,9 +7,11 @@ intercept as the weight of a constant feature of 1, which is penalised. It keeps
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from qpsvm.benchmark.contestants.base import Answer, Task
 from qpsvm.benchmark.contestants.estimators import EstimatorContestant, require, require_linear
@@ -45,6 +47,11 @@ class SnapML(EstimatorContestant):
         from snapml import SupportVectorMachine
 
         return SupportVectorMachine
+
+    def fit(self, task: Task) -> Any:
+        # it refuses csr_array; no numbers are copied
+        X = sp.csr_matrix(task.X) if sp.issparse(task.X) else task.X
+        return super().fit(replace(task, X=X))
 
     def answer(self, task: Task, fitted: Any) -> Answer:
         intercept = fitted.intercept_ if task.formulation.intercept == "penalized" else 0.0
