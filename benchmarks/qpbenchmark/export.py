@@ -1,0 +1,12 @@
+"""The programs of a suite as a test set for qpbenchmark: ``python export.py backends``."""
+
+import sys
+
+from support_vector_machines import PROGRAMS
+
+from qpsvm.benchmark.exchange import write_test_set
+from qpsvm.benchmark.suites import load_suite
+
+if __name__ == "__main__":
+    names = write_test_set(load_suite(sys.argv[1]), PROGRAMS)
+    print(f"{PROGRAMS}: {len(names)} programs")

@@ -1,0 +1,212 @@
+"""Every suite says what it is: names that stand for something, sizes as its first lines state."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from qpsvm.benchmark.calls import Call, parse
+from qpsvm.benchmark.cells import Instance
+from qpsvm.benchmark.contestants import registry
+from qpsvm.benchmark.contestants.backends import BackendContestant, build
+from qpsvm.benchmark.contestants.base import Task
+from qpsvm.benchmark.data import Samples, folder, load_samples, needs_folder
+from qpsvm.benchmark.families import formulation_of, kernel_of
+from qpsvm.benchmark.suites import Suite, load_suite, suite_files, suite_of
+from qpsvm.exceptions import SuiteError
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = (
+    *("accuracy", "backends", "ill-conditioned", "infeasible"),
+    *("kernel", "large", "linear", "smoke"),
+)
+HAS_FOLDER = (folder() / "load.py").is_file()
+
+LINEAR = ("a9a", "w8a", "ijcnn1", "covtype20k", "skin_nonskin", "kddcup99_10pct", "phishing")
+LINEAR += ("splice", "madelon", "reuters_moneyfx", "farm_ads", "synthetic(d=50, n=100000, seed=0)")
+LINEAR += ("synthetic(d=200, n=100000, seed=0)", "synthetic(d=28, n=1000000, seed=0)")
+
+KERNEL = ("phishing", "usps", "covtype20k", "ijcnn1", "a9a", "w8a", "splice", "madelon")
+KERNEL += ("skin_nonskin(distinct=True)", "synthetic(d=20, n=5000, seed=0)")
+KERNEL += ("synthetic(d=20, n=20000, seed=0)",)
+
+
+@cache
+def the(name: str) -> Suite:
+    return load_suite(name)
+
+
+def test_these_are_the_suites() -> None:
+    assert tuple(path.stem for path in suite_files()) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_lines_state_its_size(name: str) -> None:
+    suite = the(name)
+    text = (ROOT / "benchmarks" / "suites" / f"{name}.toml").read_text(encoding="utf-8")
+    assert suite.name == name
+    assert suite.description
+    assert size(suite) in text
+    assert re.search(r"^# (About|Measured): ", text, re.MULTILINE)
+
+
+def size(suite: Suite) -> str:
+    """The line that a suite's file has about itself.
+
+    Every cell may take its whole limit; repeats are of cells that took less than ``repeat_below``.
+    """
+    repeats = (suite.repeats - 1) * suite.repeat_below
+    seconds = sum(cell.time_limit + repeats for cell in suite.cells)
+    return (
+        f"# {len(suite.instances())} programs, {len(list(suite.sweeps()))} sweeps, "
+        f"{len(suite.cells)} cells; no more than {seconds / 7200:.1f} hours on two cores."
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sweeps_are_in_one_piece_from_loose_to_tight(name: str) -> None:
+    sweeps = list(the(name).sweeps())
+    assert len({cells[0].sweep for cells in sweeps}) == len(sweeps)
+    for cells in sweeps:
+        eps = [cell.eps for cell in cells]
+        assert eps == sorted(set(eps), reverse=True)
+        assert all(0.0 < e < 1.0 for e in eps)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_stand_for_something_and_contestants_take_their_programs(name: str) -> None:
+    seen = set()
+    for cells in the(name).sweeps():
+        instance, who = cells[0].sweep
+        if needs_folder(instance.data) and not HAS_FOLDER:
+            continue
+        task = small_task(instance)
+        contestant = registry.get(who)
+        assert contestant.refusal(task) == "", f"{who} refuses {instance}"
+        if isinstance(contestant, BackendContestant) and (instance, contestant.form) not in seen:
+            seen.add((instance, contestant.form))
+            assert build(task, contestant.form).qp.n_variables > 0
+
+
+@cache
+def small_task(instance: Instance) -> Task:
+    """The program on a few samples of the same kind."""
+    samples = few(instance.data)
+    return Task(
+        formulation_of(instance.family),
+        samples.X,
+        samples.y,
+        kernel_of(instance.kernel),
+        eps=1e-4,
+    )
+
+
+@cache
+def few(data: str) -> Samples:
+    call = parse(data)
+    if call.name == "strip" or "classes" in call.arguments:
+        return load_samples(call)
+    return load_samples(Call(call.name, {**call.arguments, "n": 80, "seed": 0}))
+
+
+# --- what was asked of two of them ---------------------------------------------------------------
+
+
+def cells_of(suite: Suite, who: str, family: str, data: str, kernel: str) -> list[float]:
+    instance = Instance(family, data, kernel)
+    return [
+        c.eps for c in suite.cells if c.instance == instance and parse(c.contestant).name == who
+    ]
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("data", LINEAR)
+def test_linear_has_every_set_price_and_peer(data: str, C: float) -> None:
+    suite = the("linear")
+    free, penalized = f"SoftMargin(C={C})", f"SoftMargin(C={C}, intercept='penalized')"
+    for family in (free, penalized):
+        assert cells_of(suite, "reference", family, data, "linear")
+    for peer in ("sklearn:LinearSVC", "rehline", "snapml:SVM"):
+        assert len(cells_of(suite, peer, penalized, data, "linear")) >= 3
+    if data not in ("reuters_moneyfx", "farm_ads"):
+        for solver in ("qpsolvers:piqp", "qpsolvers:clarabel"):
+            assert cells_of(suite, solver, free, data, "linear")
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0, 10000.0])
+@pytest.mark.parametrize("data", KERNEL)
+def test_kernel_has_every_set_price_and_peer(data: str, C: float) -> None:
+    suite = the("kernel")
+    for who, times in (("sklearn:SVC", 4), ("intelex:SVC", 4), ("reference", 1)):
+        found = cells_of(suite, who, f"SoftMargin(C={C})", data, "rbf(gamma='scale')")
+        assert len(found) == times
+
+
+@pytest.mark.parametrize("name", ["linear", "kernel"])
+def test_a_structured_solver_joins_with_its_name(name: str) -> None:
+    """In every program of the suite, by one line."""
+    import tomllib
+
+    text = (ROOT / "benchmarks" / "suites" / f"{name}.toml").read_text(encoding="utf-8")
+    added = suite_of(tomllib.loads(text.replace("structured = []", "structured = ['osqp']")))
+    assert {c.instance for c in added.cells if c.contestant == "osqp"} == set(added.instances())
+
+
+def test_the_limit_of_a_cell_is_a_minute_where_it_counts() -> None:
+    for name in ("linear", "kernel"):
+        suite = the(name)
+        limits = {c.time_limit for c in suite.cells if not c.contestant.startswith("reference")}
+        assert limits == {60.0}
+        assert {c.threads for c in suite.cells} == {1}
+
+
+# --- groups --------------------------------------------------------------------------------------
+
+
+def test_groups_are_lists_that_grids_share() -> None:
+    grid = {
+        "family": ["OneClass"],
+        "data": ["wine", "@more"],
+        "contestants": ["osqp"],
+        "eps": [1.0],
+    }
+    suite = suite_of({"groups": {"more": ["iris", "digits"]}, "grid": [grid]})
+    assert [instance.data for instance in suite.instances()] == ["wine", "iris", "digits"]
+    with pytest.raises(SuiteError, match="no group '@more'; it has less"):
+        suite_of({"groups": {"less": []}, "grid": [grid]})
+
+
+# --- an installed package ------------------------------------------------------------------------
+
+
+def test_a_wheel_has_the_suites(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
+    script = (
+        "import qpsvm.benchmark.suites as s; print(s.__file__);"
+        "print(*(s.load_suite(p.stem).name for p in s.suite_files()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "installed")},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    where, names = done.stdout.splitlines()
+    assert Path(where).is_relative_to(tmp_path)
+    assert tuple(names.split()) == NAMES
