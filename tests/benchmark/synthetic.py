@@ -106,4 +106,3 @@ def write(path):
         store.begin(HEADER)
         for row in rows():
             store.append(row)
-

@@ -7,7 +7,11 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from itertools import count
+from shutil import which
+
+import pytest
 
 SECONDS = 60.0
 FLAGS = (
@@ -23,6 +27,21 @@ for i, end in enumerate(ends):
     os.dup2(end, 3 + i)  # Chromium reads from descriptor 3 and writes to 4
 os.execv(sys.argv[3], sys.argv[3:])
 """
+
+
+@contextmanager
+def opened(profile):
+    """A browser with an empty profile in that folder; skips where there is none."""
+    found = which("chromium") or which("chromium-browser") or which("google-chrome")
+    if found is None and os.environ.get("QPSVM_REQUIRE_CHROMIUM"):
+        pytest.fail("QPSVM_REQUIRE_CHROMIUM is set and there is no Chromium on the PATH")
+    if found is None:
+        pytest.skip("no Chromium on the PATH")
+    browser = Browser(found, profile)
+    try:
+        yield browser
+    finally:
+        browser.close()
 
 
 class Browser:
@@ -104,11 +123,25 @@ class Browser:
 
     def press(self, key):
         """A key on the keyboard."""
-        codes = {"Tab": 9, "Enter": 13}
-        text = {"text": "\r"} if key == "Enter" else {}
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
+        text = {"text": {"Enter": "\r"}.get(key, key)} if key in ("Enter", " ") else {}
         for kind in ("keyDown", "keyUp"):
             pressed = {"key": key, "code": key, "windowsVirtualKeyCode": codes[key]}
             self.call("Input.dispatchKeyEvent", type=kind, **pressed, **text)
+
+    def click(self, x, y):
+        """A click of the mouse."""
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            button = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button)
+
+    def contrasts(self):
+        """Contrast of all texts with their background (WCAG 2.1, criterion 1.4.3)."""
+        found = {}
+        for pair in self.run(COLOURS):
+            lightness = sorted(map(luminance, pair.split("|")))
+            found[pair] = (lightness[1] + 0.05) / (lightness[0] + 0.05)
+        return found
 
     @property
     def complaints(self):
@@ -125,3 +158,27 @@ class Browser:
             if event.get("method") == "Network.requestWillBeSent"
         ]
         return [url for url in urls if not url.startswith("data:")]
+
+
+COLOURS = """
+(() => {
+  const ground = (e) => {
+    for (; e; e = e.parentElement) {
+      const colour = getComputedStyle(e).backgroundColor;
+      if (!colour.endsWith(", 0)")) return colour;
+    }
+  };
+  const found = new Set();
+  const texts = "p, h1, h2, h3, td, th, dt, dd, span, strong, figcaption, caption, button, summary";
+  for (const e of document.querySelectorAll(texts))
+    if (e.textContent.trim() && !e.disabled) found.add(getComputedStyle(e).color + "|" + ground(e));
+  return [...found];
+})()
+"""
+
+
+def luminance(colour):
+    """Relative luminance of ``rgb(r, g, b)`` as WCAG defines it."""
+    channels = [int(v) / 255 for v in colour.removeprefix("rgb(").removesuffix(")").split(",")[:3]]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -7,7 +7,7 @@ what depends on its filters: which programs and contestants are left, and their 
 from __future__ import annotations
 
 import importlib.resources
-from collections.abc import Iterable, Mapping
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -182,18 +182,18 @@ def _entry(row: Row, gap: float) -> dict[str, Any]:
 
 def _details(row: Row) -> dict[str, str]:
     """Everything that is known of a row, in words."""
-    fields = {name: entry for name, entry in row.to_dict().items() if name not in ("schema", "key")}
-    cell = fields.pop("cell")
+    fields = {**vars(row.instance), **vars(row.cell), **vars(row)}
     return {
         name.replace("_", " "): _words(entry)
-        for name, entry in {**cell.pop("instance"), **cell, **fields}.items()
+        for name, entry in fields.items()
+        if name not in ("instance", "cell")
     }
 
 
 def _words(entry: Any) -> str:
-    if isinstance(entry, Mapping):
-        return ", ".join(f"{name} = {_words(each)}" for name, each in entry.items()) or NOTHING
-    return value(entry) if entry not in ("", "nan") else NOTHING
+    if entry == "" or (isinstance(entry, float) and math.isnan(entry)):
+        return NOTHING
+    return value(entry) or NOTHING
 
 
 class _Texts:
@@ -206,5 +206,5 @@ class _Texts:
         return self._numbers.setdefault(text, len(self._numbers))
 
     @property
-    def known(self) -> Iterable[str]:
+    def known(self) -> list[str]:
         return list(self._numbers)
