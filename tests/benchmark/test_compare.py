@@ -54,6 +54,11 @@ def test_a_contestant_that_became_slower_is_found():
     assert all(found[who].low <= 1.1 for who in found if who != "s1")
 
 
+def test_an_order_that_changed_by_more_than_is_stated_is_no_agreement():
+    faster = TRUTH | {"s3": [v / 2.0 for v in TRUTH["s3"]]}
+    assert compare(results(), results(faster, seed=1)).agrees is False
+
+
 def test_drift_beyond_the_repeats_shows():
     rng = np.random.default_rng(3)
     drifted = {who: (v * np.exp(rng.normal(0.0, 0.5, 12))).tolist() for who, v in TRUTH.items()}

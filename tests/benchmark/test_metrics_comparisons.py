@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,6 +86,12 @@ def test_no_failure_is_better_than_a_success(columns):
             assert np.min(filled[p][failed[p]]) >= max(
                 LIMIT, np.max(filled[p][~failed[p]], initial=0)
             )
+
+
+def test_a_failure_is_not_better_than_a_success_beyond_the_limit():
+    # a limit is for the fit, and a process may end a little later
+    table = table_of(times({"a": [LIMIT + 5.0], "b": ["time limit"]}))
+    assert penalised(table).tolist() == [[LIMIT + 5.0] * 2]
 
 
 def test_nothing_is_compared_with_nothing():
@@ -292,6 +299,10 @@ def test_only_programs_that_differ_in_size_are_on_one_line():
     alone = row("a", 1.0, instance=sized(500, name="other"), n=500)
     fits = {fit.series: fit for fit in scaling_fits([*rows, *other, alone], TARGET)}
     assert set(fits) == {series_of(rows[0].instance), series_of(other[0].instance)}
+    assert len(fits[series_of(rows[0].instance)].points) == 3
+    wider = replace(sized(100), data="synthetic(d=3, n=100, seed=0)")
+    assert series_of(wider) != series_of(sized(100))
+    assert series_of(wider, "d") == series_of(sized(100), "d")
     assert fits[series_of(rows[0].instance)].exponent == pytest.approx(2.0)
     assert fits[series_of(other[0].instance)].exponent == pytest.approx(0.0, abs=1e-12)
 

@@ -97,6 +97,13 @@ def test_an_answer_without_a_time_has_not_reached_anything(seconds):
     assert not times_to([row("a", seconds)], TARGET)[COLUMN].reached
 
 
+def test_a_repeat_without_a_time_leaves_the_others_alone():
+    rows = [row("a", 1.0), row("a", math.nan, repeat=1), row("b", 1.0), row("b", 1.1, repeat=1)]
+    a, b = times_to(rows, TARGET).values()
+    assert not a.reached
+    assert b.low < b.seconds < b.high
+
+
 def test_numbers_beside_an_outcome_without_an_answer_are_none():
     for outcome in ("crash", "error", "not run", "unproven infeasible", "false infeasible"):
         assert suboptimality(row("a", 1.0, outcome=outcome), {program(): 1.0}) == math.inf
@@ -181,6 +188,7 @@ def test_what_was_cut_off_keeps_the_gap_it_had():
     assert times_to(rows, 1e-4)[COLUMN].reached
     curves = accuracy_curves(rows)[program()]
     assert curves["a"].gaps == pytest.approx([1e-5], rel=1e-4)
+    assert curves["a"].without == ()
     assert curves["b"].points == ()
     assert curves["b"].without[0].outcome == "time limit"
 

@@ -1,10 +1,9 @@
 """Whether two rankings say the same, within the uncertainty that they state.
 
-Two runs measure the difference of two contestants' scores as ``d`` and ``d'``, with standard errors
-``s`` and ``s'`` (from the covariance of the scores over other runs). If both state their
-uncertainty rightly, then::
+Two runs measure the difference of two contestants' scores as ``d`` and ``d'``; each of the four
+scores has a standard error over other runs, independent of the others. If these are right, then::
 
-    |d - d'|  <=  z sqrt(s^2 + s'^2)
+    |d - d'|  <=  z sqrt(e_1^2 + e_2^2 + e_1'^2 + e_2'^2)
 
 for 95% of the pairs with z = 1.96, and for *all* pairs with a probability of at least 95% with z at
 ``1 - 0.05 / (2 pairs)`` (Bonferroni). Only differences count: a machine that is slower by the same
@@ -17,7 +16,6 @@ import itertools
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import scipy.stats
 
 from qpsvm.benchmark.metrics.noise import LEVEL, NORMAL
@@ -112,34 +110,29 @@ def agreement(a: Ranking, b: Ranking) -> Agreement:
     Agreement
         Of the contestants in both.
     """
-    names = tuple(who for who in a.contestants if who in b.contestants)
-    in_a, in_b = (
-        {rank.contestant: place for place, rank in enumerate(ranking.ranks)} for ranking in (a, b)
-    )
+    in_a, in_b = ({rank.contestant: rank for rank in ranking.ranks} for ranking in (a, b))
+    names = tuple(who for who in in_a if who in in_b)
     pairs = []
     for first, second in itertools.combinations(names, 2):
-        i, j = (in_a[first], in_a[second]), (in_b[first], in_b[second])
+        scores = (in_a[first], in_a[second], in_b[first], in_b[second])
         pairs.append(
             PairDifference(
                 first,
                 second,
-                a.ranks[i[1]].score - a.ranks[i[0]].score,
-                b.ranks[j[1]].score - b.ranks[j[0]].score,
-                math.sqrt(_variance(a, i) + _variance(b, j)),
+                difference_a=in_a[second].score - in_a[first].score,
+                difference_b=in_b[second].score - in_b[first].score,
+                error=math.hypot(*(rank.error for rank in scores)),
             )
         )
     tau = math.nan
     if len(names) > 1:
-        scores = ([r.ranks[at[who]].score for who in names] for r, at in ((a, in_a), (b, in_b)))
-        tau = float(scipy.stats.kendalltau(*scores).statistic)
+        tau = float(
+            scipy.stats.kendalltau(
+                [in_a[who].score for who in names], [in_b[who].score for who in names]
+            ).statistic
+        )
     tail = (1.0 - LEVEL) / (2.0 * max(len(pairs), 1))
     return Agreement(names, tau, tuple(pairs), float(scipy.stats.norm.ppf(1.0 - tail)))
-
-
-def _variance(ranking: Ranking, pair: tuple[int, int]) -> float:
-    """``var(u - v) = var u + var v - 2 cov(u, v)``; rounding can make it negative."""
-    block = ranking.covariance[np.ix_(pair, pair)]
-    return float(np.maximum(block[0, 0] + block[1, 1] - 2.0 * block[0, 1], 0.0))  # NaN stays
 
 
 def _share(flags: list[bool]) -> float:

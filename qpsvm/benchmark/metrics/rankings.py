@@ -12,7 +12,7 @@ from qpsvm.benchmark.metrics.means import SHIFT, log_means
 from qpsvm.benchmark.metrics.resampling import other_programs, other_runs, quantiles
 from qpsvm.benchmark.metrics.tables import Table, table_of
 from qpsvm.benchmark.metrics.times import Times
-from qpsvm.qp._arrays import Dense, Index, Vector, freeze
+from qpsvm.qp._arrays import Index, Vector
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,9 @@ class Rank:
         95% interval over other runs on the same programs; NaN without repeats.
     score : float
         ``1/m sum log(t + shift)``: what the place is decided by.
+    error : float
+        Standard error of ``score`` over other runs; NaN without repeats. Contestants are measured
+        apart, so their errors are independent.
     solved, failed : int
     """
 
@@ -40,25 +43,23 @@ class Rank:
     run_low: float
     run_high: float
     score: float
+    error: float
     solved: int
     failed: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Ranking:
     """All contestants that have programs in common, the fastest first.
 
     Attributes
     ----------
     ranks : tuple of Rank
-    covariance : array of shape (K, K)
-        Of the scores over other runs, in the order of ``ranks``; NaN without repeats.
     table : Table
         What was compared, and what was left out.
     """
 
     ranks: tuple[Rank, ...]
-    covariance: Dense
     table: Table
 
     @property
@@ -80,13 +81,14 @@ def ranking(times: Times, *, shift: float = SHIFT, seed: int = 0) -> Ranking:
     """
     table = table_of(times)
     if not table.instances:
-        return Ranking((), freeze(np.zeros((0, 0))), table)
+        return Ranking((), table)
     statistic = log_means(table, shift)
     scores = statistic(table.seconds, np.arange(len(table.instances)))
     runs = other_runs(table, statistic, seed=seed)
     places = _places(scores)
     low, high = quantiles(_places(other_programs(table, statistic, seed=seed)))
     run_low, run_high = quantiles(_places(runs))
+    errors = np.std(runs, axis=0, ddof=1)
     solved = np.sum(table.seconds < math.inf, axis=0)
     order: Index = np.argsort(scores, kind="stable")
     ranks = tuple(
@@ -98,13 +100,13 @@ def ranking(times: Times, *, shift: float = SHIFT, seed: int = 0) -> Ranking:
             run_low=float(run_low[s]),
             run_high=float(run_high[s]),
             score=float(scores[s]),
+            error=float(errors[s]),
             solved=int(solved[s]),
             failed=int(len(table.instances) - solved[s]),
         )
         for s in order
     )
-    covariance = np.cov(runs, rowvar=False).reshape(len(scores), len(scores))
-    return Ranking(ranks, freeze(covariance[np.ix_(order, order)]), table)
+    return Ranking(ranks, table)
 
 
 def _places(scores: Vector) -> Vector:
