@@ -11,7 +11,7 @@ import datetime
 import math
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -77,6 +77,7 @@ def run(
     *,
     jobs: int | None = None,
     resume: bool = False,
+    retry: Collection[str] = (),
     callback: Callable[[RunProgress], None] | None = None,
     command: str = "",
 ) -> Results:
@@ -92,6 +93,8 @@ def run(
         by side share memory and caches: times of a report come from as many jobs as it says.
     resume : bool
         Continue the store.
+    retry : collection of str
+        Outcomes whose cells are measured again: of two rows of a cell the later one counts.
     callback : callable, optional
         Called after each row.
     command : str
@@ -111,7 +114,7 @@ def run(
     """
     _require_known(suite)
     with open_store(store, resume=resume) as target:
-        done = {row.cell: row for row in target.read().rows}
+        done = {row.cell: row for row in target.read().rows if row.outcome not in retry}
         target.begin(_header(suite, jobs, command))
         began = time.perf_counter()
         measured: list[Row] = []

@@ -78,13 +78,14 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
         for module in contestant.required_modules:
             importlib.import_module(module)
         samples = load_samples(cell.instance.data)
-        row = _described(row, _task(cell, samples.X, samples.y), samples)
-        # a new one: what the description evaluated is part of what is timed
         task = _task(cell, samples.X, samples.y)
+        row = _described(row, task, samples)
         if refusal := contestant.refusal(task):
             return replace(row, outcome="unsupported", message=refusal)
         tell(WARMING, row)
         _warm_up(contestant, cell, samples)
+        # a new one: what was evaluated of the program so far is part of what is timed
+        task = _task(cell, samples.X, samples.y)
         tell(FITTING, row)
         seconds, fitted = _timed(lambda: contestant.fit(task))
         row = replace(row, total_seconds=seconds, peak_bytes=machine.peak_bytes())

@@ -61,6 +61,7 @@ def test_run_measures_what_was_chosen_and_says_what_is_next(tmp_path, suite):
         (("run", "no-such-suite", "--store", "s"), "There is no suite 'no-such-suite'"),
         (("run", "SUITE", "--store", "s", "--only", "nothing"), "has no cell with nothing"),
         (("run", "SUITE", "--store", "s", "--contestant", "nobody"), "no contestant 'nobody'"),
+        (("run", "SUITE", "--store", "s", "--retry", "bad luck"), "no outcome 'bad luck'"),
         (("run", "SUITE", "--store", "no/such/folder/s"), "Cannot write the store"),
         (("list", "no-such-suite"), "There is no suite"),
     ],

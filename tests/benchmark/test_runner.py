@@ -177,3 +177,23 @@ def test_a_contestant_added_later_is_all_that_is_measured(tmp_path):
     after = runner.run(larger, tmp_path / "s.jsonl", resume=True).rows
     assert [row.cell for row in after] == [row.cell for row in before] + list(larger.cells[1:])
     assert after[0].total_seconds == before[0].total_seconds
+
+
+def test_what_failed_is_measured_again_on_request(tmp_path):
+    store, flag = tmp_path / "s.jsonl", tmp_path / "repaired"
+    moody = tmp_path / "moody.py"
+    moody.write_text(
+        "from pathlib import Path\n"
+        "from qpsvm.benchmark.contestants.base import Answer, Contestant\n"
+        "from qpsvm.qp import Status\n"
+        "class Moody(Contestant):\n"
+        f"    def fit(self, task): Path({str(flag)!r}).read_text()\n"
+        "    def answer(self, task, fitted): return Answer(Status.UNKNOWN)\n"
+    )
+    chosen = suite(["sklearn:SVC", str(moody)])
+    before = runner.run(chosen, store).rows
+    assert [row.outcome for row in before] == ["optimal", "error"]
+    flag.write_text("")
+    after = runner.run(chosen, store, resume=True, retry=["error"]).rows
+    assert [row.outcome for row in after] == ["optimal", "inaccurate"]
+    assert after[0].total_seconds == before[0].total_seconds

@@ -27,6 +27,10 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the store: measure what it does not have.")
     ] = False,
+    retry: Annotated[
+        list[str] | None,
+        typer.Option(help="With --resume: measure cells of this outcome again. May be repeated."),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Cells measured at once.")] = 1,
     contestant: Annotated[
         list[str] | None,
@@ -43,8 +47,13 @@ def run(
     of a solver is a row. After an interruption, the same command with --resume goes on.
     """
     from qpsvm.benchmark import runner
+    from qpsvm.benchmark.rows import OUTCOMES
     from qpsvm.benchmark.suites import load_suite
+    from qpsvm.exceptions import SuiteError
 
+    for outcome in retry or ():
+        if outcome not in OUTCOMES:
+            raise SuiteError(f"There is no outcome {outcome!r}; there are {', '.join(OUTCOMES)}.")
     chosen = load_suite(suite).with_contestants(contestant or ()).only(only or ())
     began = time.perf_counter()
     try:

@@ -1,0 +1,53 @@
+"""The table of ``README.md`` from the rows of ``rows.jsonl``, and from nothing else.
+
+Usage: ``python benchmarks/harness/report.py > benchmarks/harness/README.md``
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from scipy.stats import bootstrap
+
+ROWS = Path(__file__).with_name("rows.jsonl")
+
+TITLE = """\
+# What the harness adds to a time
+
+Every pair is a cell as `qpsvm bench run` measures it (a process of its own with limits, watched,
+warmed up) and the same call in a plain script, one after the other, each in a fresh process,
+alternating which goes first: `measure.py`. Ratio: harness / bare; in brackets the 95% interval of
+its median (bootstrap over the pairs). Asked: the two differ by less than 3%.
+"""
+
+
+def main() -> None:
+    """Print the table: medians, and the median of the ratios pair by pair."""
+    cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for line in ROWS.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        cells.setdefault((row["contestant"], row["instance"]), []).append(row)
+    every = [row for rows in cells.values() for row in rows]
+    where, loads = every[-1]["machine"], sorted(row["load"] for row in every)
+    print(TITLE)
+    print(f"{where['processor']}, {where['cores']} cores, Python {where['python']}, one thread.")
+    print(f"Load average of the machine: {loads[0]:.1f} to {loads[-1]:.1f}.\n")
+    print("| contestant | program | pairs | harness (s) | bare (s) | ratio |")
+    print("|---|---|---|---|---|---|")
+    for (contestant, instance), rows in cells.items():
+        ratios = [row["harness_seconds"] / row["bare_seconds"] for row in rows]
+        low, high = bootstrap((ratios,), np.median, rng=0).confidence_interval
+        harness = median(row["harness_seconds"] for row in rows)
+        bare = median(row["bare_seconds"] for row in rows)
+        print(
+            f"| {contestant} {rows[0]['version']} | {instance} | {len(rows)} | {harness:.4f} | "
+            f"{bare:.4f} | {median(ratios):.3f} ({low:.3f}-{high:.3f}) |"
+        )
+
+
+if __name__ == "__main__":
+    main()
