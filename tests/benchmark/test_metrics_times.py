@@ -99,9 +99,10 @@ def test_an_answer_without_a_time_has_not_reached_anything(seconds):
 
 def test_a_repeat_without_a_time_leaves_the_others_alone():
     rows = [row("a", 1.0), row("a", math.nan, repeat=1), row("b", 1.0), row("b", 1.1, repeat=1)]
-    a, b = times_to(rows, TARGET).values()
+    a, b, once = times_to([*rows, row("c", 1.0)], TARGET).values()
     assert not a.reached
     assert b.low < b.seconds < b.high
+    assert once.error > 0.0
 
 
 def test_numbers_beside_an_outcome_without_an_answer_are_none():

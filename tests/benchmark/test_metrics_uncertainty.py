@@ -150,6 +150,15 @@ def test_a_difference_is_as_uncertain_as_all_its_scores():
         assert pair.error == pytest.approx(math.sqrt(sum(e**2 for e in errors)))
 
 
+def test_whoever_scatters_more_is_less_certain():
+    rows = [
+        *store(TRUTH, repeats=3, noise=0.01),
+        *store({"wild": [9.0] * 12}, repeats=3, noise=1.0),
+    ]
+    errors = {rank.contestant: rank.error for rank in ranking(times_to(rows, TARGET)).ranks}
+    assert errors.pop("wild") > 1.5 * max(errors.values())
+
+
 def test_the_error_of_a_score_is_its_scatter_over_runs():
     found = [{r.contestant: r for r in ranking(run(seed)).ranks} for seed in range(16)]
     for who in TRUTH:
