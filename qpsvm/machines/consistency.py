@@ -146,9 +146,9 @@ def weights_difference(model: SupportVectorModel, solution: SVMSolution) -> floa
         size = max(float(np.linalg.norm(solution.coef)), CANCELLING * _norm(columns), floor)
         apart = np.abs(solution.coef - expected)
         distance = _norm(apart)
-        # a large weight must not hide the others
-        own = np.maximum(np.maximum(np.abs(solution.coef), columns), TINY)
-        distance = max(distance, size * float(np.max(apart / np.maximum(own, floor))))
+        if model.n_constraints:  # a weight that is fixed to be large must not hide the others
+            own = np.maximum(np.maximum(np.abs(solution.coef), columns), TINY)
+            distance = max(distance, size * float(np.max(apart / np.maximum(own, floor))))
     elif solution.expansion is not None:
         step = solution.expansion - implied
         terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied))
