@@ -291,3 +291,4 @@ def test_false_claims_come_furthest_first():
     found = false_claims(rows)
     assert [claim.contestant for claim in found] == ["e", "b", "a", "c"]
     assert found[1].gap == pytest.approx(1e-3, rel=1e-2)
+    assert [claim.machine_is_optimal for claim in found] == [False, False, False, True]

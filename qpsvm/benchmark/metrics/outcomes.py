@@ -61,6 +61,11 @@ class FalseClaim:
     gap: float
     message: str
 
+    @property
+    def machine_is_optimal(self) -> bool:
+        """Whether the machine is within eps all the same: it is its multipliers that are wrong."""
+        return self.outcome == "false optimal" and self.gap <= self.eps
+
 
 def outcome_table(rows: Iterable[Row]) -> OutcomeTable:
     """How often each contestant had which outcome."""
