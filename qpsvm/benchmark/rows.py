@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
 from qpsvm.benchmark.cells import Cell, Instance
 
 SCHEMA = 1
@@ -149,7 +151,8 @@ def _plain(value: Any) -> Any:
         return repr(value)
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    return _plain(value.item()) if hasattr(value, "item") else repr(value)
+    # a number of NumPy's; anything else in words
+    return _plain(value.item()) if isinstance(value, np.generic) else repr(value)
 
 
 def _number(value: Any) -> Any:

@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,6 +61,17 @@ def test_unknown_numbers_come_back_unknown(tmp_path):
     (found,) = read(tmp_path / "s").rows
     assert (found.gap, found.primal) == (math.inf, -math.inf)
     assert math.isnan(found.dual)
+
+
+def test_settings_of_any_kind_become_plain(tmp_path):
+    """Estimators have arrays, functions and NumPy's numbers among their parameters."""
+    settings = {"tol": np.float64(1e-3), "classes": np.arange(2), "loss": len, "shape": (1, 2)}
+    fill(tmp_path / "s", [row(settings=settings)])
+    (found,) = read(tmp_path / "s").rows
+    assert found.settings["tol"] == 1e-3
+    assert found.settings["shape"] == [1, 2]
+    assert found.settings["classes"] == "array([0, 1])"
+    assert "len" in found.settings["loss"]
 
 
 @pytest.mark.parametrize("lost", [1, 2, 30, 200])
