@@ -72,7 +72,8 @@ def html(summary: Summary) -> str:
     """
     # before the script is looked for: this says what is missing
     page = template("bench.html.j2", filters=FILTERS, package=PACKAGE, extra=NEEDS)
-    scripts = (_plotly(), resource("page.js"), resource("bench.js", PACKAGE))
+    own = (resource(name, PACKAGE) for name in ("profile.js", "bench.js"))
+    scripts = (_plotly(), resource("page.js"), *own)
     content = document(summary)
     text = page.render(
         document=content,

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from qpsvm.benchmark.report.summary import Summary
+from qpsvm.files import json_text
 from qpsvm.reports.blocks import Listing, Listings
 from qpsvm.reports.numbers import figure, value
+
+HEADER = {"created": "Begun", "qpsvm": "qpsvm", "jobs": "Cells at once"}
+"""What the header of a store says, as a report calls it."""
 
 
 def provenance(summary: Summary) -> Listings:
@@ -27,12 +31,12 @@ def _measurement(summary: Summary) -> Iterator[tuple[str, str]]:
     cells = [row.cell for row in rows]
     yield "Command", command(summary)
     yield "Suite", summary.name
-    for name in ("created", "qpsvm", "jobs"):
-        if name in header:
-            yield (
-                {"created": "Begun", "qpsvm": "qpsvm", "jobs": "Cells at once"}[name],
-                value(header[name]),
-            )
+    for key, name in HEADER.items():
+        if key in header:
+            yield name, value(header[key])
+    machines = {json_text.dumps(row.machine) for row in rows if row.machine}
+    if len(machines) > 1:
+        yield "Machines", f"{len(machines)}: their times are side by side here"
     yield "Threads", value(sorted({cell.threads for cell in cells}))
     yield "Time limit", _range([cell.time_limit for cell in cells], "s")
     yield "Memory limit", _range([cell.memory_limit / 1e9 for cell in cells], "GB")

@@ -147,6 +147,15 @@ def summarize(results: Results) -> Summary:
     ------
     StoreError
         There is no row, or two programs have the same name.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell, Instance
+    >>> from qpsvm.benchmark.rows import Row
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "liar", eps=1e-6)
+    >>> row = Row(cell, "false optimal", primal=2.0, dual=1.0, size=2.0, total_seconds=0.1)
+    >>> summarize(Results({}, (row,))).claims[0].gap
+    0.5
     """
     rows = results.rows
     if not rows:
