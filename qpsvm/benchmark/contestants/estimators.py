@@ -57,12 +57,13 @@ class EstimatorContestant(Contestant):
         return ""
 
     def fit(self, task: Task) -> Any:
-        try:
-            model = self.estimator()(**{**self.parameters(task), **self.options})
-        except TypeError as error:
-            raise SuiteError(f"{self.name} cannot be made with {self.options}: {error}") from error
+        parameters = {**self.parameters(task), **self.options}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what did not converge is measured
+            try:
+                model = self.estimator()(**parameters)
+            except TypeError as error:
+                raise SuiteError(f"{self.name} has no such option: {error}") from error
             return model.fit(task.X) if task.y is None else model.fit(task.X, task.y)
 
     def answered(self, model: Any, *, converged: bool, **numbers: Any) -> Answer:

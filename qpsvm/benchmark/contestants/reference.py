@@ -22,7 +22,7 @@ from qpsvm.benchmark.contestants import scikit_learn
 from qpsvm.benchmark.contestants.backends import SHORTEST, build
 from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
 from qpsvm.certificates import certify
-from qpsvm.exceptions import QPSVMError, ToleranceNotReachedWarning
+from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedWarning
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.polishing import polish
 from qpsvm.qp.solution import QPSolution, Status
@@ -51,6 +51,8 @@ class Reference(Contestant):
         clock = _Clock(task.time_limit)
         best: tuple[float, Any, Any] | None = None
         for problem, start in _starts(task, clock):
+            if isinstance(start, QPSolution):  # evidence that there is no optimum
+                return problem, start
             found = polish(problem, start, eps=task.eps, time_limit=clock.left)
             gap = certify(problem, found).relative_gap
             if best is None or gap < best[0]:
@@ -90,7 +92,13 @@ def _starts(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
         yield from _libsvm(task, problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceNotReachedWarning)  # the polish goes on
-        yield problem, solve(problem, eps=task.eps, time_limit=clock.left)
+        try:
+            start: Any = solve(problem, eps=task.eps, time_limit=clock.left)
+        except NoOptimumError as error:
+            if error.certificate is None:
+                raise
+            start = error.certificate.evidence
+    yield problem, start
 
 
 def _interior_point(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
