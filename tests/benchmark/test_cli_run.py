@@ -52,7 +52,13 @@ def test_run_measures_what_was_chosen_and_says_what_is_next(tmp_path, suite):
     assert again.exit_code == 2
     assert again.stderr.startswith("Error: The store")
     assert "--resume" in again.stderr
-    assert len(read(store).rows) == len(rows)
+    assert len(read(store).rows) == len(rows) == 3
+
+    once_more = bench("run", suite, "--store", store, *only, "--resume", "--retry", "optimal")
+    assert once_more.exit_code == 0
+    repeated = read(store).rows
+    assert {row.cell for row in repeated} == {row.cell for row in rows}
+    assert all(row.total_seconds not in {r.total_seconds for r in rows} for row in repeated)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from qpsvm.benchmark import runner
 from qpsvm.benchmark.store import open_store, read
 from qpsvm.benchmark.suites import load_suite
 from qpsvm.exceptions import StoreError
@@ -28,6 +30,10 @@ data = ["iris"]
 contestants = [{contestants}]
 eps = [{eps}]
 """
+
+in_proc = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="looks processes up in /proc"
+)
 
 
 def write(path, contestants, eps="1e-2"):
@@ -88,7 +94,7 @@ def test_killed_half_way_and_resumed_every_cell_is_there_once(tmp_path):
     assert "\x1b" not in output + errors
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+@in_proc
 @pytest.mark.parametrize(
     ("number", "code", "jobs"),
     [
@@ -116,3 +122,21 @@ def test_no_process_outlives_its_run(tmp_path, number, code, jobs):
     # the store can be read, and nobody holds it
     with open_store(store, resume=True) as free:
         assert [row.contestant for row in free.read().rows] == ["sklearn:SVC"]
+
+
+@in_proc
+def test_no_process_outlives_a_run_that_raises(tmp_path):
+    """Where this process goes on, as in a notebook."""
+    note = tmp_path / "pid"
+    hanging = f"{TROUBLED}(kind='hang', note='{note}')"
+    suite = load_suite(write(tmp_path / "s.toml", ["sklearn:SVC", hanging]))
+
+    def give_up(event):
+        wait(lambda: note.exists() and note.read_text(), "the hang")
+        raise RuntimeError(f"enough of {event.row.contestant}")
+
+    with pytest.raises(RuntimeError, match="enough of sklearn:SVC"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # joblib says that not all results were fetched
+        runner.run(suite, tmp_path / "s.jsonl", jobs=2, callback=give_up)
+    wait(lambda: not alive(int(note.read_text())), "the end of the child")
+    assert count(tmp_path / "s.jsonl") == 1

@@ -63,6 +63,7 @@ def run(
                 store,
                 jobs=jobs,
                 resume=resume,
+                retry=retry or (),
                 callback=callback,
                 command=_command(suite, store, jobs, contestant or [], only or []),
             )
