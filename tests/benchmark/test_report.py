@@ -161,6 +161,22 @@ def test_without_refuted_claims_that_is_said():
     assert "claims-table" not in tables(content)
 
 
+def test_wrong_multipliers_of_an_optimal_machine_are_told_apart():
+    """The same lie, but with the reference's machine."""
+    optimal = {"primal": synthetic.OPTIMUM, "gap": 0.0}
+    rows = tuple(
+        replace(row, **optimal) if row.outcome == "false optimal" and row.cell.eps < 1e-3 else row
+        for row in synthetic.rows()
+    )
+    content = document(report.summarize(Results(synthetic.HEADER, rows)))
+    table = tables(content)["claims-table"]
+    assert {(row[1], float(row[3])) for row in texts(table)} == {
+        ("false optimal", 1e-3),
+        ("false optimal, multipliers only", 1e-6),
+    }
+    assert "In 6 of them the multipliers alone are wrong." in content.verdict
+
+
 def test_the_largest_loss_is_the_largest(summary):
     for standing in summary.standings:
         for who in standing.contestants:

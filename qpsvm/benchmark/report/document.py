@@ -88,7 +88,9 @@ def _refuted(claims: tuple[FalseClaim, ...]) -> str:
         return "No claim of an optimum was refuted."
     names = ", ".join(sorted({claim.contestant for claim in claims}))
     were = "was" if len(claims) == 1 else "were"
-    return f"{count(len(claims), 'claim')} of {names} {were} refuted."
+    harmless = sum(claim.machine_is_optimal for claim in claims)
+    but = f" In {harmless:,} of them the multipliers alone are wrong." if harmless else ""
+    return f"{count(len(claims), 'claim')} of {names} {were} refuted.{but}"
 
 
 # --- sections ------------------------------------------------------------------------------------

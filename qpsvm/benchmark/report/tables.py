@@ -30,7 +30,7 @@ def claims_table(claims: tuple[FalseClaim, ...], listed: int) -> Table:
     rows = tuple(
         (
             Cell(claim.contestant),
-            Cell(claim.outcome),
+            Cell(claim.outcome + ", multipliers only" * claim.machine_is_optimal),
             Cell(str(claim.instance)),
             Cell(residual(claim.eps), claim.eps),
             Cell(residual(claim.gap), claim.gap),
