@@ -3,7 +3,7 @@
 A start from a solver that suits the size, then ``qpsvm.polish``:
 
 * linear kernels, more samples than features: an interior-point method on the sparse primal;
-* other programs too large for a dense dual: LIBSVM at its default tolerance;
+* other programs too large for a dense dual: LIBSVM or LIBLINEAR at their default tolerance;
 * everything else: ``qpsvm.solve``.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ SMALL = 2000
 """Variables of a dual program that is solved as a dense one in seconds."""
 
 START_TOLERANCE = 1e-3
-"""Of LIBSVM: the polish is faster than its last digits."""
+"""Of peers: the polish is faster than their last digits."""
 
 INTERIOR_POINT = ("qpsolvers:piqp", "cvxpy:CLARABEL")
 """On the sparse primal, the fastest first; the second comes with qpsvm's own dependencies."""
@@ -89,7 +90,7 @@ def _starts(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
     if isinstance(problem, SVMProblem) and problem.qp.n_variables > SMALL:
         if problem.model.is_linear and problem.data.n_samples > problem.data.n_features:
             yield from _interior_point(task, clock)
-        yield from _libsvm(task, problem)
+        yield from _peers(task, problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceNotReachedWarning)  # the polish goes on
         try:
@@ -113,20 +114,27 @@ def _interior_point(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
             yield problem, solution
 
 
-def _libsvm(task: Task, problem: SVMProblem) -> Iterator[tuple[Any, Any]]:
-    rough = Task(task.formulation, task.X, task.y, task.kernel, eps=START_TOLERANCE)
-    for kind in scikit_learn.LIBSVM:
+def _peers(task: Task, problem: SVMProblem) -> Iterator[tuple[Any, Any]]:
+    rough = replace(task, eps=START_TOLERANCE)
+    for kind in scikit_learn.CONTESTANTS:
         peer = kind()
         if peer.refusal(rough):
             continue
         answer = peer.answer(rough, peer.fit(rough))
-        model, alpha = problem.model, answer.alpha
-        beta = model.expansion(alpha)
+        alpha = _implied(problem, answer) if answer.alpha is None else answer.alpha
+        beta = problem.model.expansion(alpha)
         start = QPSolution(Status.UNKNOWN).with_statistics(backend=peer.name)
-        yield (
-            problem,
-            model.solution(start, alpha, expansion=beta, coef=model.coef(beta), b=answer.intercept),
-        )
+        machine = {"expansion": beta, "coef": problem.model.coef(beta), "b": answer.intercept}
+        yield problem, problem.model.solution(start, alpha, **machine)
+
+
+def _implied(problem: SVMProblem, answer: Answer) -> Any:
+    """Multipliers of weights: what a violation v costs has the slope ``v / d``, within the box."""
+    c = problem.model.conditions
+    v = problem.model.violations(problem.data.X @ answer.coef, answer.intercept, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(c.curvature > 0.0, v / c.curvature, np.where(v > 0.0, c.upper, c.lower))
+    return np.clip(slope, c.lower, c.upper)
 
 
 CONTESTANTS = (Reference,)
