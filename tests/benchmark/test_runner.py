@@ -127,6 +127,12 @@ def test_threads_are_what_the_cell_says(tmp_path):
     assert os.environ.get("OMP_NUM_THREADS") != "3"
 
 
+def test_a_file_that_is_called_like_a_package_is_not_that_package(tmp_path, monkeypatch):
+    (tmp_path / "cvxopt.py").write_text("raise RuntimeError('a script of the user')\n")
+    monkeypatch.chdir(tmp_path)
+    assert measure_apart(Cell(IRIS, "cvxopt(form='dual')", 1e-6)).outcome == "optimal"
+
+
 # --- runs -----------------------------------------------------------------------------------------
 
 
