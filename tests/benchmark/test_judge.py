@@ -154,6 +154,20 @@ def test_what_is_broken_is_no_optimum(what, own_rule) -> None:
     assert found.message
 
 
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("NaN in alpha", "alpha has 1 NaN or infinities"),
+        ("alpha one number", "needs (178,)"),
+        ("coef alone too short", "needs (13,)"),
+        ("intercept a vector", "it must be a finite number"),
+        ("nothing", "neither a solution nor alphas nor weights"),
+    ],
+)
+def test_what_is_broken_is_said(what, words) -> None:
+    assert words in judge(SOFT, replace(right(SOFT), **BROKEN[what])).message
+
+
 WRONG = {
     "intercept": {"intercept": B + 0.1},
     "sign of the intercept": {"intercept": -B},
