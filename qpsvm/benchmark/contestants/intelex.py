@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import scipy.sparse as sp
+
 from qpsvm.benchmark.contestants import scikit_learn
-from qpsvm.benchmark.contestants.base import Task
+from qpsvm.benchmark.contestants.base import Answer, Task
 from qpsvm.exceptions import UnsupportedProgramError
 
 
@@ -28,6 +30,12 @@ class _OneDAL(scikit_learn._LIBSVM):
         if not hasattr(model, "_onedal_estimator"):
             raise UnsupportedProgramError("the extension handed this program on to scikit-learn")
         return model
+
+    def answer(self, task: Task, fitted: Any) -> Answer:
+        rows = fitted.support_vectors_
+        if sp.issparse(rows):  # columns behind the last entry of all support vectors are lost
+            rows.resize(rows.shape[0], task.X.shape[1])
+        return super().answer(task, fitted)
 
 
 class SVC(_OneDAL, scikit_learn.SVC):
