@@ -32,6 +32,8 @@ HAS_FOLDER = (folder() / "load.py").is_file()
 LINEAR = ("a9a", "w8a", "ijcnn1", "covtype20k", "skin_nonskin", "kddcup99_10pct", "phishing")
 LINEAR += ("splice", "madelon", "reuters_moneyfx", "farm_ads", "synthetic(d=50, n=100000, seed=0)")
 LINEAR += ("synthetic(d=200, n=100000, seed=0)", "synthetic(d=28, n=1000000, seed=0)")
+HUGE = ("kddcup99_10pct", *LINEAR[-2:])
+WIDE = ("reuters_moneyfx", "farm_ads")
 
 KERNEL = ("phishing", "usps", "covtype20k", "ijcnn1", "a9a", "w8a", "splice", "madelon")
 KERNEL += ("skin_nonskin(distinct=True)", "synthetic(d=20, n=5000, seed=0)")
@@ -132,12 +134,12 @@ def test_linear_has_every_set_price_and_peer(data: str, C: float) -> None:
     suite = the("linear")
     free, penalized = f"SoftMargin(C={C})", f"SoftMargin(C={C}, intercept='penalized')"
     for family in (free, penalized):
-        assert cells_of(suite, "reference", family, data, "linear")
+        if data not in HUGE or C == 1.0:
+            assert cells_of(suite, "reference", family, data, "linear")
+        if data not in WIDE and (data not in HUGE or C == 1.0 or family == free):
+            assert cells_of(suite, "qpsolvers:piqp", family, data, "linear")
     for peer in ("sklearn:LinearSVC", "rehline", "snapml:SVM"):
         assert len(cells_of(suite, peer, penalized, data, "linear")) >= 3
-    if data not in ("reuters_moneyfx", "farm_ads"):
-        for family in (free, penalized):
-            assert cells_of(suite, "qpsolvers:piqp", family, data, "linear")
 
 
 @pytest.mark.parametrize("C", [1.0, 100.0, 10000.0])
