@@ -1,10 +1,11 @@
-"""One call, timed in a plain interpreter: no limits, no watching, no judge.
+"""One fit, timed in a plain interpreter: no limits, no watching, no judge.
 
-Usage: ``python bare.py CELL SETTINGS`` (JSON); prints seconds. ``measure.py`` runs it.
+Usage: ``python bare.py CELL SETTINGS`` (JSON); prints seconds of wall clock and of processor time.
+``measure.py`` runs it.
 
-A backend gets the program (what it costs on top of its own package is the subject of
-``../overhead``), an estimator is fitted as its documentation says. A few samples go first, so that
-what is loaded lazily is there.
+A backend gets the program, made from the samples (what qpsvm costs on top of the solver's own
+package is the subject of ``../overhead``); an estimator is fitted as its documentation says. A few
+samples go first, so that what is loaded lazily is there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
 
 from qpsvm import backends
 from qpsvm.backends import Settings
@@ -33,21 +36,26 @@ def call(cell: Cell, settings: Mapping[str, Any], X: Any, y: Any) -> Callable[[]
         model = getattr(sklearn.svm, who.name.partition(":")[2])(**settings)
         return lambda: model.fit(X, y)
     formulation, kernel = formulation_of(cell.instance.family), kernel_of(cell.instance.kernel)
-    program = formulation.dual(X, y, kernel=kernel).qp
     backend = backends.get(who.name)
-    return lambda: backend.solve(program, Settings(eps=cell.eps, time_limit=cell.time_limit))
+
+    def solve() -> Any:
+        program = formulation.dual(X, y, kernel=kernel).qp
+        return backend.solve(program, Settings(eps=cell.eps, time_limit=cell.time_limit))
+
+    return solve
 
 
 def main() -> None:
     cell = Cell.from_dict(json.loads(sys.argv[1]))
     settings = json.loads(sys.argv[2])
     samples = load_samples(cell.instance.data)
-    call(cell, settings, samples.X[:10], samples.y[:10])()
+    few = np.concatenate([np.flatnonzero(samples.y == side)[:5] for side in (-1.0, 1.0)])
+    call(cell, settings, samples.X[few], samples.y[few])()
     action = call(cell, settings, samples.X, samples.y)
     gc.collect()
-    began = time.perf_counter()
+    wall, cpu = time.perf_counter(), time.process_time()
     action()
-    print(time.perf_counter() - began)
+    print(time.perf_counter() - wall, time.process_time() - cpu)
 
 
 if __name__ == "__main__":

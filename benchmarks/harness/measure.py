@@ -2,8 +2,8 @@
 
 Every row is a pair, one after the other, each in a fresh process: the cell as ``qpsvm bench run``
 measures it, and the solver called by a plain script (``bare.py``) with the same samples, settings
-and threads. For backends the row's ``setup_seconds + solve_seconds`` count (the program is built
-outside of both), for estimators its ``total_seconds``.
+and threads. Compared are the row's ``total_seconds`` and ``cpu_seconds`` with the same clocks
+around that call.
 
 Usage: ``python benchmarks/harness/measure.py [--pairs 25] [--only TEXT]``. Rows are appended to
 ``rows.jsonl`` beside this file; ``report.py`` makes the table from that file alone.
@@ -22,7 +22,6 @@ from typing import Any
 from qpsvm.benchmark import machine
 from qpsvm.benchmark.cells import Cell, Instance
 from qpsvm.benchmark.process import THREADS, measure_apart
-from qpsvm.benchmark.rows import Row
 
 HERE = Path(__file__).parent
 ROWS = HERE / "rows.jsonl"
@@ -42,21 +41,15 @@ CELLS = (
 )
 
 
-def harness(cell: Cell) -> tuple[float, Row]:
-    row = measure_apart(cell)
-    if cell.contestant.startswith("sklearn:"):
-        return row.total_seconds, row
-    return row.setup_seconds + row.solve_seconds, row
-
-
-def bare(cell: Cell, settings: dict[str, Any]) -> float:
+def bare(cell: Cell, settings: dict[str, Any]) -> list[float]:
+    """Wall clock and processor time."""
     arguments = json.dumps(cell.to_dict()), json.dumps(settings)
     done = subprocess.run(
         [sys.executable, str(HERE / "bare.py"), *arguments],
         env={**os.environ, **dict.fromkeys(THREADS, str(cell.threads))},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return float(done.stdout.split()[-1])
+    return [float(word) for word in done.stdout.split()[-2:]]
 
 
 def main() -> None:
@@ -67,19 +60,21 @@ def main() -> None:
     for cell in CELLS:
         if options.only not in cell.contestant:
             continue
-        settings = dict(harness(cell)[1].settings)
+        settings = dict(measure_apart(cell).settings)
         for pair in range(options.pairs):
             load = machine.load()
             if pair % 2:
-                direct_call, (own, row) = bare(cell, settings), harness(cell)
+                (wall, cpu), row = bare(cell, settings), measure_apart(cell)
             else:
-                (own, row), direct_call = harness(cell), bare(cell, settings)
+                row, (wall, cpu) = measure_apart(cell), bare(cell, settings)
             measured = {
                 "contestant": cell.contestant,
                 "instance": str(cell.instance),
                 "pair": pair,
-                "harness_seconds": own,
-                "bare_seconds": direct_call,
+                "harness_seconds": row.total_seconds,
+                "bare_seconds": wall,
+                "harness_cpu_seconds": row.cpu_seconds,
+                "bare_cpu_seconds": cpu,
                 "outcome": row.outcome,
                 "version": row.version,
                 "load": load,
@@ -87,8 +82,7 @@ def main() -> None:
             }
             with ROWS.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(measured) + "\n")
-            ratio = own / direct_call
-            print(f"{cell.contestant:28} {own:.4f} / {direct_call:.4f} = {ratio:.3f}", flush=True)
+            print(f"{cell.contestant:28} {row.total_seconds:.4f} / {wall:.4f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,9 @@ class Row:
         The program from the samples, the solver's preparation, its work, as far as known.
     total_seconds : float
         From the samples to the answer: everything a user waits for, nothing of the judging.
+    cpu_seconds : float
+        Processor time of the same work, all threads: several threads make it more than
+        ``total_seconds``, a busy machine less.
     judge_seconds : float
     iterations : int or None
     peak_bytes : float
@@ -78,6 +81,7 @@ class Row:
     setup_seconds: float = math.nan
     solve_seconds: float = math.nan
     total_seconds: float = math.nan
+    cpu_seconds: float = math.nan
     judge_seconds: float = math.nan
     iterations: int | None = None
     peak_bytes: float = math.nan

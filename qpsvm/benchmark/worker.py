@@ -87,8 +87,8 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
         # a new one: what was evaluated of the program so far is part of what is timed
         task = _task(cell, samples.X, samples.y)
         tell(FITTING, row)
-        seconds, fitted = _timed(lambda: contestant.fit(task))
-        row = replace(row, total_seconds=seconds, peak_bytes=machine.peak_bytes())
+        wall, cpu, fitted = _timed(lambda: contestant.fit(task))
+        row = replace(row, total_seconds=wall, cpu_seconds=cpu, peak_bytes=machine.peak_bytes())
         tell(JUDGING, row)
         began = time.perf_counter()
         answer = contestant.answer(task, fitted)
@@ -153,13 +153,14 @@ def _warm_up(contestant: Contestant, cell: Cell, samples: Samples) -> None:
         contestant.fit(_task(cell, X[chosen], None if y is None else np.asarray(y)[chosen]))
 
 
-def _timed(action: Callable[[], Any]) -> tuple[float, Any]:
+def _timed(action: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Wall clock, processor time, result; garbage is collected before and not meanwhile."""
     gc.collect()
     gc.disable()
     try:
-        began = time.perf_counter()
+        wall, cpu = time.perf_counter(), time.process_time()
         result = action()
-        return time.perf_counter() - began, result
+        return time.perf_counter() - wall, time.process_time() - cpu, result
     finally:
         gc.enable()
 

@@ -79,6 +79,7 @@ def test_rows_of_processes_that_never_answered_say_what_was_measured(ends):
     # it was fitted before it crashed
     assert ends["crash_when_asked"].total_seconds < 1.0
     assert 1.2 <= ends["overrun"].total_seconds < 2.1
+    assert ends["overrun"].cpu_seconds < 0.6  # it slept
     assert math.isnan(ends["hang"].total_seconds)
 
 
@@ -97,6 +98,7 @@ def test_in_a_process_of_its_own_or_here_the_row_is_the_same():
     for row in (apart, here):
         parts = row.build_seconds + row.setup_seconds + row.solve_seconds
         assert 0.0 < row.solve_seconds <= parts <= row.total_seconds
+        assert row.cpu_seconds > 0.0
         assert row.data_bytes == 150 * 4 * 8
         assert row.peak_bytes > 1e7
 
