@@ -7,6 +7,7 @@ of under 40 lines). It judges nothing: whoever claims an optimum is checked.
 
 from __future__ import annotations
 
+import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -112,6 +113,11 @@ class Contestant(ABC):
     def version(self) -> str:
         """Version of the package."""
         return installed_version(self.distribution) if self.distribution else ""
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the modules are there; nothing is imported to find out."""
+        return all(importlib.util.find_spec(module) is not None for module in self.required_modules)
 
     def refusal(self, task: Task) -> str:  # noqa: ARG002
         """Why it does not take this program; empty if it does. Another program is no answer."""

@@ -3,7 +3,7 @@
 A start from a solver that suits the size, then ``qpsvm.polish``:
 
 * linear kernels, more samples than features: an interior-point method on the sparse primal;
-* other programs too large for a dense dual: LIBSVM or LIBLINEAR at their default tolerance;
+* other programs too large for a dense dual: oneDAL, LIBSVM or LIBLINEAR at default tolerances;
 * everything else: ``qpsvm.solve``.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 
 import qpsvm
 from qpsvm.backends import Settings
-from qpsvm.benchmark.contestants import scikit_learn
+from qpsvm.benchmark.contestants import intelex, scikit_learn
 from qpsvm.benchmark.contestants.backends import SHORTEST, build
 from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
 from qpsvm.certificates import certify
@@ -116,9 +116,9 @@ def _interior_point(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
 
 def _peers(task: Task, problem: SVMProblem) -> Iterator[tuple[Any, Any]]:
     rough = replace(task, eps=START_TOLERANCE)
-    for kind in scikit_learn.CONTESTANTS:
+    for kind in (*intelex.CONTESTANTS, *scikit_learn.CONTESTANTS):
         peer = kind()
-        if peer.refusal(rough):
+        if peer.refusal(rough) or not peer.is_installed:
             continue
         answer = peer.answer(rough, peer.fit(rough))
         alpha = _implied(problem, answer) if answer.alpha is None else answer.alpha
