@@ -76,6 +76,10 @@ class MemoryLimitError(QPSVMError, MemoryError):
         return type(self), (str(self), self.required_bytes, self.limit_bytes)
 
 
+class ArithmeticModeError(QPSVMError, ArithmeticError):
+    """Bounds in exact arithmetic were asked of a processor that does not round as IEEE 754 does."""
+
+
 class ModelFileError(QPSVMError, ValueError):
     """A model file that cannot be read, or that does not belong to the data."""
 

@@ -20,6 +20,7 @@ from qpsvm.audit.claims import Claim, Library, Problem, multipliers
 from qpsvm.audit.rounding import multiply
 from qpsvm.benchmark.contestants.base import Answer, Task
 from qpsvm.certificates import certify, certify_infeasible
+from qpsvm.certificates.rigorous.arithmetic import require_ieee
 from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.machines.accuracy import TINY
 from qpsvm.machines.intercept import Interval
@@ -87,6 +88,11 @@ def judge(task: Task, answer: Answer) -> Judged:
     -------
     Judged
 
+    Raises
+    ------
+    ArithmeticModeError
+        The contestant left another arithmetic than IEEE 754 behind: nothing is judged with it.
+
     Examples
     --------
     >>> import numpy as np, qpsvm
@@ -100,6 +106,7 @@ def judge(task: Task, answer: Answer) -> Judged:
     >>> judge(task, Answer(Status.OPTIMAL, alpha=half, intercept=0.0)).outcome
     'false optimal'
     """
+    require_ieee()
     problem: Problem = task.problem if answer.problem is None else answer.problem
     if answer.claimed in NO_OPTIMUM:
         return _without_optimum(problem, answer)

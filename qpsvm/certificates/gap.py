@@ -304,6 +304,8 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     ------
     InvalidDataError
         The solution belongs to another problem: other sizes, data, or kernel.
+    ArithmeticModeError
+        ``rigorous=True`` in a process whose arithmetic is not that of IEEE 754.
 
     Notes
     -----

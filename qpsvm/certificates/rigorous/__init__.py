@@ -1,8 +1,8 @@
 """Bounds that hold in exact arithmetic, proved in ``docs/rounding.md``.
 
-``balls`` has the arithmetic, ``kernels`` the error of kernel values, ``figures`` that of the
-program's own numbers, ``feasible`` the exactly feasible dual point, ``primal``, ``single`` and
-``joint`` the objectives.
+``arithmetic`` checks what is assumed of the processor. ``balls`` has the arithmetic, ``kernels``
+the error of kernel values, ``figures`` that of the program's own numbers, ``feasible`` the exactly
+feasible dual point, ``primal``, ``single`` and ``joint`` the objectives.
 """
 
 from qpsvm.certificates.rigorous.decisions import decision_enclosure

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from qpsvm.certificates.rigorous.arithmetic import require_ieee
 from qpsvm.certificates.rigorous.enclosures import Enclosure
 from qpsvm.certificates.rigorous.joint import joint_enclosure
 from qpsvm.certificates.rigorous.single import single_enclosure
@@ -25,6 +26,11 @@ def enclose(model: Any, solution: Any) -> Enclosure:
     -------
     Enclosure
 
+    Raises
+    ------
+    ArithmeticModeError
+        The processor does not round as IEEE 754 does.
+
     Notes
     -----
     ``docs/rounding.md`` has the proof and what it assumes: IEEE 754, rounding to nearest, products
@@ -39,6 +45,7 @@ def enclose(model: Any, solution: Any) -> Enclosure:
     >>> bounds.dual_lower <= 0.5 <= bounds.primal_upper
     True
     """
+    require_ieee()
     with np.errstate(all="ignore"):
         if isinstance(model, JointModel):
             return joint_enclosure(model, solution)
