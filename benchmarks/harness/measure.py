@@ -37,7 +37,7 @@ CELLS = (
     Cell(instance(600, 20), "osqp(form='dual')", 1e-4),
     Cell(instance(800, 20), "qpsolvers:piqp(form='dual')", 1e-6),
     Cell(instance(3000, 20), "sklearn:SVC", 1e-3),
-    Cell(instance(5000, 50, "linear", intercept="penalized"), "sklearn:LinearSVC", 1e-3),
+    Cell(instance(20_000, 50, "linear", intercept="penalized"), "sklearn:LinearSVC", 1e-3),
 )
 
 
