@@ -1,0 +1,120 @@
+"""Writes the tables of ``README.md`` from the stores beside it, between the marks of each.
+
+Usage: ``python benchmarks/results/findings.py``
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from qpsvm.benchmark import store
+from qpsvm.benchmark.cells import Instance
+from qpsvm.benchmark.compare import compare
+from qpsvm.benchmark.metrics import FalseClaim, false_claims
+from qpsvm.benchmark.report import targets_of
+from qpsvm.benchmark.rows import Row
+
+HERE = Path(__file__).parent
+PAGE = HERE / "README.md"
+
+SIGNS = {
+    "optimal": "●",
+    "unclaimed optimal": "◐",
+    "false optimal": "✗",
+    "false infeasible": "⊗",
+    "inaccurate": "○",
+    "infeasible": "⊘",
+    "unproven infeasible": "?",
+    "unsupported": "",
+    "time limit": "t",
+    "memory limit": "m",
+    "crash": "!",
+    "error": "!",
+}
+
+
+def main() -> None:
+    """Rewrite the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    for name in ("backends", "infeasible"):
+        rows = store.read(HERE / f"{name}.jsonl").rows
+        page = between(page, f"{name}: every cell", every_cell(rows))
+        page = between(page, f"{name}: refuted", refuted(rows))
+    page = between(page, "repeatability", repeated("repeatability-a", "repeatability-b"))
+    PAGE.write_text(page, encoding="utf-8")
+
+
+def between(page: str, mark: str, text: str) -> str:
+    """The page with what stands between ``<!-- mark -->`` and ``<!-- /mark -->`` replaced."""
+    pattern = rf"(<!-- {re.escape(mark)} -->\n).*?(<!-- /{re.escape(mark)} -->)"
+    return re.sub(pattern, lambda found: f"{found[1]}\n{text}\n{found[2]}", page, flags=re.DOTALL)
+
+
+def every_cell(rows: Iterable[Row]) -> str:
+    """Programs by contestants: the outcome at every tolerance, from loose to tight."""
+    cells: dict[tuple[Instance, str], dict[float, Row]] = {}
+    for row in rows:
+        cells.setdefault((row.instance, row.contestant), {})[row.cell.eps] = row
+    programs = sorted({instance for instance, _ in cells})
+    contestants = list(dict.fromkeys(contestant for _, contestant in cells))
+    lines = [f"{number}. `{contestant}`" for number, contestant in enumerate(contestants, 1)]
+    lines += ["", "| program | " + " | ".join(map(str, range(1, len(contestants) + 1))) + " |"]
+    lines.append("|---" * (len(contestants) + 1) + "|")
+    for program in programs:
+        signs = [sign(cells.get((program, contestant), {})) for contestant in contestants]
+        lines.append(f"| {program} | " + " | ".join(signs) + " |")
+    used = Counter(row.outcome for row in rows)
+    lines += ["", ", ".join(f"{n} {outcome}" for outcome, n in used.most_common()) + "."]
+    return "\n".join(lines)
+
+
+def sign(sweep: dict[float, Row]) -> str:
+    """One sign for each tolerance; "not run" where the tightest target was there before is none."""
+    loose_to_tight = [sweep[eps] for eps in sorted(sweep, reverse=True)]
+    return "".join(SIGNS.get(row.outcome, "") for row in loose_to_tight)
+
+
+def refuted(rows: Iterable[Row]) -> str:
+    """Who claimed what, by contestant: how often, and the worst of it."""
+    claims: dict[str, list[FalseClaim]] = {}
+    for claim in false_claims(rows):
+        claims.setdefault(claim.contestant, []).append(claim)
+    lines = ["| contestant | refuted | of these, only the multipliers | the furthest off |"]
+    lines.append("|---|---|---|---|")
+    for contestant, found in sorted(claims.items(), key=lambda item: (-len(item[1]), item[0])):
+        worst = max(found, key=lambda claim: claim.gap / claim.eps)
+        gap = (
+            "no optimum claimed" if worst.outcome == "false infeasible" else f"gap {worst.gap:.0e}"
+        )
+        only = sum(claim.machine_is_optimal for claim in found)
+        lines.append(
+            f"| `{contestant}` | {len(found)} | {only} | {worst.instance}: {gap} at eps "
+            f"{worst.eps:.0e} |"
+        )
+    return "\n".join(lines) if claims else "None."
+
+
+def repeated(a: str, b: str) -> str:
+    """What ``qpsvm bench compare`` says of two runs."""
+    lines = [
+        "| certified gap | times in both | within their 95% uncertainty | median ratio | rankings |"
+    ]
+    lines.append("|---|---|---|---|---|")
+    for target in targets_of(store.read(HERE / f"{a}.jsonl")):
+        found = compare(store.read(HERE / f"{a}.jsonl"), store.read(HERE / f"{b}.jsonl"), target)
+        orders = ", ".join(
+            f"{kind.kind}: tau = {kind.agreement.tau:.2g}" for kind in found.rankings
+        )
+        verdict = {True: "agree", False: "differ", None: "cannot be told"}[found.agrees]
+        lines.append(
+            f"| {target:.0e} | {len(found.times)} | {found.within:.0%} | {found.speed:.3f} | "
+            f"{verdict} ({orders}) |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
