@@ -16,8 +16,8 @@ PAGE = ROOT / "docs" / "benchmark.md"
 def test_the_file_is_short_and_the_page_shows_it() -> None:
     text = EXAMPLE.read_text(encoding="utf-8")
     assert len(text.splitlines()) < 40
-    (shown,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert shown == text
+    shown = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert text in shown
 
 
 def test_the_newcomer_is_compared(tmp_path: Path) -> None:
