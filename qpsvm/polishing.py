@@ -29,11 +29,11 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.effort import Effort
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.qp.polish import polish as polish_program
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.qp.structured import KernelQuadratic
 from qpsvm.verification import KKTReport, verify
 
 

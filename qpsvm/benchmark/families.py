@@ -5,29 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import qpsvm
+from qpsvm import formulations
 from qpsvm.benchmark.calls import Call, parse
 from qpsvm.exceptions import InvalidParameterError, SuiteError
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 
+SEVERAL_PROGRAMS = ("OneVsOne", "OneVsRest")
+
 FAMILIES: Mapping[str, type[Any]] = {
-    name: getattr(qpsvm, name)
-    for name in (
-        "CrammerSinger",
-        "DataDescription",
-        "EpsilonRegression",
-        "HardMargin",
-        "L1Norm",
-        "LeastSquares",
-        "NuClassification",
-        "NuRegression",
-        "OneClass",
-        "QuantileRegression",
-        "Ranking",
-        "SoftMargin",
-    )
+    name: getattr(formulations, name)
+    for name in formulations.__all__
+    if name not in SEVERAL_PROGRAMS
 }
-"""Everything that is one program; ``OneVsRest`` and ``OneVsOne`` are several."""
+"""Everything that is one program."""
 
 KERNELS: Mapping[str, type[Kernel]] = {
     "linear": Linear,

@@ -42,26 +42,10 @@ SOME_OPTIMUM = 1e-3
 
 @dataclass(frozen=True)
 class Judged:
-    """What was found.
+    """What was found: the fields of a ``Row`` that depend on the answer alone.
 
-    Attributes
-    ----------
-    outcome : str
-        One of ``rows.OUTCOMES``.
-    claimed : str
-        The status that was claimed.
-    verified : str
-        ``pass`` or ``fail`` of the verifier at ``task.eps``; empty where nothing can be verified.
-    gap : float
-        Certified relative gap with the answer's own multipliers; inf without any.
-    primal, dual : float
-        Bounds on the optimum; NaN where the answer gives none.
-    size : float
-        ``max(|primal|, floor)``: what gaps are divided by.
-    residuals : mapping of str to float
-        Every check of the verifier, scaled.
-    message : str
-        The checks that failed, or why nothing could be measured.
+    ``gap`` is that of the answer's own multipliers; ``verified`` is empty, ``primal`` and ``dual``
+    NaN, where nothing can be said.
     """
 
     outcome: str

@@ -167,26 +167,18 @@ def _timed(action: Callable[[], Any]) -> tuple[float, float, Any]:
 
 def _judged(row: Row, task: Task, answer: Answer) -> Row:
     judged = judge(task, answer)
-    late = row.total_seconds > row.cell.time_limit
-    message = judged.message or answer.message
-    if late:
-        message = f"ended after the limit: {judged.outcome}; {message}".rstrip("; ")
+    judged = replace(judged, message=judged.message or answer.message)
+    if row.total_seconds > row.cell.time_limit:
+        words = f"ended after the limit: {judged.outcome}; {judged.message}".rstrip("; ")
+        judged = replace(judged, outcome="time limit", message=words)
     return replace(
         row,
-        outcome="time limit" if late else judged.outcome,
-        claimed=judged.claimed,
-        verified=judged.verified,
-        gap=judged.gap,
-        primal=judged.primal,
-        dual=judged.dual,
-        size=judged.size,
-        residuals=judged.residuals,
+        **vars(judged),  # a row has every field of a judgement
         build_seconds=answer.build_seconds,
         setup_seconds=answer.setup_seconds,
         solve_seconds=answer.solve_seconds,
         iterations=answer.iterations,
         settings=answer.settings,
-        message=message,
     )
 
 

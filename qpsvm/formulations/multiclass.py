@@ -34,8 +34,8 @@ from qpsvm.kernels import as_kernel
 from qpsvm.machines.problem import Form, SVMProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.qp._arrays import Dense, Index
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.structured import KernelQuadratic
 
 
 class Split(NamedTuple):

@@ -9,7 +9,9 @@ import numpy as np
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.functions import Linear, Precomputed
 from qpsvm.kernels.indefinite import Indefinite, KernelRepair, repair, require_symmetric
-from qpsvm.qp.structured import KernelQuadratic, LowRankQuadratic, SampleGram
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.sample_gram import SampleGram
 
 Gram: TypeAlias = LowRankQuadratic | KernelQuadratic
 """``K``, from which ``select`` and ``combine`` make the Hessian of any dual over these samples."""

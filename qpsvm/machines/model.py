@@ -39,9 +39,9 @@ from qpsvm.machines.repair import sums_hold, with_sum, with_width
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.qp._arrays import Vector, restore_frozen
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.structured import KernelQuadratic
 
 if TYPE_CHECKING:
     from qpsvm.machines.problem import Form

@@ -17,10 +17,10 @@ from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Index, Matrix, Vector, require_memory
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.qp.structured import LowRankQuadratic
 
 # --- the dual ------------------------------------------------------------------------------------
 

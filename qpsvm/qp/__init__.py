@@ -3,11 +3,13 @@
 ``QuadraticProgram`` -> (a solver) -> ``QPSolution`` -> ``kkt.residuals``.
 """
 
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import CanonicalForm, QuadraticProgram
 from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
+from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.qp.structured import KernelQuadratic, LowRankQuadratic, SampleGram
 from qpsvm.qp.transforms import drop_dependent_equalities, drop_infinite_rows, fold_bounds, scale
 
 __all__ = [

@@ -21,9 +21,9 @@ import numpy as np
 from qpsvm.qp._arrays import Dense, Index, Vector, as_dense
 from qpsvm.qp._rows import take_rows
 from qpsvm.qp.curvature import Curvature, DenseCurvature, FactorCurvature, HessianCurvature
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.structured import LowRankQuadratic
 
 MAX_ROWS = 32
 """So many rows count as few: what is done with them is dense."""

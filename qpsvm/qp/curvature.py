@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from qpsvm.qp._arrays import Dense, Index, Vector, as_dense
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
-from qpsvm.qp.structured import LowRankQuadratic
 
 Solve: TypeAlias = Callable[[Dense], Dense]
 """``r -> (P_FF + sigma I)^-1 r`` for r of shape (m,) or (m, p)."""

@@ -15,9 +15,9 @@ import scipy.sparse as sp
 
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.kkt import checked_vectors
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.qp.structured import LowRankQuadratic
 
 EVIDENCE_TOLERANCE = 1e-9
 """Largest violation of a certificate that counts as proof: seven digits above the rounding of its

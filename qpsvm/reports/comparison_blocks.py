@@ -5,20 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from qpsvm.reports.blocks import Block, Cell, Heading, Section, Sentences, Table
+from qpsvm.reports.blocks import Block, Cell, Section, Sentences
+from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
 from qpsvm.reports.comparison import Comparison, ComparisonRow
-from qpsvm.reports.numbers import NOTHING, figure, residual
+from qpsvm.reports.numbers import figure, residual
 
-HEADINGS = (
-    Heading("Backend"),
-    Heading("Verdict"),
-    Heading("Kernel"),
-    Heading("Form"),
-    Heading("Objective", numeric=True),
-    Heading("Certified gap", numeric=True),
-    Heading("KKT residual", numeric=True),
-    Heading("Support vectors", numeric=True),
-    Heading("Seconds", numeric=True),
+COLUMNS: tuple[TableColumn[ComparisonRow], ...] = (
+    words("Backend", lambda row: row.backend),
+    cells("Verdict", lambda row: Cell(row.verdict, verdict=row.verdict)),
+    words("Kernel", lambda row: row.kernel),
+    words("Form", lambda row: row.form),
+    numbers("Objective", lambda row: row.objective, lambda number: figure(number, 9)),
+    numbers("Certified gap", lambda row: row.relative_gap, residual),
+    numbers("KKT residual", lambda row: row.residual, residual),
+    numbers("Support vectors", lambda row: row.n_support),
+    numbers("Seconds", lambda row: row.seconds, lambda seconds: f"{seconds:.2f}"),
 )
 
 
@@ -42,12 +43,12 @@ def _blocks(comparison: Comparison, left_out: tuple[str, ...]) -> Iterator[Block
         ),
     )
     groups = itertools.groupby(comparison.rows, lambda row: (row.kernel, row.form))
-    yield Table(
+    yield table_of(
+        (rows for _, rows in groups),
+        COLUMNS,
         key="comparison-table",
-        title="",
         caption=f"Backends, relative accuracy {residual(comparison.eps)}",
-        headings=HEADINGS,
-        bodies=tuple(tuple(map(_cells, rows)) for _, rows in groups),
+        sortable=False,
     )
     reasons = [
         f"{word}: {name}, {', '.join(programs)}: {reason}"
@@ -57,18 +58,3 @@ def _blocks(comparison: Comparison, left_out: tuple[str, ...]) -> Iterator[Block
         reasons.append(f"not run: {', '.join(left_out)}")
     if reasons:
         yield Sentences("notes", "Left out or not passed, and why", tuple(reasons))
-
-
-def _cells(row: ComparisonRow) -> tuple[Cell, ...]:
-    support = NOTHING if row.n_support is None else str(row.n_support)
-    return (
-        Cell(row.backend),
-        Cell(row.verdict, verdict=row.verdict),
-        Cell(row.kernel),
-        Cell(row.form),
-        Cell(figure(row.objective, 9), row.objective),
-        Cell(residual(row.relative_gap), row.relative_gap),
-        Cell(residual(row.residual), row.residual),
-        Cell(support, row.n_support),
-        Cell(f"{row.seconds:.2f}", row.seconds),
-    )

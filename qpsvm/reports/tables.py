@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from qpsvm.reports.blocks import Cell, Heading, Table
+from collections.abc import Mapping
+
+from qpsvm.qp.kkt import Check
+from qpsvm.reports.blocks import Cell, Table
+from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
 from qpsvm.reports.explanations import EXPLANATIONS
 from qpsvm.reports.kinds import Column
-from qpsvm.reports.numbers import NOTHING, figure, residual, value
+from qpsvm.reports.numbers import figure, residual, value
 from qpsvm.reports.report import Report
 
 
@@ -15,119 +19,90 @@ def _verdict_cell(passed: bool) -> Cell:
     return Cell(word, 0.0 if passed else 1.0, word)
 
 
+def _long_figure(number: float | None) -> str:
+    return figure(number, 9)
+
+
 def checks_table(report: Report, key: str) -> Table:
     """Every residual against its tolerance."""
-    rows = tuple(
-        (
-            Cell(check.name.replace("_", " ")),
-            _verdict_cell(check.passed),
-            Cell(residual(check.scaled), check.scaled),
-            Cell(residual(check.tolerance), check.tolerance),
-            Cell(residual(check.absolute), check.absolute),
-            Cell(EXPLANATIONS.get(check.name, "")),
-        )
-        for check in report.checks
+    columns: tuple[TableColumn[Check], ...] = (
+        words("Check", lambda check: check.name.replace("_", " ")),
+        cells("Verdict", lambda check: _verdict_cell(check.passed)),
+        numbers("Scaled", lambda check: check.scaled, residual),
+        numbers("Allowed", lambda check: check.tolerance, residual),
+        numbers("Absolute", lambda check: check.absolute, residual),
+        words("What it measures", lambda check: EXPLANATIONS.get(check.name, "")),
     )
-    return Table(
+    return table_of(
+        [report.checks],
+        columns,
         key=f"{key}-checks",
         title="Checks",
         caption=f"Residuals against their tolerance, eps = {report.eps:g}",
-        headings=(
-            Heading("Check"),
-            Heading("Verdict"),
-            Heading("Scaled", numeric=True),
-            Heading("Allowed", numeric=True),
-            Heading("Absolute", numeric=True),
-            Heading("What it measures"),
-        ),
-        bodies=(rows,),
-        sortable=True,
     )
 
 
 def machines_table(report: Report, key: str) -> Table:
     """A row for every machine of several."""
-    rows = tuple(
-        (
-            Cell(machine.name),
-            _verdict_cell(machine.passed),
-            Cell(figure(machine.objective, 9), machine.objective),
-            Cell(residual(machine.relative_gap), machine.relative_gap),
-            Cell(residual(machine.worst), machine.worst),
-            Cell(value(machine.data.n_samples), machine.data.n_samples),
-            _support_cell(machine),
-        )
-        for machine in report.machines
+    columns: tuple[TableColumn[Report], ...] = (
+        words("Machine", lambda machine: machine.name),
+        cells("Verdict", lambda machine: _verdict_cell(machine.passed)),
+        numbers("Objective", lambda machine: machine.objective, _long_figure),
+        numbers("Certified gap", lambda machine: machine.relative_gap, residual),
+        numbers("Worst check", lambda machine: machine.worst, residual),
+        numbers("Samples", lambda machine: machine.data.n_samples),
+        numbers("Support vectors", lambda m: m.summary.n_support if m.summary else None),
     )
-    return Table(
+    return table_of(
+        [report.machines],
+        columns,
         key=f"{key}-machines",
         title="Machines",
-        caption=f"All {len(rows)} machines, eps = {report.eps:g}",
-        headings=(
-            Heading("Machine"),
-            Heading("Verdict"),
-            Heading("Objective", numeric=True),
-            Heading("Certified gap", numeric=True),
-            Heading("Worst check", numeric=True),
-            Heading("Samples", numeric=True),
-            Heading("Support vectors", numeric=True),
-        ),
-        bodies=(rows,),
-        sortable=True,
+        caption=f"All {len(report.machines)} machines, eps = {report.eps:g}",
     )
-
-
-def _support_cell(machine: Report) -> Cell:
-    if machine.summary is None:
-        return Cell(NOTHING)
-    return Cell(value(machine.summary.n_support), machine.summary.n_support)
 
 
 def constraints_table(report: Report, key: str, limit: int) -> Table:
     """The caller's constraints, the one that matters most first."""
-    ordered = sorted(report.constraints, key=lambda row: -abs(row[2]))
-    rows = tuple(
-        (Cell(name), Cell(kind), Cell(figure(multiplier), multiplier))
-        for name, kind, multiplier in ordered[:limit]
+    ordered = sorted(report.constraints, key=lambda row: -abs(row[2]))[:limit]
+    columns: tuple[TableColumn[tuple[str, str, float]], ...] = (
+        words("Constraint", lambda row: row[0]),
+        words("Kind", lambda row: row[1]),
+        numbers("Multiplier", lambda row: row[2], figure),
     )
-    return Table(
+    return table_of(
+        [ordered],
+        columns,
         key=f"{key}-constraints",
         title="Constraints on (w, b)",
-        caption=f"{len(rows):,} of {len(ordered):,}; a multiplier of zero: it plays no part",
-        headings=(
-            Heading("Constraint"),
-            Heading("Kind"),
-            Heading("Multiplier", numeric=True),
-        ),
-        bodies=(rows,),
-        sortable=True,
+        caption=f"{len(ordered):,} of {len(report.constraints):,}; a multiplier of zero: it plays "
+        "no part",
     )
 
 
 def samples_table(report: Report, n: int, key: str, samples: int, *, folded: bool) -> Table:
     """The worst of the n rows of the report's sample table."""
-    columns, noun = report.kind.columns, report.kind.noun
-    rows = tuple(
-        tuple(_sample_cell(column, row[column.key]) for column in columns)
-        for row in report.samples(samples)
-    )
+    rows = tuple(report.samples(samples))
     caption = f"All {n:,} rows, largest violation first"
     if len(rows) < n:
         caption = f"The {len(rows):,} rows with the largest violations of {n:,}"
-    return Table(
+    return table_of(
+        [rows],
+        [_sample_column(column) for column in report.kind.columns],
         key=f"{key}-samples",
-        title=f"KKT conditions, {noun} by {noun}",
+        title=f"KKT conditions, {report.kind.noun} by {report.kind.noun}",
         caption=caption,
-        headings=tuple(Heading(column.title, column.form != "text") for column in columns),
-        bodies=(rows,),
-        sortable=True,
         long=folded,
     )
 
 
-def _sample_cell(column: Column, entry: object) -> Cell:
-    if column.form == "text" or not isinstance(entry, int | float):
-        return Cell(value(entry))
-    if isinstance(entry, int):
-        return Cell(str(entry), entry)
-    return Cell(residual(entry) if column.form == "residual" else figure(entry), entry)
+def _sample_column(column: Column) -> TableColumn[Mapping[str, object]]:
+    def entry(row: Mapping[str, object]) -> Cell:
+        found = row[column.key]
+        if column.form == "text" or not isinstance(found, int | float):
+            return Cell(value(found))
+        if isinstance(found, int):
+            return Cell(str(found), found)
+        return Cell(residual(found) if column.form == "residual" else figure(found), found)
+
+    return cells(column.title, entry, numeric=column.form != "text")

@@ -132,7 +132,7 @@ def test_other_libraries_have_no_float32_cache_to_blame():
 
 
 def test_a_large_kernel_is_evaluated_once_and_never_stored(monkeypatch):
-    monkeypatch.setattr("qpsvm.qp.structured.KEPT_BYTES", 0)
+    monkeypatch.setattr("qpsvm.qp.sample_gram.KEPT_BYTES", 0)
     evaluated = []
     plain = qpsvm.kernels.RBF.__call__
 

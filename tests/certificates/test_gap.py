@@ -274,7 +274,7 @@ def test_weights_that_do_not_separate_have_an_infinite_objective(name):
 
 
 def test_a_kernel_that_is_not_stored_is_evaluated_once(monkeypatch):
-    monkeypatch.setattr("qpsvm.qp.structured.KEPT_BYTES", 0)
+    monkeypatch.setattr("qpsvm.qp.sample_gram.KEPT_BYTES", 0)
     evaluated = []
 
     class Counted(kernels.RBF):

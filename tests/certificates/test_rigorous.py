@@ -29,7 +29,8 @@ from qpsvm.certificates.rigorous.primal import constraints_hold, one_sided_loss
 from qpsvm.constraints import LinearConstraints
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines import Interval
-from qpsvm.qp.structured import KernelQuadratic, SampleGram
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.sample_gram import SampleGram
 from tests.certificates.rational import ZERO, dot, exact, gram
 from tests.certificates.textbook import (
     FAMILIES,

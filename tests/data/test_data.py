@@ -279,7 +279,7 @@ def test_building_a_program_never_exceeds_the_memory_limit(monkeypatch, build, r
 
 def test_a_dual_too_large_for_memory_is_still_built_and_multiplied(monkeypatch):
     reference = SoftMargin().dual(X, y, kernel="rbf").qp.P.to_dense()
-    monkeypatch.setattr("qpsvm.qp.structured.KEPT_BYTES", 100)
+    monkeypatch.setattr("qpsvm.qp.sample_gram.KEPT_BYTES", 100)
     P = SoftMargin().dual(X, y, kernel="rbf").qp.P
     np.testing.assert_allclose(P @ np.arange(4.0), reference @ np.arange(4.0), rtol=1e-14)
     assert not P.gram.is_kept

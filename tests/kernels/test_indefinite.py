@@ -27,7 +27,7 @@ from qpsvm.kernels.indefinite import (
 )
 from qpsvm.qp import DenseQuadratic, KernelQuadratic, LowRankQuadratic
 from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE, PSD_RTOL
-from qpsvm.qp.structured import SampleGram
+from qpsvm.qp.sample_gram import SampleGram
 from tests.tolerances import ROUNDING
 
 REPAIRS = ["clip", "flip", "shift"]

@@ -225,7 +225,7 @@ def test_kernel_products_without_a_stored_matrix(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quadratic, dense = _structured(kind)
-    monkeypatch.setattr("qpsvm.qp.structured.KEPT_BYTES", 0)
+    monkeypatch.setattr("qpsvm.qp.sample_gram.KEPT_BYTES", 0)
     x = np.linspace(-1, 2, 7)
     np.testing.assert_allclose(quadratic @ x, dense @ x)
     assert not quadratic.gram.is_kept
@@ -234,7 +234,7 @@ def test_kernel_products_without_a_stored_matrix(
 def test_a_product_is_evaluated_once_and_only_where_the_vector_is_not_zero(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("qpsvm.qp.structured.KEPT_BYTES", 0)
+    monkeypatch.setattr("qpsvm.qp.sample_gram.KEPT_BYTES", 0)
     X = np.linspace(-1.0, 1.0, 12).reshape(6, 2)
     evaluated: list[tuple[int, int]] = []
 

@@ -12,10 +12,10 @@ from qpsvm.benchmark.contestants.base import Answer, Task
 from qpsvm.exceptions import UnsupportedProgramError
 
 
-class _OneDAL(scikit_learn._LIBSVM):
+class _OneDAL(scikit_learn.LibsvmMachine):
     distribution = "scikit-learn-intelex"
     required_modules = ("sklearnex",)
-    determined: ClassVar[tuple[str, ...]] = (*scikit_learn._LIBSVM.determined, "n_jobs")
+    determined: ClassVar[tuple[str, ...]] = (*scikit_learn.LibsvmMachine.determined, "n_jobs")
 
     def parameters(self, task: Task) -> Mapping[str, Any]:
         return {**super().parameters(task), "n_jobs": task.threads}

@@ -6,6 +6,7 @@ one sample and ``NuRegression``'s that of the average. ``audit.readers`` has the
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -26,16 +27,24 @@ from qpsvm.formulations import (
 )
 
 
-class _LIBSVM(EstimatorContestant):
+class LibsvmMachine(EstimatorContestant):
+    """A machine of LIBSVM, whatever package it comes in."""
+
     distribution = "scikit-learn"
     required_modules = ("sklearn",)
     determined: ClassVar[tuple[str, ...]] = (
         *("C", "nu", "epsilon", "kernel", "gamma", "degree", "coef0", "tol", "class_weight"),
     )
 
+    @abstractmethod
     def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
-        """Parameters other than kernel and tolerance."""
-        raise NotImplementedError
+        """Parameters other than kernel and tolerance.
+
+        Raises
+        ------
+        UnsupportedProgramError
+            It solves another program.
+        """
 
     def parameters(self, task: Task) -> Mapping[str, Any]:
         own = self.own(task.formulation, task.X.shape[0])
@@ -57,7 +66,7 @@ class _LIBSVM(EstimatorContestant):
         )
 
 
-class SVC(_LIBSVM):
+class SVC(LibsvmMachine):
     """C-SVC of LIBSVM."""
 
     name = "sklearn:SVC"
@@ -69,7 +78,7 @@ class SVC(_LIBSVM):
         return {"C": formulation.C}
 
 
-class NuSVC(_LIBSVM):
+class NuSVC(LibsvmMachine):
     """nu-SVC of LIBSVM."""
 
     name = "sklearn:NuSVC"
@@ -80,7 +89,7 @@ class NuSVC(_LIBSVM):
         return {"nu": formulation.nu}
 
 
-class SVR(_LIBSVM):
+class SVR(LibsvmMachine):
     """epsilon-SVR of LIBSVM."""
 
     name = "sklearn:SVR"
@@ -92,7 +101,7 @@ class SVR(_LIBSVM):
         return {"C": formulation.C, "epsilon": formulation.epsilon}
 
 
-class NuSVR(_LIBSVM):
+class NuSVR(LibsvmMachine):
     """nu-SVR of LIBSVM."""
 
     name = "sklearn:NuSVR"
@@ -102,7 +111,7 @@ class NuSVR(_LIBSVM):
         return {"C": formulation.C / n, "nu": formulation.nu}
 
 
-class OneClassSVM(_LIBSVM):
+class OneClassSVM(LibsvmMachine):
     """one-class SVM of LIBSVM."""
 
     name = "sklearn:OneClassSVM"
@@ -113,7 +122,9 @@ class OneClassSVM(_LIBSVM):
         return {"nu": formulation.nu}
 
 
-class _LIBLINEAR(EstimatorContestant):
+class LiblinearMachine(EstimatorContestant):
+    """A machine of LIBLINEAR."""
+
     distribution = "scikit-learn"
     required_modules = ("sklearn",)
     determined: ClassVar[tuple[str, ...]] = (
@@ -146,7 +157,7 @@ class _LIBLINEAR(EstimatorContestant):
         )
 
 
-class LinearSVC(_LIBLINEAR):
+class LinearSVC(LiblinearMachine):
     """L2-regularised hinge or squared hinge of LIBLINEAR."""
 
     name = "sklearn:LinearSVC"
@@ -159,7 +170,7 @@ class LinearSVC(_LIBLINEAR):
         return Estimator
 
 
-class LinearSVR(_LIBLINEAR):
+class LinearSVR(LiblinearMachine):
     """L2-regularised tube, plain or squared, of LIBLINEAR."""
 
     name = "sklearn:LinearSVR"

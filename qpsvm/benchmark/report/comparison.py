@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from qpsvm.benchmark.compare import Comparison, ContestantChange, KindAgreement, TimeChange
+from qpsvm.benchmark.compare import (
+    Comparison,
+    ContestantChange,
+    KindAgreement,
+    OutcomeChange,
+    TimeChange,
+)
 from qpsvm.benchmark.metrics import Timing
-from qpsvm.benchmark.report.tables import bracket, number_cell
+from qpsvm.benchmark.report.entries import bracket, short
 from qpsvm.plotting.picture import count
-from qpsvm.reports.blocks import Block, Cell, Document, Heading, Listing, Section, Sentences, Table
-from qpsvm.reports.numbers import NOTHING, figure, value
+from qpsvm.reports.blocks import Block, Cell, Document, Listing, Section, Sentences, Table
+from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
+from qpsvm.reports.numbers import NOTHING, figure, residual, value
 
 LISTED = 20
 """Times and outcomes that are listed one by one, the largest changes."""
@@ -122,58 +129,41 @@ def _sentences(found: Comparison) -> Iterator[str]:
 
 
 def _outcomes_table(found: Comparison) -> Table:
-    rows = tuple(
-        (
-            Cell(change.contestant),
-            Cell(str(change.instance)),
-            Cell(f"{change.eps:g}", change.eps),
-            Cell(change.before),
-            Cell(change.after),
-        )
-        for change in found.outcomes[:LISTED]
+    columns: tuple[TableColumn[OutcomeChange], ...] = (
+        words("Contestant", lambda change: change.contestant),
+        words("Program", lambda change: str(change.instance)),
+        numbers("Asked for", lambda change: change.eps, residual),
+        words("Before", lambda change: change.before),
+        words("After", lambda change: change.after),
     )
-    return Table(
+    listed = found.outcomes[:LISTED]
+    return table_of(
+        [listed],
+        columns,
         key="outcomes",
         title="Outcomes that changed",
-        caption=f"{len(rows)} of {len(found.outcomes):,}",
-        headings=(
-            Heading("Contestant"),
-            Heading("Program"),
-            Heading("Asked for", numeric=True),
-            Heading("Before"),
-            Heading("After"),
-        ),
-        bodies=(rows,),
+        caption=f"{len(listed)} of {len(found.outcomes):,}",
+        sortable=False,
     )
 
 
 def _contestants_table(changes: tuple[ContestantChange, ...], key: str) -> Table:
-    return Table(
+    columns: tuple[TableColumn[ContestantChange], ...] = (
+        words("Contestant", lambda change: change.contestant),
+        words("Version", _versions),
+        cells("Ratio", _ratio_cell, numeric=True),
+        numbers("Programs", lambda change: change.programs),
+        numbers("Gained", lambda change: change.gained),
+        numbers("Lost", lambda change: change.lost),
+    )
+    return table_of(
+        [changes],
+        columns,
         key=f"{key}-contestants",
         title="Contestants",
         caption="Geometric mean of seconds after over seconds before, with its 95% interval; "
         "programs on which the gap was reached after only, and before only",
-        headings=(
-            Heading("Contestant"),
-            Heading("Version"),
-            Heading("Ratio", numeric=True),
-            Heading("Programs", numeric=True),
-            Heading("Gained", numeric=True),
-            Heading("Lost", numeric=True),
-        ),
-        bodies=(
-            tuple(
-                (
-                    Cell(change.contestant),
-                    Cell(_versions(change)),
-                    Cell(_ratio(change), change.ratio),
-                    number_cell(change.programs),
-                    number_cell(change.gained),
-                    number_cell(change.lost),
-                )
-                for change in changes
-            ),
-        ),
+        sortable=False,
     )
 
 
@@ -183,73 +173,49 @@ def _versions(change: ContestantChange) -> str:
     return f"{change.version_a or NOTHING}, then {change.version_b or NOTHING}"
 
 
-def _ratio(change: ContestantChange) -> str:
-    if math.isnan(change.ratio):
-        return NOTHING
-    return figure(change.ratio, 3) + bracket(change.low, change.high)
+def _ratio_cell(change: ContestantChange) -> Cell:
+    return Cell(short(change.ratio) + bracket(change.low, change.high), change.ratio)
 
 
 def _rankings_table(rankings: tuple[KindAgreement, ...], key: str) -> Table:
-    words = {True: "agree", False: "disagree", None: "nothing to compare"}
-    return Table(
+    answers = {True: "agree", False: "disagree", None: "nothing to compare"}
+    columns: tuple[TableColumn[KindAgreement], ...] = (
+        words("Kind of program", lambda each: each.kind),
+        numbers("Kendall's tau", lambda each: each.agreement.tau, short),
+        numbers("Pairs", lambda each: len(each.agreement.pairs)),
+        numbers("In another order", lambda each: len(each.agreement.swapped)),
+        numbers("Unexplained", lambda each: len(each.agreement.unexplained)),
+        words("Within the uncertainty they", lambda each: answers[each.agreement.agrees]),
+    )
+    return table_of(
+        [rankings],
+        columns,
         key=f"{key}-rankings",
         title="Rankings",
         caption="Kendall's tau is 1 for the same order; a pair in another order is explained if "
         "its difference is within the uncertainty of both runs",
-        headings=(
-            Heading("Kind of program"),
-            Heading("Kendall's tau", numeric=True),
-            Heading("Pairs", numeric=True),
-            Heading("In another order", numeric=True),
-            Heading("Unexplained", numeric=True),
-            Heading("Within the uncertainty they"),
-        ),
-        bodies=(
-            tuple(
-                (
-                    Cell(each.kind),
-                    Cell(_known(each.agreement.tau), each.agreement.tau),
-                    number_cell(len(each.agreement.pairs)),
-                    number_cell(len(each.agreement.swapped)),
-                    number_cell(len(each.agreement.unexplained)),
-                    Cell(words[each.agreement.agrees]),
-                )
-                for each in rankings
-            ),
-        ),
+        sortable=False,
     )
 
 
 def _times_table(changes: Sequence[TimeChange], key: str) -> Table:
-    rows = tuple(
-        (
-            Cell(change.contestant),
-            Cell(str(change.instance)),
-            _seconds(change.a),
-            _seconds(change.b),
-            Cell(_known(math.exp(change.log_ratio)), change.log_ratio),
-        )
-        for change in changes[:LISTED]
+    columns: tuple[TableColumn[TimeChange], ...] = (
+        words("Contestant", lambda change: change.contestant),
+        words("Program", lambda change: str(change.instance)),
+        cells("Seconds before", lambda change: _seconds(change.a), numeric=True),
+        cells("Seconds after", lambda change: _seconds(change.b), numeric=True),
+        numbers("Ratio", lambda change: math.exp(change.log_ratio), short),
     )
-    return Table(
+    listed = changes[:LISTED]
+    return table_of(
+        [listed],
+        columns,
         key=f"{key}-times",
         title="Times that changed by more than their uncertainty",
-        caption=f"{len(rows)} of {len(changes):,}, the largest changes first",
-        headings=(
-            Heading("Contestant"),
-            Heading("Program"),
-            Heading("Seconds before", numeric=True),
-            Heading("Seconds after", numeric=True),
-            Heading("Ratio", numeric=True),
-        ),
-        bodies=(rows,),
+        caption=f"{len(listed)} of {len(changes):,}, the largest changes first",
+        sortable=False,
     )
 
 
 def _seconds(timing: Timing) -> Cell:
-    text = figure(timing.seconds, 3) if timing.reached else timing.outcome
-    return Cell(text, timing.seconds)
-
-
-def _known(number: float) -> str:
-    return figure(number, 3) if math.isfinite(number) else NOTHING
+    return Cell(short(timing.seconds) if timing.reached else timing.outcome, timing.seconds)

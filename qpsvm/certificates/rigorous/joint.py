@@ -35,7 +35,7 @@ from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.qp._arrays import Dense
-from qpsvm.qp.structured import LowRankQuadratic
+from qpsvm.qp.low_rank import LowRankQuadratic
 
 
 def joint_enclosure(model: JointModel, solution: JointSolution) -> Enclosure:

@@ -38,7 +38,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.kernels.products import common_centre, scaled
 from qpsvm.qp._arrays import Dense, Vector, row_blocks
-from qpsvm.qp.structured import SampleGram
+from qpsvm.qp.sample_gram import SampleGram
 
 FUNCTION_ROUNDINGS = 8
 """An ulp is at most 2u: 4 ulp of exp, tanh or power are a relative error of 8u."""

@@ -40,7 +40,8 @@ from qpsvm.certificates.rigorous.primal import objective_upper
 from qpsvm.formulations.l1_norm import L1NormModel
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp.structured import LowRankQuadratic, SampleGram
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.sample_gram import SampleGram
 
 
 @dataclass(frozen=True, eq=False)

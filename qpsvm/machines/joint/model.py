@@ -39,8 +39,8 @@ from qpsvm.machines.joint.solution import JointSolution, alpha_unit
 from qpsvm.machines.model import NO_MULTIPLIERS
 from qpsvm.machines.samples import MarginSummary
 from qpsvm.qp._arrays import Dense, Vector, freeze, restore_frozen
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.structured import KernelQuadratic
 
 if TYPE_CHECKING:
     from qpsvm.machines.problem import Form

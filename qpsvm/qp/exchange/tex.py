@@ -12,9 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.qp._arrays import Matrix, Vector
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
-from qpsvm.qp.structured import KernelQuadratic, LowRankQuadratic
 
 _SYMBOLS = {key: key for key in ("x", "P", "q", "G", "h", "A", "b")} | {"lb": r"\ell", "ub": "u"}
 _GREEK = (

@@ -1,0 +1,43 @@
+"""Entries of the tables of a report."""
+
+from __future__ import annotations
+
+import math
+
+from qpsvm.benchmark.metrics import Timing
+from qpsvm.reports.blocks import Cell
+from qpsvm.reports.numbers import NOTHING, figure, residual
+
+
+def short(number: float) -> str:
+    """Three digits; a dash for what is unknown or not finite."""
+    return figure(number, 3) if math.isfinite(number) else NOTHING
+
+
+def percent(share: float) -> str:
+    """A share without decimals."""
+    return f"{100.0 * share:.0f} %"
+
+
+def interval(low: float, high: float) -> Cell:
+    """From low to high, if it is known."""
+    known = math.isfinite(low) and math.isfinite(high)
+    return Cell(f"{short(low)} to {short(high)}", low) if known else Cell(NOTHING)
+
+
+def bracket(low: float, high: float) -> str:
+    """An interval in brackets after a number, if it is known."""
+    known = math.isfinite(low) and math.isfinite(high)
+    return f" ({short(low)} to {short(high)})" if known else ""
+
+
+def time_cell(timing: Timing | None) -> Cell:
+    """Seconds with half their interval, or what became of it and the smallest gap."""
+    if timing is None or not timing.attempted:
+        return Cell(NOTHING)
+    if timing.reached:
+        half = timing.high / timing.seconds - 1.0
+        spread = f" ± {100.0 * half:.0f}%" if math.isfinite(half) else ""
+        return Cell(f"{short(timing.seconds)}{spread}", timing.seconds)
+    reached = f", {residual(timing.gap)}" if math.isfinite(timing.gap) else ""
+    return Cell(f"{timing.outcome}{reached}", math.inf)

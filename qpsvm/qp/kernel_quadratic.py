@@ -1,0 +1,119 @@
+"""The Hessian of kernel SVM duals, evaluated on demand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qpsvm.qp._arrays import Dense, Index, Vector, freeze, require_memory, row_blocks
+from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.sample_gram import Combinations, SampleGram
+from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
+
+
+class KernelQuadratic(Quadratic):
+    """``P_ij = s_i s_j (k(x_{c(i)}, x_{c(j)}) + constant) + d_i [i = j]``, evaluated on demand.
+
+    The index map c lets several variables share a sample: a C-SVC dual has one variable per
+    sample, a support vector regression two.
+
+    Parameters
+    ----------
+    gram : SampleGram
+        The kernel and its samples.
+    signs : array of shape (n,) or None
+        s, ones if None.
+    index : array of int of shape (n,) or None
+        c; the identity if None.
+    diag : array of shape (n,) or None
+        d, zero if None.
+    constant : float
+        1 for a penalised intercept, which is an extra feature of ones.
+
+    Raises
+    ------
+    InvalidProgramError
+        Lengths that differ, or a negative d.
+    """
+
+    def __init__(
+        self,
+        gram: SampleGram,
+        signs: Vector | None = None,
+        index: Index | None = None,
+        diag: Vector | None = None,
+        *,
+        constant: float = 0.0,
+    ) -> None:
+        self.gram = gram
+        self.selection = Selection(gram.size, signs, index)
+        self.diag = checked_diagonal(diag, self.selection.size)
+        self.constant = constant
+
+    def select(
+        self,
+        signs: Vector | None,
+        index: Index | None = None,
+        diag: Vector | None = None,
+        *,
+        constant: float = 0.0,
+    ) -> KernelQuadratic:
+        """``R (K + constant) R' + diag(d)`` over the same samples; an evaluated K is shared."""
+        return KernelQuadratic(self.gram, signs, index, diag, constant=constant)
+
+    def combine(self, rows: Any, diag: Vector | None = None) -> KernelQuadratic:
+        """``R K R' + diag(d)`` for any CSR matrix R with one column per sample."""
+        combined = SampleGram(
+            Combinations(self.gram), rows, positive_semidefinite=self.gram.positive_semidefinite
+        )
+        return KernelQuadratic(combined, diag=diag)
+
+    @property
+    def size(self) -> int:
+        return self.selection.size
+
+    def parts(self) -> tuple[Any, ...]:
+        return (*self.gram.parts(), *self.selection.parts(), self.diag, self.constant)
+
+    def matvec(self, x: Vector) -> Vector:
+        v = self.selection.gather(x)
+        product = self.gram.product(v)
+        if self.constant:
+            product = product + self.constant * float(np.sum(v))
+        return self.selection.spread(product) + self.diag * x
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        R = self.selection
+        block = self.gram.block(R.samples(rows), R.samples(columns))
+        block += self.constant
+        block *= R.signs[rows, None]
+        block *= R.signs[columns]
+        return add_diagonal(block, rows, columns, self.diag)
+
+    def diagonal(self) -> Vector:
+        R = self.selection
+        return R.signs * R.spread(self.gram.diagonal + self.constant) + self.diag
+
+    def to_dense(self, memory_limit: int | None = None) -> Dense:
+        require_memory(
+            *self.shape,
+            "The kernel matrix",
+            "use fewer samples, or raise memory_limit if the machine can take it.",
+            memory_limit,
+        )
+        R, K = self.selection, self.gram.dense
+        if R.is_identity and not self.constant and not self.diag.any():
+            return K
+        dense = np.empty(self.shape)
+        for rows in row_blocks(self.size, self.size, 2**20):  # one pass that stays in cache
+            chosen = K[rows] if R.index is None else K[R.index[rows]][:, R.index]
+            np.add(chosen, self.constant, out=dense[rows])
+            dense[rows] *= R.signs[rows, None]
+            dense[rows] *= R.signs
+        dense[np.diag_indices(self.size)] += self.diag
+        return np.asarray(freeze(dense))
+
+    @property
+    def is_psd_by_construction(self) -> bool:
+        return self.gram.positive_semidefinite and self.constant >= 0.0

@@ -1,0 +1,134 @@
+"""The Hessian of linear SVM duals, low rank plus diagonal: cheaper to apply than to store."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidProgramError
+from qpsvm.qp._arrays import Dense, Index, Matrix, Vector, freeze, require_memory
+from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
+
+
+class LowRankQuadratic(Quadratic):
+    """``P = F F' + diag(d)`` with ``d >= 0``: the dual Hessian of every linear SVM.
+
+    ``F = R X`` for a signed selection R: variables that look at the same sample share its row.
+
+    Parameters
+    ----------
+    samples : array or CSR matrix of shape (n_samples, r)
+        X, or F itself without ``signs`` and ``index``. Not copied: the caller hands it over.
+    diag : array of shape (n,) or None
+        d, zero if None.
+    signs, index : arrays of shape (n,) or None
+        The rows of F: ``F_i = signs_i X_index(i)``; ones and the identity if None.
+
+    Raises
+    ------
+    InvalidProgramError
+        Not finite, lengths that differ, or a negative d.
+    """
+
+    def __init__(
+        self,
+        samples: Matrix,
+        diag: Vector | None = None,
+        *,
+        signs: Vector | None = None,
+        index: Index | None = None,
+    ) -> None:
+        self.samples = sp.csr_array(samples) if sp.issparse(samples) else np.asarray(samples, float)
+        values = self.samples.data if sp.issparse(self.samples) else self.samples
+        if not np.isfinite(values).all():
+            raise InvalidProgramError("The factor F of a LowRankQuadratic has NaN or inf entries.")
+        freeze(self.samples)
+        self.selection = Selection(self.samples.shape[0], signs, index)
+        self.diag = checked_diagonal(diag, self.selection.size)
+
+    def select(
+        self,
+        signs: Vector | None,
+        index: Index | None = None,
+        diag: Vector | None = None,
+        *,
+        constant: float = 0.0,
+    ) -> LowRankQuadratic:
+        """``R (K + constant) R' + diag(d)`` over the same samples, which are shared.
+
+        A constant is one feature more, ``sqrt(constant)`` for every sample: a copy.
+        """
+        X = self.samples
+        if constant:
+            column = np.full((X.shape[0], 1), np.sqrt(constant))
+            sparse = sp.issparse(X)
+            X = sp.csr_array(sp.hstack([X, column])) if sparse else np.hstack([X, column])
+        return LowRankQuadratic(X, diag, signs=signs, index=index)
+
+    def combine(self, rows: Any, diag: Vector | None = None) -> LowRankQuadratic:
+        """``R K R' + diag(d)`` for any CSR matrix R with one column per sample."""
+        return LowRankQuadratic(rows @ self.samples, diag)
+
+    @cached_property
+    def factor(self) -> Any:
+        """F, shape (n, r); computed once where it is not the samples themselves."""
+        return freeze(self.selection.of_rows(self.samples))
+
+    @property
+    def size(self) -> int:
+        return self.selection.size
+
+    def parts(self) -> tuple[Any, ...]:
+        return (self.factor, self.diag)  # however the rows are shared
+
+    def matvec(self, x: Vector) -> Vector:
+        X, R = self.samples, self.selection
+        return R.spread(np.asarray(X @ (X.T @ R.gather(x)))) + self.diag * x
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        R = self.selection
+        left, right = (self.samples[R.samples(i)] for i in (rows, columns))
+        product = left @ right.T
+        block = product.toarray() if sp.issparse(product) else np.asarray(product)
+        block *= R.signs[rows, None]
+        block *= R.signs[columns]
+        return add_diagonal(block, rows, columns, self.diag)
+
+    def diagonal(self) -> Vector:
+        X: Any = self.samples
+        R = self.selection
+        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+        norms = np.asarray(squares).ravel()
+        return R.signs * R.spread(norms) + self.diag
+
+    def null_violation(self, x: Vector) -> float:
+        # x'Px = |F'x|^2 + x'Dx: both must vanish, and F'x squares nothing
+        F: Any = self.factor
+        terms = abs(F).T @ np.abs(x)
+        used = terms > 0.0
+        ratio = float(np.max(np.abs(F.T @ x)[used] / terms[used], initial=0.0))
+        return max(ratio, float(np.any((self.diag > 0.0) & (x != 0.0))))
+
+    @cached_property
+    def _dense(self) -> Dense:
+        product = self.factor @ self.factor.T
+        dense = product.toarray() if sp.issparse(product) else np.asarray(product)
+        dense[np.diag_indices(self.size)] += self.diag
+        return np.asarray(freeze(dense))
+
+    def to_dense(self, memory_limit: int | None = None) -> Dense:
+        require_memory(
+            *self.shape,
+            "The linear-kernel Hessian",
+            "use the primal form, or a backend that works with the factor.",
+            memory_limit,
+        )
+        return self._dense
+
+    @property
+    def is_psd_by_construction(self) -> bool:
+        return True

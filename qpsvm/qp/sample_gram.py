@@ -1,0 +1,171 @@
+"""Gram matrices of samples, evaluated on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidProgramError
+from qpsvm.qp._arrays import Dense, Index, Vector, freeze, row_blocks
+
+KEPT_BYTES = 2**29
+"""Kernel matrices up to this size stay in memory: 8192 samples."""
+
+REMEMBERED = 8
+"""Number of products ``K v`` that are not computed again."""
+
+
+class GramFunction(Protocol):
+    """What ``SampleGram`` needs of a kernel: the Gram block between two sets of samples."""
+
+    def __call__(self, X: Any, Z: Any) -> Dense: ...
+
+
+class SampleGram:
+    """``K_ij = k(x_i, x_j)`` of the training samples, evaluated on demand.
+
+    A small matrix is kept after the first use: evaluating a kernel costs more than reading it.
+    Programs of the same samples share it. A large one is evaluated in blocks of rows, whenever it
+    is multiplied, and the latest products are remembered: a verifier asks for the same few vectors
+    again and again.
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(X, Z)`` returns the fresh Gram block of shape (len(X), len(Z)).
+    X : array or CSR matrix of shape (n, d)
+    positive_semidefinite : bool
+        Whether the kernel is one by construction.
+    """
+
+    def __init__(
+        self, kernel: GramFunction, X: Any, *, positive_semidefinite: bool = False
+    ) -> None:
+        self.kernel = kernel
+        self.X = X
+        self.positive_semidefinite = positive_semidefinite
+        self._recent: dict[bytes, Vector] = {}
+
+    @classmethod
+    def of_matrix(cls, matrix: Dense, *, positive_semidefinite: bool = False) -> SampleGram:
+        """A matrix that exists already: the samples are its row numbers. Not copied."""
+        rows = np.arange(len(matrix))
+        gram = cls(_Lookup(matrix), rows, positive_semidefinite=positive_semidefinite)
+        gram.__dict__["dense"] = freeze(matrix)
+        return gram
+
+    @property
+    def size(self) -> int:
+        """Number of samples."""
+        return int(self.X.shape[0])
+
+    def parts(self) -> tuple[Any, ...]:
+        """What defines K: the kernel and the samples, or the matrix itself."""
+        if isinstance(self.kernel, _Lookup):
+            return (self.kernel.matrix,)
+        if isinstance(self.kernel, Combinations):
+            return (*self.kernel.gram.parts(), self.X)
+        return (self.kernel, self.X)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the matrix has been evaluated."""
+        return "dense" in self.__dict__
+
+    @cached_property
+    def dense(self) -> Dense:
+        """K, read-only, shape (n, n)."""
+        dense = self.kernel(self.X, self.X)
+        if isinstance(self.kernel, Combinations):
+            dense = 0.5 * (dense + dense.T)  # products of sparse rows round either half differently
+        if not np.isfinite(np.sum(dense)) and not np.isfinite(dense).all():
+            raise InvalidProgramError(
+                "The kernel matrix has NaN or infinite entries: the features are too large for "
+                "this kernel in double precision; scale them, for instance with StandardScaler."
+            )
+        return np.asarray(freeze(dense))
+
+    def product(self, v: Vector) -> Vector:
+        """``K v``, shape (n,), read-only."""
+        return self.products(v[:, None])[:, 0]
+
+    def products(self, V: Dense) -> Dense:
+        """``K V`` for V of shape (n, m), read-only: one pass over K for what is not remembered."""
+        recent = self._recent
+        found = [recent.get(_key(column)) for column in V.T]
+        missing = [j for j, product in enumerate(found) if product is None]
+        if missing:
+            new = self._evaluated(V[:, missing])
+            self.remember(V[:, missing], new)
+            for j, column in zip(missing, new.T, strict=True):
+                found[j] = column
+        return np.asarray(freeze(np.column_stack([np.asarray(product) for product in found])))
+
+    def remember(self, V: Dense, products: Dense) -> None:
+        """Hand in ``K V`` that was computed elsewhere, so that it is not computed again."""
+        pairs = zip(V.T, products.T, strict=True)
+        known = self._recent | {_key(v): freeze(np.array(product)) for v, product in pairs}
+        # replaced, never changed: other threads may be reading it
+        self._recent = dict(list(known.items())[-REMEMBERED:])
+
+    def blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
+        """``K[rows][:, columns]`` for one block of rows after the other, as fresh arrays."""
+        Z = self.X[columns]
+        for rows in row_blocks(self.size, len(columns)):
+            yield rows, self.kernel(self.X[rows], Z)
+
+    def _evaluated(self, V: Dense) -> Dense:
+        n = self.size
+        if self.is_kept or 8 * n**2 <= KEPT_BYTES:
+            # column by column: a product has the same bits whatever it is computed beside
+            return np.column_stack([self.dense @ v for v in np.ascontiguousarray(V.T)])
+        used = np.flatnonzero(V.any(axis=1))  # NaN counts
+        result, weights = np.zeros(V.shape), V[used]
+        for rows, block in self.blocks(used) if used.size else ():
+            result[rows] = block @ weights
+        return result
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        """``K[rows][:, columns]`` as a fresh array."""
+        if self.is_kept:
+            return self.dense[np.ix_(rows, columns)]
+        return self.kernel(self.X[rows], self.X[columns])
+
+    @cached_property
+    def diagonal(self) -> Vector:
+        """``k(x_i, x_i)``, shape (n,)."""
+        if self.is_kept:
+            return np.asarray(freeze(np.diagonal(self.dense).copy()))
+        blocks = [self.X[rows] for rows in row_blocks(self.size, 256, 8 * 256 * 256)]
+        parts = [np.diagonal(self.kernel(block, block)) for block in blocks]
+        return np.asarray(freeze(np.concatenate(parts)))
+
+
+class _Lookup:
+    """The kernel between row numbers of a stored matrix."""
+
+    def __init__(self, matrix: Dense) -> None:
+        self.matrix = matrix
+
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        return np.asarray(self.matrix[np.ix_(X, Z)])
+
+
+class Combinations:
+    """The kernel between linear combinations of samples, given as CSR rows of weights."""
+
+    def __init__(self, gram: SampleGram) -> None:
+        self.gram = gram
+
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        left, right = np.unique(X.indices), np.unique(Z.indices)
+        block = self.gram.block(left, right)
+        return np.asarray(Z[:, right] @ np.asarray(X[:, left] @ block).T).T
+
+
+def _key(v: Vector) -> bytes:
+    """Equal for equal vectors; zeros have no sign."""
+    return np.asarray(v + 0.0, dtype=np.float64).tobytes()
