@@ -177,6 +177,16 @@ def test_wrong_multipliers_of_an_optimal_machine_are_told_apart():
     assert "In 6 of them the multipliers alone are wrong." in content.verdict
 
 
+def test_an_unfinished_run_is_called_so():
+    results = synthetic.results()
+    cells = len({row.cell for row in results.rows if row.cell.repeat == 0})
+    for missing in (0, 1, 7):
+        header = {**results.header, "suite": {"name": "s", "cells": cells + missing}}
+        words = document(report.summarize(Results(header, results.rows))).verdict
+        assert ("Unfinished" in words) == (missing > 0)
+        assert not missing or f"{missing} cell" in words
+
+
 def test_the_largest_loss_is_the_largest(summary):
     for standing in summary.standings:
         for who in standing.contestants:

@@ -80,7 +80,13 @@ def verdict(summary: Summary) -> str:
         f"{count(len(rows), 'measurement')} of {count(len(who), 'contestant')} on "
         f"{count(len(programs), 'program')}."
     )
-    return f"{size} {_refuted(summary.claims)}"
+    unfinished = (
+        f" Unfinished: {count(summary.missing, 'cell')} of the suite still to be measured, with "
+        "--resume."
+        if summary.missing
+        else ""
+    )
+    return f"{size}{unfinished} {_refuted(summary.claims)}"
 
 
 def _refuted(claims: tuple[FalseClaim, ...]) -> str:

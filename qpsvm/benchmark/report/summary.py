@@ -130,6 +130,12 @@ class Summary:
         """Of the suite."""
         return str(self.results.header.get("suite", {}).get("name", "")) or "unnamed"
 
+    @property
+    def missing(self) -> int:
+        """Cells of the suite that have no row: the run was ended before them."""
+        cells = {row.cell for row in self.results.rows if row.cell.repeat == 0}
+        return max(int(self.results.header.get("suite", {}).get("cells", 0)) - len(cells), 0)
+
     def at(self, target: float) -> tuple[Standing, ...]:
         """The standings at a target, kind by kind."""
         return tuple(standing for standing in self.standings if standing.target == target)
