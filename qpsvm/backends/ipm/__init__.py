@@ -1,0 +1,1 @@
+"""The structured interior-point engine: linear machines at the speed of the data."""

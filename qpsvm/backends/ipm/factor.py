@@ -1,0 +1,73 @@
+"""Products with F and its normal matrix, for ``P = F F' + diag(d)``, ``F = R X``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.blas import dsyrk
+
+from qpsvm.qp._arrays import Dense, Index, Vector
+
+BLOCK_BYTES = 2**20
+"""Of the samples taken at once: what stays in a processor's cache."""
+
+
+class Factor:
+    """F, never formed: X is read as it is, in blocks of rows.
+
+    Row i of F is ``signs_i X_index(i)``; the last ``zeros`` rows are zero (slack variables).
+    Variables that look at the same sample share its row: ``F' D F = X' diag(R' D R) X``.
+    """
+
+    def __init__(
+        self, X: Any, signs: Vector, index: Index | None = None, zeros: int = 0
+    ) -> None:
+        self.X, self.signs, self.index, self.zeros = X, signs, index, zeros
+        self.n_samples, self.rank = X.shape
+        self.is_sparse = sp.issparse(X)
+        self.size = len(signs) + zeros
+        self.XT: Any = X.T.tocsr() if self.is_sparse else X.T
+
+    def restricted(self, kept: Index) -> Factor:
+        """Of some of the variables, in increasing order."""
+        own = kept[: np.searchsorted(kept, len(self.signs))]
+        zeros = len(kept) - len(own)
+        if self.index is None:
+            return Factor(self.X[own], self.signs[own], None, zeros)
+        used, index = np.unique(self.index[own], return_inverse=True)
+        plain = len(used) == len(own) and bool((np.diff(index) > 0).all())
+        return Factor(self.X[used], self.signs[own], None if plain else index, zeros)
+
+    def times(self, c: Vector) -> Vector:
+        """``F c``."""
+        scores = np.asarray(self.X @ c)
+        spread = self.signs * (scores if self.index is None else scores[self.index])
+        return np.concatenate([spread, np.zeros(self.zeros)]) if self.zeros else spread
+
+    def transposed(self, v: Vector) -> Vector:
+        """``F' v``."""
+        own = self.signs * v[: len(self.signs)]
+        return np.asarray(self.XT @ self._gathered(own))
+
+    def _gathered(self, own: Vector) -> Vector:
+        return own if self.index is None else np.bincount(self.index, own, self.n_samples)
+
+    def normal(self, D: Vector) -> Dense:
+        """``F' diag(D) F``, shape (r, r), upper triangle."""
+        own = self.signs**2 * D[: len(self.signs)]
+        roots = np.sqrt(self._gathered(own))
+        total = np.zeros((self.rank, self.rank), order="F")
+        rows = max(64, BLOCK_BYTES // (8 * max(self.rank, 1)))
+        buffer = np.empty((min(rows, self.n_samples), self.rank))
+        for begin in range(0, self.n_samples, rows):
+            block, root = self.X[begin : begin + rows], roots[begin : begin + rows]
+            scaled = buffer[: len(root)]
+            if self.is_sparse:
+                block.toarray(out=scaled)
+                scaled *= root[:, None]
+            else:
+                np.multiply(block, root[:, None], out=scaled)
+            total = dsyrk(1.0, scaled.T, beta=1.0, c=total, overwrite_c=1)
+        return total
