@@ -29,26 +29,27 @@ class Factor:
         self.is_sparse = sp.issparse(X)
         self.size = len(signs) + zeros
         self.XT: Any = X.T.tocsr() if self.is_sparse else X.T
+        self._own = np.empty(len(signs))
+        self._scores = np.empty(self.n_samples)
 
-    def restricted(self, kept: Index) -> Factor:
-        """Of some of the variables, in increasing order."""
-        own = kept[: np.searchsorted(kept, len(self.signs))]
-        zeros = len(kept) - len(own)
+    def times(self, c: Vector, out: Vector) -> Vector:
+        """``F c``, written to ``out``."""
+        m = len(self.signs)
+        if self.is_sparse:
+            scores = np.asarray(self.X @ c)
+        else:
+            scores = np.dot(self.X, c, out=self._scores)
         if self.index is None:
-            return Factor(self.X[own], self.signs[own], None, zeros)
-        used, index = np.unique(self.index[own], return_inverse=True)
-        plain = len(used) == len(own) and bool((np.diff(index) > 0).all())
-        return Factor(self.X[used], self.signs[own], None if plain else index, zeros)
-
-    def times(self, c: Vector) -> Vector:
-        """``F c``."""
-        scores = np.asarray(self.X @ c)
-        spread = self.signs * (scores if self.index is None else scores[self.index])
-        return np.concatenate([spread, np.zeros(self.zeros)]) if self.zeros else spread
+            np.multiply(self.signs, scores, out=out[:m])
+        else:
+            np.take(scores, self.index, out=out[:m])
+            out[:m] *= self.signs
+        out[m:] = 0.0
+        return out
 
     def transposed(self, v: Vector) -> Vector:
         """``F' v``."""
-        own = self.signs * v[: len(self.signs)]
+        own = np.multiply(self.signs, v[: len(self.signs)], out=self._own)
         return np.asarray(self.XT @ self._gathered(own))
 
     def _gathered(self, own: Vector) -> Vector:
@@ -56,8 +57,9 @@ class Factor:
 
     def normal(self, D: Vector) -> Dense:
         """``F' diag(D) F``, shape (r, r), upper triangle."""
-        own = self.signs**2 * D[: len(self.signs)]
-        roots = np.sqrt(self._gathered(own))
+        own = np.multiply(self.signs, D[: len(self.signs)], out=self._own)
+        own *= self.signs
+        roots = np.sqrt(self._gathered(own), out=self._scores)
         total = np.zeros((self.rank, self.rank), order="F")
         rows = max(64, BLOCK_BYTES // (8 * max(self.rank, 1)))
         buffer = np.empty((min(rows, self.n_samples), self.rank))

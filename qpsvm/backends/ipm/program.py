@@ -1,20 +1,18 @@
-"""The program the engine works on, and parts of it.
+"""The program the engine works on.
 
-    minimise 1/2 |w|^2 + 1/2 x'diag(d)x + q'x + constant
-    subject to w = F'x + offset,   Ax = b,   lower <= x <= upper
-
-Fixing variables moves their share into the offset, b and the constant: objectives stay those of
-the whole program.
+    minimise 1/2 |w|^2 + 1/2 x'diag(d)x + q'x
+    subject to w = F'x,   Ax = b,   lower <= x <= upper
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from qpsvm.backends.ipm.factor import Factor
-from qpsvm.qp._arrays import Dense, Index, Vector
+from qpsvm.qp._arrays import Dense, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +25,6 @@ class FactorProgram:
     d, q, lower, upper : arrays of shape (n,)
     A : array of shape (p, n)
     b : array of shape (p,)
-    offset : array of shape (r,)
-    constant : float
     """
 
     F: Factor
@@ -38,63 +34,31 @@ class FactorProgram:
     b: Vector
     lower: Vector
     upper: Vector
-    offset: Vector
-    constant: float = 0.0
 
     @property
     def size(self) -> int:
         """Number of variables n."""
         return len(self.q)
 
-    def part(self, kept: Index, x: Vector) -> FactorProgram:
-        """In ``x[kept]`` alone, the others fixed."""
-        fixed = np.ones(self.size, dtype=bool)
-        fixed[kept] = False
-        at = np.where(fixed, x, 0.0)
-        return FactorProgram(
-            self.F.restricted(kept),
-            self.d[kept],
-            self.q[kept],
-            self.A[:, kept],
-            self.b - self.A @ at,
-            self.lower[kept],
-            self.upper[kept],
-            self.offset + self.F.transposed(at),
-            self.constant + float(at @ (0.5 * self.d * at + self.q)),
-        )
+    @cached_property
+    def trace(self) -> float:
+        """Of ``F F'``."""
+        X = self.F.X
+        squares = X.multiply(X).sum(axis=1) if self.F.is_sparse else np.einsum("ij,ij->i", X, X)
+        weights = self.F._gathered(self.F.signs**2)
+        return float(np.asarray(squares).ravel() @ weights)
 
-    def sample(self, kept: Index, ratio: float) -> FactorProgram:
-        """As if ``kept`` were all of it: every variable stands for ``ratio`` of them."""
-        own = np.where(kept < len(self.F.signs), ratio, 1.0)
-        return FactorProgram(
-            self.F.restricted(kept),
-            self.d[kept] / own,
-            self.q[kept],
-            self.A[:, kept],
-            self.b,
-            self.lower[kept] * own,
-            self.upper[kept] * own,
-            self.offset,
-            self.constant,
-        )
-
-    def gradient(self, w: Vector, y: Vector) -> Vector:
+    def gradient(self, w: Vector, y: Vector, out: Vector, q=None) -> Vector:
         """``F w + q + A'y``, that of the Lagrangian without the curvature d."""
-        g = self.F.times(w)
-        g += self.q
+        self.F.times(w, out)
+        if q is None: out += self.q
         for value, row in zip(y, self.A, strict=True):
-            g += value * row
-        return g
+            out += value * row
+        return out
 
     def dual_objective(self, w: Vector, y: Vector, g: Vector) -> float:
-        """``-1/2 |w|^2 + w'offset - b'y + min over the box of 1/2 x'diag(d)x + g'x``."""
-        return (
-            self.constant
-            - 0.5 * float(w @ w)
-            + float(w @ self.offset)
-            - float(y @ self.b)
-            + self.box_minimum(g)
-        )
+        """``-1/2 |w|^2 - b'y + min over the box of 1/2 x'diag(d)x + g'x``."""
+        return -0.5 * float(w @ w) - float(y @ self.b) + self.box_minimum(g)
 
     def box_minimum(self, g: Vector) -> float:
         """``min 1/2 x'diag(d)x + g'x`` over the box; -inf where it falls without end."""
@@ -106,5 +70,5 @@ class FactorProgram:
             return float(best @ (0.5 * self.d * best + g))
 
     def primal_objective(self, x: Vector, w: Vector) -> float:
-        """At x, with ``w = F'x + offset``."""
-        return self.constant + 0.5 * float(w @ w) + float(x @ (0.5 * self.d * x + self.q))
+        """At x, with ``w = F'x``."""
+        return 0.5 * float(w @ w) + float(x @ (0.5 * self.d * x + self.q))
