@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from qpsvm.backends import cvxpy, qpsolvers
 from qpsvm.backends.base import Backend, Capabilities
 from qpsvm.backends.cvxopt import CVXOPTBackend
+from qpsvm.backends.ipm.backend import IPMBackend
 from qpsvm.backends.osqp import OSQPBackend
 from qpsvm.backends.slsqp import SLSQPBackend
 from qpsvm.exceptions import BackendError, UnknownBackendError
@@ -27,6 +28,7 @@ BUILT_IN: Mapping[str, Callable[[], Backend]] = {
     "osqp": OSQPBackend,
     "cvxpy": cvxpy.CVXPYBackend,
     "slsqp": SLSQPBackend,
+    "ipm": IPMBackend,
 }
 
 BRIDGES: Mapping[str, tuple[Callable[[str], Backend], tuple[str, ...]]] = {

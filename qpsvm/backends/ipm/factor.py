@@ -32,6 +32,12 @@ class Factor:
         self._own = np.empty(len(signs))
         self._scores = np.empty(self.n_samples)
 
+    def restricted(self, kept: Index) -> Factor:
+        """Of some of the variables, in increasing order."""
+        own = kept[: np.searchsorted(kept, len(self.signs))]
+        index = own if self.index is None else self.index[own]
+        return Factor(self.X, self.signs[own], index, len(kept) - len(own))
+
     def times(self, c: Vector, out: Vector) -> Vector:
         """``F c``, written to ``out``."""
         m = len(self.signs)

@@ -79,11 +79,11 @@ class Iterate:
         self.s = np.where(has_lower, self.x - p.lower, FAR)
         self.t = np.where(has_upper, p.upper - self.x, FAR)
         g = p.q + p.d * self.x
-        scale = max(float(np.max(np.abs(p.q), initial=0.0)), 1e-300)
+        scale = self._gradient_scale()
         self.z = np.where(has_lower, np.maximum(g, 0.0) + scale, 0.0)
         self.v = np.where(has_upper, np.maximum(-g, 0.0) + scale, 0.0)
         self.y = np.zeros(len(p.b))
-        self.w = np.zeros(p.F.rank)
+        self.w = p.offset.copy()
         self.g, self.h = np.empty(n), np.empty(n)
         self.refresh()
         self.iterations = 0
@@ -98,10 +98,19 @@ class Iterate:
             np.empty(n) for _ in range(8)
         )
 
+    def _gradient_scale(self) -> float:
+        """The largest entry of q; or of the gradient at as much of x as the rows ask for."""
+        p = self.program
+        terms = np.abs(p.A) @ np.abs(self.x)
+        share = min(float(np.max(np.abs(p.b) / np.maximum(terms, 1e-300), initial=0.0)), 1.0)
+        w = share * p.F.transposed(self.x) + p.offset
+        scales = np.abs(p.q), np.abs(p.F.times(w, np.empty(p.size)))
+        return max(max(float(np.max(scale, initial=0.0)) for scale in scales), 1e-100)
+
     def refresh(self) -> None:
         """Products anew: what is added up over the steps rounds."""
         p = self.program
-        self.missing = p.F.transposed(self.x) - self.w
+        self.missing = p.F.transposed(self.x) + p.offset - self.w
         p.gradient(self.w, self.y, self.g)
         p.F.times(self.missing, self.h)
         self.h += self.g
@@ -112,8 +121,7 @@ class Iterate:
         return self._complementarity() / self.n_bounds
 
     def _complementarity(self) -> float:
-        lower = self.s @ self.z if self.bounded is None else self.s @ self.z
-        return float(lower + self.t @ self.v)
+        return float(self.s @ self.z + self.t @ self.v)
 
     def measure(self) -> Measured:
         """Both objectives."""
@@ -145,7 +153,7 @@ class Iterate:
         self.c[:] = 0.0
         system, dw, dy = self._predictor(e)
         length = self._length(shares[0])
-        target = min(1.0, self._after(length) / self.n_bounds / mu) ** 3 * mu
+        target = min(1.0, self._after(length) / self.n_bounds / mu) ** 3 * mu if mu else 0.0
         self._aim(target)
         dw, dy = self._direction(system, e)
         length = self._length(shares[0])

@@ -1,7 +1,10 @@
 """The program the engine works on.
 
     minimise 1/2 |w|^2 + 1/2 x'diag(d)x + q'x
-    subject to w = F'x,   Ax = b,   lower <= x <= upper
+    subject to w = F'x + offset,   Ax = b,   lower <= x <= upper
+
+Variables that are fixed by their bounds are in the offset and in b. An inequality row has a slack
+variable of its own.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ class FactorProgram:
     d, q, lower, upper : arrays of shape (n,)
     A : array of shape (p, n)
     b : array of shape (p,)
+    offset : array of shape (r,)
     """
 
     F: Factor
@@ -34,6 +38,7 @@ class FactorProgram:
     b: Vector
     lower: Vector
     upper: Vector
+    offset: Vector
 
     @property
     def size(self) -> int:
@@ -57,8 +62,9 @@ class FactorProgram:
         return out
 
     def dual_objective(self, w: Vector, y: Vector, g: Vector) -> float:
-        """``-1/2 |w|^2 - b'y + min over the box of 1/2 x'diag(d)x + g'x``."""
-        return -0.5 * float(w @ w) - float(y @ self.b) + self.box_minimum(g)
+        """``-1/2 |w|^2 + w'offset - b'y + min over the box of 1/2 x'diag(d)x + g'x``."""
+        own = float(w @ (self.offset - 0.5 * w)) - float(y @ self.b)
+        return own + self.box_minimum(g)
 
     def box_minimum(self, g: Vector) -> float:
         """``min 1/2 x'diag(d)x + g'x`` over the box; -inf where it falls without end."""
@@ -70,5 +76,5 @@ class FactorProgram:
             return float(best @ (0.5 * self.d * best + g))
 
     def primal_objective(self, x: Vector, w: Vector) -> float:
-        """At x, with ``w = F'x``."""
+        """At x, with ``w = F'x + offset``."""
         return 0.5 * float(w @ w) + float(x @ (0.5 * self.d * x + self.q))
