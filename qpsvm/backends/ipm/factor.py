@@ -21,9 +21,7 @@ class Factor:
     Variables that look at the same sample share its row: ``F' D F = X' diag(R' D R) X``.
     """
 
-    def __init__(
-        self, X: Any, signs: Vector, index: Index | None = None, zeros: int = 0
-    ) -> None:
+    def __init__(self, X: Any, signs: Vector, index: Index | None = None, zeros: int = 0) -> None:
         self.X, self.signs, self.index, self.zeros = X, signs, index, zeros
         self.n_samples, self.rank = X.shape
         self.is_sparse = sp.issparse(X)
@@ -57,6 +55,12 @@ class Factor:
         """``F' v``."""
         own = np.multiply(self.signs, v[: len(self.signs)], out=self._own)
         return np.asarray(self.XT @ self._gathered(own))
+
+    def combination(self, rows: Index, values: Vector) -> Vector:
+        """``F' v`` for a v that is zero but for some rows."""
+        own = rows[rows < len(self.signs)]
+        samples = own if self.index is None else self.index[own]
+        return np.asarray(self.X[samples].T @ (self.signs[own] * values[: len(own)]))
 
     def _gathered(self, own: Vector) -> Vector:
         return own if self.index is None else np.bincount(self.index, own, self.n_samples)

@@ -17,14 +17,14 @@ unmet, by little, and they are met again in the steps that follow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from qpsvm.backends.ipm.newton import NewtonSystem
 from qpsvm.backends.ipm.program import FactorProgram
-from qpsvm.qp._arrays import Vector
+from qpsvm.qp._arrays import Index, Vector
 
 FAR = 1e200
 """Distance of a bound that does not exist."""
@@ -35,8 +35,13 @@ BOUNDARY = 0.995
 CORRECTORS = 2
 """Correctors beyond Mehrotra's, at most."""
 
-SHARES = (5e-4, 3e-4, 1e-4, 0.0)
+_NOBODY = np.zeros(0, dtype=np.intp)
+
+SHARES = (0.0, 1e-4, 3e-4, 5e-4)
 """Of the variables, those that may jump."""
+
+FLOOR = 0.01
+"""Of ``x'diag(P)x``: an objective below that is a difference of larger numbers."""
 
 CHUNK = 8192
 """Variables taken at once: temporary arrays stay in a processor's cache."""
@@ -52,16 +57,39 @@ class Measured:
         Objectives; the primal one is that of an x that may miss some rows.
     missed : float
         ``|y|'|Ax - b|``: what that is worth.
+    floor : float
+        Gaps are relative to the primal objective, but to no less than this.
     """
 
     primal: float
     dual: float
     missed: float
+    floor: float
 
     @property
     def gap(self) -> float:
-        """Relative to the primal objective, rows included."""
-        return (abs(self.primal - self.dual) + self.missed) / max(abs(self.primal), 1e-300)
+        """Relative, rows included."""
+        return (abs(self.primal - self.dual) + self.missed) / max(abs(self.primal), self.floor)
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """A step that may be taken.
+
+    Attributes
+    ----------
+    left : float
+        What it would leave unmet.
+    length : float
+    jumping : array of int
+    between : float
+        The mu of the central path that these jump to.
+    """
+
+    left: float
+    length: float
+    jumping: Index
+    between: float
 
 
 class Iterate:
@@ -85,11 +113,14 @@ class Iterate:
         self.y = np.zeros(len(p.b))
         self.w = p.offset.copy()
         self.g, self.h = np.empty(n), np.empty(n)
+        p.gradient(self.w, self.y, self.g)
         self.refresh()
         self.iterations = 0
         upper = p.F.normal(np.ones(n))
         self.gram = np.triu(upper) + np.triu(upper, 1).T
-        self.room = float(np.linalg.norm(np.minimum(self.s + self.t, 2 * np.minimum(self.s,self.t))))
+near = np.minimum(self.s, self.t)
+        room = np.minimum(self.s + self.t, 2.0 * near)
+        self.room = float(np.linalg.norm(room[near < FAR]))
         self.unit = (p.trace + float(np.sum(p.d))) / n
         self.proximal = 1e-12 * self.unit
         self.chunks = [slice(i, i + CHUNK) for i in range(0, n, CHUNK)]
@@ -110,10 +141,9 @@ class Iterate:
     def refresh(self) -> None:
         """Products anew: what is added up over the steps rounds."""
         p = self.program
-        self.missing = p.F.transposed(self.x) + p.offset - self.w
-        p.gradient(self.w, self.y, self.g)
-        p.F.times(self.missing, self.h)
-        self.h += self.g
+        weights = p.F.transposed(self.x) + p.offset
+        self.missing = weights - self.w
+        p.gradient(weights, self.y, self.h)
 
     @property
     def mu(self) -> float:
@@ -131,6 +161,7 @@ class Iterate:
             p.primal_objective(self.x, self.w + self.missing),
             p.dual_objective(self.w + self.missing, self.y, self.h),
             float(np.abs(self.y) @ missed),
+            max(FLOOR * self.unit * float(self.x @ self.x), 1e-300),
         )
 
     def step(self, *, jumps: bool) -> float:
@@ -152,18 +183,18 @@ class Iterate:
         self.a[:] = 0.0
         self.c[:] = 0.0
         system, dw, dy = self._predictor(e)
-        length = self._length(shares[0])
+        length = self._length(shares[-1])
         target = min(1.0, self._after(length) / self.n_bounds / mu) ** 3 * mu if mu else 0.0
         self._aim(target)
         dw, dy = self._direction(system, e)
-        length = self._length(shares[0])
+        length = self._length(shares[-1])
         for _ in range(CORRECTORS):
             if length > 0.95:
                 break
             kept = dw, dy, self.dx.copy(), self.dz.copy(), self.dv.copy(), self.blocking.copy()
             self._pull(min(1.0, 1.08 * length + 0.08), target)
             dw, dy = self._direction(system, e)
-            reached = self._length(shares[0])
+            reached = self._length(shares[-1])
             if reached < 1.01 * length:
                 dw, dy, self.dx, self.dz, self.dv, self.blocking = kept
                 break
@@ -183,9 +214,11 @@ class Iterate:
                 np.divide(1.0, theta, out=self.D[i])
             system = NewtonSystem(p.F, p.A, self.D)
             dw, dy = self._direction(system, e)
-            true = p.F.transposed(self.dx)
-            size = float(np.linalg.norm(true) + np.linalg.norm(dw))
-            error = float(np.linalg.norm(true - dw)) / max(size, 1e-300)
+            error = 0.0
+            if float(np.max(self.D)) * self.unit > 1e8:
+                true = p.F.transposed(self.dx)
+                size = float(np.linalg.norm(true) + np.linalg.norm(dw))
+                error = float(np.linalg.norm(true - dw)) / max(size, 1e-300)
             if error <= 1e-4 or self.proximal >= 1e-6 * self.unit:
                 break
             self.proximal *= 100.0
@@ -253,47 +286,78 @@ class Iterate:
             self.c *= self.bounded[1]
 
     def _go(
-        self, dw: Vector, dy: Vector, e: Vector, mu: float, target: float, shares: tuple[float, ...]
+        self,
+        dw: Vector,
+        dy: Vector,
+        e: Vector,
+        mu: float,
+        target: float,
+        shares: tuple[float, ...],
     ) -> float:
-        """Take the longest step after which what is left has become less."""
-        p = self.program
-        dg = p.gradient(dw, dy, np.empty(p.size), q=0.0)
-        dg += self.h - self.g
-        best: tuple[float, float, Any] | None = None
-        for share in reversed(shares):
+        """Take the step that leaves least, whoever has to jump for it."""
+        best = Outlook(np.inf, 0.0, _NOBODY, 0.0)
+        for share in shares:
             length = min(1.0, BOUNDARY * self._length(share))
-            if best is not None and length <= best[1]:
-                continue
-            x = self.x + length * self.dx
-            s, t = self.s + length * self.dx, self.t - length * self.dx
-            z, v = self.z + length * self.dz, self.v + length * self.dv
-            missing, lacking = (1.0 - length) * self.missing, (1.0 - length) * e
-            r = (1.0 - length) * (self.z - self.v - self.g - p.d * self.x)
-            jumping = np.flatnonzero(self.blocking * length >= 1.0) if share else ()
-            if len(jumping):
-                g = (self.g + length * dg)[jumping]
+            if length > best.length:
                 between = (1.0 - length) * mu + length * target
-                lower, upper = p.lower[jumping], p.upper[jumping]
-                s[jumping], t[jumping] = central(g, upper - lower, between)
-                z[jumping], v[jumping] = between / s[jumping], between / t[jumping]
-                moved = np.zeros(p.size)
-                moved[jumping] = lower + s[jumping] - x[jumping]
-                x += moved
-                missing = missing + p.F.transposed(moved)
-                lacking = lacking - p.A @ moved
-                r[jumping] = 0.0
-            y = self.y + length * dy
-            left = float(s @ z + t @ v + np.abs(r) @ np.minimum(s, t))
-            left += self.room * np.sqrt(max(float(missing @ (self.gram @ missing)), 0.0))
-            left += float(np.abs(y) @ np.abs(lacking))
-            if best is None or left < best[0]:
-                best = left, length, (x, s, t, z, v, y)
-        assert best is not None
-        _, length, (self.x, self.s, self.t, self.z, self.v, self.y) = best
-        self.w = self.w + length * (dw + self.missing)
+                jumping = np.flatnonzero(self.blocking * length >= 1.0) if share else _NOBODY
+                outlook = self._outlook(length, jumping, between, dy, e)
+                best = min(best, outlook, key=lambda each: each.left)
+        length = best.length
+        jumps = self._jumps(best)
+        for i in self.chunks:
+            dx = length * self.dx[i]
+            # F dw + A'dy, as dx was made of it
+            dg = (self.Dr[i] - self.dx[i]) / self.D[i] + self.h[i] - self.g[i]
+            self.g[i] += length * dg
+            self.x[i] += dx
+            self.s[i] += dx
+            self.t[i] -= dx
+            self.z[i] += length * self.dz[i]
+            self.v[i] += length * self.dv[i]
+        k = best.jumping
+        self.x[k], self.s[k], self.t[k] = jumps
+        self.z[k], self.v[k] = best.between / self.s[k], best.between / self.t[k]
+        self.w += length * (dw + self.missing)
+        self.y = self.y + length * dy
         self.iterations += 1
         self.refresh()
         return length
+
+    def _jumps(self, outlook: Outlook) -> tuple[Vector, Vector, Vector]:
+        """``x, s, t`` of the variables that jump."""
+        k, p = outlook.jumping, self.program
+        dg = (self.Dr[k] - self.dx[k]) / self.D[k] + self.h[k] - self.g[k]
+        lower, upper = p.lower[k], p.upper[k]
+        s, t = central(self.g[k] + outlook.length * dg, upper - lower, outlook.between)
+        return lower + s, s, t
+
+    def _outlook(
+        self, length: float, jumping: Index, between: float, dy: Vector, e: Vector
+    ) -> Outlook:
+        """What a step would leave, in units of the objective."""
+        p = self.program
+        left = 0.0
+        for i in self.chunks:
+            left += self._unmet(i, length)
+        missing, lacking = (1.0 - length) * self.missing, (1.0 - length) * e
+        outlook = Outlook(left, length, jumping, between)
+        if len(jumping):
+            moved = self._jumps(outlook)[0] - self.x[jumping] - length * self.dx[jumping]
+            missing = missing + p.F.combination(jumping, moved)
+            lacking = lacking - p.A[:, jumping] @ moved
+            left += 2.0 * between * len(jumping) - self._unmet(jumping, length)
+        left += self.room * math.sqrt(max(float(missing @ (self.gram @ missing)), 0.0))
+        left += float(np.abs(self.y + length * dy) @ np.abs(lacking))
+        return replace(outlook, left=left)
+
+    def _unmet(self, i: slice | Index, length: float) -> float:
+        """Complementarity after a step, and the dual residual times the room there is for x."""
+        dx = length * self.dx[i]
+        s, t = self.s[i] + dx, self.t[i] - dx
+        r = self.z[i] - self.v[i] - self.g[i] - self.program.d[i] * self.x[i]
+        total = s @ (self.z[i] + length * self.dz[i]) + t @ (self.v[i] + length * self.dv[i])
+        return float(total + (1.0 - length) * (np.abs(r) @ np.minimum(s, t)))
 
     def _length(self, share: float) -> float:
         """The step, at most 1, that all but this share of the variables can go."""

@@ -53,10 +53,10 @@ class FactorProgram:
         weights = self.F._gathered(self.F.signs**2)
         return float(np.asarray(squares).ravel() @ weights)
 
-    def gradient(self, w: Vector, y: Vector, out: Vector, q=None) -> Vector:
+    def gradient(self, w: Vector, y: Vector, out: Vector) -> Vector:
         """``F w + q + A'y``, that of the Lagrangian without the curvature d."""
         self.F.times(w, out)
-        if q is None: out += self.q
+        out += self.q
         for value, row in zip(y, self.A, strict=True):
             out += value * row
         return out
