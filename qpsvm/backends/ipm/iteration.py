@@ -118,7 +118,7 @@ class Iterate:
         self.iterations = 0
         upper = p.F.normal(np.ones(n))
         self.gram = np.triu(upper) + np.triu(upper, 1).T
-near = np.minimum(self.s, self.t)
+        near = np.minimum(self.s, self.t)
         room = np.minimum(self.s + self.t, 2.0 * near)
         self.room = float(np.linalg.norm(room[near < FAR]))
         self.unit = (p.trace + float(np.sum(p.d))) / n
