@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
+from qpsvm.backends.ipm.feature_pairs import FeaturePairs
 from qpsvm.qp._arrays import Dense, Index, Vector
 
 BLOCK_BYTES = 2**20
@@ -27,6 +28,7 @@ class Factor:
         self.is_sparse = sp.issparse(X)
         self.size = len(signs) + zeros
         self.XT: Any = X.T.tocsr() if self.is_sparse else X.T
+        self.pairs = FeaturePairs(X) if self.is_sparse and FeaturePairs.pays(X) else None
         self._own = np.empty(len(signs))
         self._scores = np.empty(self.n_samples)
 
@@ -69,7 +71,10 @@ class Factor:
         """``F' diag(D) F``, shape (r, r), upper triangle."""
         own = np.multiply(self.signs, D[: len(self.signs)], out=self._own)
         own *= self.signs
-        roots = np.sqrt(self._gathered(own), out=self._scores)
+        weights = self._gathered(own)
+        if self.pairs is not None:
+            return self.pairs.normal(weights)
+        roots = np.sqrt(weights, out=self._scores)
         total = np.zeros((self.rank, self.rank), order="F")
         rows = max(64, BLOCK_BYTES // (8 * max(self.rank, 1)))
         buffer = np.empty((min(rows, self.n_samples), self.rank))

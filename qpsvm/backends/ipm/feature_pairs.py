@@ -1,0 +1,73 @@
+"""``X' diag(D) X`` of a very sparse X, from the products of its entries two by two.
+
+Row i of X adds ``D_i x_ij x_ik`` to entry (j, k): a sparse matrix with one row for every pair of
+features that occur together, times D. It is made once and multiplied in every iteration.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.qp._arrays import Dense, Index, Vector
+
+WORTH = 12
+"""A product in the sparse matrix costs as much as so many in a dense one."""
+
+
+MOST_FEATURES = 10_000
+"""Pairs of more are not numbered in 32 bits."""
+
+
+class FeaturePairs:
+    """The products of the entries of every row, j <= k.
+
+    Parameters
+    ----------
+    X : CSR matrix of shape (n, r)
+    """
+
+    def __init__(self, X: Any) -> None:
+        if not X.has_sorted_indices:
+            X = X.sorted_indices()
+        self.rank = X.shape[1]
+        counts = np.diff(X.indptr)
+        self.order = np.argsort(counts, kind="stable")
+        pairs, values, sizes = [], [], []
+        for count, rows in zip(*_groups(counts, self.order), strict=True):
+            entries = X.indptr[rows][:, None] + np.arange(count)
+            columns, data = X.indices[entries], X.data[entries]
+            left, right = np.triu_indices(count)
+            pairs.append((columns[:, left] * self.rank + columns[:, right]).ravel())
+            values.append((data[:, left] * data[:, right]).ravel())
+            sizes.append(np.full(len(rows), len(left)))
+        ends = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+        self.products = sp.csr_array(
+            (np.concatenate(values), np.concatenate(pairs), ends),
+            shape=(len(counts), self.rank**2),
+        )
+
+    @staticmethod
+    def count(X: Any) -> int:
+        """How many products there would be."""
+        counts = np.diff(X.indptr).astype(np.int64)
+        return int(counts @ (counts + 1)) // 2
+
+    @classmethod
+    def pays(cls, X: Any) -> bool:
+        """Whether that is less work than a dense product of blocks."""
+        n, rank = X.shape
+        return rank <= MOST_FEATURES and WORTH * cls.count(X) < n * rank**2 // 2
+
+    def normal(self, D: Vector) -> Dense:
+        """``X' diag(D) X``, upper triangle in Fortran order."""
+        total = self.products.T @ D[self.order]
+        return np.asfortranarray(total.reshape(self.rank, self.rank))
+
+
+def _groups(counts: Index, order: Index) -> tuple[Index, list[Index]]:
+    """The numbers of entries that occur, and the rows with so many."""
+    found, begin = np.unique(counts[order], return_index=True)
+    return found, np.split(order, begin[1:])
