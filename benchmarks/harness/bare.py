@@ -3,9 +3,9 @@
 Usage: ``python bare.py CELL SETTINGS`` (JSON); prints seconds of wall clock and of processor time.
 ``measure.py`` runs it.
 
-A backend gets the program, made from the samples (what qpsvm costs on top of the solver's own
-package is the subject of ``../overhead``); an estimator is fitted as its documentation says. A few
-samples go first, so that what is loaded lazily is there.
+A backend gets the program, made from the samples, and its answer becomes a machine (what qpsvm
+costs on top of the solver's own package is the subject of ``../overhead``); an estimator is fitted
+as its documentation says. A few samples go first, so that what is loaded lazily is there.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ def call(cell: Cell, settings: Mapping[str, Any], X: Any, y: Any) -> Callable[[]
     backend = backends.get(who.name)
 
     def solve() -> Any:
-        program = formulation.dual(X, y, kernel=kernel).qp
-        return backend.solve(program, Settings(eps=cell.eps, time_limit=cell.time_limit))
+        problem = formulation.dual(X, y, kernel=kernel)
+        wanted = Settings(eps=cell.eps, time_limit=cell.time_limit)
+        return problem.recover(backend.solve(problem.qp, wanted))
 
     return solve
 

@@ -13,12 +13,23 @@ from pathlib import Path
 from qpsvm.benchmark import store
 from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.compare import compare
-from qpsvm.benchmark.metrics import FalseClaim, false_claims
+from qpsvm.benchmark.metrics import (
+    FalseClaim,
+    Mean,
+    by_kind,
+    false_claims,
+    shifted_geometric_means,
+    times_to,
+)
 from qpsvm.benchmark.report import targets_of
 from qpsvm.benchmark.rows import Row
+from qpsvm.benchmark.store import Results
 
 HERE = Path(__file__).parent
 PAGE = HERE / "README.md"
+
+TIMED = ("linear", "kernel")
+"""Suites whose seconds count."""
 
 SIGNS = {
     "optimal": "●",
@@ -44,6 +55,11 @@ def main() -> None:
         page = between(page, f"{name}: every cell", every_cell(rows))
         page = between(page, f"{name}: refuted", refuted(rows))
     page = between(page, "repeatability", repeated("repeatability-a", "repeatability-b"))
+    for name in TIMED:
+        if (HERE / f"{name}.jsonl").exists():
+            results = store.read(HERE / f"{name}.jsonl")
+            page = between(page, f"{name}: means", means(results))
+            page = between(page, f"{name}: marks", marks(results))
     PAGE.write_text(page, encoding="utf-8")
 
 
@@ -114,6 +130,57 @@ def repeated(a: str, b: str) -> str:
             f"{verdict} ({orders}) |"
         )
     return "\n".join(lines)
+
+
+def means(results: Results) -> str:
+    """Shifted geometric means to every target, and how many programs were reached."""
+    targets = targets_of(results)
+    found: dict[str, dict[str, dict[float, Mean]]] = {}
+    for target in targets:
+        for kind, times in by_kind(times_to(results.rows, target)).items():
+            for mean in shifted_geometric_means(times):
+                found.setdefault(kind, {}).setdefault(mean.contestant, {})[target] = mean
+    lines = ["| kind of program | contestant | " + " | ".join(f"{t:.0e}" for t in targets) + " |"]
+    lines.append("|---|---|" + "---|" * len(targets))
+    for kind, contestants in found.items():
+        order = sorted(
+            contestants, key=lambda who: min(m.seconds for m in contestants[who].values())
+        )
+        for who in order:
+            entries = [mean_entry(contestants[who].get(target)) for target in targets]
+            lines.append(f"| {kind} | `{who}` | " + " | ".join(entries) + " |")
+    return "\n".join(lines)
+
+
+def mean_entry(mean: Mean | None) -> str:
+    """Seconds, and in brackets the programs reached; a bound where some were not."""
+    if mean is None:
+        return ""
+    bound = "> " if mean.failed else ""
+    return f"{bound}{mean.seconds:.3g} ({mean.solved} of {mean.solved + mean.failed})"
+
+
+def marks(results: Results) -> str:
+    """Program by program the shortest time to every target, and whose it is."""
+    targets = targets_of(results)
+    best: dict[Instance, dict[float, tuple[float, str]]] = {}
+    for target in targets:
+        for (instance, who), timing in times_to(results.rows, target).items():
+            fastest = best.setdefault(instance, {})
+            if timing.reached:
+                own = (timing.seconds, who)
+                fastest[target] = min(fastest.get(target, own), own)
+    lines = ["| program | " + " | ".join(f"{target:.0e}" for target in targets) + " |"]
+    lines.append("|---" * (len(targets) + 1) + "|")
+    for instance in sorted(best):
+        entries = [mark(best[instance].get(target)) for target in targets]
+        lines.append(f"| {instance} | " + " | ".join(entries) + " |")
+    return "\n".join(lines)
+
+
+def mark(fastest: tuple[float, str] | None) -> str:
+    """Seconds and the contestant without its settings."""
+    return "nobody" if fastest is None else f"{fastest[0]:.3g} {fastest[1].partition('(')[0]}"
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 
@@ -68,9 +69,9 @@ class Cell:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
-    def sweep(self) -> tuple[Instance, str]:
+    def sweep(self) -> Cell:
         """Cells that differ in accuracy and repeat only share this."""
-        return self.instance, self.contestant
+        return replace(self, eps=math.inf, repeat=0)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, read back by ``from_dict``."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from qpsvm.audit.claims import Claim, Library, Problem, multipliers
 from qpsvm.audit.rounding import multiply
-from qpsvm.benchmark.contestants.base import Answer, Task
+from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Task
 from qpsvm.certificates import certify, certify_infeasible
 from qpsvm.certificates.rigorous.arithmetic import require_ieee
 from qpsvm.exceptions import InvalidDataError, QPSVMError
@@ -30,8 +30,6 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solving import solve
 from qpsvm.verification import KKTReport, verify
-
-NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 
 SEARCH_SECONDS = 10.0
 """For an optimum of a program that is said to have none."""
@@ -92,6 +90,9 @@ def judge(task: Task, answer: Answer) -> Judged:
     """
     require_ieee()
     problem: Problem = task.problem if answer.problem is None else answer.problem
+    if not _is_asked_for(problem, task):
+        why = f"the answer is to another program: {problem.family}, not {task.problem.family}"
+        return Judged("error", _claimed(answer), message=why)
     if answer.claimed in NO_OPTIMUM:
         return _without_optimum(problem, answer)
     try:
@@ -104,6 +105,16 @@ def judge(task: Task, answer: Answer) -> Judged:
         outcome = _outcome(answer, passed=False)
         return Judged(outcome, _claimed(answer), "fail", message=f"{type(error).__name__}: {error}")
     return _measured(answer, report)
+
+
+def _is_asked_for(problem: Problem, task: Task) -> bool:
+    """Whether it is the program of the task, in either form."""
+    asked = task.problem
+    return problem is asked or (
+        problem.formulation == task.formulation
+        and problem.kernel == asked.kernel
+        and problem.data.equals(asked.data)
+    )
 
 
 # --- what the verifier says -----------------------------------------------------------------------

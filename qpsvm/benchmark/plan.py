@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from qpsvm.benchmark.cells import Cell
+from qpsvm.benchmark.metrics.bounds import suboptimality
 from qpsvm.benchmark.rows import Row
 from qpsvm.benchmark.suites import Suite
 
@@ -59,26 +60,37 @@ def make_plan(suite: Suite, done: Mapping[Cell, Row]) -> Plan:
         waiting = False
         for cell in sweep:
             row = done.get(cell)
-            if row is None and end is not None:
-                rows.append(_left_out(cell, end, suite))
-            elif row is None:
+            left_out = row is not None and row.outcome == "not run"
+            if end is not None:
+                if row is None:
+                    rows.append(_left_out(cell, end))
+            elif row is None or left_out:  # what it was left out for may be gone
                 (later if waiting else cells).append(cell)
                 waiting = True
             else:
-                end = end or (row if _ends_sweep(row, suite) else None)
+                repeats = _repeats(row, suite)
+                missing = [c for c in repeats if c not in done]
                 # only the first of them is due
-                repeats = [c for c in _repeats(row, suite) if c not in done]
-                cells += repeats[:1]
-                later += repeats[1:]
+                cells += missing[:1]
+                later += missing[1:]
+                if _is_cut_off(row) or row.outcome in REGARDLESS_OF_EPS:
+                    end = row
+                elif _reached(row, suite):
+                    # a time to a gap is one that every repeat reached
+                    waiting = waiting or bool(missing)
+                    if not missing and all(_reached(done[c], suite) for c in repeats):
+                        end = row
     return Plan(tuple(cells), tuple(rows), tuple(later))
 
 
-def _ends_sweep(row: Row, suite: Suite) -> bool:
-    return row.outcome in CUT_OFF | REGARDLESS_OF_EPS or _reached(row, suite)
+def _is_cut_off(row: Row) -> bool:
+    return row.outcome in CUT_OFF or row.total_seconds > row.cell.time_limit
 
 
 def _reached(row: Row, suite: Suite) -> bool:
-    return row.gap <= min(suite.targets, default=0.0)
+    """The tightest target, by its own bounds: what is measured against others' is no better."""
+    own = suboptimality(row, {row.instance: row.dual})
+    return own <= min(suite.targets, default=0.0)
 
 
 def _repeats(row: Row, suite: Suite) -> list[Cell]:
@@ -87,13 +99,13 @@ def _repeats(row: Row, suite: Suite) -> list[Cell]:
     return [replace(row.cell, repeat=k) for k in range(1, suite.repeats)]
 
 
-def _left_out(cell: Cell, end: Row, suite: Suite) -> Row:
+def _left_out(cell: Cell, end: Row) -> Row:
     """The row of a cell that comes after the end of its sweep."""
     if end.outcome in REGARDLESS_OF_EPS:
         return replace(end, cell=cell)
     why = (
         f"a certified gap of {end.gap:.1e}, the tightest target,"
-        if _reached(end, suite)
+        if not _is_cut_off(end)
         else f"the {end.outcome}"
     )
     return Row(

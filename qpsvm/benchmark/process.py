@@ -141,7 +141,8 @@ def _listen(
             return row
     if phase in allowed:
         return replace(row, outcome="time limit", message=f"ended while {phase}")
-    return replace(row, outcome="error", message=f"{phase} took more than {PATIENCE:g} s")
+    outcome = "error" if phase == "answering" else "not measured"
+    return replace(row, outcome=outcome, message=f"{phase} took more than {PATIENCE:g} s")
 
 
 def _crashed(row: Row, phase: str, process: subprocess.Popen[bytes], errors: IO[bytes]) -> Row:
@@ -155,6 +156,8 @@ def _crashed(row: Row, phase: str, process: subprocess.Popen[bytes], errors: IO[
     if code == -signal.SIGKILL:
         how += " (the system ends processes so when memory runs out)"
     outcome = "memory limit" if any(word in words for word in _NO_MEMORY) else "crash"
+    if phase == "judging":  # no doing of the contestant's
+        outcome = "not measured"
     return replace(row, outcome=outcome, message=f"{how} while {phase}: {words}".rstrip(": "))
 
 

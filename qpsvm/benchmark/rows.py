@@ -140,10 +140,15 @@ OUTCOMES: Mapping[str, str] = {
     "memory limit": "needed more memory than it was given",
     "crash": "the process ended without an answer",
     "error": "an exception",
+    "not measured": "samples that cannot be loaded, or an answer that could not be judged",
     "unsupported": "does not take this program",
     "not installed": "the package is missing",
     "not run": "left out: at a looser tolerance it was cut off, or had reached the tightest target",
 }
+
+
+FALSE = frozenset({"false optimal", "false infeasible"})
+"""Claims that were refuted."""
 
 
 def _plain(value: Any) -> Any:

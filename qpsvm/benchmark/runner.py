@@ -178,7 +178,7 @@ class _Expected:
                     groups.setdefault(group, []).append(_spent(row))
         # a sweep becomes slower, so its longest cell is the best guess
         self._means = {
-            group: max(spent) if isinstance(group, tuple) else sum(spent) / len(spent)
+            group: max(spent) if isinstance(group, Cell) else sum(spent) / len(spent)
             for group, spent in groups.items()
         }
 

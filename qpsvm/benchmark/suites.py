@@ -38,6 +38,7 @@ from typing import Any
 import qpsvm
 from qpsvm.benchmark.calls import parse
 from qpsvm.benchmark.cells import Cell, Instance
+from qpsvm.benchmark.metrics.bounds import is_reference
 from qpsvm.exceptions import SuiteError
 
 AXES = ("family", "data", "kernel", "contestants", "eps")
@@ -67,11 +68,15 @@ class Suite:
     targets: tuple[float, ...] = (1e-4, 1e-6, 1e-8)
 
     def with_contestants(self, names: Sequence[str]) -> Suite:
-        """The suite with more contestants, each on every program at every accuracy it has there."""
+        """The suite with more contestants, each asked for whatever anybody is, on every program.
+
+        References are measured for their bounds, with limits of their own, which are nobody else's.
+        """
         place = {instance: i for i, instance in enumerate(self.instances())}
         cells = dict.fromkeys(self.cells)
         for name in names:
-            new = {replace(cell, contestant=str(parse(name))) for cell in self.cells}
+            asked = [c for c in self.cells if not is_reference(c.contestant)] or self.cells
+            new = {replace(cell, contestant=str(parse(name))) for cell in asked}
             cells |= dict.fromkeys(sorted(new, key=lambda c: (place[c.instance], -c.eps)))
         return replace(self, cells=tuple(cells))
 

@@ -7,7 +7,9 @@ beginning of each phase: stdout and stderr belong to the solvers. It lives as lo
 from __future__ import annotations
 
 import gc
+import hashlib
 import importlib
+import math
 import os
 import sys
 import time
@@ -27,16 +29,18 @@ from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
 from qpsvm.benchmark.data import Samples, load_samples
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.judge import judge
-from qpsvm.benchmark.rows import Row
+from qpsvm.benchmark.rows import FALSE, Row
 from qpsvm.data.fingerprint import fingerprint
 from qpsvm.exceptions import (
     BackendNotInstalledError,
     MissingPackageError,
+    QPSVMError,
     UnsupportedProgramError,
 )
 from qpsvm.files import json_text
 
-WARMING, FITTING, JUDGING, DONE = "warming up", "fitting", "judging", "done"
+WARMING, FITTING, ANSWERING = "warming up", "fitting", "answering"
+JUDGING, DONE = "judging", "done"
 
 Tell = Callable[[str, Row], None]
 
@@ -77,7 +81,7 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
         row = replace(row, version=contestant.version(), form=form)
         for module in contestant.required_modules:
             importlib.import_module(module)
-        samples = load_samples(cell.instance.data)
+        samples = _loaded(cell)
         task = _task(cell, samples.X, samples.y)
         row = _described(row, task, samples)
         if refusal := contestant.refusal(task):
@@ -86,23 +90,49 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
         _warm_up(contestant, cell, samples)
         # a new one: what was evaluated of the program so far is part of what is timed
         task = _task(cell, samples.X, samples.y)
+        given = _digest(samples)
         tell(FITTING, row)
         wall, cpu, fitted = _timed(lambda: contestant.fit(task))
         row = replace(row, total_seconds=wall, cpu_seconds=cpu, peak_bytes=machine.peak_bytes())
+        tell(ANSWERING, row)
+        answer = contestant.answer(task, fitted)
         tell(JUDGING, row)
         began = time.perf_counter()
-        answer = contestant.answer(task, fitted)
-        row = _judged(row, task, answer)
+        if _digest(samples) != given:
+            raise QPSVMError("the contestant changed the samples it was given")
+        # of its own: nothing that the contestant had in its hands
+        row = _judged(row, _task(cell, samples.X, samples.y), answer)
         return replace(row, judge_seconds=time.perf_counter() - began)
-    except (BackendNotInstalledError, MissingPackageError, ModuleNotFoundError) as error:
-        return replace(row, outcome="not installed", message=_words(error))
-    except UnsupportedProgramError as error:
-        return replace(row, outcome="unsupported", message=_words(error))
-    except MemoryError as error:
-        peak = machine.peak_bytes()
-        return replace(row, outcome="memory limit", message=_words(error), peak_bytes=peak)
     except Exception as error:  # noqa: BLE001 - anything a solver raises is a row
-        return replace(row, message=_words(error))
+        return _failed(row, error)
+
+
+class _NotLoadedError(Exception):
+    """The samples of a cell could not be loaded, which says nothing about who would solve it."""
+
+
+_FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
+    ((_NotLoadedError,), "not measured"),
+    ((BackendNotInstalledError, MissingPackageError, ModuleNotFoundError), "not installed"),
+    ((UnsupportedProgramError,), "unsupported"),
+    ((MemoryError,), "memory limit"),
+)
+
+
+def _failed(row: Row, error: Exception) -> Row:
+    named = (outcome for kinds, outcome in _FAILURES if isinstance(error, kinds))
+    peak = machine.peak_bytes() if isinstance(error, MemoryError) else row.peak_bytes
+    words = (
+        _words(error.__cause__ or error) if isinstance(error, _NotLoadedError) else _words(error)
+    )
+    return replace(row, outcome=next(named, "error"), message=words, peak_bytes=peak)
+
+
+def _loaded(cell: Cell) -> Samples:
+    try:
+        return load_samples(cell.instance.data)
+    except Exception as error:
+        raise _NotLoadedError from error
 
 
 def _nobody(phase: str, row: Row) -> None:
@@ -139,6 +169,15 @@ def _described(row: Row, task: Task, samples: Samples) -> Row:
     )
 
 
+def _digest(samples: Samples) -> bytes:
+    """Of the numbers in memory."""
+    X = samples.X
+    digest = hashlib.blake2b(np.asarray(samples.y).tobytes())
+    for array in (X.data, X.indices, X.indptr) if hasattr(X, "nnz") else (X,):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()
+
+
 def _warm_up(contestant: Contestant, cell: Cell, samples: Samples) -> None:
     """Fit a few samples: what is loaded or set up at the first call is not the solver's work."""
     X, y = samples.X, samples.y
@@ -170,7 +209,9 @@ def _judged(row: Row, task: Task, answer: Answer) -> Row:
     judged = replace(judged, message=judged.message or answer.message)
     if row.total_seconds > row.cell.time_limit:
         words = f"ended after the limit: {judged.outcome}; {judged.message}".rstrip("; ")
-        judged = replace(judged, outcome="time limit", message=words)
+        # what comes late is refuted none the less
+        outcome = judged.outcome if judged.outcome in FALSE else "time limit"
+        judged = replace(judged, outcome=outcome, message=words)
     return replace(
         row,
         **vars(judged),  # a row has every field of a judgement
@@ -199,6 +240,8 @@ def main(descriptor: int, cell: Cell) -> None:
     _limit_memory(cell.memory_limit)
 
     def tell(phase: str, row: Row) -> None:
+        if phase == JUDGING:  # which is no work of the contestant's
+            _limit_memory(math.inf)
         message = {"phase": phase, "row": row.to_dict()}
         channel.send_bytes(json_text.dumps(message).encode("utf-8"))
 
@@ -227,7 +270,9 @@ def _limit_memory(limit: float) -> None:
     import resource
 
     # not RLIMIT_AS: libraries reserve address space that they never use
-    resource.setrlimit(resource.RLIMIT_DATA, (int(limit), int(limit)))
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    soft = most if limit == math.inf else int(limit)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

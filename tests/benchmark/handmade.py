@@ -11,7 +11,7 @@ import numpy as np
 from qpsvm.benchmark.cells import Cell, Instance
 from qpsvm.benchmark.rows import Row
 
-LIMIT = 60.0
+LIMIT = 600.0
 
 
 def program(k: int = 0, *, family: str = "SoftMargin(C=1.0)") -> Instance:

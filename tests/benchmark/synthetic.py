@@ -13,7 +13,7 @@ SIZES = (500, 2000, 8000)
 OPTIMUM = 10.0
 
 FAST, SLOW, LIAR, LATE = "fast(form='dual')", "slow", "liar", "late"
-PEER, CRASHING, BOUNDS = "peer:Linear", "crashing", "reference:bounds"
+PEER, CRASHING, BOUNDS = "peer:Linear", "crashing", "reference"
 CONTESTANTS = (FAST, SLOW, LIAR, LATE, PEER, CRASHING, BOUNDS)
 SECONDS = {FAST: 1e-5, SLOW: 4e-5, LIAR: 5e-6, LATE: 2e-3, PEER: 2e-6, CRASHING: 3e-5}
 

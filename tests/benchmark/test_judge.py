@@ -300,3 +300,29 @@ def test_no_optimum_where_there_is_one(formulation, samples) -> None:
 def test_every_outcome_is_one_of_the_rows() -> None:
     words = {judge(SOFT, replace(right(SOFT), **changes)).outcome for changes in BROKEN.values()}
     assert words <= set(OUTCOMES)
+
+
+# --- another program ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", ["price", "samples", "kernel"])
+def test_an_answer_to_another_program_is_none(other) -> None:
+    """Its bounds would be taken for bounds on the one that was asked for."""
+    of = {
+        "price": task(qpsvm.SoftMargin(C=10.0)),
+        "samples": task(qpsvm.SoftMargin(C=1.0), load_samples("wine(n=60, seed=0)")),
+        "kernel": task(qpsvm.SoftMargin(C=1.0), kernel=RBF(gamma=0.1)),
+    }[other]
+    best = qpsvm.solve(of.problem)
+    answer = Answer(Status.OPTIMAL, solution=best, problem=of.problem)
+    assert judge(of, answer).outcome == "optimal"
+    found = judge(SOFT, answer)
+    assert found.outcome == "error"
+    assert math.isnan(found.dual)
+    assert "another program" in found.message
+
+
+def test_an_answer_may_be_of_either_form() -> None:
+    primal = qpsvm.SoftMargin(C=1.0).primal(WINE.X, WINE.y)
+    answer = Answer(Status.OPTIMAL, solution=qpsvm.solve(primal, eps=EPS), problem=primal)
+    assert judge(SOFT, answer).outcome == "optimal"

@@ -68,6 +68,16 @@ def test_whoever_costs_more_programs_than_it_adds_is_left_out_and_named():
     assert table.left_out == {"c": "took part in 1 of 4 programs", "d": "not installed"}
 
 
+def test_the_block_is_looked_for_from_everybody():
+    # a took part in most programs, and alone; b, c and d on the same three others
+    values = {
+        "a": [1.0] * 4 + ["unsupported"] * 3,
+        **{who: ["unsupported"] * 4 + [1.0] * 3 for who in "bcd"},
+    }
+    table = table_of(times(values))
+    assert (table.contestants, len(table.instances)) == (("b", "c", "d"), 3)
+
+
 def test_contestants_may_be_chosen():
     values = {"a": [1.0, 1.0], "b": ["unsupported", 2.0], "c": [3.0, "unsupported"]}
     table = table_of(times(values), ("a", "b"))
@@ -88,10 +98,10 @@ def test_no_failure_is_better_than_a_success(columns):
             )
 
 
-def test_a_failure_is_not_better_than_a_success_beyond_the_limit():
+def test_beyond_the_limit_is_no_success():
     # a limit is for the fit, and a process may end a little later
     table = table_of(times({"a": [LIMIT + 5.0], "b": ["time limit"]}))
-    assert penalised(table).tolist() == [[LIMIT + 5.0] * 2]
+    assert penalised(table).tolist() == [[LIMIT] * 2]
 
 
 def test_nothing_is_compared_with_nothing():

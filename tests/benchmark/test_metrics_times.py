@@ -21,10 +21,11 @@ from qpsvm.benchmark.metrics import (
     outcome_table,
     suboptimality,
     times_to,
+    without_bound,
 )
 from qpsvm.benchmark.rows import OUTCOMES
 from qpsvm.exceptions import StoreError
-from tests.benchmark.handmade import failure, program, row, store
+from tests.benchmark.handmade import LIMIT, failure, program, row, store
 
 TARGET = 1e-6
 COLUMN = (program(), "a")
@@ -57,10 +58,16 @@ def test_it_is_never_more_than_the_own_gap(primal, own, others):
 
 
 def test_references_bound_and_are_not_compared():
-    rows = [replace(row("a", 1.0, gap=1e-4), dual=0.5), row("reference:cvxopt", 9.0)]
+    rows = [replace(row("a", 1.0, gap=1e-4), dual=0.5), row("reference", 9.0)]
     assert set(times_to(rows, 1e-3)) == {COLUMN}
     assert times_to(rows, 1e-3)[COLUMN].reached
     assert not times_to(rows[:1], 1e-3)[COLUMN].reached
+
+
+def test_a_name_that_begins_like_the_reference_is_a_contestant():
+    names = ["reference", "reference(seed=1)", "reference_qp", "references(x=1)", "my:reference"]
+    rows = [row(who, 1.0) for who in names]
+    assert {who for _, who in times_to(rows, TARGET)} == set(names[2:])
 
 
 def test_what_the_own_gap_holds_besides_the_difference_stays_in_it():
@@ -125,6 +132,32 @@ def test_an_objective_below_the_bound_contradicts_nothing_where_constraints_are_
     assert contradictions([missed, row("b", 1.0)]) == ()
 
 
+def test_infeasibility_within_rounding_excuses_no_contradiction():
+    below = row("a", 1.0, primal=0.5, residuals={"feasibility": 1e-17})
+    assert [c.upper for c in contradictions([below, row("b", 1.0)])] == ["a"]
+
+
+def test_what_contradicts_the_best_bound_has_reached_nothing():
+    # by little more than rounding: much less than the target
+    below = row("a", 1.0, primal=1.0 - 1e-7)
+    rows = [replace(below, gap=1e-7), row("b", 1.0)]
+    assert contradictions(rows)
+    times = times_to(rows, TARGET)
+    assert {who: t.reached for (_, who), t in times.items()} == {"a": False, "b": True}
+    # and by rounding alone is no contradiction
+    rows[0] = row("a", 1.0, primal=1.0 - 1e-12)
+    assert times_to(rows, TARGET)[COLUMN].reached
+
+
+def test_an_optimum_of_a_program_that_was_proven_to_have_none_is_a_contradiction():
+    rows = [failure("prover", "infeasible"), row("a", 1.0), row("a", 1.0, repeat=1)]
+    (found,) = contradictions(rows)
+    assert (found.upper, found.lower, found.dual) == ("a", "prover", math.inf)
+    assert found.primal == rows[1].primal
+    stopped = row("a", 1.0, outcome="inaccurate")
+    assert contradictions([rows[0], stopped]) == ()
+
+
 def test_two_programs_under_one_name_are_refused():
     rows = [row("a", 1.0, problem_hash="1"), row("b", 1.0), row("c", 1.0, problem_hash="2")]
     best_dual(rows[:2])
@@ -178,6 +211,40 @@ def test_less_accuracy_never_takes_longer_and_curves_agree(sweep, targets):
     assert list(curve.eps) == sorted(curve.eps, reverse=True)
 
 
+def test_what_took_longer_than_it_was_given_has_not_reached_anything():
+    rows = [row("a", LIMIT), row("b", 1.01 * LIMIT)]
+    a, b = times_to(rows, TARGET).values()
+    assert (a.reached, b.reached) == (True, False)
+    # the accuracy is one all the same, and is not lost
+    curves = accuracy_curves(rows)[program()]
+    assert curves["b"].gaps == curves["a"].gaps
+    assert curves["b"].time_to(TARGET) == math.inf
+
+
+def test_where_nobody_has_a_bound_an_answer_is_no_attempt():
+    peer = replace(row("peer", 1.0, dual=math.nan), gap=math.inf)
+    late = failure("late", "time limit")
+    times = {who: t for (_, who), t in times_to([peer, late], TARGET).items()}
+    assert (times["peer"].attempted, times["peer"].outcome) == (False, "no bound")
+    # whoever has no answer at all failed, whatever the bound
+    assert (times["late"].attempted, times["late"].outcome) == (True, "time limit")
+    # nobody knows what the looser tolerance had reached
+    cut_off = failure("peer", "time limit", eps=1e-9)
+    assert not times_to([peer, cut_off], TARGET)[program(), "peer"].attempted
+    # with a bound it is measured
+    assert times_to([peer, row("reference", 9.0)], TARGET)[program(), "peer"].reached
+    assert without_bound([peer, late], {}) == (program(),)
+    assert without_bound([peer, failure("a", "infeasible")], {}) == ()
+
+
+def test_an_attempt_at_any_tolerance_is_one():
+    for outcome in ("unsupported", "not installed"):
+        rows = [row("a", 1.0, eps=1e-2, gap=1e-2, outcome="inaccurate")]
+        rows.append(failure("a", outcome, eps=1e-6))
+        timing = times_to(rows, TARGET)[COLUMN]
+        assert (timing.attempted, timing.reached, timing.outcome) == (True, False, "inaccurate")
+
+
 def test_a_false_claim_can_still_reach_a_looser_gap():
     claim = row("a", 1.0, gap=1e-5, outcome="false optimal")
     assert times_to([claim], 1e-4)[COLUMN].reached
@@ -208,7 +275,8 @@ def test_what_a_contestant_does_not_take_is_no_attempt_and_what_it_fails_is_one(
     for outcome in OUTCOMES:
         if outcome != "infeasible":
             timing = times_to([failure("a", outcome)], TARGET)[COLUMN]
-            assert timing.attempted == (outcome not in ("unsupported", "not installed"))
+            nothing = ("unsupported", "not installed", "not measured")
+            assert timing.attempted == (outcome not in nothing)
             assert not timing.reached
 
 

@@ -33,14 +33,20 @@ SUITE = suite_of(
 
 outcomes = st.sampled_from(sorted(set(OUTCOMES) - {"not run"}))
 results = st.builds(
-    lambda outcome, gap, seconds: {
+    lambda outcome, gap, missed, seconds: {
         "outcome": outcome,
-        "gap": gap if outcome == "optimal" else math.inf,
+        **(
+            {"gap": gap, "primal": 1.0, "dual": 1.0 - gap, "size": 1.0}
+            if outcome == "optimal"
+            else {}
+        ),
+        "residuals": {"feasibility": missed},
         "total_seconds": math.nan if outcome in NOT_REPEATED else seconds,
     },
     outcomes,
     st.sampled_from([1e-2, 1e-4, 1e-7]),
-    st.sampled_from([0.1, 4.0, 6.0, 50.0]),
+    st.sampled_from([0.0, 0.0, 1e-3]),
+    st.sampled_from([0.1, 4.0, 6.0, 50.0, 70.0]),
 )
 
 
@@ -84,6 +90,11 @@ def test_every_cell_of_the_suite_has_a_row(drawn):
     assert set(SUITE.cells) <= set(done)
 
 
+def reached(row):
+    """The tightest target: by its gap, and with no constraint missed by more."""
+    return max(row.gap, row.residuals["feasibility"]) <= 1e-5
+
+
 @given(worlds())
 def test_a_sweep_ends_at_a_limit_or_at_the_tightest_target_and_nowhere_else(drawn):
     done = finish(drawn[0])
@@ -96,7 +107,9 @@ def test_a_sweep_ends_at_a_limit_or_at_the_tightest_target_and_nowhere_else(draw
                 assert row.message or row.outcome != "not run"
             else:
                 assert row == drawn[0][cell]
-            ended = ended or row.outcome in CUT_OFF | REGARDLESS_OF_EPS or row.gap <= 1e-5
+            ended = ended or row.outcome in CUT_OFF | REGARDLESS_OF_EPS or row.total_seconds > 60.0
+            repeats = [replace(cell, repeat=k) for k in range(REPEATS)]
+            ended = ended or all(reached(done[c]) for c in repeats if c in done)
 
 
 @given(worlds())
@@ -105,6 +118,27 @@ def test_what_was_fast_enough_is_repeated_and_nothing_else(drawn):
     for cell in SUITE.cells:
         repeats = sum(replace(cell, repeat=k) in done for k in range(1, REPEATS))
         assert repeats == (REPEATS - 1 if done[cell].total_seconds < 5.0 else 0)
+
+
+def test_what_was_left_out_is_measured_once_its_reason_is_gone():
+    first = next(SUITE.sweeps())
+    cut = Row(first[0], "time limit")
+    done = {first[0]: cut}
+    done |= {row.cell: row for row in make_plan(SUITE, done).rows}
+    assert [done[cell].outcome for cell in first[1:]] == ["not run"] * (len(first) - 1)
+    done[first[0]] = Row(first[0], "inaccurate", total_seconds=50.0)  # measured again
+    assert first[1] in make_plan(SUITE, done).cells
+
+
+def test_a_repeat_that_missed_the_target_does_not_end_the_sweep():
+    first = next(SUITE.sweeps())
+    for gap, next_is_due in ((1e-7, False), (1e-4, True)):
+        rows = {"outcome": "optimal", "primal": 1.0, "size": 1.0, "total_seconds": 1.0}
+        done = {}
+        for k, each in enumerate((1e-7, gap, 1e-7)):
+            cell = replace(first[0], repeat=k)
+            done[cell] = Row(cell, **rows, gap=each, dual=1.0 - each)
+            assert (first[1] in make_plan(SUITE, done).cells) == (next_is_due and k == 2)
 
 
 @pytest.mark.parametrize("outcome", sorted(REGARDLESS_OF_EPS))

@@ -86,7 +86,7 @@ def test_sweeps_are_in_one_piece_from_loose_to_tight(name: str) -> None:
 def test_names_stand_for_something_and_contestants_take_their_programs(name: str) -> None:
     seen = set()
     for cells in the(name).sweeps():
-        instance, who = cells[0].sweep
+        instance, who = cells[0].instance, cells[0].contestant
         if needs_folder(instance.data) and not HAS_FOLDER:
             continue
         task = small_task(instance)
@@ -170,6 +170,26 @@ def test_the_limit_of_a_cell_is_a_minute_where_it_counts() -> None:
 
 
 # --- groups --------------------------------------------------------------------------------------
+
+
+def test_a_newcomer_has_the_limits_of_its_rivals_and_not_the_references() -> None:
+    grid = {"family": ["SoftMargin(C=1.0)"], "data": ["iris"]}
+    suite = suite_of(
+        {
+            "grid": [
+                {**grid, "contestants": ["reference"], "eps": [1e-10], "time_limit": 300.0},
+                {**grid, "contestants": ["osqp"], "eps": [1e-4, 1e-8], "time_limit": 60.0},
+            ]
+        }
+    )
+    added = [c for c in suite.with_contestants(["cvxopt"]).cells if c.contestant == "cvxopt"]
+    assert [(cell.eps, cell.time_limit) for cell in added] == [(1e-4, 60.0), (1e-8, 60.0)]
+
+
+def test_another_number_of_threads_is_another_sweep() -> None:
+    grid = {"family": ["SoftMargin(C=1.0)"], "data": ["iris"], "contestants": ["osqp"]}
+    suite = suite_of({"grid": [{**grid, "eps": [1e-4], "threads": threads} for threads in (1, 2)]})
+    assert len(list(suite.sweeps())) == 2
 
 
 def test_groups_are_lists_that_grids_share() -> None:

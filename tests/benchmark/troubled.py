@@ -33,6 +33,8 @@ class Troubled(Contestant):
             if self.note:
                 Path(self.note).write_text(str(os.getpid()))
             getattr(self, self.kind)()
+            if self.kind == "tamper":
+                task.X[:] *= 2.0
 
     def answer(self, task: Task, fitted: None) -> Answer:
         del task, fitted
@@ -66,6 +68,9 @@ class Troubled(Contestant):
 
     def allocate(self) -> None:
         np.ones(10**9)
+
+    def tamper(self) -> None:
+        """See ``fit``, which has the samples."""
 
     def fail(self) -> None:
         raise RuntimeError("no pivot")

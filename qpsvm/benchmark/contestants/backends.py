@@ -8,16 +8,23 @@ from typing import Any
 
 from qpsvm import backends
 from qpsvm.backends.base import Backend, Settings
-from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
-from qpsvm.exceptions import SuiteError, UnsupportedProgramError
+from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Contestant, Task
+from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
 from qpsvm.machines.problem import Form, TrainingProblem
 from qpsvm.qp.solution import QPSolution
 
 FORMS: tuple[Form, ...] = ("primal", "dual")
 
 
+COUNTED = ("osqp", "qpsolvers:scs", "qpsolvers:daqp")
+"""Their iterations are many and cheap: a count ends them long before any clock."""
+
+UNTIL_THE_CLOCK = 10_000_000
+"""Iterations of these, as many as peers are given in the suites."""
+
+
 class BackendContestant(Contestant):
-    """``backend.solve`` on the primal or dual program.
+    """``backend.solve`` on the primal or dual program, and the machine that its answer is.
 
     Parameters
     ----------
@@ -37,26 +44,27 @@ class BackendContestant(Contestant):
     def version(self) -> str:
         return self.backend.version()
 
-    def fit(self, task: Task) -> tuple[TrainingProblem[Any, Any], QPSolution, float]:
+    def fit(self, task: Task) -> tuple[TrainingProblem[Any, Any], QPSolution, float, Any]:
         began = time.perf_counter()
         problem = build(task, self.form)
         build_seconds = time.perf_counter() - began
         settings = Settings(
             eps=task.eps,
             time_limit=max(task.time_limit - build_seconds, SHORTEST),
+            max_iterations=UNTIL_THE_CLOCK if self.backend.label in COUNTED else None,
             options=self.options,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they warn of, their status says
             solution = self.backend.solve(problem.qp, settings)
-        return problem, solution, build_seconds
+        return problem, solution, build_seconds, machine_of(problem, solution)
 
     def answer(
-        self, task: Task, fitted: tuple[TrainingProblem[Any, Any], QPSolution, float]
+        self, task: Task, fitted: tuple[TrainingProblem[Any, Any], QPSolution, float, Any]
     ) -> Answer:
         del task
-        problem, solution, build_seconds = fitted
-        return answer_of(problem, solution, build_seconds)
+        problem, solution, build_seconds, found = fitted
+        return answer_of(problem, solution, build_seconds, found)
 
 
 SHORTEST = 1e-3
@@ -78,6 +86,16 @@ def build(task: Task, form: Form) -> TrainingProblem[Any, Any]:
     make = getattr(task.formulation, form)
     problem: TrainingProblem[Any, Any] = make(task.X, task.y, kernel=task.kernel)
     return problem
+
+
+def machine_of(problem: TrainingProblem[Any, Any], qp: QPSolution) -> Any:
+    """Weights and the best intercept for them, which peers hand out too; None without any."""
+    if qp.x is None or qp.status in NO_OPTIMUM:
+        return None
+    try:
+        return problem.recover(qp)
+    except (QPSVMError, ValueError):  # of a vector that is broken: the judge says what it is
+        return None
 
 
 def answer_of(

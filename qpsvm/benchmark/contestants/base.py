@@ -18,6 +18,9 @@ from qpsvm.backends.base import installed_version
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.qp.solution import Status
 
+NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
+"""Claims that there is none."""
+
 
 @dataclass(frozen=True, eq=False)
 class Task:

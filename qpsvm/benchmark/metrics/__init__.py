@@ -11,6 +11,7 @@ from qpsvm.benchmark.metrics.bounds import (
     contradictions,
     is_reference,
     suboptimality,
+    without_bound,
 )
 from qpsvm.benchmark.metrics.curves import Curve, accuracy_curves
 from qpsvm.benchmark.metrics.means import Mean, shifted_geometric_means
@@ -64,4 +65,5 @@ __all__ = [
     "table_of",
     "times_to",
     "win_matrix",
+    "without_bound",
 ]

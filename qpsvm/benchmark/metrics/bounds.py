@@ -7,7 +7,9 @@ them. The best of these bounds serves everybody, so that a peer without multipli
     suboptimality  =  |P - D*| / size + missing,    size = max(|P|, floor)
 
 It is a proof as the answer's own gap is one, and never larger. As for that, a machine must meet
-its constraints, and rounding must not hide more than what is stated.
+its constraints, and rounding must not hide more than what is stated. An objective below D* by more
+than rounding proves nothing but that one of the two is wrong. Where nobody has a bound, no answer
+can be measured.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from qpsvm.benchmark.rows import Row
 from qpsvm.exceptions import StoreError
 
 REFERENCE = "reference"
-"""Contestants whose names begin like this bound the optimum for the others and are not compared."""
+"""The contestant that bounds the optimum for the others and is not compared."""
 
 NO_ANSWER = frozenset(
     {
@@ -31,6 +33,7 @@ NO_ANSWER = frozenset(
         "memory limit",
         "crash",
         "error",
+        "not measured",
         "unsupported",
         "not installed",
         "not run",
@@ -39,12 +42,19 @@ NO_ANSWER = frozenset(
 """Outcomes without a machine: nothing that such a row says can be an optimum."""
 
 ROUNDING = 1e-9
-"""Relative size of a contradiction between two bounds that double precision explains."""
+"""Relative size of a contradiction between two bounds that double precision explains, and of an
+infeasibility that is none."""
+
+SOLVED = frozenset({"optimal", "unclaimed optimal"})
+"""The verifier agrees that this is an optimum."""
 
 
 @dataclass(frozen=True)
 class Contradiction:
     """An objective below a lower bound of the same optimum: one of them is wrong.
+
+    A proof that no point is feasible, or that there is no optimum otherwise, is a lower bound of
+    infinity here.
 
     Attributes
     ----------
@@ -62,8 +72,14 @@ class Contradiction:
 
 
 def is_reference(contestant: str) -> bool:
-    """Whether it takes part for its bounds alone."""
-    return contestant.startswith(REFERENCE)
+    """Whether it takes part for its bounds alone.
+
+    Examples
+    --------
+    >>> is_reference("reference"), is_reference("reference(x=1)"), is_reference("reference_qp")
+    (True, True, False)
+    """
+    return contestant.partition("(")[0] == REFERENCE
 
 
 def best_dual(rows: Iterable[Row]) -> dict[Instance, float]:
@@ -112,36 +128,63 @@ def suboptimality(row: Row, best: Mapping[Instance, float]) -> float:
     -------
     float
         At least the infeasibility and the rounding that the verifier found, as a certificate holds
-        to eps only if all three do. Infinite without an answer or a bound, and for anything that is
-        not a number.
+        to eps only if all three do. Infinite without an answer or a bound, for an objective that
+        contradicts the bound, and for anything that is not a number.
     """
     bound = best.get(row.instance, math.nan)
-    if row.outcome in NO_ANSWER or not row.size > 0.0:
+    if row.outcome in NO_ANSWER or not row.size > 0.0 or _contradicts(row, bound):
         return math.inf
-    distance = abs(row.primal - bound) / row.size  # not max(.., 0): that would hide a wrong bound
-    if math.isfinite(row.gap):
-        # what the answer's own gap holds besides P - D: the price of constraints that are missed
-        distance += max(row.gap - abs(row.primal - row.dual) / row.size, 0.0)
+    # an infeasible answer may be below the bound, and is no better for it
+    distance = abs(row.primal - bound) / row.size + _missing(row)
     parts = (distance, *(row.residuals.get(name, 0.0) for name in ("feasibility", "rounding")))
     return max(parts) if all(map(math.isfinite, parts)) else math.inf
+
+
+def is_unmeasurable(row: Row, best: Mapping[Instance, float]) -> bool:
+    """Whether it has an answer that nothing is known to measure against."""
+    own = {row.instance: row.primal}  # the best bound there can be
+    return row.instance not in best and math.isfinite(suboptimality(row, own))
+
+
+def without_bound(rows: Iterable[Row], best: Mapping[Instance, float]) -> tuple[Instance, ...]:
+    """Programs without any lower bound, and without a proof that there is no optimum."""
+    rows = tuple(rows)
+    known = {*best, *(row.instance for row in rows if row.outcome == "infeasible")}
+    return tuple(dict.fromkeys(row.instance for row in rows if row.instance not in known))
 
 
 def contradictions(rows: Iterable[Row]) -> tuple[Contradiction, ...]:
     """Feasible answers whose objective is below another's lower bound by more than rounding.
 
-    There are none if the judge is right.
+    An optimum that was verified, of a program that was proven to have none, is one too. There are
+    none if the judge is right.
     """
     rows = tuple(rows)
     best = best_dual(rows)
     holder = {row.instance: row.contestant for row in rows if row.dual == best.get(row.instance)}
+    prover = {row.instance: row.contestant for row in rows if row.outcome == "infeasible"}
     found = []
     for row in rows:
         bound = best.get(row.instance, -math.inf)
-        allowed = row.size * max(ROUNDING, 2.0 * row.residuals.get("rounding", 0.0))
-        if row.residuals.get("feasibility", 0.0) > 0.0 or row.outcome in NO_ANSWER:
+        if row.outcome in SOLVED and row.instance in prover:
+            lower, bound = prover[row.instance], math.inf
+        elif row.outcome not in NO_ANSWER and _contradicts(row, bound):
+            lower = holder[row.instance]
+        else:
             continue
-        if row.primal < bound - allowed:
-            found.append(
-                Contradiction(row.instance, row.contestant, holder[row.instance], row.primal, bound)
-            )
-    return tuple(found)
+        found.append(Contradiction(row.instance, row.contestant, lower, row.primal, bound))
+    return tuple(dict.fromkeys(found))
+
+
+def _contradicts(row: Row, bound: float) -> bool:
+    """``P < D*`` by more than rounding and the price of what is missed, of a feasible answer."""
+    rounding = max(ROUNDING, 2.0 * row.residuals.get("rounding", 0.0))
+    feasible = not row.residuals.get("feasibility", 0.0) > ROUNDING
+    return feasible and row.primal < bound - row.size * (rounding + _missing(row))
+
+
+def _missing(row: Row) -> float:
+    """What the answer's own gap holds besides P - D: the price of constraints that are missed."""
+    if not math.isfinite(row.gap):
+        return 0.0
+    return max(row.gap - abs(row.primal - row.dual) / row.size, 0.0)

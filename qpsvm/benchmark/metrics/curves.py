@@ -45,8 +45,8 @@ class Curve:
         return tuple(point.eps for point in self.points)
 
     def time_to(self, gap: float) -> float:
-        """``min {t : gap of the point <= gap}``; inf if there is none."""
-        return min((p.seconds for p in self.points if p.gap <= gap), default=math.inf)
+        """``min {t : gap of the point <= gap, t <= limit}``; inf if there is none."""
+        return min((p.seconds for p in self.points if p.reaches(gap)), default=math.inf)
 
 
 def accuracy_curves(

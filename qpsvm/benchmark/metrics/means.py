@@ -69,8 +69,7 @@ def shifted_geometric_means(
     shift : float
         Seconds.
     penalty_seconds : float, optional
-        What a failure counts as; by default the time limit of its program, or the longest time of
-        anybody else there.
+        What a failure counts as; by default the time limit of its program.
     seed : int
         Of the bootstrap.
 

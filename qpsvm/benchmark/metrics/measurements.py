@@ -10,7 +10,12 @@ from typing import TypeAlias
 import numpy as np
 
 from qpsvm.benchmark.cells import Cell, Instance
-from qpsvm.benchmark.metrics.bounds import best_dual, is_reference, suboptimality
+from qpsvm.benchmark.metrics.bounds import (
+    best_dual,
+    is_reference,
+    is_unmeasurable,
+    suboptimality,
+)
 from qpsvm.benchmark.metrics.noise import interval, pooled_noise
 from qpsvm.benchmark.rows import Row
 
@@ -56,6 +61,8 @@ class Measurement:
         Whether the repeats agree on the outcome.
     limit : float
         Seconds that the cell was given.
+    unmeasurable : bool
+        Whether every repeat has an answer, and nobody a bound to measure it against.
     """
 
     eps: float
@@ -68,11 +75,19 @@ class Measurement:
     outcome: str
     steady: bool
     limit: float
+    unmeasurable: bool
 
     @property
     def measured(self) -> bool:
         """Whether it was not left out, at the end of a sweep."""
         return self.outcome != "not run"
+
+    def reaches(self, target: float) -> bool:
+        """Whether its gap is at most that, within the time it was given.
+
+        Not every solver can be told a limit, and a process ends a little after it.
+        """
+        return self.gap <= target and self.seconds <= self.limit
 
 
 def measurements(
@@ -119,6 +134,7 @@ def measurements(
                 outcome=outcome,
                 steady=steady,
                 limit=cell.time_limit,
+                unmeasurable=all(is_unmeasurable(row, best) for row in repeats),
             )
         )
     return {column: tuple(sorted(sweep, key=lambda m: -m.eps)) for column, sweep in sweeps.items()}

@@ -5,7 +5,8 @@ deviation is pooled over all cells that were repeated, c with n_c repeats each::
 
     s^2  =  sum_c sum_k (log t_ck - mean_k log t_ck)^2 / nu,        nu = sum_c (n_c - 1)
 
-A cell that scatters more has its own s. The median of n repeats then has at most the variance
+A cell that scatters more has its own s; where that is no chance (by an F test at 5%), it is known
+from ``n_c - 1`` degrees of freedom only, and widened accordingly. The median of n repeats then has at most the variance
 ``s^2 / n`` for n <= 2 (it is the mean), and ``min(1/2, pi / (2 n)) s^2`` otherwise: no more than
 that of two, and its limit for large n, which it approaches from below (Kenney and Keeping,
 *Mathematics of Statistics*, part 2, 1951).
@@ -51,16 +52,24 @@ class Noise:
         """Standard error of the logarithm of the median of ``seconds``, shape (n,).
 
         Widened by Student's t for a deviation that is known from a few repeats, so that 1.96 of it
-        are 95%. A cell measured once is taken to scatter like the others; NaN if nothing was
-        repeated.
+        are 95%: from those of all cells, or of this one if it does not scatter like the others. A
+        cell measured once is taken to scatter like them; NaN if nothing was repeated.
         """
         n = len(seconds)
         if not self.degrees:
             return math.nan
         own = float(np.std(np.log(seconds), ddof=1)) if n > 1 else 0.0
+        degrees = n - 1 if self._excludes(own, n) else self.degrees
         variance_of_median = 1.0 / n if n <= 2 else min(0.5, math.pi / (2.0 * n))
-        student = float(scipy.special.stdtrit(self.degrees, 0.5 + LEVEL / 2)) / NORMAL
+        student = float(scipy.special.stdtrit(degrees, 0.5 + LEVEL / 2)) / NORMAL
         return max(own, self.deviation) * math.sqrt(variance_of_median) * student
+
+    def _excludes(self, own: float, n: int) -> bool:
+        """Whether n repeats scatter more than chance explains: ``own^2 / s^2 > F_(n-1, nu)``."""
+        if n < 2:
+            return False
+        largest = float(scipy.special.fdtri(n - 1, self.degrees, LEVEL))
+        return own > self.deviation * math.sqrt(largest)
 
 
 def pooled_noise(repeats: Iterable[Sequence[float]]) -> Noise:

@@ -1,14 +1,15 @@
 """The block of times that a comparison is about: every contestant on the same programs.
 
 Contestants that were compared on different programs were not compared. Where some did not take
-part everywhere, the block with the most times is taken (contestants are added one by one, whoever
-leaves the most programs in common first), and what it leaves out is said.
+part everywhere, a block with many times is taken, and what it leaves out is said. It is found
+greedily: from each contestant in turn, others are added one by one, whoever leaves the most
+programs in common first; the largest block on the way counts, and need not be the largest there is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,8 +32,8 @@ class Table:
     errors : array of shape (m, K)
         Standard errors of ``log(seconds)``; NaN where unknown, zero where not reached.
     limits : array of shape (m,)
-        What a time that was not reached counts as: the time limit, or the longest time of anybody
-        who did reach the gap, as no failure is better than a success.
+        What a time that was not reached counts as: the time limit, the longest of those that
+        contestants were given, as no failure is better than a success.
     left_out : mapping of str to str
         Contestants that are not in the table, and why.
     seen : int
@@ -78,7 +79,7 @@ def table_of(times: Times, contestants: Sequence[str] | None = None) -> Table:
     shape = (len(rows), len(chosen))
     seconds = np.array([[t.seconds for t in row] for row in block]).reshape(shape)
     errors = np.array([[t.error if t.reached else 0.0 for t in row] for row in block])
-    limits = [max(max(t.limit, t.seconds if t.reached else 0.0) for t in row) for row in block]
+    limits = [max(t.limit for t in row) for row in block]
     return Table(
         contestants=chosen,
         instances=rows,
@@ -95,22 +96,27 @@ def table_of(times: Times, contestants: Sequence[str] | None = None) -> Table:
 
 
 def _largest_block(attempted: Mapping[str, set[Instance]]) -> tuple[str, ...]:
-    """Contestants with the most times in common; in the order they came."""
-    left = [who for who, seen in attempted.items() if seen]
-    chosen: list[str] = []
-    common: set[Instance] | None = None
-    best: tuple[int, tuple[str, ...]] = (0, ())
-    while left:
-        seen = {who: attempted[who] if common is None else attempted[who] & common for who in left}
-        who = max(left, key=lambda w: len(seen[w]))  # the first of equals
-        common = seen[who]
+    """Contestants with many times in common, found greedily; in the order they came."""
+    blocks = (block for first in attempted for block in _growing(attempted, first))
+    # of two blocks of the same size, the one with more contestants; the first of equals
+    _, best = max(blocks, key=lambda block: (block[0], len(block[1])), default=(0, ()))
+    return tuple(who for who in attempted if who in best)
+
+
+def _growing(
+    attempted: Mapping[str, set[Instance]], first: str
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Times and contestants of ever more contestants, as long as they have programs in common."""
+    chosen, common = [first], attempted[first]
+    left = [who for who in attempted if who != first]
+    while common:
+        yield len(common) * len(chosen), tuple(chosen)
+        if not left:
+            return
+        who = max(left, key=lambda w: len(attempted[w] & common))  # the first of equals
+        common = common & attempted[who]
         left.remove(who)
         chosen.append(who)
-        # of two blocks of the same size, the one with more contestants
-        best = max(
-            best, (len(common) * len(chosen), tuple(chosen)), key=lambda b: (b[0], len(b[1]))
-        )
-    return tuple(who for who in attempted if who in best[1])
 
 
 def _why(times: Times, who: str, seen: int, total: int) -> str:

@@ -3,7 +3,8 @@
 ::
 
     t(p, s; g)  =  min over eps of  median over repeats of total seconds,
-                   among the cells whose suboptimality is at most g in every repeat
+                   among the cells whose suboptimality is at most g in every repeat,
+                   and whose median is within the time limit
 
 A tolerance means something else to every solver, so nobody is compared at equal tolerance: each
 sweeps its own, and is given the cheapest one that does.
@@ -21,7 +22,10 @@ from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.metrics.measurements import Column, Measurement, measurements
 from qpsvm.benchmark.rows import Row
 
-NO_ATTEMPT = frozenset({"unsupported", "not installed"})
+NO_BOUND = "no bound"
+"""There is an answer, and nobody has a lower bound to measure it against."""
+
+NO_ATTEMPT = frozenset({"unsupported", "not installed", "not measured", NO_BOUND})
 """These say nothing about a solver's strength: no failure, no time, no place."""
 
 
@@ -43,9 +47,10 @@ class Timing:
     gap : float
         Suboptimality at ``eps``; if not reached, the smallest there was.
     outcome : str
-        Of that cell; if not reached, of the last one that was measured.
+        Of that cell; if not reached, of the last attempt, or why there was none: ``NO_BOUND`` if
+        there is any answer that cannot be measured.
     limit : float
-        Seconds that were given: a time that was not reached is longer, or infinite.
+        Seconds that were given: ``seconds`` is within them, or infinite.
     """
 
     seconds: float
@@ -65,7 +70,7 @@ class Timing:
 
     @property
     def attempted(self) -> bool:
-        """Whether the contestant takes such a program at all."""
+        """Whether the contestant takes such a program at all, and it can be told how well."""
         return self.outcome not in NO_ATTEMPT
 
 
@@ -89,7 +94,7 @@ def times_to(
     -------
     dict of (Instance, contestant) to Timing
         Without references, and without programs that were proven to have no optimum (see
-        ``outcome_table`` for these).
+        ``outcome_table`` for these, and ``contradictions`` for those that somebody else solved).
 
     Raises
     ------
@@ -106,16 +111,17 @@ def times_to(
 
 
 def _timing(sweep: tuple[Measurement, ...], target: float) -> Timing:
-    reached = [m for m in sweep if m.gap <= target and not math.isnan(m.seconds)]
+    reached = [m for m in sweep if m.reaches(target)]
     if reached:
         m = min(reached, key=lambda m: m.seconds)
         spread = (m.seconds, m.low, m.high, m.error)
         return Timing(*spread, m.repeats, m.eps, m.gap, m.outcome, m.limit)
     measured = [m for m in sweep if m.measured] or list(sweep)
-    last = measured[-1]
+    last = ([m for m in measured if m.outcome not in NO_ATTEMPT] or measured)[-1]
+    outcome = NO_BOUND if any(m.unmeasurable for m in sweep) else last.outcome
     unknown = (math.inf, math.nan, math.nan, math.nan)
     gap = min(m.gap for m in sweep)
-    return Timing(*unknown, last.repeats, math.nan, gap, last.outcome, last.limit)
+    return Timing(*unknown, last.repeats, math.nan, gap, outcome, last.limit)
 
 
 def kind_of(instance: Instance) -> str:
