@@ -32,14 +32,14 @@ class IPMBackend(Backend):
         clock = Clock(self.label, settings)
         translation = Translation.of(program)
         iterate = Iterate(translation.reduced)
-        best, point, last = np.inf, (iterate.x.copy(), iterate.y), 0
+        best, point, last = np.inf, iterate.solution(), 0
         status, words = Status.ITERATION_LIMIT, "iteration limit"
         limit = settings.max_iterations or MAX_ITERATIONS
         while True:
             measured = iterate.measure()
             if measured.gap < best:
-                best, point, last = measured.gap, (iterate.x.copy(), iterate.y), iterate.iterations
-            if measured.gap <= 0.5 * settings.eps:
+                best, point, last = measured.gap, iterate.solution(), iterate.iterations
+            if measured.within(0.5 * settings.eps):
                 status, words = Status.OPTIMAL, "certified gap reached"
                 break
             if iterate.iterations >= limit:

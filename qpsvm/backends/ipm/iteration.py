@@ -40,7 +40,7 @@ _NOBODY = np.zeros(0, dtype=np.intp)
 SHARES = (0.0, 1e-4, 3e-4, 5e-4)
 """Of the variables, those that may jump."""
 
-FLOOR = 0.01
+FLOOR = 1e-6
 """Of ``x'diag(P)x``: an objective below that is a difference of larger numbers."""
 
 CHUNK = 8192
@@ -59,12 +59,20 @@ class Measured:
         ``|y|'|Ax - b|``: what that is worth.
     floor : float
         Gaps are relative to the primal objective, but to no less than this.
+    natural : float
+        Of the variable that is furthest from either of the two cases, a bound or no gradient, the
+        distance to the nearer one: relative to the box and to the gradient's scale.
     """
 
     primal: float
     dual: float
     missed: float
     floor: float
+    natural: float
+
+    def within(self, eps: float) -> bool:
+        """Whether gap and natural residual are, the latter to the root of eps."""
+        return self.gap <= eps and self.natural <= math.sqrt(eps)
 
     @property
     def gap(self) -> float:
@@ -107,7 +115,7 @@ class Iterate:
         self.s = np.where(has_lower, self.x - p.lower, FAR)
         self.t = np.where(has_upper, p.upper - self.x, FAR)
         g = p.q + p.d * self.x
-        scale = self._gradient_scale()
+        self.scale = scale = self._gradient_scale()
         self.z = np.where(has_lower, np.maximum(g, 0.0) + scale, 0.0)
         self.v = np.where(has_upper, np.maximum(-g, 0.0) + scale, 0.0)
         self.y = np.zeros(len(p.b))
@@ -154,15 +162,39 @@ class Iterate:
         return float(self.s @ self.z + self.t @ self.v)
 
     def measure(self) -> Measured:
-        """Both objectives."""
+        """Both objectives, at x and at the weights that belong to it."""
         p = self.program
+        w = self.w + self.missing
+        primal = 0.5 * float(w @ w)
+        dual = float(w @ (p.offset - 0.5 * w)) - float(self.y @ p.b)
+        natural = squares = 0.0
+        for i in self.chunks:
+            x, h, d, s, t = self.x[i], self.h[i], p.d[i], self.s[i], self.t[i]
+            primal += float(x @ (0.5 * d * x + p.q[i]))
+            dual += p.box_minimum(i, h)
+            squares += float(x @ x)
+            r = (h + d * x) / self.scale
+            width = np.minimum(s + t, np.maximum(np.abs(x), 1.0))
+            nearer = np.where(r > 0.0, np.minimum(r, s / width), np.minimum(-r, t / width))
+            natural = max(natural, float(np.max(nearer)))
         missed = np.abs(p.A @ self.x - p.b)
         return Measured(
-            p.primal_objective(self.x, self.w + self.missing),
-            p.dual_objective(self.w + self.missing, self.y, self.h),
-            float(np.abs(self.y) @ missed),
-            max(FLOOR * self.unit * float(self.x @ self.x), 1e-300),
+            primal=primal,
+            dual=dual,
+            missed=float(np.abs(self.y) @ missed),
+            floor=max(FLOOR * self.unit * squares, 1e-300),
+            natural=natural,
         )
+
+    def solution(self) -> tuple[Vector, Vector]:
+        """x and y; what the rows miss by rounding is shared out, most to who has most room."""
+        p = self.program
+        x = self.x.copy()
+        lacking = p.b - p.A @ x
+        room = np.minimum(self.s, self.t)
+        weighted = p.A * np.where(room < FAR, room, 1.0) ** 2
+        shares = np.linalg.lstsq(weighted @ p.A.T, lacking, rcond=None)[0]
+        return np.clip(x + shares @ weighted, p.lower, p.upper), self.y
 
     def step(self, *, jumps: bool) -> float:
         """One iteration; returns the length of its step.

@@ -61,20 +61,12 @@ class FactorProgram:
             out += value * row
         return out
 
-    def dual_objective(self, w: Vector, y: Vector, g: Vector) -> float:
-        """``-1/2 |w|^2 + w'offset - b'y + min over the box of 1/2 x'diag(d)x + g'x``."""
-        own = float(w @ (self.offset - 0.5 * w)) - float(y @ self.b)
-        return own + self.box_minimum(g)
-
-    def box_minimum(self, g: Vector) -> float:
-        """``min 1/2 x'diag(d)x + g'x`` over the box; -inf where it falls without end."""
+    def box_minimum(self, i: slice, h: Vector) -> float:
+        """``min 1/2 x'diag(d)x + h'x`` over a part of the box; -inf where it falls without end."""
+        d, lower, upper = self.d[i], self.lower[i], self.upper[i]
         with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.clip(np.where(self.d > 0.0, -g / self.d, 0.0), self.lower, self.upper)
-            flat = self.d == 0.0
-            best[flat] = np.where(g[flat] > 0.0, self.lower[flat], self.upper[flat])
-            best[flat & (g == 0.0)] = 0.0
-            return float(best @ (0.5 * self.d * best + g))
-
-    def primal_objective(self, x: Vector, w: Vector) -> float:
-        """At x, with ``w = F'x + offset``."""
-        return 0.5 * float(w @ w) + float(x @ (0.5 * self.d * x + self.q))
+            best = np.where(h > 0.0, lower, upper)
+            best[h == 0.0] = 0.0
+            if d.any():
+                best = np.where(d > 0.0, np.clip(-h / d, lower, upper), best)
+            return float(best @ (0.5 * d * best + h))
