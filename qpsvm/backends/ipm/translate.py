@@ -12,7 +12,13 @@ from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.qp._arrays import Index, Vector, as_dense
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, Status
+
+SMALL = 1000
+"""A P of so many variables is factored in less than a second."""
+
+ROUNDING = float(np.finfo(np.float64).eps)
 
 MAX_ROWS = 32
 """So many rows of G and A are few."""
@@ -52,12 +58,7 @@ class Translation:
             P is no ``F F' + diag``, or there are many rows.
         """
         P, p, m = program.P, program.n_equalities, program.n_inequalities
-        if not isinstance(P, LowRankQuadratic):
-            raise UnsupportedProgramError(
-                "Backend 'ipm' takes programs with P = F F' + diag(d), the duals of linear "
-                f"machines; this P is a {type(P).__name__}. Use the dual form and a linear "
-                "kernel, or another backend."
-            )
+        P = _factored(P)
         if p + m > MAX_ROWS:
             raise UnsupportedProgramError(
                 f"Backend 'ipm' takes a box and at most {MAX_ROWS} other rows, the program has "
@@ -102,6 +103,21 @@ class Translation:
         return QPSolution(
             Status.UNKNOWN, x=point, y=multipliers[:p], z=z, z_lower=lower, z_upper=upper
         )
+
+
+def _factored(P: Quadratic) -> LowRankQuadratic:
+    """``F F' + diag(d)``: as it comes, or of a small P by its eigenvectors."""
+    if isinstance(P, LowRankQuadratic):
+        return P
+    if P.size > SMALL:
+        raise UnsupportedProgramError(
+            "Backend 'ipm' takes programs with P = F F' + diag(d), the duals of linear machines, "
+            f"and others up to {SMALL} variables; this P is a {type(P).__name__} of {P.size}. Use "
+            "the dual form and a linear kernel, or another backend."
+        )
+    values, vectors = np.linalg.eigh(P.to_dense())
+    used = values > ROUNDING * P.size * max(float(np.max(np.abs(values))), 0.0)
+    return LowRankQuadratic(vectors[:, used] * np.sqrt(values[used]))
 
 
 def _with_slack(vector: Vector, m: int, value: float) -> Vector:
