@@ -20,10 +20,9 @@ from qpsvm.benchmark.metrics import (
     kind_of,
     suboptimality,
 )
-from qpsvm.benchmark.metrics.outcomes import FALSE
 from qpsvm.benchmark.report.document import document
 from qpsvm.benchmark.report.summary import Summary
-from qpsvm.benchmark.rows import Row
+from qpsvm.benchmark.rows import FALSE, Row
 from qpsvm.plotting.picture import CLASS_COLOURS
 from qpsvm.reports.html import FILTERS, content_hashes, embedded_json
 from qpsvm.reports.numbers import NOTHING, value
