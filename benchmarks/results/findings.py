@@ -16,10 +16,12 @@ from qpsvm.benchmark.compare import compare
 from qpsvm.benchmark.metrics import (
     FalseClaim,
     Mean,
+    best_dual,
     by_kind,
     false_claims,
     shifted_geometric_means,
     times_to,
+    without_bound,
 )
 from qpsvm.benchmark.report import targets_of
 from qpsvm.benchmark.rows import Row
@@ -35,15 +37,20 @@ SIGNS = {
     "optimal": "●",
     "unclaimed optimal": "◐",
     "false optimal": "✗",
+    "above eps": "△",
+    "undecided": "≈",
     "false infeasible": "⊗",
     "inaccurate": "○",
     "infeasible": "⊘",
     "unproven infeasible": "?",
-    "unsupported": "",
     "time limit": "t",
     "memory limit": "m",
     "crash": "!",
     "error": "!",
+    "not measured": "–",
+    "not installed": "∅",
+    "unsupported": "",
+    "not run": "",
 }
 
 
@@ -90,7 +97,7 @@ def every_cell(rows: Iterable[Row]) -> str:
 def sign(sweep: dict[float, Row]) -> str:
     """One sign for each tolerance; "not run" where the tightest target was there before is none."""
     loose_to_tight = [sweep[eps] for eps in sorted(sweep, reverse=True)]
-    return "".join(SIGNS.get(row.outcome, "") for row in loose_to_tight)
+    return "".join(SIGNS[row.outcome] for row in loose_to_tight)
 
 
 def refuted(rows: Iterable[Row]) -> str:
@@ -163,6 +170,7 @@ def mean_entry(mean: Mean | None) -> str:
 def marks(results: Results) -> str:
     """Program by program the shortest time to every target, and whose it is."""
     targets = targets_of(results)
+    unmeasurable = without_bound(results.rows, best_dual(results.rows))
     best: dict[Instance, dict[float, tuple[float, str]]] = {}
     for target in targets:
         for (instance, who), timing in times_to(results.rows, target).items():
@@ -173,7 +181,10 @@ def marks(results: Results) -> str:
     lines = ["| program | " + " | ".join(f"{target:.0e}" for target in targets) + " |"]
     lines.append("|---" * (len(targets) + 1) + "|")
     for instance in sorted(best):
-        entries = [mark(best[instance].get(target)) for target in targets]
+        entries = [
+            "no bound" if instance in unmeasurable else mark(best[instance].get(target))
+            for target in targets
+        ]
         lines.append(f"| {instance} | " + " | ".join(entries) + " |")
     return "\n".join(lines)
 

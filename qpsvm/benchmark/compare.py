@@ -7,6 +7,8 @@ uncertainty if, with the standard errors e of ``log t``::
 
 If nothing changed between the runs and the uncertainty is stated rightly, that happens to 5% of
 the times. Answers of both runs are measured against the same lower bounds, the better of both.
+A contestant's ratios are of its own times, before and after, and their mean is over all kinds of
+programs; contestants are compared with each other in the rankings only, kind by kind.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ class TimeChange:
 
 @dataclass(frozen=True)
 class ContestantChange:
-    """A contestant over all programs in both runs.
+    """A contestant over all programs in both runs, of all kinds.
 
     Attributes
     ----------
@@ -150,8 +152,9 @@ class Comparison:
         Attempted in one run only.
     other_programs : tuple of Instance
         The same name for other data in the two runs: left out of everything.
-    machine : mapping of str to (value, value)
-        What the headers say differently of machine and qpsvm; empty on the same machine.
+    conditions : mapping of str to (value, value)
+        What was not the same in both runs: what the headers say of machine, qpsvm and cells at
+        once, and the threads, limits and seeds that cells in both were given. Empty if nothing.
     """
 
     target: float
@@ -162,7 +165,7 @@ class Comparison:
     only_a: tuple[Column, ...]
     only_b: tuple[Column, ...]
     other_programs: tuple[Instance, ...]
-    machine: Mapping[str, tuple[Any, Any]]
+    conditions: Mapping[str, tuple[Any, Any]]
 
     @property
     def within(self) -> float:
@@ -233,7 +236,7 @@ def compare(a: Results, b: Results, target: float = 1e-6) -> Comparison:
         only_a=tuple(column for column in times_a if column in tried_a - tried_b),
         only_b=tuple(column for column in times_b if column in tried_b - tried_a),
         other_programs=other,
-        machine=_machine(a.header, b.header),
+        conditions=_machine(a.header, b.header) | _given(rows_a, rows_b),
     )
 
 
@@ -299,6 +302,30 @@ def _rankings(a: Times, b: Times) -> tuple[KindAgreement, ...]:
 
 
 def _machine(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    in_a, in_b = ({"qpsvm": h.get("qpsvm"), **(h.get("machine") or {})} for h in (a, b))
+    in_a, in_b = (
+        {"qpsvm": h.get("qpsvm"), "jobs": h.get("jobs"), **(h.get("machine") or {})} for h in (a, b)
+    )
     keys = dict.fromkeys((*in_a, *in_b))
     return {k: (in_a.get(k), in_b.get(k)) for k in keys if in_a.get(k) != in_b.get(k)}
+
+
+def _given(a: Iterable[Row], b: Iterable[Row]) -> dict[str, tuple[Any, Any]]:
+    """What contestants were given differently on programs in both."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for name in ("threads", "time_limit", "memory_limit", "seed"):
+        values_a, values_b = _values(a, name), _values(b, name)
+        other = [k for k in values_a if k in values_b and values_a[k] != values_b[k]]
+        if other:
+            before, after = (
+                sorted(set().union(*(values[k] for k in other))) for values in (values_a, values_b)
+            )
+            found[name.replace("_", " ")] = (before, after)
+    return found
+
+
+def _values(rows: Iterable[Row], name: str) -> dict[Column, set[float]]:
+    """All values of a field of the cells, by program and contestant."""
+    found: dict[Column, set[float]] = {}
+    for row in rows:
+        found.setdefault((row.instance, row.contestant), set()).add(getattr(row.cell, name))
+    return found

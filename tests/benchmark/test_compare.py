@@ -10,7 +10,7 @@ import pytest
 
 from qpsvm.benchmark.compare import compare
 from qpsvm.benchmark.store import Results
-from tests.benchmark.handmade import failure, program, row, store
+from tests.benchmark.handmade import LIMIT, failure, program, row, store
 from tests.benchmark.test_metrics_uncertainty import NOISE, TRUTH
 
 MACHINE = {"processor": "one", "cores": 2}
@@ -26,7 +26,7 @@ def test_a_run_equals_itself():
     found = compare(results(), results())
     assert {change.log_ratio for change in found.times} == {0.0}
     assert (found.within, found.excess, found.speed, found.agrees) == (1.0, 0.0, 1.0, True)
-    assert (found.outcomes, found.only_a, found.only_b, found.machine) == ((), (), (), {})
+    assert (found.outcomes, found.only_a, found.only_b, found.conditions) == ((), (), (), {})
 
 
 def test_two_runs_of_the_same_agree_within_what_they_state():
@@ -127,7 +127,26 @@ def test_kinds_of_programs_are_ranked_apart():
 def test_another_machine_is_said():
     other = {"qpsvm": "2", "machine": MACHINE | {"cores": 64}}
     found = compare(results(), Results(other, results().rows))
-    assert found.machine == {"qpsvm": ("1", "2"), "cores": (2, 64)}
+    assert found.conditions == {"qpsvm": ("1", "2"), "cores": (2, 64)}
+
+
+def test_other_threads_and_limits_are_said():
+    before = results()
+    given = {"threads": 2, "time_limit": 10.0}
+    rows = tuple(replace(r, cell=replace(r.cell, **given)) for r in before.rows)
+    found = compare(before, Results(HEADER | {"jobs": 4}, rows))
+    assert found.times  # they are compared, and that is why it matters
+    assert found.conditions == {
+        "jobs": (None, 4),
+        "threads": ([1], [2]),
+        "time limit": ([LIMIT], [10.0]),
+    }
+    # the order of the rows, which is that of their end, means nothing
+    both = (*before.rows, *rows)
+    assert compare(Results(HEADER, both), Results(HEADER, both[::-1])).conditions == {}
+    # what one run has alone was not given otherwise
+    other = row("z", 1.0, threads=8)
+    assert compare(before, Results(HEADER, (*before.rows, other))).conditions == {}
 
 
 def test_empty_runs_say_nothing():

@@ -6,20 +6,25 @@ import importlib.util
 import io
 import math
 import re
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
 from qpsvm.benchmark import report
+from qpsvm.benchmark.compare import compare
 from qpsvm.benchmark.metrics import is_reference, kind_of
+from qpsvm.benchmark.report.comparison import agree, verdict
 from qpsvm.benchmark.report.document import document
+from qpsvm.benchmark.rows import OUTCOMES
 from qpsvm.benchmark.store import Results, open_store
 from qpsvm.cli.app import app
 from qpsvm.exceptions import InvalidParameterError, MissingPackageError, StoreError
-from qpsvm.reports.blocks import Table
-from tests.benchmark import synthetic
+from qpsvm.reports.blocks import Sentences, Table
+from tests.benchmark import handmade, synthetic
 from tests.benchmark.synthetic import BOUNDS, CONTESTANTS, CRASHING, FAST, LATE, LIAR, PEER, SLOW
 from tests.reports.markup import shown_markdown
 
@@ -177,6 +182,40 @@ def test_wrong_multipliers_of_an_optimal_machine_are_told_apart():
     assert "In 6 of them the multipliers alone are wrong." in content.verdict
 
 
+def notes(part, title):
+    """Sentences under a title, of a document or section."""
+    found = []
+    for section in part.sections:
+        for block in section.blocks:
+            if isinstance(block, Sentences) and block.title.startswith(title):
+                found += block.sentences
+        found += notes(section, title)
+    return found
+
+
+def test_programs_without_a_lower_bound_are_named():
+    peer = replace(handmade.row("peer", 1.0, dual=math.nan), gap=math.inf)
+    other = handmade.row("peer", 1.0, instance=handmade.program(1))
+    content = document(report.summarize(Results(synthetic.HEADER, (peer, other))))
+    assert notes(content, "Programs without a lower bound") == [str(handmade.program())]
+    times = tables(content)["target-1-1-times"]
+    assert [row[0] for row in texts(times) if "no bound" in row] == [str(handmade.program())]
+    bounded = document(report.summarize(Results(synthetic.HEADER, (other,))))
+    assert notes(bounded, "Programs without a lower bound") == []
+
+
+def test_a_program_with_and_without_an_optimum_is_a_contradiction():
+    rows = (handmade.failure("prover", "infeasible"), handmade.row("solver", 1.0))
+    content = document(report.summarize(Results(synthetic.HEADER, rows)))
+    (words,) = notes(content, "Proofs that contradict each other")
+    assert all(name in words for name in ("prover", "solver", str(handmade.program())))
+
+
+def test_every_outcome_has_a_sign():
+    path = Path(__file__).parents[2] / "benchmarks" / "results" / "findings.py"
+    assert set(runpy.run_path(str(path))["SIGNS"]) == set(OUTCOMES)
+
+
 def test_an_unfinished_run_is_called_so():
     results = synthetic.results()
     cells = len({row.cell for row in results.rows if row.cell.repeat == 0})
@@ -312,7 +351,7 @@ def changed(path, change):
 def test_a_store_compared_with_itself_agrees(store):
     ran = run("compare", store, store)
     assert ran.exit_code == 0
-    assert "Same machine, same versions." in ran.stdout
+    assert "Same machine, versions, threads and limits." in ran.stdout
     assert "100 % of the times are within their uncertainty" in ran.stdout
     assert "agree within their stated uncertainty" in ran.stdout
     assert "Outcomes that changed" not in ran.stdout
@@ -334,6 +373,19 @@ def test_what_changed_is_said(store, tmp_path):
     (lost,) = [line for line in lines if re.match(rf"{CRASHING} +1\.2\.3", line)]
     assert lost.split()[-3:] == ["0", "0", "3"]
     assert sum("optimal  error" in line for line in lines) == 6
+
+
+def test_rankings_agree_only_if_that_is_known_at_every_target():
+    def compared(target, agrees):
+        known = Results(synthetic.HEADER, synthetic.rows())
+        found = compare(known, known, target)
+        return found if agrees else replace(found, rankings=())
+
+    known, unknown = compared(1e-3, agrees=True), compared(1e-6, agrees=False)
+    assert (known.agrees, unknown.agrees) == (True, None)
+    assert agree([known, known]) is True
+    assert agree([known, unknown]) is None
+    assert verdict([known, unknown]).endswith("to a certified gap of 1e-06.")
 
 
 def test_rankings_that_disagree_are_an_exit_code(store, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -12,11 +13,15 @@ from qpsvm.benchmark import report
 from qpsvm.benchmark.metrics import (
     best_dual,
     is_reference,
+    kind_of,
     performance_profile,
     suboptimality,
+    table_of,
     times_to,
 )
-from tests.benchmark import synthetic
+from qpsvm.benchmark.report.page import page_data
+from qpsvm.benchmark.store import Results
+from tests.benchmark import handmade, synthetic
 from tests.benchmark.synthetic import FAST, LIAR, PEER, TARGETS
 from tests.reports.browser import opened
 from tests.reports.markup import embedded
@@ -24,6 +29,7 @@ from tests.tolerances import ROUNDING
 
 DESKTOP, PHONE = 1280, 390
 PENALISED = "SoftMargin(intercept='penalized')"
+FREE_KIND, PENALISED_KIND = "SoftMargin, linear", "SoftMargin(intercept='penalized'), linear"
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +56,17 @@ def page(loaded):
     """The page as it opens, but for the order of its rows."""
     loaded.run("document.querySelector('#clear').click()")
     choose_target(loaded, 0)
+    choose_kind(loaded, FREE_KIND)
     loaded.run("program.selectedIndex = 0; program.dispatchEvent(new Event('change'))")
     return loaded
 
 
 def choose_target(page, number):
     page.run(f"target.value = {number}; target.dispatchEvent(new Event('change'))")
+
+
+def choose_kind(page, kind):
+    page.run(f"kind.value = {json.dumps(kind)}; kind.dispatchEvent(new Event('change'))")
 
 
 def tick(page, field, *options):
@@ -151,25 +162,32 @@ def test_a_filter_leaves_rows_that_match_and_all_of_them(page):
 
 @pytest.mark.parametrize("target", range(len(TARGETS)))
 @pytest.mark.parametrize(
-    ("ticked", "keep"),
+    ("ticked", "kind", "keep"),
     [
-        ({}, lambda _: True),
-        ({"family": [PENALISED]}, lambda r: "penalized" in r.instance.family),
-        ({"contestant": [FAST, LIAR, PEER]}, lambda r: r.contestant in (FAST, LIAR, PEER)),
+        ({}, FREE_KIND, lambda _: True),
+        ({}, PENALISED_KIND, lambda _: True),
+        (
+            {"contestant": [FAST, LIAR, PEER]},
+            PENALISED_KIND,
+            lambda r: r.contestant in (FAST, LIAR, PEER),
+        ),
         (
             {"C": ["1"], "family": ["SoftMargin"]},
+            FREE_KIND,
             lambda r: r.instance.family == "SoftMargin(C=1.0)",
         ),
     ],
-    ids=["everything", "a family", "three contestants", "a family and C"],
+    ids=["everything", "another kind", "three contestants", "a family and C"],
 )
-def test_the_profile_is_that_of_the_metrics(page, target, ticked, keep):
-    """The page computes it for what the filters leave; Python does for the same rows."""
+def test_the_profile_is_that_of_the_metrics(page, target, ticked, kind, keep):
+    """The page computes it for what the filters leave of a kind; Python does for the same rows."""
     for field, options in ticked.items():
         tick(page, field, *options)
     choose_target(page, target)
+    choose_kind(page, kind)
     best = best_dual(synthetic.rows())
-    expected = performance_profile(times_to(rows_that(keep), TARGETS[target], best))
+    rows = rows_that(lambda row: keep(row) and kind_of(row.instance) == kind)
+    expected = performance_profile(times_to(rows, TARGETS[target], best))
     shown = curves(page, "profile")
     assert {name for name, _, _ in shown} == set(expected.contestants)
     for name, taus, shares in shown:
@@ -178,6 +196,63 @@ def test_the_profile_is_that_of_the_metrics(page, target, ticked, keep):
             if following > tau * (1 + 2 * ROUNDING):
                 assert share == pytest.approx(expected.share(name, tau * (1 + ROUNDING)))
         assert shares[-1] == pytest.approx(expected.share(name, math.inf))
+
+
+def test_a_profile_is_about_one_kind_of_program(page):
+    kinds = "[...kind.options].map((o) => o.value)"
+    assert page.run(kinds) == [FREE_KIND, PENALISED_KIND]  # and none for all of them
+    assert page.run("kind.value") == FREE_KIND
+    free = curves(page, "profile")
+    words = page.run("document.querySelector('#profile-words').textContent")
+    assert words.startswith(FREE_KIND)
+    choose_kind(page, PENALISED_KIND)
+    assert curves(page, "profile") != free
+    # a kind that the filters leave nothing of gives way to one that is left
+    tick(page, "family", "SoftMargin")
+    assert page.run(kinds) == [FREE_KIND]
+    assert curves(page, "profile") == free
+
+
+def test_the_block_of_the_page_is_that_of_the_metrics(page):
+    """Who took part where: found from everybody, as a search from the first alone misses it."""
+    values = {"a": "11110000", "b": "00001110", "c": "00001110", "d": "00001111"}
+    store = {who: [1.0 if x == "1" else "unsupported" for x in s] for who, s in values.items()}
+    table = table_of(times_to(handmade.store(store), 1e-6))
+    of = [
+        [[c, {"attempted": s[p] == "1", "seconds": 1}] for c, s in enumerate(values.values())]
+        for p in range(8)
+    ]
+    found = page.run(
+        f"block({json.dumps(of)}.map((t) => new Map(t)), [0,1,2,3,4,5,6,7], [0,1,2,3])"
+    )
+    assert ["abcd"[c] for c in found["who"]] == list(table.contestants) == ["b", "c", "d"]
+    assert found["programs"] == [4, 5, 6]
+    assert len(table.instances) == 3
+
+
+def test_what_cannot_be_measured_is_said(browser, path, tmp_path):
+    peer = replace(handmade.row("peer", 1.0, dual=math.nan), gap=math.inf)
+    report.write(tmp_path / "a.html", report.summarize(Results({}, (peer,))))
+    browser.open(tmp_path / "a.html", DESKTOP)
+    words = browser.run("document.querySelector('#curves-words').textContent")
+    assert "No lower bound of this program is known" in words
+    assert "Not reached by" not in words
+    assert browser.complaints == []
+    # the module's other tests share one page
+    browser.open(path, DESKTOP)
+
+
+def test_references_are_not_ranked_whatever_their_threads():
+    rows = [handmade.row("a", 1.0), handmade.row("a", 1.0, threads=2)]
+    rows += [handmade.row(who, 1.0, threads=2) for who in ("reference", "reference_qp")]
+    data = page_data(report.summarize(Results({}, tuple(rows))))
+    ranked = dict(zip(data["contestants"], data["ranked"], strict=True))
+    assert ranked == {
+        "a [1 threads]": True,
+        "a [2 threads]": True,
+        "reference [2 threads]": False,
+        "reference_qp [2 threads]": True,
+    }
 
 
 def test_curves_are_the_sweeps_of_the_chosen_program(page):

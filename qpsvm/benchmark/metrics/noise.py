@@ -6,10 +6,10 @@ deviation is pooled over all cells that were repeated, c with n_c repeats each::
     s^2  =  sum_c sum_k (log t_ck - mean_k log t_ck)^2 / nu,        nu = sum_c (n_c - 1)
 
 A cell that scatters more has its own s; where that is no chance (by an F test at 5%), it is known
-from ``n_c - 1`` degrees of freedom only, and widened accordingly. The median of n repeats then has at most the variance
-``s^2 / n`` for n <= 2 (it is the mean), and ``min(1/2, pi / (2 n)) s^2`` otherwise: no more than
-that of two, and its limit for large n, which it approaches from below (Kenney and Keeping,
-*Mathematics of Statistics*, part 2, 1951).
+from ``n_c - 1`` degrees of freedom only, and widened accordingly. The median of n repeats then has
+at most the variance ``s^2 / n`` for n <= 2 (it is the mean), and ``min(1/2, pi / (2 n)) s^2``
+otherwise: no more than that of two, and its limit for large n, which it approaches from below
+(Kenney and Keeping, *Mathematics of Statistics*, part 2, 1951).
 
 Every repeat is a process of its own, so caches, memory layout and the order of linking are drawn
 anew each time, as Kalibera and Jones, "Rigorous benchmarking in reasonable time", *ISMM* 2013, ask

@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from qpsvm.benchmark.cells import Cell, Instance
 from qpsvm.benchmark.metrics.bounds import best_dual, suboptimality
 from qpsvm.benchmark.metrics.measurements import column_names, outcome_of
-from qpsvm.benchmark.rows import OUTCOMES, Row
-
-FALSE = frozenset({"false optimal", "false infeasible"})
+from qpsvm.benchmark.rows import FALSE, OUTCOMES, Row
 
 
 @dataclass(frozen=True)

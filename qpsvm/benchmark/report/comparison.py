@@ -56,9 +56,14 @@ def comparison_document(comparisons: Sequence[Comparison], a: str, b: str) -> Do
 
 
 def agree(comparisons: Sequence[Comparison]) -> bool | None:
-    """Whether the rankings agree within their uncertainty at every target; None if unknown."""
-    found = [each.agrees for each in comparisons if each.agrees is not None]
-    return all(found) if found else None
+    """Whether the rankings agree within their uncertainty at every target.
+
+    None if that is unknown at any target, and they differ at none.
+    """
+    found = {each.agrees for each in comparisons}
+    if False in found:
+        return False
+    return True if found == {True} else None
 
 
 def verdict(comparisons: Sequence[Comparison]) -> str:
@@ -67,23 +72,27 @@ def verdict(comparisons: Sequence[Comparison]) -> str:
         True: "The rankings of both runs agree within their stated uncertainty.",
         False: "The rankings of the two runs differ by more than their stated uncertainty.",
         None: "Whether the rankings agree is unknown: repeats, or contestants in common, are "
-        "missing.",
+        "missing",
     }
-    return words[agree(comparisons)]
+    answer = agree(comparisons)
+    if answer is not None:
+        return words[answer]
+    gaps = ", ".join(f"{each.target:g}" for each in comparisons if each.agrees is None)
+    return f"{words[None]} to a certified gap of {gaps}."
 
 
 # --- sections ------------------------------------------------------------------------------------
 
 
 def _runs(found: Comparison) -> Iterator[Block]:
-    if found.machine:
+    if found.conditions:
         items = tuple(
             (name, f"{value(before)}, then {value(after)}")
-            for name, (before, after) in found.machine.items()
+            for name, (before, after) in found.conditions.items()
         )
-        yield Listing("What differs between machines and versions", items)
+        yield Listing("What differs between machines, versions, threads and limits", items)
     else:
-        yield Sentences("meaning", "", ("Same machine, same versions.",))
+        yield Sentences("meaning", "", ("Same machine, versions, threads and limits.",))
     notes = [
         f"{instance}: other data under the same name, left out" for instance in found.other_programs
     ]
@@ -161,8 +170,9 @@ def _contestants_table(changes: tuple[ContestantChange, ...], key: str) -> Table
         columns,
         key=f"{key}-contestants",
         title="Contestants",
-        caption="Geometric mean of seconds after over seconds before, with its 95% interval; "
-        "programs on which the gap was reached after only, and before only",
+        caption="Geometric mean of seconds after over seconds before, of programs of all kinds "
+        "together, with its 95% interval; programs on which the gap was reached after only, and "
+        "before only",
         sortable=False,
     )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from qpsvm.benchmark.metrics import FalseClaim
+from qpsvm.benchmark.metrics import Contradiction, FalseClaim
 from qpsvm.benchmark.report.provenance import provenance
 from qpsvm.benchmark.report.summary import Standing, Summary
 from qpsvm.benchmark.report.tables import (
@@ -108,18 +109,32 @@ def _claims(summary: Summary, listed: int) -> Iterator[Block]:
     if claims:
         yield claims_table(claims, listed)
     if summary.contradictions:
-        found = tuple(
-            f"{c.instance}: the objective of {c.upper}, {c.primal:.12g}, is below the lower bound "
-            f"of {c.lower}, {c.dual:.12g}"
-            for c in summary.contradictions
+        found = tuple(map(_contradiction, summary.contradictions))
+        yield Sentences("notes", "Proofs that contradict each other: one of them is wrong", found)
+
+
+def _contradiction(found: Contradiction) -> str:
+    if math.isinf(found.dual):
+        return (
+            f"{found.instance}: {found.upper} has an optimum, {found.primal:.12g}, and "
+            f"{found.lower} proves that there is none; nobody is timed on it"
         )
-        yield Sentences("notes", "Bounds that contradict each other: one of them is wrong", found)
+    return (
+        f"{found.instance}: the objective of {found.upper}, {found.primal:.12g}, is below the "
+        f"lower bound of {found.lower}, {found.dual:.12g}"
+    )
 
 
 def _outcomes(summary: Summary) -> Iterator[Block]:
     yield outcomes_table(summary.outcomes)
     words = tuple((outcome, OUTCOMES.get(outcome, "")) for outcome in summary.outcomes.outcomes)
     yield Listing("What the outcomes mean", words)
+    if summary.without_bound:
+        yield Sentences(
+            "notes",
+            "Programs without a lower bound: no answer to them can be measured",
+            tuple(map(str, summary.without_bound)),
+        )
 
 
 def _target(summary: Summary, target: float, key: str, detailed: bool) -> Section:

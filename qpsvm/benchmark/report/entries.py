@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from qpsvm.benchmark.metrics import Timing
+from qpsvm.benchmark.metrics.times import NO_BOUND
 from qpsvm.reports.blocks import Cell
 from qpsvm.reports.numbers import NOTHING, figure, residual
 
@@ -32,7 +33,12 @@ def bracket(low: float, high: float) -> str:
 
 
 def time_cell(timing: Timing | None) -> Cell:
-    """Seconds with half their interval, or what became of it and the smallest gap."""
+    """Seconds with half their interval, or what became of it and the smallest gap.
+
+    A dash where there is nothing to measure, "no bound" where nothing is known to measure it by.
+    """
+    if timing is not None and timing.outcome == NO_BOUND:
+        return Cell(NO_BOUND)
     if timing is None or not timing.attempted:
         return Cell(NOTHING)
     if timing.reached:

@@ -17,12 +17,12 @@ from qpsvm.benchmark.metrics import (
     accuracy_curves,
     column_names,
     is_reference,
+    kind_of,
     suboptimality,
 )
-from qpsvm.benchmark.metrics.outcomes import FALSE
 from qpsvm.benchmark.report.document import document
 from qpsvm.benchmark.report.summary import Summary
-from qpsvm.benchmark.rows import Row
+from qpsvm.benchmark.rows import FALSE, Row
 from qpsvm.plotting.picture import CLASS_COLOURS
 from qpsvm.reports.html import FILTERS, content_hashes, embedded_json
 from qpsvm.reports.numbers import NOTHING, value
@@ -100,6 +100,9 @@ def page_data(summary: Summary) -> dict[str, Any]:
     rows = summary.results.rows
     names = column_names(rows)
     contestants = list(dict.fromkeys(names))
+    references = {
+        name for row, name in zip(rows, names, strict=True) if is_reference(row.contestant)
+    }
     instances = list(dict.fromkeys(row.instance for row in rows))
     who = {name: i for i, name in enumerate(contestants)}
     where = {instance: i for i, instance in enumerate(instances)}
@@ -116,8 +119,8 @@ def page_data(summary: Summary) -> dict[str, Any]:
     return {
         "targets": summary.targets,
         "contestants": contestants,
-        "ranked": [not is_reference(name) for name in contestants],
-        "programs": [_program(instance) for instance in instances],
+        "ranked": [name not in references for name in contestants],
+        "programs": [_program(instance, summary) for instance in instances],
         "columns": [asdict(column) for column in COLUMNS],
         "kinds": dict.fromkeys(FALSE, "fail") | dict.fromkeys(GOOD, "pass"),
         "palette": CLASS_COLOURS,
@@ -152,7 +155,7 @@ def page_data(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _program(instance: Instance) -> dict[str, Any]:
+def _program(instance: Instance, summary: Summary) -> dict[str, Any]:
     """What programs are filtered by; C apart from the other parameters."""
     family = parse(instance.family)
     others = {name: entry for name, entry in family.arguments.items() if name != "C"}
@@ -162,6 +165,8 @@ def _program(instance: Instance) -> dict[str, Any]:
         "C": family.arguments.get("C", NOTHING),
         "data": instance.data,
         "kernel": instance.kernel,
+        "kind": kind_of(instance),
+        "bounded": instance not in summary.without_bound,
     }
 
 

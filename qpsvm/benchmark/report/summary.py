@@ -27,6 +27,7 @@ from qpsvm.benchmark.metrics import (
     shifted_geometric_means,
     times_to,
     win_matrix,
+    without_bound,
 )
 from qpsvm.benchmark.store import Results
 from qpsvm.benchmark.suites import Suite
@@ -110,6 +111,8 @@ class Summary:
     claims : tuple of FalseClaim
         The furthest from what it claims first.
     contradictions : tuple of Contradiction
+    without_bound : tuple of Instance
+        Programs that nobody has a lower bound of: answers to them cannot be measured.
     standings : tuple of Standing
         Target by target, kind by kind.
     fits : mapping of float to tuple of Fit
@@ -122,6 +125,7 @@ class Summary:
     outcomes: OutcomeTable
     claims: tuple[FalseClaim, ...]
     contradictions: tuple[Contradiction, ...]
+    without_bound: tuple[Instance, ...]
     standings: tuple[Standing, ...]
     fits: dict[float, tuple[Fit, ...]]
 
@@ -132,7 +136,11 @@ class Summary:
 
     @property
     def missing(self) -> int:
-        """Cells of the suite that have no row: the run was ended before them."""
+        """Cells of the suite that have no row: the run was ended before them.
+
+        The suite is that of the last run into this store, the only one that ``store.read`` hands
+        out: after a run of a part of a larger suite, cells of the rest are not missed.
+        """
         cells = {row.cell for row in self.results.rows if row.cell.repeat == 0}
         return max(int(self.results.header.get("suite", {}).get("cells", 0)) - len(cells), 0)
 
@@ -175,6 +183,7 @@ def summarize(results: Results) -> Summary:
         outcomes=outcome_table(rows),
         claims=false_claims(rows),
         contradictions=contradictions(rows),
+        without_bound=without_bound(rows, best),
         standings=tuple(
             _standing(kind, target, times)
             for target in targets

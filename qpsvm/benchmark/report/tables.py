@@ -153,7 +153,8 @@ def times_table(standing: Standing, key: str) -> Table:
         title="Seconds to the gap",
         caption="Seconds with half their 95% interval where there are repeats; in words what "
         "became of it if the gap was not reached, with the smallest gap that was; a dash: does "
-        "not take such a program, or was not asked",
+        "not take such a program, or was not asked; no bound: nobody has a lower bound to measure "
+        "the answer against",
     )
 
 

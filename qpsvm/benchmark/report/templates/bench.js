@@ -19,7 +19,7 @@ const FIELDS = [
   ["outcome", "Outcome", (r) => r.outcome],
   ["reached", "Target reached", (r) => (reached(r) ? "yes" : "no")],
 ];
-const state = { target: 0, program: 0, lit: null, sort: null, shown: PAGE, paper: false };
+const state = { target: 0, kind: null, program: 0, lit: null, sort: null, shown: PAGE, paper: false };
 const chosen = Object.fromEntries(FIELDS.map(([key]) => [key, new Set()]));
 for (const row of data.rows) {
   row.family = data.programs[row.program].family;
@@ -215,7 +215,13 @@ function light(contestant, program) {
   state.lit = same ? null : { contestant, program };
   update();
 }
-function drawProfile(programs, contestants) {
+function drawProfile(left, contestants) {
+  // kinds of programs are never mixed: families, intercepts and kernels are other questions
+  const kinds = unique(left.map((p) => data.programs[p].kind));
+  const kind = kinds.includes(state.kind) ? state.kind : kinds[0] ?? null;
+  $("kind").replaceChildren(...kinds.map((each) => element("option", { value: each }, each)));
+  $("kind").value = kind;
+  const programs = left.filter((p) => data.programs[p].kind === kind);
   const found = performanceProfile(times[state.target], programs, contestants);
   const finite = found.ratios.flat().filter(Number.isFinite);
   const end = 1.3 * Math.max(2, ...finite);
@@ -239,7 +245,7 @@ function drawProfile(programs, contestants) {
     rows.map(([c, shares]) => [data.contestants[c], ...shares.map(percent)]));
   const out = contestants.filter((c) => !found.who.includes(c)).map((c) => data.contestants[c]);
   const words = found.who.length === 0 ? "There is nothing to compare: no two of these have a program in common."
-    : `${found.programs.length} programs that all ${found.who.length} contestants took part in, to a certified gap of ${target}.`
+    : `${kind}: ${found.programs.length} programs that all ${found.who.length} contestants took part in, to a certified gap of ${target}.`
       + (out.length ? ` Not on all of these programs, and left out: ${out.join(", ")}.` : "");
   $("profile-words").textContent = words;
   const first = rows[0];
@@ -277,8 +283,9 @@ function drawCurves(programs, pairs) {
   plainTable("curves-table", ["Contestant", "Asked for", "Seconds", "Certified gap"], lines);
   const at = [...times[state.target][p]?.entries() ?? []].filter(([c, t]) => pairs.has(`${p},${c}`) && Number.isFinite(number(t.seconds)))
     .sort((a, b) => a[1].seconds - b[1].seconds);
-  const none = [...times[state.target][p]?.entries() ?? []].filter(([c, t]) => pairs.has(`${p},${c}`) && !Number.isFinite(number(t.seconds)));
-  const words = (at.length ? `Fastest to a certified gap of ${target.toExponential()}: ${data.contestants[at[0][0]]}, ${written(at[0][1].seconds, "seconds")} s.`
+  const none = [...times[state.target][p]?.entries() ?? []].filter(([c, t]) => t.attempted && pairs.has(`${p},${c}`) && !Number.isFinite(number(t.seconds)));
+  const words = !data.programs[p]?.bounded ? "No lower bound of this program is known: no answer to it can be measured."
+    : (at.length ? `Fastest to a certified gap of ${target.toExponential()}: ${data.contestants[at[0][0]]}, ${written(at[0][1].seconds, "seconds")} s.`
     : `Nobody reached a certified gap of ${target.toExponential()}.`)
     + (none.length ? ` Not reached by ${none.map(([c, t]) => `${data.contestants[c]} (${t.outcome})`).join(", ")}.` : "");
   $("curves-words").textContent = words;
@@ -331,6 +338,7 @@ function step(by) {
 }
 makeFilters();
 makeHeads();
+$("kind").addEventListener("change", () => { state.kind = $("kind").value; update(); });
 $("program").addEventListener("change", () => { state.program = Number($("program").value); update(); });
 $("previous").addEventListener("click", () => step(-1));
 $("next").addEventListener("click", () => step(1));

@@ -3,23 +3,27 @@
 // A test holds it against qpsvm/benchmark/metrics.
 function ascending(a, b) { return a - b; }
 
-// The largest block of times in common, as qpsvm/benchmark/metrics/tables.py has it: who was
+// A large block of times in common, found as qpsvm/benchmark/metrics/tables.py does: who was
 // measured on other programs was not compared. "of" has the times of each program by contestant.
 function block(of, programs, contestants) {
   const attempted = contestants.map((c) => [c, programs.filter((p) => of[p].get(c)?.attempted)]);
-  let left = attempted.filter(([, seen]) => seen.length);
-  let common = null, best = { size: 0, who: [], programs: [] };
-  const taken = [];
-  while (left.length) {
-    const shared = left.map(([, seen]) => (common === null ? seen : seen.filter((p) => common.includes(p))));
-    const sizes = shared.map((s) => s.length);
-    const at = sizes.indexOf(Math.max(...sizes));
-    common = shared[at];
-    taken.push(left[at][0]);
-    left = left.filter((_, i) => i !== at);
-    const size = common.length * taken.length;
-    if (size > best.size || (size === best.size && taken.length > best.who.length))
-      best = { size, who: [...taken], programs: common };
+  let best = { size: 0, who: [], programs: [] };
+  for (let first = 0; first < attempted.length; first += 1) {
+    let left = attempted.filter((_, i) => i !== first);
+    let [, common] = attempted[first];
+    const taken = [attempted[first][0]];
+    while (common.length) {
+      const size = common.length * taken.length;
+      if (size > best.size || (size === best.size && taken.length > best.who.length))
+        best = { size, who: [...taken], programs: common };
+      if (!left.length) break;
+      const shared = left.map(([, seen]) => seen.filter((p) => common.includes(p)));
+      const sizes = shared.map((s) => s.length);
+      const at = sizes.indexOf(Math.max(...sizes));
+      common = shared[at];
+      taken.push(left[at][0]);
+      left = left.filter((_, i) => i !== at);
+    }
   }
   return { who: contestants.filter((c) => best.who.includes(c)), programs: best.programs };
 }
