@@ -37,9 +37,9 @@ class IPMBackend(Backend):
         limit = settings.max_iterations or MAX_ITERATIONS
         while True:
             measured = iterate.measure()
-            if measured.gap < best:
-                best, point, last = measured.gap, iterate.solution(), iterate.iterations
-            if measured.within(0.5 * settings.eps):
+            if measured.worst < best:
+                best, point, last = measured.worst, iterate.solution(), iterate.iterations
+            if best <= 0.5 * settings.eps:
                 status, words = Status.OPTIMAL, "certified gap reached"
                 break
             if iterate.iterations >= limit:

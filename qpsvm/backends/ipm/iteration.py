@@ -70,9 +70,10 @@ class Measured:
     floor: float
     natural: float
 
-    def within(self, eps: float) -> bool:
-        """Whether gap and natural residual are, the latter to the root of eps."""
-        return self.gap <= eps and self.natural <= math.sqrt(eps)
+    @property
+    def worst(self) -> float:
+        """The gap, or the square of the natural residual, which is of that order."""
+        return max(self.gap, self.natural**2)
 
     @property
     def gap(self) -> float:
@@ -114,6 +115,7 @@ class Iterate:
             self.x = np.where(has_lower, x, np.where(has_upper, p.upper - 1.0, 0.0))
         self.s = np.where(has_lower, self.x - p.lower, FAR)
         self.t = np.where(has_upper, p.upper - self.x, FAR)
+        self.unit = (p.trace + float(np.sum(p.d))) / n
         g = p.q + p.d * self.x
         self.scale = scale = self._gradient_scale()
         self.z = np.where(has_lower, np.maximum(g, 0.0) + scale, 0.0)
@@ -129,7 +131,6 @@ class Iterate:
         near = np.minimum(self.s, self.t)
         room = np.minimum(self.s + self.t, 2.0 * near)
         self.room = float(np.linalg.norm(room[near < FAR]))
-        self.unit = (p.trace + float(np.sum(p.d))) / n
         self.proximal = 1e-12 * self.unit
         self.chunks = [slice(i, i + CHUNK) for i in range(0, n, CHUNK)]
         # D, Dr and direction; what s z and t v aim at; 1 over the step that each variable allows
@@ -143,8 +144,10 @@ class Iterate:
         terms = np.abs(p.A) @ np.abs(self.x)
         share = min(float(np.max(np.abs(p.b) / np.maximum(terms, 1e-300), initial=0.0)), 1.0)
         w = share * p.F.transposed(self.x) + p.offset
-        scales = np.abs(p.q), np.abs(p.F.times(w, np.empty(p.size)))
-        return max(max(float(np.max(scale, initial=0.0)) for scale in scales), 1e-100)
+        gradient = np.abs(p.F.times(w, np.empty(p.size)))
+        scale = max(float(np.max(part, initial=0.0)) for part in (np.abs(p.q), gradient))
+        # nothing pulls at a point that nothing is known of yet: what the rows will ask for does
+        return scale or self.unit * float(np.max(np.abs(p.b), initial=0.0)) or 1.0
 
     def refresh(self) -> None:
         """Products anew: what is added up over the steps rounds."""
@@ -171,7 +174,7 @@ class Iterate:
         for i in self.chunks:
             x, h, d, s, t = self.x[i], self.h[i], p.d[i], self.s[i], self.t[i]
             primal += float(x @ (0.5 * d * x + p.q[i]))
-            dual += p.box_minimum(i, h)
+            dual += p.box_minimum(i, h, x)
             squares += float(x @ x)
             r = (h + d * x) / self.scale
             width = np.minimum(s + t, np.maximum(np.abs(x), 1.0))
@@ -395,7 +398,7 @@ class Iterate:
         """The step, at most 1, that all but this share of the variables can go."""
         k = int(share * len(self.blocking))
         worst = np.partition(self.blocking, -1 - k)[-1 - k] if k else np.max(self.blocking)
-        return min(1.0, 1.0 / float(worst)) if worst > 0.0 else 1.0
+        return 1.0 / float(worst) if worst > 1.0 else 1.0
 
 
 def central(r: Vector, u: Vector, mu: float) -> tuple[Vector, Vector]:

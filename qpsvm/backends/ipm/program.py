@@ -61,12 +61,17 @@ class FactorProgram:
             out += value * row
         return out
 
-    def box_minimum(self, i: slice, h: Vector) -> float:
-        """``min 1/2 x'diag(d)x + h'x`` over a part of the box; -inf where it falls without end."""
+    def box_minimum(self, i: slice, h: Vector, x: Vector) -> float:
+        """``min 1/2 x'diag(d)x + h'x`` over a part of the box.
+
+        Where that falls without end h has to vanish: it is followed for as far again as x is from
+        zero, so that the value tells how far h is from that.
+        """
         d, lower, upper = self.d[i], self.lower[i], self.upper[i]
         with np.errstate(divide="ignore", invalid="ignore"):
             best = np.where(h > 0.0, lower, upper)
             best[h == 0.0] = 0.0
             if d.any():
                 best = np.where(d > 0.0, np.clip(-h / d, lower, upper), best)
+            best = np.where(np.isfinite(best), best, x - np.sign(h) * (1.0 + np.abs(x)))
             return float(best @ (0.5 * d * best + h))

@@ -117,7 +117,8 @@ def _factored(P: Quadratic) -> LowRankQuadratic:
         )
     values, vectors = np.linalg.eigh(P.to_dense())
     used = values > ROUNDING * P.size * max(float(np.max(np.abs(values))), 0.0)
-    return LowRankQuadratic(vectors[:, used] * np.sqrt(values[used]))
+    used[-1] = True  # of a linear program: a column of zeros is simpler than none
+    return LowRankQuadratic(vectors[:, used] * np.sqrt(np.maximum(values[used], 0.0)))
 
 
 def _with_slack(vector: Vector, m: int, value: float) -> Vector:
