@@ -81,6 +81,31 @@ class Measured:
         return (abs(self.primal - self.dual) + self.missed) / max(abs(self.primal), self.floor)
 
 
+class Move:
+    """A direction of everything, and how far each variable lets it go.
+
+    Attributes
+    ----------
+    dx, dz, dv : arrays of shape (n,)
+    Dr : array of shape (n,)
+        ``dx = Dr - D (F dw + A'dy)``.
+    blocking : array of shape (n,)
+        1 over the step at which a variable meets a bound of s, t, z or v; negative if it never
+        does.
+    dw, dy : arrays of shape (r,) and (p,)
+    """
+
+    def __init__(self, n: int) -> None:
+        self.dx, self.dz, self.dv, self.Dr, self.blocking = (np.empty(n) for _ in range(5))
+        self.dw = self.dy = np.zeros(0)
+
+    def length(self, share: float) -> float:
+        """The step, at most 1, that all but this share of the variables can go."""
+        k = int(share * len(self.blocking))
+        worst = np.partition(self.blocking, -1 - k)[-1 - k] if k else np.max(self.blocking)
+        return 1.0 / float(worst) if worst > 1.0 else 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class Outlook:
     """A step that may be taken.
@@ -133,10 +158,11 @@ class Iterate:
         self.room = float(np.linalg.norm(room[near < FAR]))
         self.proximal = 1e-12 * self.unit
         self.chunks = [slice(i, i + CHUNK) for i in range(0, n, CHUNK)]
-        # D, Dr and direction; what s z and t v aim at; 1 over the step that each variable allows
-        self.D, self.Dr, self.dx, self.dz, self.dv, self.a, self.c, self.blocking = (
-            np.empty(n) for _ in range(8)
+        # theta^-1; what s z and t v aim at; the reciprocals of s, t, z and v
+        self.D, self.a, self.c, self.is_, self.it, self.iz, self.iv = (
+            np.empty(n) for _ in range(7)
         )
+        self.move, self.other = Move(n), Move(n)
 
     def _gradient_scale(self) -> float:
         """The largest entry of q; or of the gradient at as much of x as the rows ask for."""
@@ -215,103 +241,115 @@ class Iterate:
         mu = self.mu
         e = self.program.b - self.program.A @ self.x
         shares = SHARES if jumps else (0.0,)
-        self.a[:] = 0.0
-        self.c[:] = 0.0
-        system, dw, dy = self._predictor(e)
-        length = self._length(shares[-1])
+        system = self._predictor(e)
+        length = self.move.length(shares[-1])
         target = min(1.0, self._after(length) / self.n_bounds / mu) ** 3 * mu if mu else 0.0
         self._aim(target)
-        dw, dy = self._direction(system, e)
-        length = self._length(shares[-1])
+        self._direct(system, e, self.move)
+        length = self.move.length(shares[-1])
         for _ in range(CORRECTORS):
             if length > 0.95:
                 break
-            kept = dw, dy, self.dx.copy(), self.dz.copy(), self.dv.copy(), self.blocking.copy()
             self._pull(min(1.0, 1.08 * length + 0.08), target)
-            dw, dy = self._direction(system, e)
-            reached = self._length(shares[-1])
-            if reached < 1.01 * length:
-                dw, dy, self.dx, self.dz, self.dv, self.blocking = kept
+            self._direct(system, e, self.other)
+            longer = self.other.length(shares[-1])
+            if longer < 1.01 * length:
                 break
-            length = reached
-        return self._go(dw, dy, e, mu, target, shares)
+            self.move, self.other, length = self.other, self.move, longer
+        return self._go(e, mu, target, shares)
 
-    def _predictor(self, e: Vector) -> tuple[NewtonSystem, Vector, Vector]:
+    def _predictor(self, e: Vector) -> NewtonSystem:
         """The system, and the direction towards ``s z = t v = 0``.
 
         A proximal term at this iterate moves no solution and bounds the condition number: it grows
         until ``dw = F'dx`` holds as well as it can be asked to.
         """
         p = self.program
+        self.a[:] = 0.0
+        self.c[:] = 0.0
+        with np.errstate(divide="ignore"):
+            for i in self.chunks:
+                np.divide(1.0, self.s[i], out=self.is_[i])
+                np.divide(1.0, self.t[i], out=self.it[i])
+                np.divide(1.0, self.z[i], out=self.iz[i])
+                np.divide(1.0, self.v[i], out=self.iv[i])
         while True:
             for i in self.chunks:
-                theta = self.z[i] / self.s[i] + self.v[i] / self.t[i] + p.d[i] + self.proximal
+                theta = self.z[i] * self.is_[i] + self.v[i] * self.it[i] + p.d[i] + self.proximal
                 np.divide(1.0, theta, out=self.D[i])
             system = NewtonSystem(p.F, p.A, self.D)
-            dw, dy = self._direction(system, e)
+            self._direct(system, e, self.move)
             error = 0.0
             if float(np.max(self.D)) * self.unit > 1e8:
-                true = p.F.transposed(self.dx)
-                size = float(np.linalg.norm(true) + np.linalg.norm(dw))
-                error = float(np.linalg.norm(true - dw)) / max(size, 1e-300)
+                true = p.F.transposed(self.move.dx)
+                size = float(np.linalg.norm(true) + np.linalg.norm(self.move.dw))
+                error = float(np.linalg.norm(true - self.move.dw)) / max(size, 1e-300)
             if error <= 1e-4 or self.proximal >= 1e-6 * self.unit:
                 break
             self.proximal *= 100.0
         if error < 1e-8:
             self.proximal = max(0.1 * self.proximal, 1e-14 * self.unit)
-        return system, dw, dy
+        return system
 
-    def _direction(self, system: NewtonSystem, e: Vector) -> tuple[Vector, Vector]:
-        """In which ``s z`` becomes a and ``t v`` becomes c, to first order."""
+    def _direct(self, system: NewtonSystem, e: Vector, move: Move) -> None:
+        """The direction in which ``s z`` becomes a and ``t v`` becomes c, to first order."""
         p = self.program
-        x, s, t, z, v = self.x, self.s, self.t, self.z, self.v
-        r, dx = self.Dr, self.dx
+        r, dx = move.Dr, move.dx
         for i in self.chunks:
-            np.subtract(self.a[i] / s[i] - self.c[i] / t[i], self.h[i] + p.d[i] * x[i], out=r[i])
-            r[i] *= self.D[i]
-        dw, dy = system.solve(r, e)
-        p.F.times(dw, dx)
-        for value, row in zip(dy, p.A, strict=True):
+            aims = self.a[i] * self.is_[i] - self.c[i] * self.it[i]
+            aims -= self.h[i]
+            aims -= p.d[i] * self.x[i]
+            np.multiply(self.D[i], aims, out=r[i])
+        move.dw, move.dy = system.solve(r, e)
+        p.F.times(move.dw, dx)
+        with np.errstate(invalid="ignore"):
             for i in self.chunks:
-                dx[i] += value * row[i]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for i in self.chunks:
-                step = r[i] - self.D[i] * dx[i]
-                dx[i] = step
-                dz = (self.a[i] - z[i] * step) / s[i] - z[i]
-                dv = (self.c[i] + v[i] * step) / t[i] - v[i]
-                worst = np.maximum(-step / s[i], step / t[i])
-                worst = np.fmax(worst, -dz / z[i])
-                self.blocking[i] = np.fmax(worst, -dv / v[i])
-                self.dz[i], self.dv[i] = dz, dv
-        return dw, dy
+                step = dx[i]
+                for value, row in zip(move.dy, p.A, strict=True):
+                    step += value * row[i]
+                step *= self.D[i]
+                np.subtract(r[i], step, out=step)
+                to_lower, to_upper = step * self.is_[i], step * self.it[i]
+                z, v = self.z[i], self.v[i]
+                dz = self.a[i] * self.is_[i] - z * to_lower - z
+                dv = self.c[i] * self.it[i] + v * to_upper - v
+                move.dz[i], move.dv[i] = dz, dv
+                dz *= self.iz[i]
+                dv *= self.iv[i]
+                # no bound: 0 times infinity, which fmin takes no notice of
+                nearest = np.fmin(np.fmin(to_lower, -to_upper), np.fmin(dz, dv))
+                np.negative(nearest, out=move.blocking[i])
 
     def _after(self, length: float) -> float:
         """Complementarity after a step; a variable that jumps counts as nothing."""
         total = 0.0
         for i in self.chunks:
-            move = length * self.dx[i]
+            move = length * self.move.dx[i]
             total += np.maximum(self.s[i] + move, 0.0) @ np.maximum(
-                self.z[i] + length * self.dz[i], 0.0
+                self.z[i] + length * self.move.dz[i], 0.0
             )
             total += np.maximum(self.t[i] - move, 0.0) @ np.maximum(
-                self.v[i] + length * self.dv[i], 0.0
+                self.v[i] + length * self.move.dv[i], 0.0
             )
         return float(total)
 
     def _aim(self, target: float) -> None:
         """At ``s z = t v = target``, with what the predictor neglected."""
         for i in self.chunks:
-            np.subtract(target, self.dx[i] * self.dz[i], out=self.a[i])
-            np.add(target, self.dx[i] * self.dv[i], out=self.c[i])
+            np.subtract(target, self.move.dx[i] * self.move.dz[i], out=self.a[i])
+            np.add(target, self.move.dx[i] * self.move.dv[i], out=self.c[i])
         self._unbounded()
 
     def _pull(self, length: float, target: float) -> None:
         """Products that a longer step would leave far from the target, towards it."""
         for i in self.chunks:
-            move = length * self.dx[i]
-            self.a[i] += _pulled((self.s[i] + move) * (self.z[i] + length * self.dz[i]), target)
-            self.c[i] += _pulled((self.t[i] - move) * (self.v[i] + length * self.dv[i]), target)
+            move = length * self.move.dx[i]
+            self.a[i] += _pulled(
+                (self.s[i] + move) * (self.z[i] + length * self.move.dz[i]), target
+            )
+            self.c[i] += _pulled(
+                (self.t[i] - move) * (self.v[i] + length * self.move.dv[i]), target
+            )
         self._unbounded()
 
     def _unbounded(self) -> None:
@@ -322,8 +360,6 @@ class Iterate:
 
     def _go(
         self,
-        dw: Vector,
-        dy: Vector,
         e: Vector,
         mu: float,
         target: float,
@@ -332,29 +368,29 @@ class Iterate:
         """Take the step that leaves least, whoever has to jump for it."""
         best = Outlook(np.inf, 0.0, _NOBODY, 0.0)
         for share in shares:
-            length = min(1.0, BOUNDARY * self._length(share))
+            length = min(1.0, BOUNDARY * self.move.length(share))
             if length > best.length:
                 between = (1.0 - length) * mu + length * target
-                jumping = np.flatnonzero(self.blocking * length >= 1.0) if share else _NOBODY
-                outlook = self._outlook(length, jumping, between, dy, e)
+                jumping = np.flatnonzero(self.move.blocking * length >= 1.0) if share else _NOBODY
+                outlook = self._outlook(length, jumping, between, e)
                 best = min(best, outlook, key=lambda each: each.left)
         length = best.length
         jumps = self._jumps(best)
         for i in self.chunks:
-            dx = length * self.dx[i]
+            dx = length * self.move.dx[i]
             # F dw + A'dy, as dx was made of it
-            dg = (self.Dr[i] - self.dx[i]) / self.D[i] + self.h[i] - self.g[i]
+            dg = (self.move.Dr[i] - self.move.dx[i]) / self.D[i] + self.h[i] - self.g[i]
             self.g[i] += length * dg
             self.x[i] += dx
             self.s[i] += dx
             self.t[i] -= dx
-            self.z[i] += length * self.dz[i]
-            self.v[i] += length * self.dv[i]
+            self.z[i] += length * self.move.dz[i]
+            self.v[i] += length * self.move.dv[i]
         k = best.jumping
         self.x[k], self.s[k], self.t[k] = jumps
         self.z[k], self.v[k] = best.between / self.s[k], best.between / self.t[k]
-        self.w += length * (dw + self.missing)
-        self.y = self.y + length * dy
+        self.w += length * (self.move.dw + self.missing)
+        self.y = self.y + length * self.move.dy
         self.iterations += 1
         self.refresh()
         return length
@@ -362,14 +398,12 @@ class Iterate:
     def _jumps(self, outlook: Outlook) -> tuple[Vector, Vector, Vector]:
         """``x, s, t`` of the variables that jump."""
         k, p = outlook.jumping, self.program
-        dg = (self.Dr[k] - self.dx[k]) / self.D[k] + self.h[k] - self.g[k]
+        dg = (self.move.Dr[k] - self.move.dx[k]) / self.D[k] + self.h[k] - self.g[k]
         lower, upper = p.lower[k], p.upper[k]
         s, t = central(self.g[k] + outlook.length * dg, upper - lower, outlook.between)
         return lower + s, s, t
 
-    def _outlook(
-        self, length: float, jumping: Index, between: float, dy: Vector, e: Vector
-    ) -> Outlook:
+    def _outlook(self, length: float, jumping: Index, between: float, e: Vector) -> Outlook:
         """What a step would leave, in units of the objective."""
         p = self.program
         left = 0.0
@@ -378,27 +412,23 @@ class Iterate:
         missing, lacking = (1.0 - length) * self.missing, (1.0 - length) * e
         outlook = Outlook(left, length, jumping, between)
         if len(jumping):
-            moved = self._jumps(outlook)[0] - self.x[jumping] - length * self.dx[jumping]
+            moved = self._jumps(outlook)[0] - self.x[jumping] - length * self.move.dx[jumping]
             missing = missing + p.F.combination(jumping, moved)
             lacking = lacking - p.A[:, jumping] @ moved
             left += 2.0 * between * len(jumping) - self._unmet(jumping, length)
         left += self.room * math.sqrt(max(float(missing @ (self.gram @ missing)), 0.0))
-        left += float(np.abs(self.y + length * dy) @ np.abs(lacking))
+        left += float(np.abs(self.y + length * self.move.dy) @ np.abs(lacking))
         return replace(outlook, left=left)
 
     def _unmet(self, i: slice | Index, length: float) -> float:
         """Complementarity after a step, and the dual residual times the room there is for x."""
-        dx = length * self.dx[i]
+        dx = length * self.move.dx[i]
         s, t = self.s[i] + dx, self.t[i] - dx
         r = self.z[i] - self.v[i] - self.g[i] - self.program.d[i] * self.x[i]
-        total = s @ (self.z[i] + length * self.dz[i]) + t @ (self.v[i] + length * self.dv[i])
+        total = s @ (self.z[i] + length * self.move.dz[i]) + t @ (
+            self.v[i] + length * self.move.dv[i]
+        )
         return float(total + (1.0 - length) * (np.abs(r) @ np.minimum(s, t)))
-
-    def _length(self, share: float) -> float:
-        """The step, at most 1, that all but this share of the variables can go."""
-        k = int(share * len(self.blocking))
-        worst = np.partition(self.blocking, -1 - k)[-1 - k] if k else np.max(self.blocking)
-        return 1.0 / float(worst) if worst > 1.0 else 1.0
 
 
 def central(r: Vector, u: Vector, mu: float) -> tuple[Vector, Vector]:
