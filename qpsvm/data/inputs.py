@@ -98,7 +98,7 @@ def as_classes(y: Any) -> tuple[Index, Any]:
         Not one-dimensional, empty, missing values, mixed kinds, or only one class.
     """
     labels = _as_column(y, "label")
-    missing = np.array([_is_missing(label) for label in labels.tolist()])
+    missing = _missing(labels)
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise InvalidDataError(
@@ -283,6 +283,15 @@ def _require_one_kind(labels: Any) -> None:
         raise InvalidDataError(
             f"y mixes labels of kinds {', '.join(kinds)}; use one kind for both classes."
         )
+
+
+def _missing(labels: Any) -> Any:
+    """Which labels are missing; at once where the kind of array tells."""
+    if labels.dtype.kind in "biu":
+        return np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind == "f":
+        return np.isnan(labels)
+    return np.array([_is_missing(label) for label in labels.tolist()])
 
 
 def _is_missing(label: Any) -> bool:
