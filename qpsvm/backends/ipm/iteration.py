@@ -40,7 +40,7 @@ _NOBODY = np.zeros(0, dtype=np.intp)
 SHARES = (0.0, 1e-4, 3e-4, 5e-4)
 """Of the variables, those that may jump."""
 
-FLOOR = 1e-6
+FLOOR = 1e-12
 """Of ``x'diag(P)x``: an objective below that is a difference of larger numbers."""
 
 CHUNK = 8192
@@ -62,6 +62,8 @@ class Measured:
     natural : float
         Of the variable that is furthest from either of the two cases, a bound or no gradient, the
         distance to the nearer one: relative to the box and to the gradient's scale.
+    free : float
+        The largest gradient of a variable without bounds, relative to that scale.
     """
 
     primal: float
@@ -69,11 +71,12 @@ class Measured:
     missed: float
     floor: float
     natural: float
+    free: float
 
     @property
     def worst(self) -> float:
-        """The gap, or the square of the natural residual, which is of that order."""
-        return max(self.gap, self.natural**2)
+        """The gap, or what is of its order: a gradient, or the square of a natural residual."""
+        return max(self.gap, self.natural**2, self.free)
 
     @property
     def gap(self) -> float:
@@ -195,6 +198,7 @@ class Iterate:
         p = self.program
         w = self.w + self.missing
         primal = 0.5 * float(w @ w)
+        free = 0.0
         dual = float(w @ (p.offset - 0.5 * w)) - float(self.y @ p.b)
         natural = squares = 0.0
         for i in self.chunks:
@@ -206,6 +210,8 @@ class Iterate:
             width = np.minimum(s + t, np.maximum(np.abs(x), 1.0))
             nearer = np.where(r > 0.0, np.minimum(r, s / width), np.minimum(-r, t / width))
             natural = max(natural, float(np.max(nearer)))
+            if self.bounded is not None:
+                free = max(free, float(np.max(np.abs(r[(s == FAR) & (t == FAR)]), initial=0.0)))
         missed = np.abs(p.A @ self.x - p.b)
         return Measured(
             primal=primal,
@@ -213,6 +219,7 @@ class Iterate:
             missed=float(np.abs(self.y) @ missed),
             floor=max(FLOOR * self.unit * squares, 1e-300),
             natural=natural,
+            free=free,
         )
 
     def solution(self) -> tuple[Vector, Vector]:

@@ -57,13 +57,13 @@ class Translation:
         UnsupportedProgramError
             P is no ``F F' + diag``, or there are many rows.
         """
-        P, p, m = program.P, program.n_equalities, program.n_inequalities
-        P = _factored(P)
+        p, m = program.n_equalities, program.n_inequalities
         if p + m > MAX_ROWS:
             raise UnsupportedProgramError(
                 f"Backend 'ipm' takes a box and at most {MAX_ROWS} other rows, the program has "
                 f"{p + m}; use 'cvxopt', or the dual form."
             )
+        P = _factored(program.P)
         rows = np.vstack([as_dense(program.A), as_dense(program.G)])
         scales = np.max(np.abs(rows), axis=1, initial=0.0)
         scales[scales == 0.0] = 1.0

@@ -1,0 +1,177 @@
+"""The engine: exact on every family and on awkward data, whatever is done to the samples."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qpsvm
+from qpsvm.backends import Settings, get
+from qpsvm.exceptions import UnsupportedProgramError
+from qpsvm.qp import Status
+from tests import tolerances
+
+EPS = 1e-8
+ENGINE = get("ipm")
+
+
+def raw(problem, **changes):
+    """What the engine itself hands out: no polish, no second attempt."""
+    return ENGINE.solve(problem.qp, Settings(eps=EPS, **changes))
+
+
+def regression(n=200, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, X @ rng.standard_normal(d) + rng.standard_normal(n)
+
+
+def classes(n=200, d=5, seed=0, shift=0.0):
+    X, y = regression(n, d, seed)
+    return X, np.where(y > shift, 1, -1)
+
+
+FAMILIES = {
+    "hinge": lambda: qpsvm.SoftMargin(C=1.0).dual(*classes()),
+    "penalised": lambda: qpsvm.SoftMargin(C=1.0, intercept="penalized").dual(*classes()),
+    "no intercept": lambda: qpsvm.SoftMargin(C=1.0, intercept="none").dual(*classes()),
+    "squared hinge": lambda: qpsvm.SoftMargin(C=1.0, loss="squared_hinge").dual(*classes()),
+    "hard margin": lambda: qpsvm.HardMargin().dual([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1]),
+    "tube": lambda: qpsvm.EpsilonRegression(C=1.0, epsilon=0.1).dual(*regression()),
+    "quantile": lambda: qpsvm.QuantileRegression(C=1.0, tau=0.3).dual(*regression()),
+    "nu": lambda: qpsvm.NuClassification(nu=0.3).dual(*classes()),
+    "nu regression": lambda: qpsvm.NuRegression(C=1.0, nu=0.3).dual(*regression()),
+    "one class": lambda: qpsvm.OneClass(nu=0.1).dual(regression()[0] + 5.0),
+    "ball": lambda: qpsvm.DataDescription(C=0.05).dual(regression()[0]),
+    "least squares": lambda: qpsvm.LeastSquares(C=1.0).dual(*classes()),
+    "ranking": lambda: qpsvm.Ranking(C=1.0).dual(*regression(n=25)),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_by_its_own_strength(name) -> None:
+    problem = FAMILIES[name]()
+    found = raw(problem)
+    report = qpsvm.verify(problem, problem.recover(found), eps=EPS)
+    assert found.status is Status.OPTIMAL
+    assert report.passed, report
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-2, 1.0, 1e2, 1e4])
+@pytest.mark.parametrize("intercept", ["free", "penalized"])
+def test_any_price(C, intercept) -> None:
+    problem = qpsvm.SoftMargin(C=C, intercept=intercept).dual(*classes(400, 8, seed=1))
+    assert qpsvm.verify(problem, problem.recover(raw(problem)), eps=EPS).passed
+
+
+AWKWARD = {
+    "rows of zeros": lambda X, y: (np.where(np.arange(len(X))[:, None] % 3, X, 0.0), y),
+    "every sample four times": lambda X, y: (np.tile(X, (4, 1)), np.tile(y, 4)),
+    "constant columns": lambda X, y: (np.hstack([X, np.ones((len(X), 2))]), y),
+    "equal columns": lambda X, y: (np.hstack([X, X]), y),
+    "a column a million times larger": lambda X, y: (X * np.r_[1e6, np.ones(X.shape[1] - 1)], y),
+    "far from the origin": lambda X, y: (X + 100.0, y),
+    "one of a class": lambda X, y: (X, np.where(np.arange(len(y)) == 7, 1, -1)),
+    "features that say nothing": lambda X, y: (np.zeros_like(X), y),
+    "the same sample in both classes": lambda X, y: (np.vstack([X, X]), np.r_[y, -y]),
+    "more features than samples": lambda X, y: (
+        X[:8].repeat(4, axis=1)[:, :20],
+        y[:8] * 0 + [-1, 1] * 4,
+    ),
+}
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalized"])
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_data(name, intercept) -> None:
+    problem = qpsvm.SoftMargin(C=1.0, intercept=intercept).dual(*AWKWARD[name](*classes()))
+    solution = qpsvm.solve(problem, "ipm", eps=EPS)
+    assert solution.status is Status.OPTIMAL
+
+
+@given(st.integers(0, 10**6), st.sampled_from([1e-2, 1.0, 1e2]))
+@settings(max_examples=25)
+def test_as_good_as_another_solver(seed, C) -> None:
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(6, 60)), int(rng.integers(1, 8))
+    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
+    y = np.where(rng.random(n) < 0.3, 1, -1)
+    y[:2] = -1, 1
+    weights = rng.random(n) * (rng.random(n) < 0.8)
+    weights[:2] = 1.0
+    problem = qpsvm.SoftMargin(C=C).dual(X, y, sample_weight=weights)
+    own, other = (qpsvm.solve(problem, name, eps=EPS) for name in ("ipm", "cvxopt"))
+    assert own.status is Status.OPTIMAL
+    costs = [qpsvm.certify(problem, each).primal_objective for each in (own, other)]
+    assert abs(costs[0] - costs[1]) <= tolerances.SAME_OBJECTIVE * max(costs)
+
+
+def test_dense_and_sparse_samples_are_the_same_program() -> None:
+    X, y = classes()
+    X = X * (np.abs(X) > 0.8)
+    dense, sparse = (
+        qpsvm.solve(qpsvm.SoftMargin(C=1.0).dual(form(X), y), "ipm", eps=EPS)
+        for form in (np.asarray, sp.csr_array)
+    )
+    np.testing.assert_allclose(dense.coef, sparse.coef, atol=tolerances.SAME_DECISION)
+
+
+def test_the_same_bits_every_time_and_in_every_thread() -> None:
+    problem = qpsvm.SoftMargin(C=1.0).dual(*classes(9000, 12))
+    first = raw(problem).x
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(raw(problem).x)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(x, first) for x in found)
+
+
+def test_the_samples_are_left_alone() -> None:
+    X, y = classes()
+    X = sp.csr_array(X)
+    X.indices[: X.indptr[1]] = X.indices[: X.indptr[1]][::-1]  # not sorted
+    X.data[: X.indptr[1]] = X.data[: X.indptr[1]][::-1]
+    X.has_sorted_indices = False
+    before = X.indices.copy()
+    qpsvm.solve(qpsvm.SoftMargin(C=1.0).dual(X, y), "ipm", eps=EPS)
+    assert np.array_equal(X.indices, before)
+
+
+def test_progress_and_stopping_hand_out_the_best_so_far() -> None:
+    problem = qpsvm.SoftMargin(C=1.0).dual(*classes())
+    gaps = []
+
+    def stop(event):
+        gaps.append(event.residual)
+        return event.iteration < 6
+
+    found = raw(problem, callback=stop)
+    assert found.status is Status.INTERRUPTED
+    assert found.statistics.iterations == 6
+    assert len(gaps) == 7
+    reached = qpsvm.certify(problem, problem.recover(found)).relative_gap
+    assert reached < 1.0
+    assert np.isfinite(found.x).all()
+
+
+def test_limits() -> None:
+    problem = qpsvm.SoftMargin(C=1.0).dual(*classes())
+    few = raw(problem, max_iterations=3)
+    assert (few.status, few.statistics.iterations) == (Status.ITERATION_LIMIT, 3)
+    assert raw(problem, time_limit=1e-9).status is Status.TIME_LIMIT
+
+
+def test_what_it_does_not_take_is_refused_with_a_way_out() -> None:
+    X, y = classes(1200, 5)
+    kernel = qpsvm.SoftMargin(C=1.0).dual(X, y, kernel=qpsvm.kernels.RBF(1.0))
+    with pytest.raises(UnsupportedProgramError, match="dual form and a linear kernel"):
+        raw(kernel)
+    with pytest.raises(UnsupportedProgramError, match="at most 32 other rows"):
+        raw(qpsvm.SoftMargin(C=1.0).primal(X, y))

@@ -1,0 +1,103 @@
+"""The parts of the interior-point engine against dense formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qpsvm.backends.ipm.factor import Factor
+from qpsvm.backends.ipm.feature_pairs import FeaturePairs
+from qpsvm.backends.ipm.iteration import central
+from qpsvm.backends.ipm.newton import NewtonSystem
+from tests import tolerances
+
+seeds = st.integers(0, 10**6)
+
+
+def draw(seed, n=30, r=6, density=0.4):
+    """Samples with a row and a column of zeros, and two equal rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, r)) * (rng.random((n, r)) < density)
+    X[0], X[:, 0], X[1] = 0.0, 0.0, X[2]
+    return rng, X
+
+
+def factors(seed):
+    """The same F in every storage: plain, shared rows, with slack variables; and dense."""
+    rng, X = draw(seed)
+    n = len(X)
+    signs, index = rng.choice([-1.0, 1.0], n), rng.integers(0, n, 2 * n)
+    both = np.concatenate([signs, -signs])
+    for storage in (np.asarray, sp.csr_array):
+        yield Factor(storage(X), signs), signs[:, None] * X
+        yield Factor(storage(X), both, index), both[:, None] * X[index]
+        yield Factor(storage(X), signs, None, 2), np.vstack([signs[:, None] * X, 0 * X[:2]])
+
+
+@given(seeds)
+def test_products_are_those_of_the_dense_matrix(seed) -> None:
+    rng = np.random.default_rng(seed)
+    for factor, F in factors(seed):
+        c, v, D = rng.standard_normal(F.shape[1]), rng.standard_normal(len(F)), rng.random(len(F))
+        rows = np.flatnonzero(rng.random(len(F)) < 0.3)
+        found = {
+            "F c": (factor.times(c, np.empty(len(F))), F @ c),
+            "F'v": (factor.transposed(v), F.T @ v),
+            "some rows": (factor.combination(rows, v[rows]), F[rows].T @ v[rows]),
+            "F'DF": (np.triu(factor.normal(D)), np.triu(F.T @ (D[:, None] * F))),
+        }
+        kept = np.flatnonzero(rng.random(len(F)) < 0.6)
+        part = factor.restricted(kept)
+        found["restricted"] = (part.times(c, np.empty(len(kept))), F[kept] @ c)
+        for name, (own, dense) in found.items():
+            np.testing.assert_allclose(own, dense, atol=tolerances.ROUNDING, err_msg=name)
+
+
+@given(seeds)
+def test_products_of_features_in_pairs(seed) -> None:
+    rng, X = draw(seed, n=40, r=9, density=0.2)
+    D = rng.random(40)
+    found = FeaturePairs(sp.csr_array(X)).normal(D)
+    np.testing.assert_allclose(
+        np.triu(found), np.triu(X.T @ (D[:, None] * X)), atol=tolerances.ROUNDING
+    )
+
+
+def test_pairs_are_counted_before_they_are_made() -> None:
+    X = sp.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [3.0, 4.0, 5.0]]))
+    assert FeaturePairs.count(X) == 3 + 6
+    wide = sp.random_array((2000, 400), density=0.01, rng=0, format="csr")
+    assert FeaturePairs.pays(wide)
+    assert not FeaturePairs.pays(sp.csr_array(np.ones((50, 8))))
+
+
+@given(seeds, st.sampled_from([0, 1, 2]))
+def test_a_direction_solves_the_whole_system(seed, p) -> None:
+    rng = np.random.default_rng(seed)
+    for factor, F in factors(seed):
+        n = len(F)
+        A, theta = rng.standard_normal((p, n)), rng.uniform(0.5, 2.0, n)
+        r, e = rng.standard_normal(n), rng.standard_normal(p)
+        whole = np.block([[F @ F.T + np.diag(theta), A.T], [A, np.zeros((p, p))]])
+        expected = np.linalg.solve(whole, np.concatenate([r, e]))
+        dw, dy = NewtonSystem(factor, A, 1.0 / theta).solve(r / theta, e)
+        dx = (r - F @ dw - A.T @ dy) / theta
+        scale = 1.0 + np.max(np.abs(expected))
+        np.testing.assert_allclose(np.concatenate([dx, dy]), expected, atol=1e-10 * scale)
+        np.testing.assert_allclose(dw, F.T @ dx, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("mu", [1e-12, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("u", [1e-8, 1.0, 1e8])
+def test_where_the_central_path_has_a_variable(mu, u) -> None:
+    r = np.array([-1e6, -1.0, -1e-9, 0.0, 1e-9, 1.0, 1e6])
+    s, t = central(r, np.full(len(r), u), mu)
+    assert (s > 0.0).all()
+    assert (t > 0.0).all()
+    np.testing.assert_allclose(s + t, u, rtol=1e-12)
+    # mu/s - mu/t = r, multiplied out: nothing is divided by a difference that rounds
+    terms = mu * (t + s) + np.abs(r) * s * t
+    assert (np.abs(mu * (t - s) - r * s * t) <= 1e-12 * terms).all()
