@@ -62,6 +62,8 @@ class Measured:
     natural : float
         Of the variable that is furthest from either of the two cases, a bound or no gradient, the
         distance to the nearer one: relative to the box and to the gradient's scale.
+    rows : float
+        Largest violation of a row, relative to its terms.
     free : float
         The largest gradient of a variable without bounds, relative to that scale.
     """
@@ -71,12 +73,13 @@ class Measured:
     missed: float
     floor: float
     natural: float
+    rows: float
     free: float
 
     @property
     def worst(self) -> float:
         """The gap, or what is of its order: a gradient, or the square of a natural residual."""
-        return max(self.gap, self.natural**2, self.free)
+        return max(self.gap, self.natural**2, self.rows, self.free)
 
     @property
     def gap(self) -> float:
@@ -213,12 +216,14 @@ class Iterate:
             if self.bounded is not None:
                 free = max(free, float(np.max(np.abs(r[(s == FAR) & (t == FAR)]), initial=0.0)))
         missed = np.abs(p.A @ self.x - p.b)
+        terms = np.abs(p.A) @ np.abs(self.x) + np.abs(p.b)
         return Measured(
             primal=primal,
             dual=dual,
             missed=float(np.abs(self.y) @ missed),
             floor=max(FLOOR * self.unit * squares, 1e-300),
             natural=natural,
+            rows=float(np.max(missed / np.maximum(terms, 1e-300), initial=0.0)),
             free=free,
         )
 
