@@ -28,6 +28,8 @@ class IPMBackend(Backend):
     required_modules = ()
     capabilities = Capabilities(sparse=True, bounds=True, time_limit=True, callback=True)
 
+    # overflow and what follows from it become an objective that is not finite, and end the search
+    @np.errstate(all="ignore")
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         clock = Clock(self.label, settings)
         translation = Translation.of(program)
@@ -41,6 +43,9 @@ class IPMBackend(Backend):
                 best, point, last = measured.worst, iterate.solution(), iterate.iterations
             if best <= 0.5 * settings.eps:
                 status, words = Status.OPTIMAL, "certified gap reached"
+                break
+            if not np.isfinite(measured.primal):
+                status, words = Status.INACCURATE, "diverges: there may be no optimum"
                 break
             if iterate.iterations >= limit:
                 break

@@ -162,7 +162,10 @@ class Iterate:
         near = np.minimum(self.s, self.t)
         room = np.minimum(self.s + self.t, 2.0 * near)
         self.room = float(np.linalg.norm(room[near < FAR]))
-        self.proximal = 1e-12 * self.unit
+        # the size of every column of F; one of zeros has none
+        self.columns = np.sqrt(np.where(np.diag(self.gram) > 0.0, np.diag(self.gram), 1.0))
+        self.least = min(self.unit, float(np.min(self.columns**2)) / n) or 1.0
+        self.proximal = 1e-12 * self.least
         self.chunks = [slice(i, i + CHUNK) for i in range(0, n, CHUNK)]
         # theta^-1; what s z and t v aim at; the reciprocals of s, t, z and v
         self.D, self.a, self.c, self.is_, self.it, self.iz, self.iv = (
@@ -294,13 +297,17 @@ class Iterate:
             error = 0.0
             if float(np.max(self.D)) * self.unit > 1e8:
                 true = p.F.transposed(self.move.dx)
-                size = float(np.linalg.norm(true) + np.linalg.norm(self.move.dw))
-                error = float(np.linalg.norm(true - self.move.dw)) / max(size, 1e-300)
+                size = np.linalg.norm(true / self.columns) + np.linalg.norm(
+                    self.move.dw / self.columns
+                )
+                error = float(
+                    np.linalg.norm((true - self.move.dw) / self.columns) / max(size, 1e-300)
+                )
             if error <= 1e-4 or self.proximal >= 1e-6 * self.unit:
                 break
             self.proximal *= 100.0
         if error < 1e-8:
-            self.proximal = max(0.1 * self.proximal, 1e-14 * self.unit)
+            self.proximal = max(0.1 * self.proximal, 1e-14 * self.least)
         return system
 
     def _direct(self, system: NewtonSystem, e: Vector, move: Move) -> None:
