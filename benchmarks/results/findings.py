@@ -82,7 +82,7 @@ def every_cell(rows: Iterable[Row]) -> str:
     for row in rows:
         cells.setdefault((row.instance, row.contestant), {})[row.cell.eps] = row
     programs = sorted({instance for instance, _ in cells})
-    contestants = list(dict.fromkeys(contestant for _, contestant in cells))
+    contestants = sorted({contestant for _, contestant in cells})
     lines = [f"{number}. `{contestant}`" for number, contestant in enumerate(contestants, 1)]
     lines += ["", "| program | " + " | ".join(map(str, range(1, len(contestants) + 1))) + " |"]
     lines.append("|---" * (len(contestants) + 1) + "|")

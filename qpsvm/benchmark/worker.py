@@ -101,18 +101,24 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
         if _digest(samples) != given:
             raise QPSVMError("the contestant changed the samples it was given")
         # of its own: nothing that the contestant had in its hands
-        row = _judged(row, _task(cell, samples.X, samples.y), answer)
+        task = _task(cell, samples.X, samples.y)
+        try:
+            row = _judged(row, task, answer)
+        except QPSVMError:  # of what the contestant did: another arithmetic
+            raise
+        except Exception as error:  # of the judge
+            raise _NotMeasuredError from error
         return replace(row, judge_seconds=time.perf_counter() - began)
     except Exception as error:  # noqa: BLE001 - anything a solver raises is a row
         return _failed(row, error)
 
 
-class _NotLoadedError(Exception):
-    """The samples of a cell could not be loaded, which says nothing about who would solve it."""
+class _NotMeasuredError(Exception):
+    """Samples that could not be loaded, or an answer that could not be judged: nobody's failure."""
 
 
 _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
-    ((_NotLoadedError,), "not measured"),
+    ((_NotMeasuredError,), "not measured"),
     ((BackendNotInstalledError, MissingPackageError, ModuleNotFoundError), "not installed"),
     ((UnsupportedProgramError,), "unsupported"),
     ((MemoryError,), "memory limit"),
@@ -122,17 +128,16 @@ _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
 def _failed(row: Row, error: Exception) -> Row:
     named = (outcome for kinds, outcome in _FAILURES if isinstance(error, kinds))
     peak = machine.peak_bytes() if isinstance(error, MemoryError) else row.peak_bytes
-    words = (
-        _words(error.__cause__ or error) if isinstance(error, _NotLoadedError) else _words(error)
-    )
-    return replace(row, outcome=next(named, "error"), message=words, peak_bytes=peak)
+    cause = error.__cause__ if isinstance(error, _NotMeasuredError) else error
+    message = _words(cause or error)
+    return replace(row, outcome=next(named, "error"), message=message, peak_bytes=peak)
 
 
 def _loaded(cell: Cell) -> Samples:
     try:
         return load_samples(cell.instance.data)
     except Exception as error:
-        raise _NotLoadedError from error
+        raise _NotMeasuredError from error
 
 
 def _nobody(phase: str, row: Row) -> None:

@@ -17,6 +17,7 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
+from qpsvm.backends import Settings
 from qpsvm.benchmark.contestants import registry
 from qpsvm.benchmark.contestants.base import Contestant, Task
 from qpsvm.benchmark.data import load_samples, needs_folder
@@ -365,6 +366,24 @@ def test_the_reference_is_exact(family, data, kernel) -> None:
     judged = judge(of, answered("reference", of))
     assert judged.outcome == "optimal"
     assert judged.gap <= 1e-10
+
+
+def test_the_reference_repeats_no_claim_of_the_solver_it_begins_with(monkeypatch) -> None:
+    """A start that the polish cannot improve comes back as it was, its claim included."""
+    monkeypatch.setattr("qpsvm.benchmark.contestants.reference.polish", lambda _, s, **__: s)
+    liar = qpsvm.backends.get("osqp")
+    solve = liar.solve
+
+    def rough(problem, **_):
+        unpolished = Settings(eps=1e-2, options={"polishing": False})
+        found = problem.recover(solve(problem.qp, unpolished))
+        return found.replace(qp=found.qp.replace(status=Status.OPTIMAL))
+
+    monkeypatch.setattr("qpsvm.benchmark.contestants.reference.solve", rough)
+    of = task("SoftMargin(C=1.0)", SMALL, eps=1e-9)
+    answer = answered("reference", of)
+    assert answer.claimed is not Status.OPTIMAL
+    assert judge(of, answer).outcome == "inaccurate"
 
 
 @pytest.mark.parametrize("intercept", ["free", "penalized"])

@@ -112,6 +112,17 @@ def test_a_package_that_is_missing_and_a_name_in_the_data_that_is_wrong():
     assert "atlantis" in unknown.message
 
 
+def test_a_judge_that_fails_is_nobodys_failure(monkeypatch):
+    def fails(*_):
+        raise MemoryError("of the judge")
+
+    monkeypatch.setattr("qpsvm.benchmark.worker.judge", fails)
+    row = measure(Cell(IRIS, "cvxopt", 1e-8))
+    assert row.outcome == "not measured"
+    assert "of the judge" in row.message
+    assert row.total_seconds > 0.0
+
+
 def test_threads_are_what_the_cell_says(tmp_path):
     """Read by the libraries when they load, so the process begins with them."""
     spy = tmp_path / "spy.py"
