@@ -12,11 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.qp._arrays import Index, Vector, freeze
+from qpsvm.qp._arrays import Index, Vector, all_finite, freeze, read_only
 
 
 def as_samples(X: Any, name: str = "X") -> Any:
     """X as a read-only float64 array or CSR array of shape (n, d), both at least 1.
+
+    Not copied where that is what X is already, like in ``scipy.spatial.KDTree``: whoever changes
+    X afterwards changes what has been made of it.
 
     Raises
     ------
@@ -29,8 +32,10 @@ def as_samples(X: Any, name: str = "X") -> Any:
             raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
         if X.ndim != 2:
             raise InvalidDataError(_not_two_dimensional(name, X.shape))
-        matrix = sp.csr_array(X, dtype=np.float64, copy=True)
-        matrix.sum_duplicates()
+        matrix = sp.csr_array(X, dtype=np.float64)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
     else:
         _require_numeric_columns(X, name)
         _require_unmasked(X, name)
@@ -43,7 +48,7 @@ def as_samples(X: Any, name: str = "X") -> Any:
             text = [v for v in raw.flat if isinstance(v, str | bytes)] if raw.dtype == "O" else []
             if text:
                 raise TypeError(f"it holds text such as {text[0]!r}")
-            matrix = np.array(raw, dtype=np.float64, order="C")
+            matrix = np.asarray(raw, dtype=np.float64, order="C")
         except (TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InvalidDataError):
                 raise
@@ -58,7 +63,7 @@ def as_samples(X: Any, name: str = "X") -> Any:
             f"{name} is empty: shape {matrix.shape}; pass at least one sample and one feature."
         )
     _require_finite_rows(matrix, X, name)
-    return freeze(matrix)
+    return read_only(matrix)
 
 
 def as_signs(y: Any) -> tuple[Vector, Any]:
@@ -259,7 +264,7 @@ def _require_numeric_columns(X: Any, name: str) -> None:
 
 def _require_finite_rows(matrix: Any, original: Any, name: str) -> None:
     values = matrix.data if sp.issparse(matrix) else matrix
-    if np.isfinite(values).all():
+    if all_finite(values):
         return
     if sp.issparse(matrix):
         coo = matrix.tocoo()

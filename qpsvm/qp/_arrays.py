@@ -36,6 +36,38 @@ def freeze(array: Any) -> Any:
     return array
 
 
+def is_immutable(array: Any) -> bool:
+    """True for an array that nobody can write to, through it or what it is a view of."""
+    if not isinstance(array, np.ndarray):
+        return False
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return array is None  # a buffer of something else's is not known to be
+
+
+def read_only(array: Any) -> Any:
+    """A view of an array, or of the arrays inside a CSR matrix, that cannot be written to.
+
+    Nothing is copied, and the original stays as it is.
+    """
+    if sp.issparse(array):
+        parts = tuple(map(read_only, (array.data, array.indices, array.indptr)))
+        view = sp.csr_array(parts, shape=array.shape)
+        view.has_canonical_format = array.has_canonical_format
+        return view
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def all_finite(values: Any) -> bool:
+    """True unless an entry is NaN or infinite; without a temporary array where all are fine."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(values)) or np.isfinite(values).all())
+
+
 def restore_frozen(instance: Any, state: dict[str, Any]) -> None:
     """``__setstate__`` of immutable classes: pickling forgets that arrays are read-only."""
     for name, value in state.items():
@@ -45,7 +77,10 @@ def restore_frozen(instance: Any, state: dict[str, Any]) -> None:
 
 
 def as_vector(value: Any, name: str, length: int | None = None, fill: float = 0.0) -> Vector:
-    """Copy ``value`` into a read-only float64 vector; ``None`` and scalars are broadcast."""
+    """``value`` as a read-only float64 vector; ``None`` and scalars are broadcast.
+
+    A copy, unless nobody can write to it.
+    """
     if value is None:
         if length is None:
             raise InvalidProgramError(f"{name} is missing; pass a vector.")
@@ -54,8 +89,9 @@ def as_vector(value: Any, name: str, length: int | None = None, fill: float = 0.
         value = value.toarray()
     if np.iscomplexobj(value):
         raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
+    take = np.asarray if is_immutable(value) else np.array
     try:
-        array = np.array(value, dtype=np.float64, order="C")
+        array = take(value, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidProgramError(
             f"{name} must hold real numbers, got {_describe(value)} ({error})."
@@ -79,7 +115,10 @@ def _frozen_vector(array: Vector) -> Vector:
 
 
 def as_matrix(value: Any, name: str, columns: int) -> Matrix:
-    """Copy ``value`` into a read-only float64 array or a sorted CSC array."""
+    """``value`` as a read-only float64 array or sorted CSC array.
+
+    A copy, unless nobody can write to it.
+    """
     if value is None:
         return freeze(sp.csc_array((0, columns), dtype=np.float64))
     if np.iscomplexobj(value):
@@ -91,8 +130,9 @@ def as_matrix(value: Any, name: str, columns: int) -> Matrix:
         matrix.sort_indices()
         finite = np.isfinite(matrix.data)
     else:
+        take = np.asarray if is_immutable(value) else np.array
         try:
-            matrix = np.array(value, dtype=np.float64, order="C")
+            matrix = take(value, dtype=np.float64, order="C")
         except (TypeError, ValueError) as error:
             raise InvalidProgramError(
                 f"{name} must hold real numbers, got {_describe(value)} ({error})."

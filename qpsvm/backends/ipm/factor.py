@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,33 +19,59 @@ BLOCK_BYTES = 2**20
 class Factor:
     """F, never formed: X is read as it is, in blocks of rows.
 
-    Row i of F is ``signs_i X_index(i)``; the last ``zeros`` rows are zero (slack variables).
-    Variables that look at the same sample share its row: ``F' D F = X' diag(R' D R) X``.
+    Row i of F is ``signs_i [X_index(i), root]``, with ``root^2`` the constant, if there is one; the
+    last ``zeros`` rows are zero (slack variables). Variables that look at the same sample share its
+    row: ``F' D F = X' diag(R' D R) X``.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n_samples, d)
+    signs : array of shape (n,)
+    index : array of int of shape (n,) or None
+        None for the identity.
+    zeros : int
+    constant : float
     """
 
-    def __init__(self, X: Any, signs: Vector, index: Index | None = None, zeros: int = 0) -> None:
+    def __init__(
+        self,
+        X: Any,
+        signs: Vector,
+        index: Index | None = None,
+        zeros: int = 0,
+        constant: float = 0.0,
+    ) -> None:
         self.X, self.signs, self.index, self.zeros = X, signs, index, zeros
-        self.n_samples, self.rank = X.shape
+        self.constant, self.root = constant, float(np.sqrt(constant))
+        self.n_samples, self.width = X.shape
+        self.rank = self.width + (constant > 0.0)
         self.is_sparse = sp.issparse(X)
         self.size = len(signs) + zeros
         self.XT: Any = X.T.tocsr() if self.is_sparse else X.T
-        self.pairs = FeaturePairs(X) if self.is_sparse and FeaturePairs.pays(X) else None
         self._own = np.empty(len(signs))
         self._scores = np.empty(self.n_samples)
+
+    @cached_property
+    def _pairs(self) -> FeaturePairs | None:
+        """Where that makes the normal matrix cheaper."""
+        return FeaturePairs(self.X) if self.is_sparse and FeaturePairs.pays(self.X) else None
 
     def restricted(self, kept: Index) -> Factor:
         """Of some of the variables, in increasing order."""
         own = kept[: np.searchsorted(kept, len(self.signs))]
         index = own if self.index is None else self.index[own]
-        return Factor(self.X, self.signs[own], index, len(kept) - len(own))
+        return Factor(self.X, self.signs[own], index, len(kept) - len(own), self.constant)
 
     def times(self, c: Vector, out: Vector) -> Vector:
         """``F c``, written to ``out``."""
         m = len(self.signs)
+        own = c[: self.width]
         if self.is_sparse:
-            scores = np.asarray(self.X @ c)
+            scores = np.asarray(self.X @ own)
         else:
-            scores = np.dot(self.X, c, out=self._scores)
+            scores = np.dot(self.X, own, out=self._scores)
+        if self.constant:
+            scores += self.root * c[-1]
         if self.index is None:
             np.multiply(self.signs, scores, out=out[:m])
         else:
@@ -56,13 +83,27 @@ class Factor:
     def transposed(self, v: Vector) -> Vector:
         """``F' v``."""
         own = np.multiply(self.signs, v[: len(self.signs)], out=self._own)
-        return np.asarray(self.XT @ self._gathered(own))
+        return self._with_constant(self.XT @ self._gathered(own), own)
 
     def combination(self, rows: Index, values: Vector) -> Vector:
         """``F' v`` for a v that is zero but for some rows."""
         own = rows[rows < len(self.signs)]
         samples = own if self.index is None else self.index[own]
-        return np.asarray(self.X[samples].T @ (self.signs[own] * values[: len(own)]))
+        signed = self.signs[own] * values[: len(own)]
+        return self._with_constant(self.X[samples].T @ signed, signed)
+
+    def _with_constant(self, of_features: Any, v: Vector) -> Vector:
+        if not self.constant:
+            return np.asarray(of_features)
+        return np.append(of_features, self.root * np.sum(v))
+
+    def squares(self) -> Vector:
+        """The squared size of every row of F."""
+        X = self.X
+        norms = X.multiply(X).sum(axis=1) if self.is_sparse else np.einsum("ij,ij->i", X, X)
+        of_samples = np.asarray(norms).ravel() + self.constant
+        own = of_samples if self.index is None else of_samples[self.index]
+        return np.concatenate([own * self.signs**2, np.zeros(self.zeros)])
 
     def _gathered(self, own: Vector) -> Vector:
         return own if self.index is None else np.bincount(self.index, own, self.n_samples)
@@ -72,12 +113,22 @@ class Factor:
         own = np.multiply(self.signs, D[: len(self.signs)], out=self._own)
         own *= self.signs
         weights = self._gathered(own)
-        if self.pairs is not None:
-            return self.pairs.normal(weights)
-        roots = np.sqrt(weights, out=self._scores)
+        if not self.constant:
+            return self._of_features(weights)
         total = np.zeros((self.rank, self.rank), order="F")
-        rows = max(64, BLOCK_BYTES // (8 * max(self.rank, 1)))
-        buffer = np.empty((min(rows, self.n_samples), self.rank))
+        total[:-1, -1] = self.root * np.asarray(self.XT @ weights)
+        total[-1, -1] = self.constant * np.sum(weights)
+        total[:-1, :-1] = self._of_features(weights)
+        return total
+
+    def _of_features(self, weights: Vector) -> Dense:
+        """``X' diag(weights) X``, upper triangle."""
+        if self._pairs is not None:
+            return self._pairs.normal(weights)
+        roots = np.sqrt(weights, out=self._scores)
+        total = np.zeros((self.width, self.width), order="F")
+        rows = max(64, BLOCK_BYTES // (8 * max(self.width, 1)))
+        buffer = np.empty((min(rows, self.n_samples), self.width))
         for begin in range(0, self.n_samples, rows):
             block, root = self.X[begin : begin + rows], roots[begin : begin + rows]
             scaled = buffer[: len(root)]

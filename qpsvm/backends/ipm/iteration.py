@@ -203,9 +203,9 @@ class Iterate:
         """Both objectives, at x and at the weights that belong to it."""
         p = self.program
         w = self.w + self.missing
-        primal = 0.5 * float(w @ w)
+        primal = 0.5 * float(w @ w) + p.constant
         free = 0.0
-        dual = float(w @ (p.offset - 0.5 * w)) - float(self.y @ p.b)
+        dual = float(w @ (p.offset - 0.5 * w)) - float(self.y @ p.b) + p.constant
         natural = squares = 0.0
         for i in self.chunks:
             x, h, d, s, t = self.x[i], self.h[i], p.d[i], self.s[i], self.t[i]
@@ -230,15 +230,15 @@ class Iterate:
             free=free,
         )
 
-    def solution(self) -> tuple[Vector, Vector]:
-        """x and y; what the rows miss by rounding is shared out, most to who has most room."""
+    def solution(self) -> tuple[Vector, Vector, Vector]:
+        """x, y and w; what the rows miss by rounding is shared out, most to who has most room."""
         p = self.program
         x = self.x.copy()
         lacking = p.b - p.A @ x
         room = np.minimum(self.s, self.t)
         weighted = p.A * np.where(room < FAR, room, 1.0) ** 2
         shares = np.linalg.lstsq(weighted @ p.A.T, lacking, rcond=None)[0]
-        return np.clip(x + shares @ weighted, p.lower, p.upper), self.y
+        return np.clip(x + shares @ weighted, p.lower, p.upper), self.y, self.w.copy()
 
     def step(self, *, jumps: bool) -> float:
         """One iteration; returns the length of its step.

@@ -1,10 +1,10 @@
 """The program the engine works on.
 
-    minimise 1/2 |w|^2 + 1/2 x'diag(d)x + q'x
+    minimise 1/2 |w|^2 + 1/2 x'diag(d)x + q'x + constant
     subject to w = F'x + offset,   Ax = b,   lower <= x <= upper
 
-Variables that are fixed by their bounds are in the offset and in b. An inequality row has a slack
-variable of its own.
+Variables whose values are known are in the offset, in b and in the constant. An inequality row has
+a slack variable of its own.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class FactorProgram:
     A : array of shape (p, n)
     b : array of shape (p,)
     offset : array of shape (r,)
+    constant : float
     """
 
     F: Factor
@@ -39,6 +40,7 @@ class FactorProgram:
     lower: Vector
     upper: Vector
     offset: Vector
+    constant: float = 0.0
 
     @property
     def size(self) -> int:
@@ -48,10 +50,7 @@ class FactorProgram:
     @cached_property
     def trace(self) -> float:
         """Of ``F F'``."""
-        X = self.F.X
-        squares = X.multiply(X).sum(axis=1) if self.F.is_sparse else np.einsum("ij,ij->i", X, X)
-        weights = self.F._gathered(self.F.signs**2)
-        return float(np.asarray(squares).ravel() @ weights)
+        return float(np.sum(self.F.squares()))
 
     def gradient(self, w: Vector, y: Vector, out: Vector) -> Vector:
         """``F w + q + A'y``, that of the Lagrangian without the curvature d."""

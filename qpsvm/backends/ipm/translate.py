@@ -1,4 +1,8 @@
-"""From a quadratic program to the engine's, and back with every multiplier."""
+"""From a quadratic program to the engine's structure, and back with every variable and multiplier.
+
+There are two ways: as it is, a program over a box with few other rows; and by its dual, a program
+with many rows and a diagonal Hessian (``dualise``).
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.backends.ipm.factor import Factor
-from qpsvm.backends.ipm.program import FactorProgram
+from qpsvm.backends.ipm.dualise import Dualised
+from qpsvm.backends.ipm.structured import StructuredProgram
 from qpsvm.exceptions import UnsupportedProgramError
-from qpsvm.qp._arrays import Index, Vector, as_dense
+from qpsvm.qp._arrays import Vector, as_dense
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
@@ -25,84 +29,58 @@ MAX_ROWS = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Translation:
-    """A program as the engine takes it.
+class Direct:
+    """A program that has the engine's structure.
 
     Attributes
     ----------
     program : QuadraticProgram
-        Without infinite rows.
-    reduced : FactorProgram
-        In ``(x, slack)``, without the variables that their bounds fix.
-    kept : array of int
-        The variables of ``(x, slack)`` that are left.
-    fixed : array
-        ``(x, slack)`` with the values of those that are not.
-    scales : array
-        What the rows of A and G were divided by.
     """
 
     program: QuadraticProgram
-    reduced: FactorProgram
-    kept: Index
-    fixed: Vector
-    scales: Vector
 
-    @classmethod
-    def of(cls, program: QuadraticProgram) -> Translation:
-        """Translate.
+    def structured(self) -> StructuredProgram:
+        """The same program, its Hessian as ``F F' + diag(d)``.
 
         Raises
         ------
         UnsupportedProgramError
-            P is no ``F F' + diag``, or there are many rows.
+            The Hessian is none, and too large to make it one.
         """
-        p, m = program.n_equalities, program.n_inequalities
-        if p + m > MAX_ROWS:
-            raise UnsupportedProgramError(
-                f"Backend 'ipm' takes a box and at most {MAX_ROWS} other rows, the program has "
-                f"{p + m}; use 'cvxopt', or the dual form."
-            )
-        P = _factored(program.P)
-        rows = np.vstack([as_dense(program.A), as_dense(program.G)])
-        scales = np.max(np.abs(rows), axis=1, initial=0.0)
-        scales[scales == 0.0] = 1.0
-        slack = np.vstack([np.zeros((p, m)), np.eye(m)])
-        A = np.hstack([rows / scales[:, None], slack]) if m else rows / scales[:, None]
-        b = np.concatenate([program.b, program.h]) / scales
-        q = _with_slack(program.q, m, 0.0)
-        lower, upper = _with_slack(program.lb, m, 0.0), _with_slack(program.ub, m, np.inf)
-        selection = P.selection
-        F = Factor(P.samples, selection.signs, selection.index, m)
-        d = _with_slack(P.diag, m, 0.0)
-        free = upper > lower
-        fixed = np.where(free, 0.0, lower)
-        offset = np.zeros(F.rank)
-        kept = np.flatnonzero(free)
-        if len(kept) < len(fixed):
-            offset, b = F.transposed(fixed), b - A @ fixed
-            F, A = F.restricted(kept), A[:, kept]
-            d, q, lower, upper = d[kept], q[kept], lower[kept], upper[kept]
-        reduced = FactorProgram(F, d, q, A, b, lower, upper, offset)
-        return cls(program, reduced, kept, fixed, scales)
-
-    def solution(self, x: Vector, y: Vector) -> QPSolution:
-        """The point with every multiplier: at a bound it is what is left of the gradient."""
-        program = self.program
-        n, p, m = program.n_variables, program.n_equalities, program.n_inequalities
-        whole = self.fixed.copy()
-        whole[self.kept] = np.clip(x, self.reduced.lower, self.reduced.upper)
-        point, multipliers = whole[:n], y / self.scales
-        z = np.maximum(multipliers[p:], 0.0)
-        r = program.P.matvec(point) + program.q
-        r += np.concatenate([multipliers[:p], z]) @ np.vstack(
-            [as_dense(program.A), as_dense(program.G)]
+        program, P = self.program, _factored(self.program.P)
+        return StructuredProgram(
+            P,
+            program.q,
+            A=as_dense(program.A),
+            b=program.b,
+            G=as_dense(program.G),
+            h=program.h,
+            lower=program.lb,
+            upper=program.ub,
+            offset=np.zeros(P.rank),
         )
+
+    def solution(self, x: Vector, y: Vector, z: Vector, w: Vector) -> QPSolution:
+        """The point with every multiplier: at a bound it is what is left of the gradient."""
+        del w
+        program = self.program
+        r = program.P.matvec(x) + program.q + y @ as_dense(program.A) + z @ as_dense(program.G)
         lower = np.where(np.isfinite(program.lb), np.maximum(r, 0.0), 0.0)
         upper = np.where(np.isfinite(program.ub), np.maximum(-r, 0.0), 0.0)
-        return QPSolution(
-            Status.UNKNOWN, x=point, y=multipliers[:p], z=z, z_lower=lower, z_upper=upper
-        )
+        return QPSolution(Status.UNKNOWN, x=x, y=y, z=z, z_lower=lower, z_upper=upper)
+
+
+def translation(program: QuadraticProgram) -> Direct | Dualised:
+    """The way that suits a program (without infinite rows).
+
+    Raises
+    ------
+    UnsupportedProgramError
+        Neither does.
+    """
+    if program.n_equalities + program.n_inequalities <= MAX_ROWS:
+        return Direct(program)
+    return Dualised.of(program)
 
 
 def _factored(P: Quadratic) -> LowRankQuadratic:
@@ -119,7 +97,3 @@ def _factored(P: Quadratic) -> LowRankQuadratic:
     used = values > ROUNDING * P.size * max(float(np.max(np.abs(values))), 0.0)
     used[-1] = True  # of a linear program: a column of zeros is simpler than none
     return LowRankQuadratic(vectors[:, used] * np.sqrt(np.maximum(values[used], 0.0)))
-
-
-def _with_slack(vector: Vector, m: int, value: float) -> Vector:
-    return np.concatenate([vector, np.full(m, value)]) if m else vector

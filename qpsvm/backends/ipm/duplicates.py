@@ -1,0 +1,107 @@
+"""Variables that are the same: equal rows of F and equal entries of every vector.
+
+Each is hashed to 64 bits, and those with equal hashes are compared.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from qpsvm.qp._arrays import Index, Vector, row_blocks
+
+Hash = npt.NDArray[np.uint64]
+
+PROBE = 2048
+"""So many variables without two equal ones: there are not many among all."""
+
+ALWAYS = 4 * PROBE
+"""So many are all looked at."""
+
+_SEED = 20_020_607
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def first_equal(X: Any, samples: Index | None, vectors: list[Vector]) -> Index | None:
+    """Of every variable the first one that equals it, shape (n,); None if hardly any do.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n_samples, r)
+    samples : array of int of shape (n,) or None
+        The row of X of each variable; None for their own.
+    vectors : list of arrays of shape (n,)
+        What else has to be equal.
+    """
+    n = len(vectors[0])
+    rows = np.arange(n) if samples is None else samples
+    if n > ALWAYS:
+        probe = np.sort(np.random.default_rng(_SEED).choice(n, PROBE, replace=False))
+        some = _of_rows(X[rows[probe]]) + _of_vectors([v[probe] for v in vectors])
+        if len(np.unique(some)) == PROBE:
+            return None
+    hashes = _of_rows(X)[rows] + _of_vectors(vectors)
+    _, begin, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    first = np.asarray(begin[inverse.ravel()], dtype=np.intp)
+    second = np.flatnonzero(first != np.arange(n))
+    same = _equal_rows(X, rows[second], rows[first[second]])
+    for vector in vectors:
+        same &= vector[second] == vector[first[second]]
+    first[second[~same]] = second[~same]
+    return first
+
+
+def _mixed(values: Vector) -> Hash:
+    """Bits of numbers, spread over the word; those of zero are 0 whatever its sign."""
+    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)
+    bits ^= bits >> np.uint64(32)
+    bits *= _ODD
+    bits ^= bits >> np.uint64(29)
+    return bits
+
+
+def _factors(size: int) -> Hash:
+    numbers = np.random.default_rng(_SEED).integers(0, 2**63, size, dtype=np.uint64)
+    return 2 * numbers + np.uint64(1)
+
+
+def _of_rows(X: Any) -> Hash:
+    n, r = X.shape
+    factors = _factors(r)
+    if sp.issparse(X):
+        terms = _mixed(X.data) * factors[X.indices]
+        sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms)])
+        return np.asarray(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
+    hashes = np.empty(n, dtype=np.uint64)
+    for rows in row_blocks(n, r, 2**20):
+        hashes[rows] = (_mixed(X[rows]) * factors).sum(axis=1)
+    return hashes
+
+
+def _of_vectors(vectors: list[Vector]) -> Hash:
+    factors = _factors(len(vectors) + 1)[1:]  # not those of the first columns
+    total = np.zeros(len(vectors[0]), dtype=np.uint64)
+    for vector, factor in zip(vectors, factors, strict=True):
+        total ^= _mixed(vector) * factor
+    return total
+
+
+def _equal_rows(X: Any, a: Index, b: Index) -> npt.NDArray[np.bool_]:
+    same = np.ones(len(a), dtype=bool)
+    if sp.issparse(X):
+        counts = np.diff(X.indptr)
+        same = counts[a] == counts[b]
+        pairs = np.flatnonzero(same)
+        count = counts[a[pairs]]
+        ends = np.cumsum(count)
+        within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - count, count)
+        left, right = (np.repeat(X.indptr[i[pairs]], count) + within for i in (a, b))
+        different = (X.indices[left] != X.indices[right]) | (X.data[left] != X.data[right])
+        same[np.repeat(pairs, count)[different]] = False
+        return same
+    for rows in row_blocks(len(a), X.shape[1], 2**20):
+        same[rows] = (X[a[rows]] == X[b[rows]]).all(axis=1)
+    return same

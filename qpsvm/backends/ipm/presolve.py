@@ -1,0 +1,160 @@
+"""What makes a program smaller and changes no solution.
+
+* Variables that their bounds fix, or that are in no row of A and have a row of zeros in F, get their
+  values at once.
+* Variables with equal rows of F, equal q and equal columns of A are one variable: only their sum
+  matters. It is shared out in proportion to the room that each has.
+
+Rows and weights stay as they are, and so do their multipliers. (Columns of F need no scaling:
+Cholesky's factorisation rounds alike whatever it is.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from qpsvm.backends.ipm.duplicates import first_equal
+from qpsvm.backends.ipm.factor import Factor
+from qpsvm.backends.ipm.program import FactorProgram
+from qpsvm.backends.ipm.structured import StructuredProgram
+from qpsvm.qp._arrays import Dense, Index, Vector
+from qpsvm.qp.low_rank import LowRankQuadratic
+
+WORTH = 0.95
+"""Variables are merged where that leaves less than this share of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Presolved:
+    """A smaller program, and the way back.
+
+    Attributes
+    ----------
+    given : StructuredProgram
+    program : FactorProgram
+        With a slack variable for every row of G, last.
+    base, share : arrays of shape (n,)
+    group : array of int of shape (n,)
+        ``x_i = base_i + share_i X_group(i)``: the variables that were, from those that are left.
+    scales : array of shape (p + m,)
+        What the rows of A and G were divided by.
+    """
+
+    given: StructuredProgram
+    program: FactorProgram
+    base: Vector
+    share: Vector
+    group: Index
+    scales: Vector
+
+    @classmethod
+    def of(cls, given: StructuredProgram) -> Presolved:
+        """Make a program smaller."""
+        P, n, m = given.P, len(given.q), len(given.h)
+        rows = np.vstack([given.A, given.G])
+        scales = np.max(np.abs(rows), axis=1, initial=0.0)
+        scales[scales == 0.0] = 1.0
+        rows = rows / scales[:, None]
+        base, is_known = _known(given, rows)
+        left = np.flatnonzero(~is_known)
+        first = _first_equal(given, rows, left)
+        kept = left if first is None else left[np.flatnonzero(first == np.arange(len(left)))]
+        group, share = np.zeros(n, dtype=np.intp), np.zeros(n)
+        group[kept] = np.arange(len(kept))
+        if first is None:
+            share[left] = 1.0
+            lower, upper, d = given.lower[left], given.upper[left], P.diag[left]
+        else:
+            group[left] = group[left[first]]
+            room = _room(given, left, group[left], len(kept))
+            total = np.bincount(group[left], room)
+            lower, upper = (
+                np.bincount(group[left], bound[left]) for bound in (given.lower, given.upper)
+            )
+            share[left] = room / total[group[left]]
+            base[left] = given.lower[left] - share[left] * lower[group[left]]
+            d = P.diag[kept] / np.bincount(group[left])
+        offset, b = given.offset, np.concatenate([given.b, given.h]) / scales
+        if base.any():
+            offset, b = offset + P.weights(base), b - rows @ base
+        slack = np.vstack([np.zeros((len(given.b), m)), np.eye(m)])
+        program = FactorProgram(
+            F=_factor(P, kept, m),
+            d=_with_slack(d, m, 0.0),
+            q=_with_slack(given.q[kept], m, 0.0),
+            A=np.hstack([rows[:, kept], slack]) if m else rows[:, kept],
+            b=b,
+            lower=_with_slack(lower, m, 0.0),
+            upper=_with_slack(upper, m, np.inf),
+            offset=offset,
+            constant=given.constant + float(base @ (given.q + 0.5 * P.diag * base)),
+        )
+        return cls(given, program, base, share, group, scales)
+
+    def point(self, X: Vector, y: Vector) -> tuple[Vector, Vector, Vector]:
+        """``x``, and the multipliers of A and of G."""
+        given, multipliers = self.given, y / self.scales
+        p = len(given.b)
+        x = self.base + self.share * X[self.group] if self.share.any() else self.base
+        x = np.clip(x, given.lower, given.upper)  # shares round
+        return x, multipliers[:p], np.maximum(multipliers[p:], 0.0)
+
+
+def _known(given: StructuredProgram, rows: Dense) -> tuple[Vector, npt.NDArray[np.bool_]]:
+    """Values of variables that nothing else has a say in, and which these are."""
+    P, lower, upper = given.P, given.lower, given.upper
+    fixed = lower == upper
+    values = np.where(fixed, lower, 0.0)
+    alone = (P.diagonal() == P.diag) & ~rows.any(axis=0) & ~fixed
+    if alone.any():
+        i = np.flatnonzero(alone)
+        q, d = given.q[i], P.diag[i]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.where(d > 0.0, -q / d, np.where(q > 0.0, -np.inf, np.inf))
+        best[q == 0.0] = 0.0
+        values[i] = np.clip(best, lower[i], upper[i])
+        alone[i] = np.isfinite(values[i])  # else there is no optimum, which the search will find
+        values[i] = np.where(alone[i], values[i], 0.0)
+    return values, fixed | alone
+
+
+def _first_equal(given: StructuredProgram, rows: Dense, left: Index) -> Index | None:
+    """Of every variable that is left the first that it can be merged with; None: too few can."""
+    P, R = given.P, given.P.selection
+    d, lower, upper = P.diag[left], given.lower[left], given.upper[left]
+    can = np.isfinite(lower) & ((d == 0.0) | ((lower == 0.0) & np.isinf(upper)))
+    alone = np.where(can, 0.0, np.arange(1.0, len(left) + 1.0))
+    samples = R.samples(left) if R.index is not None or len(left) < R.size else None
+    others = [R.signs[left], given.q[left], d, alone, *rows[:, left]]
+    first = first_equal(P.samples, samples, others)
+    if first is None or np.mean(first == np.arange(len(left))) > WORTH:
+        return None
+    return first
+
+
+def _room(given: StructuredProgram, left: Index, group: Index, n_groups: int) -> Vector:
+    """In proportion to which the variables of a group share their sum."""
+    width = given.upper[left] - given.lower[left]
+    endless = np.isinf(width)
+    has_endless = np.bincount(group, endless, n_groups) > 0.0
+    return np.where(has_endless[group], endless, np.where(endless, 0.0, width))
+
+
+def _factor(P: LowRankQuadratic, kept: Index, zeros: int) -> Factor:
+    """Of the variables that are left; samples that none of them looks at are left out."""
+    R, X = P.selection, P.samples
+    own = R.samples(kept)
+    used = np.unique(own)
+    index: Index | None = own
+    if len(used) < WORTH * X.shape[0]:
+        X, index = X[used], np.searchsorted(used, own)
+    if len(own) == X.shape[0] and np.array_equal(index, np.arange(len(own))):
+        index = None
+    return Factor(X, R.signs[kept], index, zeros, constant=P.constant)
+
+
+def _with_slack(vector: Vector, m: int, value: float) -> Vector:
+    return np.concatenate([vector, np.full(m, value)]) if m else vector
