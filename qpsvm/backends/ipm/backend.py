@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
-from qpsvm.backends.ipm.interior import interior_point
-from qpsvm.backends.ipm.iteration import Measured
+from qpsvm.backends.ipm.engine import Search
 from qpsvm.backends.ipm.presolve import Presolved
 from qpsvm.backends.ipm.translate import translation
 from qpsvm.qp.program import QuadraticProgram
@@ -32,12 +31,9 @@ class IPMBackend(Backend):
         presolved = Presolved.of(way.structured())
         setup = clock.seconds
 
-        def report(iteration: int, measured: Measured) -> Status | None:
-            return clock.report(iteration, measured.primal, measured.gap)
-
         # a verifier measures anew, of the program as it was
         eps, limit = 0.5 * settings.eps, settings.max_iterations or MAX_ITERATIONS
-        found = interior_point(presolved.program, eps, limit, report)
+        found = Search(presolved.program, eps, limit, clock.report).minimise()
         x, y, z = presolved.point(found.x, found.y)
         solution = way.solution(x, y, z, found.w)
         return solution.replace(

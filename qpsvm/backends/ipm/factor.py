@@ -10,7 +10,10 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
 from qpsvm.backends.ipm.feature_pairs import FeaturePairs
-from qpsvm.qp._arrays import Dense, Index, Vector
+from qpsvm.qp._arrays import Dense, Index, Vector, row_blocks
+
+COPIED = 0.5
+"""Variables that look at fewer samples than this share of all get a copy of theirs."""
 
 BLOCK_BYTES = 2**20
 """Of the samples taken at once: what stays in a processor's cache."""
@@ -60,7 +63,11 @@ class Factor:
         """Of some of the variables, in increasing order."""
         own = kept[: np.searchsorted(kept, len(self.signs))]
         index = own if self.index is None else self.index[own]
-        return Factor(self.X, self.signs[own], index, len(kept) - len(own), self.constant)
+        if len(own) < COPIED * self.n_samples:
+            X, index = self.X[own if index is None else index], None
+        else:
+            X = self.X
+        return Factor(X, self.signs[own], index, len(kept) - len(own), self.constant)
 
     def times(self, c: Vector, out: Vector) -> Vector:
         """``F c``, written to ``out``."""
@@ -104,6 +111,23 @@ class Factor:
         of_samples = np.asarray(norms).ravel() + self.constant
         own = of_samples if self.index is None else of_samples[self.index]
         return np.concatenate([own * self.signs**2, np.zeros(self.zeros)])
+
+    def squared_products(self, V: Dense, A: Dense, W: Dense) -> Vector:
+        """The squared size of every row of ``F V + A'W``, for V of shape (r, k)."""
+        m = len(self.signs)
+        result = np.zeros(self.size)
+        of_slack = A[:, m:].T @ W
+        result[m:] = np.einsum("ij,ij->i", of_slack, of_slack)
+        for rows in row_blocks(m, max(self.width, V.shape[1]), BLOCK_BYTES):
+            X = self.X[rows] if self.index is None else self.X[self.index[rows]]
+            product = np.asarray(X @ V[: self.width])
+            if self.constant:
+                product += self.root * V[-1]
+            product *= self.signs[rows, None]
+            if len(A):
+                product += A[:, rows].T @ W
+            result[rows] = np.einsum("ij,ij->i", product, product)
+        return result
 
     def _gathered(self, own: Vector) -> Vector:
         return own if self.index is None else np.bincount(self.index, own, self.n_samples)

@@ -319,7 +319,7 @@ class Iterate:
             aims -= self.h[i]
             aims -= p.d[i] * self.x[i]
             np.multiply(self.D[i], aims, out=r[i])
-        move.dw, move.dy = system.solve(r, e)
+        move.dw, move.dy = system.solve(p.F.transposed(r), p.A @ r - e)
         p.F.times(move.dw, dx)
         with np.errstate(invalid="ignore"):
             for i in self.chunks:

@@ -15,10 +15,15 @@ Optim.* 13 (2002), section 4, who eliminate with Sherman, Morrison and Woodbury'
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from qpsvm.backends.ipm.factor import Factor
 from qpsvm.qp._arrays import Dense, Vector
+
+PROJECTIONS = 16
+"""Each estimates the size of a row; their mean is wanted to within a factor of two."""
+
+_SEED = 0
 
 PIVOT = 1e-15
 """Added to the diagonal, relative to each entry, where rounding left the matrix indefinite."""
@@ -39,11 +44,23 @@ class NewtonSystem:
             K[r : r + k + 1, r + k] = A[: k + 1] @ weighted
         self.upper = _cholesky(K)
 
-    def solve(self, Dr: Vector, e: Vector) -> tuple[Vector, Vector]:
-        """``dw`` and ``dy`` for one right-hand side, given as ``D r``."""
-        right = np.concatenate([self.F.transposed(Dr), self.A @ Dr - e])
-        found = dpotrs(self.upper, right)[0]
+    def solve(self, of_weights: Vector, of_rows: Vector) -> tuple[Vector, Vector]:
+        """``dw`` and ``dy`` for one right-hand side."""
+        found = dpotrs(self.upper, np.concatenate([of_weights, of_rows]))[0]
         return found[: self.F.rank], found[self.F.rank :]
+
+    def sizes(self) -> Vector:
+        """``sqrt(f_i'K^-1 f_i)`` for the rows ``f_i = (F_i, A_i)`` of all variables, about.
+
+        By how much ``g_i`` changes along a step of length 1 in the norm of K, at most. The squares
+        are estimated from random projections, each to within a third or so: with signs Z,
+        ``E (f'K^-1/2 z)^2 = f'K^-1 f`` (Johnson and Lindenstrauss; Achlioptas, *J. Comput. Syst.
+        Sci.* 66 (2003), theorem 1.1).
+        """
+        signs = np.random.default_rng(_SEED).integers(0, 2, (len(self.upper), PROJECTIONS))
+        V = dtrtrs(self.upper, 2.0 * signs - 1.0)[0]
+        r = self.F.rank
+        return np.sqrt(self.F.squared_products(V[:r], self.A, V[r:]) / PROJECTIONS)
 
 
 def _cholesky(K: Dense) -> Dense:

@@ -88,7 +88,7 @@ class Presolved:
             A=np.hstack([rows[:, kept], slack]) if m else rows[:, kept],
             b=b,
             lower=_with_slack(lower, m, 0.0),
-            upper=_with_slack(upper, m, np.inf),
+            upper=np.concatenate([upper, _most(rows[len(given.b) :, kept], b, lower, upper)]),
             offset=offset,
             constant=given.constant + float(base @ (given.q + 0.5 * P.diag * base)),
         )
@@ -154,6 +154,13 @@ def _factor(P: LowRankQuadratic, kept: Index, zeros: int) -> Factor:
     if len(own) == X.shape[0] and np.array_equal(index, np.arange(len(own))):
         index = None
     return Factor(X, R.signs[kept], index, zeros, constant=P.constant)
+
+
+def _most(G: Dense, b: Vector, lower: Vector, upper: Vector) -> Vector:
+    """How large the slack of every row can be: ``h - min Gx`` over the box."""
+    with np.errstate(invalid="ignore"):
+        least = np.where(G > 0.0, G * lower, np.where(G < 0.0, G * upper, 0.0)).sum(axis=1)
+    return np.maximum(b[len(b) - len(G) :] - least, 0.0)
 
 
 def _with_slack(vector: Vector, m: int, value: float) -> Vector:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.backends.ipm.factor import Factor
-from qpsvm.qp._arrays import Dense, Vector
+from qpsvm.qp._arrays import Dense, Index, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,22 @@ class FactorProgram:
     def size(self) -> int:
         """Number of variables n."""
         return len(self.q)
+
+    def restricted(self, kept: Index, x: Vector) -> FactorProgram:
+        """The program of some variables, in increasing order; the others stay as they are in x."""
+        rest = x.copy()
+        rest[kept] = 0.0
+        return FactorProgram(
+            F=self.F.restricted(kept),
+            d=self.d[kept],
+            q=self.q[kept],
+            A=self.A[:, kept],
+            b=self.b - self.A @ rest,
+            lower=self.lower[kept],
+            upper=self.upper[kept],
+            offset=self.offset + self.F.transposed(rest),
+            constant=self.constant + float(rest @ (self.q + 0.5 * self.d * rest)),
+        )
 
     @cached_property
     def trace(self) -> float:

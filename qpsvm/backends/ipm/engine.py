@@ -1,0 +1,163 @@
+"""From a program to its solution: a guess where that pays, the variables it leaves open, the rest.
+
+With a guess of the weights most variables are known to be at the bound that the sign of their
+gradient says, and the interior-point method has to solve for the others only. What was left out is
+held against the weights that come out: variables that were not where they should be come in, and it
+begins again. The last word has the gap of the whole program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qpsvm.backends.ipm.interior import Outcome, interior_point
+from qpsvm.backends.ipm.iteration import Measured
+from qpsvm.backends.ipm.program import FactorProgram
+from qpsvm.backends.ipm.smoothing import smoothed_newton, suits
+from qpsvm.qp._arrays import Index, Vector
+from qpsvm.qp.solution import Status
+
+MANY = 2000
+"""Variables, above which a guess is cheaper than iterations of all of them."""
+
+ACCURACY = 0.03
+"""Of the guess, relative."""
+
+STEPS = 30
+"""Of a guess, at most."""
+
+ROUNDS = 6
+"""Of solving for what is left open."""
+
+MARGIN = 0.25
+"""Variables whose gradients vanish within so many radii of the guess are left open."""
+
+SHARE = 0.5
+"""Of the variables: with more left open, all are."""
+
+NEGLIGIBLE = 1e-3
+"""Of the gap that is asked for: what a variable may add to it and stay where it is."""
+
+Progress = Callable[[int, float, float], "Status | None"]
+"""Told the number of iterations, the objective and the relative gap; a status ends the search."""
+
+
+@dataclass
+class Search:
+    """The search for one solution, and how far it has come.
+
+    Attributes
+    ----------
+    program : FactorProgram
+    eps : float
+        Relative gap.
+    limit : int
+        Of iterations.
+    progress : callable
+    iterations : int
+        So far, of both kinds.
+    stopped : Status or None
+        What ``progress`` said.
+    """
+
+    program: FactorProgram
+    eps: float
+    limit: int
+    progress: Progress
+    iterations: int = 0
+    stopped: Status | None = None
+
+    def minimise(self) -> Outcome:
+        """The solution, or the best point there is when the search ends."""
+        p = self.program
+        if p.size > MANY and suits(p):
+            found = self._from_guess()
+            if found is not None:
+                return found
+        return self._interior(p, self.eps)
+
+    def _from_guess(self) -> Outcome | None:
+        p = self.program
+        guess = smoothed_newton(
+            p, p.offset, np.zeros(len(p.b)), _first_mu(p), ACCURACY, STEPS, self._smoothed
+        )
+        if guess is None:
+            return None
+        distance = guess.distances()
+        at_lower = guess.g > 0.0
+        x = np.where(at_lower, p.lower, p.upper)
+        is_open = (distance <= MARGIN) | np.isinf(x)
+        x[np.isinf(x)] = 0.0
+        for _ in range(ROUNDS):
+            while not _rows_can_hold(p, is_open, x):
+                k = min(2 * int(is_open.sum()) + 1, p.size)
+                is_open |= distance <= np.partition(distance, k - 1)[k - 1]
+            if is_open.mean() > SHARE:
+                return None
+            kept = np.flatnonzero(is_open)
+            found = self._interior(p.restricted(kept, x), 0.5 * self.eps)
+            x[kept] = found.x
+            whole = replace(found, x=x.copy())
+            g = p.gradient(found.w, found.y, np.empty(p.size))
+            missed, objective, gap = self._whole_gap(x, g, found)
+            if gap <= self.eps:
+                return replace(whole, gap=gap, status=Status.OPTIMAL)
+            if self.stopped is not None:
+                return replace(whole, gap=gap)
+            is_wrong = ~is_open & (missed > NEGLIGIBLE * self.eps * abs(objective))
+            if not is_wrong.any():
+                return None
+            is_open |= is_wrong
+        return None
+
+    def _whole_gap(self, x: Vector, g: Vector, found: Outcome) -> tuple[Vector, float, float]:
+        """What every variable adds to the gap, the objective, and the gap relative to it."""
+        p = self.program
+        weights = p.F.transposed(x) + p.offset
+        objective = 0.5 * float(weights @ weights) + p.constant + float(x @ (p.q + 0.5 * p.d * x))
+        dual = float(found.w @ (p.offset - 0.5 * found.w)) - float(found.y @ p.b) + p.constant
+        dual += p.box_minimum(slice(None), g, x)
+        h = g + p.d * x
+        missed = np.where(h > 0.0, h * (x - p.lower), 0.0)
+        below = h < 0.0
+        missed[below] = -h[below] * np.minimum(p.upper - x, np.abs(h / p.d))[below]
+        rows = float(np.abs(found.y) @ np.abs(p.A @ x - p.b))
+        return missed, objective, (abs(objective - dual) + rows) / max(abs(objective), 1e-300)
+
+    def _interior(self, program: FactorProgram, eps: float) -> Outcome:
+        before = self.iterations
+
+        def report(iteration: int, measured: Measured) -> Status | None:
+            self.iterations = before + iteration
+            self.stopped = self.progress(self.iterations, measured.primal, measured.gap)
+            return self.stopped
+
+        found = interior_point(program, eps, self.limit - before, report)
+        self.iterations = before + found.iterations
+        return replace(found, iterations=self.iterations)
+
+    def _smoothed(self, step: int, objective: float, gap: float) -> bool:
+        self.iterations = step
+        self.stopped = self.progress(step, objective, gap)
+        return self.stopped is not None or step >= self.limit
+
+
+def _first_mu(p: FactorProgram) -> float:
+    """Such that the smoothing reaches over all gradients that the first weights give."""
+    u = p.upper - p.lower
+    g = p.gradient(p.offset, np.zeros(len(p.b)), np.empty(p.size))
+    width = np.where(np.isfinite(u), u, 1.0 / np.where(p.d > 0.0, p.d, 1.0))
+    scale = float(np.max(np.abs(g))) or float(np.sqrt(p.trace / p.size))
+    return scale * float(np.median(width))
+
+
+def _rows_can_hold(p: FactorProgram, is_open: Vector, x: Vector) -> bool:
+    """Whether the variables that are open have the room that the rows of A need."""
+    with np.errstate(invalid="ignore"):
+        ends = np.where(p.A != 0.0, p.A * p.lower, 0.0), np.where(p.A != 0.0, p.A * p.upper, 0.0)
+    need = p.b - p.A @ np.where(is_open, 0.0, x)
+    least, most = np.minimum(*ends) @ is_open, np.maximum(*ends) @ is_open
+    return bool(((least <= need) & (need <= most)).all())
