@@ -9,13 +9,13 @@ from qpsvm.backends.ipm.engine import Search
 from qpsvm.backends.ipm.presolve import Presolved
 from qpsvm.backends.ipm.translate import translation
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.qp.solution import QPSolution, SolveStatistics
 
 MAX_ITERATIONS = 200
 
 
 class IPMBackend(Backend):
-    """Programs ``1/2 x'(F F' + diag(d))x + q'x`` over a box with few other rows, and their duals."""
+    """Programs with ``P = F F' + diag(d)`` over a box with few other rows, and their duals."""
 
     name = "ipm"
     licence = "BSD-3-Clause"

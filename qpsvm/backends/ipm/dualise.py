@@ -141,10 +141,11 @@ class Dualised:
         np.add.at(d, i, g * g / curvature)
         np.add.at(linear, i, q * g / curvature)
         constant += 0.5 * float(np.sum(q * q / curvature))
-        lower = np.concatenate([np.zeros(program.n_inequalities), np.full(len(program.b), -np.inf)])
+        lower = np.full(m, -np.inf)
+        lower[: program.n_inequalities] = 0.0
         upper = np.full(m, np.inf)
-        # the reduced cost q + g a_i of a slack variable is at least 0 at a lower bound, at most 0 at
-        # an upper one, and 0 without any
+        # the reduced cost q + g a_i of a slack variable is at least 0 at a lower bound, at most 0
+        # at an upper one, and 0 without any
         i, g = self._entries(c.slack)
         limit, has_lower = -program.q[c.slack] / g, np.isfinite(lb[c.slack])
         free = ~has_lower & np.isinf(ub[c.slack])

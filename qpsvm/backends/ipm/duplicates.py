@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Index, Vector, row_blocks
+from qpsvm.qp._arrays import Index, Mask, Vector, row_blocks
 
 Hash = npt.NDArray[np.uint64]
 
@@ -89,11 +89,11 @@ def _of_vectors(vectors: list[Vector]) -> Hash:
     return total
 
 
-def _equal_rows(X: Any, a: Index, b: Index) -> npt.NDArray[np.bool_]:
+def _equal_rows(X: Any, a: Index, b: Index) -> Mask:
     same = np.ones(len(a), dtype=bool)
     if sp.issparse(X):
         counts = np.diff(X.indptr)
-        same = counts[a] == counts[b]
+        same = np.asarray(counts[a] == counts[b])
         pairs = np.flatnonzero(same)
         count = counts[a[pairs]]
         ends = np.cumsum(count)

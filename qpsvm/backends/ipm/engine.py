@@ -17,7 +17,7 @@ from qpsvm.backends.ipm.interior import Outcome, interior_point
 from qpsvm.backends.ipm.iteration import Measured
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.backends.ipm.smoothing import smoothed_newton, suits
-from qpsvm.qp._arrays import Index, Vector
+from qpsvm.qp._arrays import Mask, Vector
 from qpsvm.qp.solution import Status
 
 MANY = 2000
@@ -154,7 +154,7 @@ def _first_mu(p: FactorProgram) -> float:
     return scale * float(np.median(width))
 
 
-def _rows_can_hold(p: FactorProgram, is_open: Vector, x: Vector) -> bool:
+def _rows_can_hold(p: FactorProgram, is_open: Mask, x: Vector) -> bool:
     """Whether the variables that are open have the room that the rows of A need."""
     with np.errstate(invalid="ignore"):
         ends = np.where(p.A != 0.0, p.A * p.lower, 0.0), np.where(p.A != 0.0, p.A * p.upper, 0.0)

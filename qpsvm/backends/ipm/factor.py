@@ -63,11 +63,10 @@ class Factor:
         """Of some of the variables, in increasing order."""
         own = kept[: np.searchsorted(kept, len(self.signs))]
         index = own if self.index is None else self.index[own]
+        zeros = len(kept) - len(own)
         if len(own) < COPIED * self.n_samples:
-            X, index = self.X[own if index is None else index], None
-        else:
-            X = self.X
-        return Factor(X, self.signs[own], index, len(kept) - len(own), self.constant)
+            return Factor(self.X[index], self.signs[own], None, zeros, self.constant)
+        return Factor(self.X, self.signs[own], index, zeros, self.constant)
 
     def times(self, c: Vector, out: Vector) -> Vector:
         """``F c``, written to ``out``."""
@@ -130,7 +129,9 @@ class Factor:
         return result
 
     def _gathered(self, own: Vector) -> Vector:
-        return own if self.index is None else np.bincount(self.index, own, self.n_samples)
+        if self.index is None:
+            return own
+        return np.bincount(self.index, own, self.n_samples).astype(np.float64)
 
     def normal(self, D: Vector) -> Dense:
         """``F' diag(D) F``, shape (r, r), upper triangle."""

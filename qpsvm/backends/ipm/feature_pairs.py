@@ -59,7 +59,7 @@ class FeaturePairs:
     def pays(cls, X: Any) -> bool:
         """Whether that is less work than a dense product of blocks."""
         n, rank = X.shape
-        return rank <= MOST_FEATURES and WORTH * cls.count(X) < n * rank**2 // 2
+        return bool(rank <= MOST_FEATURES and WORTH * cls.count(X) < n * rank**2 // 2)
 
     def normal(self, D: Vector) -> Dense:
         """``X' diag(D) X``, upper triangle in Fortran order."""

@@ -1,4 +1,4 @@
-"""The interior-point method from its start to its end: the best point it passes, and why it stops."""
+"""The interior-point method from start to end: the best point it passes, and why it stops."""
 
 from __future__ import annotations
 

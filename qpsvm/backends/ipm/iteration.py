@@ -296,13 +296,10 @@ class Iterate:
             self._direct(system, e, self.move)
             error = 0.0
             if float(np.max(self.D)) * self.unit > 1e8:
-                true = p.F.transposed(self.move.dx)
-                size = np.linalg.norm(true / self.columns) + np.linalg.norm(
-                    self.move.dw / self.columns
-                )
-                error = float(
-                    np.linalg.norm((true - self.move.dw) / self.columns) / max(size, 1e-300)
-                )
+                true = p.F.transposed(self.move.dx) / self.columns
+                solved = self.move.dw / self.columns
+                size = float(np.linalg.norm(true) + np.linalg.norm(solved))
+                error = float(np.linalg.norm(true - solved)) / max(size, 1e-300)
             if error <= 1e-4 or self.proximal >= 1e-6 * self.unit:
                 break
             self.proximal *= 100.0
@@ -343,14 +340,11 @@ class Iterate:
         """Complementarity after a step; a variable that jumps counts as nothing."""
         total = 0.0
         for i in self.chunks:
-            move = length * self.move.dx[i]
-            total += np.maximum(self.s[i] + move, 0.0) @ np.maximum(
-                self.z[i] + length * self.move.dz[i], 0.0
-            )
-            total += np.maximum(self.t[i] - move, 0.0) @ np.maximum(
-                self.v[i] + length * self.move.dv[i], 0.0
-            )
-        return float(total)
+            dx = length * self.move.dx[i]
+            z, v = self.z[i] + length * self.move.dz[i], self.v[i] + length * self.move.dv[i]
+            total += float(np.maximum(self.s[i] + dx, 0.0) @ np.maximum(z, 0.0))
+            total += float(np.maximum(self.t[i] - dx, 0.0) @ np.maximum(v, 0.0))
+        return total
 
     def _aim(self, target: float) -> None:
         """At ``s z = t v = target``, with what the predictor neglected."""

@@ -1,7 +1,7 @@
 """What makes a program smaller and changes no solution.
 
-* Variables that their bounds fix, or that are in no row of A and have a row of zeros in F, get their
-  values at once.
+* Variables that their bounds fix, or that are in no row of A and have a row of zeros in F, get
+  their values at once.
 * Variables with equal rows of F, equal q and equal columns of A are one variable: only their sum
   matters. It is shared out in proportion to the room that each has.
 
@@ -14,13 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from qpsvm.backends.ipm.duplicates import first_equal
 from qpsvm.backends.ipm.factor import Factor
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.backends.ipm.structured import StructuredProgram
-from qpsvm.qp._arrays import Dense, Index, Vector
+from qpsvm.qp._arrays import Dense, Index, Mask, Vector
 from qpsvm.qp.low_rank import LowRankQuadratic
 
 WORTH = 0.95
@@ -71,9 +70,8 @@ class Presolved:
             group[left] = group[left[first]]
             room = _room(given, left, group[left], len(kept))
             total = np.bincount(group[left], room)
-            lower, upper = (
-                np.bincount(group[left], bound[left]) for bound in (given.lower, given.upper)
-            )
+            lower = np.bincount(group[left], given.lower[left])
+            upper = np.bincount(group[left], given.upper[left])
             share[left] = room / total[group[left]]
             base[left] = given.lower[left] - share[left] * lower[group[left]]
             d = P.diag[kept] / np.bincount(group[left])
@@ -103,7 +101,7 @@ class Presolved:
         return x, multipliers[:p], np.maximum(multipliers[p:], 0.0)
 
 
-def _known(given: StructuredProgram, rows: Dense) -> tuple[Vector, npt.NDArray[np.bool_]]:
+def _known(given: StructuredProgram, rows: Dense) -> tuple[Vector, Mask]:
     """Values of variables that nothing else has a say in, and which these are."""
     P, lower, upper = given.P, given.lower, given.upper
     fixed = lower == upper
@@ -148,19 +146,17 @@ def _factor(P: LowRankQuadratic, kept: Index, zeros: int) -> Factor:
     R, X = P.selection, P.samples
     own = R.samples(kept)
     used = np.unique(own)
-    index: Index | None = own
     if len(used) < WORTH * X.shape[0]:
-        X, index = X[used], np.searchsorted(used, own)
-    if len(own) == X.shape[0] and np.array_equal(index, np.arange(len(own))):
-        index = None
-    return Factor(X, R.signs[kept], index, zeros, constant=P.constant)
+        X, own = X[used], np.searchsorted(used, own)
+    in_order = len(own) == X.shape[0] and np.array_equal(own, np.arange(len(own)))
+    return Factor(X, R.signs[kept], None if in_order else own, zeros, constant=P.constant)
 
 
 def _most(G: Dense, b: Vector, lower: Vector, upper: Vector) -> Vector:
     """How large the slack of every row can be: ``h - min Gx`` over the box."""
     with np.errstate(invalid="ignore"):
         least = np.where(G > 0.0, G * lower, np.where(G < 0.0, G * upper, 0.0)).sum(axis=1)
-    return np.maximum(b[len(b) - len(G) :] - least, 0.0)
+    return np.asarray(np.maximum(b[len(b) - len(G) :] - least, 0.0))
 
 
 def _with_slack(vector: Vector, m: int, value: float) -> Vector:

@@ -63,6 +63,21 @@ class FactorProgram:
             constant=self.constant + float(rest @ (self.q + 0.5 * self.d * rest)),
         )
 
+    def sampled(self, kept: Index) -> FactorProgram:
+        """Some of the variables for all: a sum over them counts as much as one over all did."""
+        share = len(kept) / self.size
+        return FactorProgram(
+            F=self.F.restricted(kept),
+            d=self.d[kept] * share,
+            q=self.q[kept],
+            A=self.A[:, kept],
+            b=self.b,
+            lower=self.lower[kept] / share,
+            upper=self.upper[kept] / share,
+            offset=self.offset,
+            constant=self.constant,
+        )
+
     @cached_property
     def trace(self) -> float:
         """Of ``F F'``."""

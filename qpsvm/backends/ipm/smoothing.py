@@ -6,11 +6,11 @@ What the dual of the program maximises over the weights, which it shares with x,
     phi(w, y) = w'offset - 1/2 |w|^2 - b'y + sum_i min { 1/2 d_i x^2 + g_i x : x in the box }
 
 (for a support vector machine its primal objective, negative: the sum holds the losses, which have
-kinks). Barriers of weight mu on the bounds smooth the kinks; the x_i that attain the minima are then
-smooth functions of g (``central``). With ``D_i = -dx_i / dg_i`` the Newton system for (w, y) is that
-of the interior-point method, but there is nothing to iterate besides: no variable can block a step,
-and any (w, y) is a start. This is for large mu, when many samples share in every kink; near the end
-few do, and steps become short.
+kinks). Barriers of weight mu on the bounds smooth the kinks; the x_i that attain the minima are
+then smooth functions of g (``central``). With ``D_i = -dx_i / dg_i`` the Newton system for (w, y)
+is that of the interior-point method, but there is nothing to iterate besides: no variable can block
+a step, and any (w, y) is a start. This is for large mu, when many samples share in every kink; near
+the end few do, and steps become short.
 
 Source: Fiacco and McCormick, *Nonlinear Programming* (1968), for barriers; Lee and Mangasarian,
 "SSVM: A smooth support vector machine", *Comput. Optim. Appl.* 20 (2001), with another smoothing.
@@ -124,7 +124,7 @@ class Smoothed:
             total += float(self._positions(i, self.g[i] + length * dg)[0] @ dg)
         return total
 
-    def ascend(self, dw: Vector, dy: Vector, first: float) -> tuple[float, float]:
+    def ascend(self, dw: Vector, dy: Vector, first: float) -> float:
         """Step to the maximum along a direction, roughly; returns the length."""
         p = self.program
         p.F.times(dw, self.dg)
@@ -184,15 +184,14 @@ def smoothed_newton(
         value, gap, of_weights, of_rows = function.evaluate()
         system = NewtonSystem(program.F, program.A, function.D)
         smoothing = 2.0 * program.size * function.mu
-        if smoothing <= accuracy * abs(value) and gap <= 4.0 * accuracy * abs(value):
-            return Guess(
-                function.w, function.y, function.g, function.mu, float(np.sqrt(smoothing)), system
-            )
         if report(step, value, gap / max(abs(value), 1e-300)):
             return None
         dw, dy = system.solve(of_weights, of_rows)
         first = float(of_weights @ dw) + float(of_rows @ dy)
         length = function.ascend(dw, dy, first)
+        if smoothing <= accuracy * abs(value) and first <= smoothing:
+            radius = float(np.sqrt(smoothing + first))
+            return Guess(function.w, function.y, function.g, function.mu, radius, system)
         if smoothing > accuracy * abs(value) and (first < 0.5 * smoothing or length == 1.0):
             function.mu *= FACTOR
     return None
