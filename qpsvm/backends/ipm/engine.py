@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from qpsvm.backends.ipm import coordinate_descent
 from qpsvm.backends.ipm.interior import Outcome, interior_point
 from qpsvm.backends.ipm.iteration import Measured
 from qpsvm.backends.ipm.program import FactorProgram
-from qpsvm.backends.ipm.smoothing import smoothed_newton, suits
+from qpsvm.backends.ipm.smoothing import Guess, smoothed_newton, suits
 from qpsvm.qp._arrays import Mask, Vector
 from qpsvm.qp.solution import Status
 
@@ -25,6 +26,9 @@ MANY = 2000
 
 ACCURACY = 0.03
 """Of the guess, relative."""
+
+CLOSE = 0.003
+"""Of a guess by coordinate descent that needs no other."""
 
 STEPS = 30
 """Of a guess, at most."""
@@ -81,9 +85,7 @@ class Search:
 
     def _from_guess(self) -> Outcome | None:
         p = self.program
-        guess = smoothed_newton(
-            p, p.offset, np.zeros(len(p.b)), _first_mu(p), ACCURACY, STEPS, self._smoothed
-        )
+        guess = self._guess()
         if guess is None:
             return None
         distance = guess.distances()
@@ -112,6 +114,18 @@ class Search:
                 return None
             is_open |= is_wrong
         return None
+
+    def _guess(self) -> Guess | None:
+        """From coordinate descent, if that has come close; otherwise from nowhere."""
+        p, y = self.program, np.zeros(len(self.program.b))
+        w, mu = p.offset, _first_mu(p)
+        if coordinate_descent.suits(p):
+            w = coordinate_descent.descended(p)
+            small = CLOSE * primal(p, w, y) / (2.0 * p.size)
+            guess = smoothed_newton(p, w, y, small, CLOSE, 1, self._smoothed)
+            if guess is not None or self.stopped is not None:
+                return guess
+        return smoothed_newton(p, w, y, mu, ACCURACY, STEPS, self._smoothed)
 
     def _whole_gap(self, x: Vector, g: Vector, found: Outcome) -> tuple[Vector, float, float]:
         """What every variable adds to the gap, the objective, and the gap relative to it."""
@@ -143,6 +157,13 @@ class Search:
         self.iterations = step
         self.stopped = self.progress(step, objective, gap)
         return self.stopped is not None or step >= self.limit
+
+
+def primal(p: FactorProgram, w: Vector, y: Vector) -> float:
+    """What the weights cost: minus the dual objective of the program."""
+    g = p.gradient(w, y, np.empty(p.size))
+    dual = float(w @ (p.offset - 0.5 * w)) - float(y @ p.b) + p.constant
+    return -dual - p.box_minimum(slice(None), g, np.zeros(p.size))
 
 
 def _first_mu(p: FactorProgram) -> float:

@@ -17,6 +17,7 @@ unmet, by little, and they are met again in the steps that follow.
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, replace
 
@@ -153,10 +154,17 @@ class Iterate:
         self.v = np.where(has_upper, np.maximum(-g, 0.0) + scale, 0.0)
         self.y = np.zeros(len(p.b))
         self.w = p.offset.copy()
+        self.iterations = 0
+        self.system: NewtonSystem | None = None
+        self.proximal = 0.0
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """What follows from the program and the point."""
+        p, n = self.program, self.program.size
         self.g, self.h = np.empty(n), np.empty(n)
         p.gradient(self.w, self.y, self.g)
         self.refresh()
-        self.iterations = 0
         upper = p.F.normal(np.ones(n))
         self.gram = np.triu(upper) + np.triu(upper, 1).T
         near = np.minimum(self.s, self.t)
@@ -165,7 +173,7 @@ class Iterate:
         # the size of every column of F; one of zeros has none
         self.columns = np.sqrt(np.where(np.diag(self.gram) > 0.0, np.diag(self.gram), 1.0))
         self.least = min(self.unit, float(np.min(self.columns**2)) / n) or 1.0
-        self.proximal = 1e-12 * self.least
+        self.proximal = max(self.proximal, 1e-12 * self.least)
         self.chunks = [slice(i, i + CHUNK) for i in range(0, n, CHUNK)]
         # theta^-1; what s z and t v aim at; the reciprocals of s, t, z and v
         self.D, self.a, self.c, self.is_, self.it, self.iz, self.iv = (
@@ -183,6 +191,26 @@ class Iterate:
         scale = max(float(np.max(part, initial=0.0)) for part in (np.abs(p.q), gradient))
         # nothing pulls at a point that nothing is known of yet: what the rows will ask for does
         return scale or self.unit * float(np.max(np.abs(p.b), initial=0.0)) or 1.0
+
+    def distances(self, gap: float) -> Vector:
+        """How far every gradient is from zero, in steps as long as an absolute gap allows."""
+        assert self.system is not None
+        return np.abs(self.g) / (math.sqrt(max(gap, 1e-300)) * self.system.sizes())
+
+    def narrowed(self, kept: Index, x: Vector) -> Iterate:
+        """The iterate without the variables that are to stay where they are in x."""
+        other = copy.copy(self)
+        other.program = self.program.restricted(kept, x)
+        for name in ("x", "s", "t", "z", "v"):
+            setattr(other, name, getattr(self, name)[kept])
+        if self.bounded is not None:
+            has_lower, has_upper = (has[kept] for has in self.bounded)
+            other.bounded = has_lower, has_upper
+            other.n_bounds = max(int(has_lower.sum() + has_upper.sum()), 1)
+        else:
+            other.n_bounds = 2 * len(kept)
+        other._prepare()
+        return other
 
     def refresh(self) -> None:
         """Products anew: what is added up over the steps rounds."""
@@ -256,7 +284,7 @@ class Iterate:
         mu = self.mu
         e = self.program.b - self.program.A @ self.x
         shares = SHARES if jumps else (0.0,)
-        system = self._predictor(e)
+        system = self.system = self._predictor(e)
         length = self.move.length(shares[-1])
         target = min(1.0, self._after(length) / self.n_bounds / mu) ** 3 * mu if mu else 0.0
         self._aim(target)

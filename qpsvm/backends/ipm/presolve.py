@@ -63,18 +63,18 @@ class Presolved:
         kept = left if first is None else left[np.flatnonzero(first == np.arange(len(left)))]
         group, share = np.zeros(n, dtype=np.intp), np.zeros(n)
         group[kept] = np.arange(len(kept))
+        lower, upper, d = given.lower[left], given.upper[left], P.diag[kept]
         if first is None:
             share[left] = 1.0
-            lower, upper, d = given.lower[left], given.upper[left], P.diag[left]
         else:
             group[left] = group[left[first]]
             room = _room(given, left, group[left], len(kept))
             total = np.bincount(group[left], room)
-            lower = np.bincount(group[left], given.lower[left])
-            upper = np.bincount(group[left], given.upper[left])
+            lower = np.bincount(group[left], lower).astype(np.float64)
+            upper = np.bincount(group[left], upper).astype(np.float64)
             share[left] = room / total[group[left]]
             base[left] = given.lower[left] - share[left] * lower[group[left]]
-            d = P.diag[kept] / np.bincount(group[left])
+            d = d / np.bincount(group[left])
         offset, b = given.offset, np.concatenate([given.b, given.h]) / scales
         if base.any():
             offset, b = offset + P.weights(base), b - rows @ base

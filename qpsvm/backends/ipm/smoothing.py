@@ -189,7 +189,7 @@ def smoothed_newton(
         dw, dy = system.solve(of_weights, of_rows)
         first = float(of_weights @ dw) + float(of_rows @ dy)
         length = function.ascend(dw, dy, first)
-        if smoothing <= accuracy * abs(value) and first <= smoothing:
+        if smoothing <= 1.01 * accuracy * abs(value) and first <= smoothing:
             radius = float(np.sqrt(smoothing + first))
             return Guess(function.w, function.y, function.g, function.mu, radius, system)
         if smoothing > accuracy * abs(value) and (first < 0.5 * smoothing or length == 1.0):
