@@ -77,7 +77,7 @@ class Search:
     def minimise(self) -> Outcome:
         """The solution, or the best point there is when the search ends."""
         p = self.program
-        if p.size > MANY and suits(p):
+        if p.size > MANY and p.F.rank <= p.size and suits(p):
             found = self._from_guess()
             if found is not None:
                 return found

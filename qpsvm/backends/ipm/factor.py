@@ -59,6 +59,34 @@ class Factor:
         """Where that makes the normal matrix cheaper."""
         return FeaturePairs(self.X) if self.is_sparse and FeaturePairs.pays(self.X) else None
 
+    @cached_property
+    def gram(self) -> Dense:
+        """``F F'``, for fewer variables than columns."""
+        X = self.X if self.index is None else self.X[self.index]
+        product = X @ X.T
+        gram = np.zeros((self.size, self.size))
+        own = gram[: len(self.signs), : len(self.signs)]
+        own[:] = product.toarray() if self.is_sparse else product
+        own += self.constant
+        own *= self.signs[:, None]
+        own *= self.signs
+        return gram
+
+    @cached_property
+    def column_sizes(self) -> Vector:
+        """The length of every column of F."""
+        weights = self._gathered(self.signs * self.signs)
+        X = self.X
+        if self.is_sparse:
+            squares = np.asarray(X.multiply(X).T @ weights).ravel()
+        else:
+            squares = np.zeros(self.width)
+            for rows in row_blocks(self.n_samples, self.width, BLOCK_BYTES):
+                squares += weights[rows] @ (X[rows] * X[rows])
+        if self.constant:
+            squares = np.append(squares, self.constant * np.sum(weights))
+        return np.sqrt(squares)
+
     def restricted(self, kept: Index) -> Factor:
         """Of some of the variables, in increasing order."""
         own = kept[: np.searchsorted(kept, len(self.signs))]

@@ -25,7 +25,7 @@ import numpy as np
 
 from qpsvm.backends.ipm.newton import NewtonSystem
 from qpsvm.backends.ipm.program import FactorProgram
-from qpsvm.qp._arrays import Index, Vector
+from qpsvm.qp._arrays import Dense, Index, Vector
 
 FAR = 1e200
 """Distance of a bound that does not exist."""
@@ -165,13 +165,16 @@ class Iterate:
         self.g, self.h = np.empty(n), np.empty(n)
         p.gradient(self.w, self.y, self.g)
         self.refresh()
-        upper = p.F.normal(np.ones(n))
-        self.gram = np.triu(upper) + np.triu(upper, 1).T
+        self.gram: Dense | None = None
+        if p.F.rank <= n:
+            upper = p.F.normal(np.ones(n))
+            self.gram = np.triu(upper) + np.triu(upper, 1).T
         near = np.minimum(self.s, self.t)
         room = np.minimum(self.s + self.t, 2.0 * near)
         self.room = float(np.linalg.norm(room[near < FAR]))
         # the size of every column of F; one of zeros has none
-        self.columns = np.sqrt(np.where(np.diag(self.gram) > 0.0, np.diag(self.gram), 1.0))
+        columns = p.F.column_sizes
+        self.columns = np.where(columns > 0.0, columns, 1.0)
         self.least = min(self.unit, float(np.min(self.columns**2)) / n) or 1.0
         self.proximal = max(self.proximal, 1e-12 * self.least)
         self.chunks = [slice(i, i + CHUNK) for i in range(0, n, CHUNK)]
@@ -320,7 +323,7 @@ class Iterate:
             for i in self.chunks:
                 theta = self.z[i] * self.is_[i] + self.v[i] * self.it[i] + p.d[i] + self.proximal
                 np.divide(1.0, theta, out=self.D[i])
-            system = NewtonSystem(p.F, p.A, self.D)
+            system = NewtonSystem.of(p.F, p.A, self.D)
             self._direct(system, e, self.move)
             error = 0.0
             if float(np.max(self.D)) * self.unit > 1e8:
@@ -457,9 +460,16 @@ class Iterate:
             missing = missing + p.F.combination(jumping, moved)
             lacking = lacking - p.A[:, jumping] @ moved
             left += 2.0 * between * len(jumping) - self._unmet(jumping, length)
-        left += self.room * math.sqrt(max(float(missing @ (self.gram @ missing)), 0.0))
+        left += self.room * self._pull_of(missing)
         left += float(np.abs(self.y + length * self.move.dy) @ np.abs(lacking))
         return replace(outlook, left=left)
+
+    def _pull_of(self, missing: Vector) -> float:
+        """``|F missing|``: what weights that x does not have change of all gradients."""
+        p = self.program
+        if self.gram is None:
+            return float(np.linalg.norm(p.F.times(missing, np.empty(p.size))))
+        return math.sqrt(max(float(missing @ (self.gram @ missing)), 0.0))
 
     def _unmet(self, i: slice | Index, length: float) -> float:
         """Complementarity after a step, and the dual residual times the room there is for x."""

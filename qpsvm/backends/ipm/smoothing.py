@@ -182,7 +182,7 @@ def smoothed_newton(
     function = Smoothed(program, w, y, mu)
     for step in range(limit):
         value, gap, of_weights, of_rows = function.evaluate()
-        system = NewtonSystem(program.F, program.A, function.D)
+        system = NewtonSystem.of(program.F, program.A, function.D)
         smoothing = 2.0 * program.size * function.mu
         if report(step, value, gap / max(abs(value), 1e-300)):
             return None
