@@ -12,11 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.qp._arrays import Index, Vector, freeze
+from qpsvm.qp._arrays import Index, Vector, all_finite, freeze, is_immutable
 
 
 def as_samples(X: Any, name: str = "X") -> Any:
     """X as a read-only float64 array or CSR array of shape (n, d), both at least 1.
+
+    A copy, unless that is what X is already and nobody can write to it (an array with
+    ``flags.writeable = False``, a ``numpy.memmap`` opened for reading).
 
     Raises
     ------
@@ -29,8 +32,11 @@ def as_samples(X: Any, name: str = "X") -> Any:
             raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
         if X.ndim != 2:
             raise InvalidDataError(_not_two_dimensional(name, X.shape))
-        matrix = sp.csr_array(X, dtype=np.float64, copy=True)
-        matrix.sum_duplicates()
+        matrix = sp.csr_array(X, dtype=np.float64)
+        parts = (matrix.data, matrix.indices, matrix.indptr)
+        if not matrix.has_canonical_format or not all(map(is_immutable, parts)):
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
     else:
         _require_numeric_columns(X, name)
         _require_unmasked(X, name)
@@ -43,7 +49,8 @@ def as_samples(X: Any, name: str = "X") -> Any:
             text = [v for v in raw.flat if isinstance(v, str | bytes)] if raw.dtype == "O" else []
             if text:
                 raise TypeError(f"it holds text such as {text[0]!r}")
-            matrix = np.array(raw, dtype=np.float64, order="C")
+            take = np.asarray if is_immutable(raw) else np.array
+            matrix = take(raw, dtype=np.float64, order="C")
         except (TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InvalidDataError):
                 raise
@@ -259,7 +266,7 @@ def _require_numeric_columns(X: Any, name: str) -> None:
 
 def _require_finite_rows(matrix: Any, original: Any, name: str) -> None:
     values = matrix.data if sp.issparse(matrix) else matrix
-    if np.isfinite(values).all():
+    if all_finite(values):
         return
     if sp.issparse(matrix):
         coo = matrix.tocoo()

@@ -37,7 +37,7 @@ from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines import consistency
 from qpsvm.machines.accuracy import TINY
-from qpsvm.machines.conditions import ZERO, Conditions
+from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import NO_MULTIPLIERS, DualPoint, SupportVectorModel
 from qpsvm.machines.problem import Form, SVMProblem
@@ -107,7 +107,7 @@ class L1Norm(Family):
         del gram
         C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         return Conditions(
-            rows=sp.diags_array(data.signs),
+            rows=one_each(data.signs),
             required=np.ones(data.n_samples),
             lower=ZERO,
             upper=C,

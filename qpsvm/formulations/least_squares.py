@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.data.training_sets import (
     BinaryTrainingSet,
@@ -31,7 +30,7 @@ from qpsvm.formulations.family import Family, require_flag, require_price
 from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import UNBOUNDED, Conditions
+from qpsvm.machines.conditions import UNBOUNDED, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 
 
@@ -88,7 +87,7 @@ class LeastSquares(Family):
         del gram
         C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         return Conditions(
-            rows=sp.diags_array(data.signs),
+            rows=one_each(data.signs),
             required=np.ones(data.n_samples),
             lower=-UNBOUNDED,
             upper=UNBOUNDED,

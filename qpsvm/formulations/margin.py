@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.data.training_sets import (
     BinaryTrainingSet,
@@ -35,7 +34,7 @@ from qpsvm.formulations.family import Family, is_number, require_choice, require
 from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
+from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 
 
@@ -82,7 +81,7 @@ class HardMargin(Family):
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         del gram
         return Conditions(
-            rows=sp.diags_array(data.signs),
+            rows=one_each(data.signs),
             required=np.ones(data.n_samples),
             lower=ZERO,
             upper=UNBOUNDED,
@@ -152,7 +151,7 @@ class SoftMargin(Family):
         C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         squared = self.loss == "squared_hinge"
         return Conditions(
-            rows=sp.diags_array(data.signs),
+            rows=one_each(data.signs),
             required=np.ones(data.n_samples),
             lower=ZERO,
             upper=UNBOUNDED if squared else C,

@@ -34,7 +34,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.data.training_sets import TrainingSet, unlabelled_training_set
 from qpsvm.exceptions import InvalidParameterError
@@ -42,7 +41,7 @@ from qpsvm.formulations.family import Family, require_price, require_share
 from qpsvm.formulations.prices import prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import ZERO, Conditions
+from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.solution import SVMSolution
 
 
@@ -89,7 +88,7 @@ class OneClass(Family):
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
         del gram
         return Conditions(
-            rows=sp.eye_array(data.n_samples),
+            rows=one_each(np.ones(data.n_samples)),
             required=ZERO,
             lower=ZERO,
             upper=prices(1.0 / self.nu, data, average=True),
@@ -150,7 +149,7 @@ class DataDescription(Family):
                 "(1 over the sum of the sample weights); below, the best ball is empty."
             )
         return Conditions(
-            rows=sp.eye_array(data.n_samples),
+            rows=one_each(np.ones(data.n_samples)),
             required=gram.diagonal(),
             lower=ZERO,
             upper=box,

@@ -34,7 +34,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.data.training_sets import (
     BinaryTrainingSet,
@@ -48,7 +47,7 @@ from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.formulations.regression import spread, two_sides
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import ZERO, Conditions
+from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 
 
@@ -105,7 +104,7 @@ class NuClassification(Family):
         share = prices(1.0, data, class_weight=self.class_weight, average=True)
         self._require_feasible(share, data)
         return Conditions(
-            rows=sp.diags_array(data.signs),
+            rows=one_each(data.signs),
             required=ZERO,
             lower=ZERO,
             upper=share,

@@ -118,9 +118,9 @@ def class_factors(class_weight: Any, data: BinaryTrainingSet | MulticlassTrainin
     InvalidParameterError
         A label that is not in the data; a weight that is not a finite number above 0.
     """
-    labels = data.targets
     if class_weight is None:
-        return np.ones(len(labels))
+        return np.ones(data.n_samples)
+    labels = data.targets
     classes, codes = np.unique(labels, return_inverse=True)
     if isinstance(class_weight, str) and class_weight == "balanced":
         sums = np.bincount(codes, data.weights)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import scipy.sparse as sp
+import numpy as np
 
 from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.formulations.family import Family, require_flag, require_price, require_share
@@ -27,7 +27,7 @@ from qpsvm.formulations.prices import prices
 from qpsvm.formulations.regression import spread
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import ZERO, Conditions
+from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 
 
@@ -87,7 +87,7 @@ class QuantileRegression(Family):
         del gram
         C = prices(self.C, data, average=self.average_loss)
         return Conditions(
-            rows=sp.eye_array(data.n_samples),
+            rows=one_each(np.ones(data.n_samples)),
             required=data.values,
             lower=(self.tau - 1.0) * C,
             upper=self.tau * C,

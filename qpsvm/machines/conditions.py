@@ -30,11 +30,17 @@ import scipy.sparse as sp
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
-from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
+from qpsvm.qp._arrays import Index, Vector, freeze, is_immutable, restore_frozen
 
-ZERO: Vector = np.zeros(1)
-UNBOUNDED: Vector = np.full(1, np.inf)
+ZERO: Vector = freeze(np.zeros(1))
+UNBOUNDED: Vector = freeze(np.full(1, np.inf))
 """For families where every condition has the same bound: vectors of length 1 are repeated."""
+
+
+def one_each(signs: Vector) -> Any:
+    """R of conditions that each look at one sample, in order: ``diag(signs)`` as a CSR array."""
+    n = len(signs)
+    return sp.csr_array((signs, np.arange(n), np.arange(n + 1)), shape=(n, n))
 
 
 def squared_spread(gram: Gram) -> float:
@@ -94,8 +100,10 @@ class Conditions:
         size = self.rows.shape[0]
         object.__setattr__(self, "rows", freeze(sp.csr_array(self.rows, dtype=np.float64)))
         for name in ("required", "lower", "upper", "curvature"):
-            vector = np.array(np.broadcast_to(getattr(self, name), size), dtype=np.float64)
-            object.__setattr__(self, name, freeze(vector))
+            vector = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), size)
+            if not is_immutable(vector):
+                vector = freeze(vector.copy())
+            object.__setattr__(self, name, vector)
         d = self.curvature
         boxes_are_fine = (self.lower <= 0.0).all() and (self.upper >= 0.0).all()
         if not boxes_are_fine or not ((d == 0.0).all() or (d > 0.0).all()):
@@ -126,6 +134,8 @@ class Conditions:
     @cached_property
     def signs(self) -> Vector:
         """``R 1``: what b adds to every row, shape (N,)."""
+        if self.selection is not None:
+            return self.selection[0]
         return np.asarray(freeze(np.asarray(self.rows.sum(axis=1)).ravel()))
 
     @cached_property

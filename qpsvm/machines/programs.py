@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Index, Matrix, Vector, require_memory
+from qpsvm.qp._arrays import Index, Matrix, Vector, freeze, require_memory
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
@@ -33,7 +33,7 @@ def dual_program(model: SupportVectorModel) -> QuadraticProgram:
     """
     c, constraints = model.conditions, model.constraints
     P: Quadratic = model.dual_hessian()
-    q, lower, upper, balance = -c.required, c.lower, c.upper, c.signs
+    q, lower, upper, balance = freeze(-c.required), c.lower, c.upper, c.signs
     if constraints is not None:
         P = _constrained_hessian(model)
         q = np.concatenate([q, constraints.right])

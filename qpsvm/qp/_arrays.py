@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,6 +24,7 @@ Sparse: TypeAlias = Any
 Matrix: TypeAlias = Any
 """``Dense`` or ``Sparse``."""
 Index: TypeAlias = npt.NDArray[np.intp]
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 def freeze(array: Any) -> Any:
@@ -36,6 +38,24 @@ def freeze(array: Any) -> Any:
     return array
 
 
+def is_immutable(array: Any) -> bool:
+    """True for an array that nobody can write to, through it or what it is a view of."""
+    if not isinstance(array, np.ndarray):
+        return False
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    # of memory that is not NumPy's own only that of a file is known
+    return array is None or isinstance(array, mmap.mmap)
+
+
+def all_finite(values: Any) -> bool:
+    """True unless an entry is NaN or infinite; without a temporary array where all are fine."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(values)) or np.isfinite(values).all())
+
+
 def restore_frozen(instance: Any, state: dict[str, Any]) -> None:
     """``__setstate__`` of immutable classes: pickling forgets that arrays are read-only."""
     for name, value in state.items():
@@ -45,7 +65,10 @@ def restore_frozen(instance: Any, state: dict[str, Any]) -> None:
 
 
 def as_vector(value: Any, name: str, length: int | None = None, fill: float = 0.0) -> Vector:
-    """Copy ``value`` into a read-only float64 vector; ``None`` and scalars are broadcast."""
+    """``value`` as a read-only float64 vector; ``None`` and scalars are broadcast.
+
+    A copy, unless nobody can write to it.
+    """
     if value is None:
         if length is None:
             raise InvalidProgramError(f"{name} is missing; pass a vector.")
@@ -54,8 +77,9 @@ def as_vector(value: Any, name: str, length: int | None = None, fill: float = 0.
         value = value.toarray()
     if np.iscomplexobj(value):
         raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
+    take = np.asarray if is_immutable(value) else np.array
     try:
-        array = np.array(value, dtype=np.float64, order="C")
+        array = take(value, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidProgramError(
             f"{name} must hold real numbers, got {_describe(value)} ({error})."
@@ -79,7 +103,10 @@ def _frozen_vector(array: Vector) -> Vector:
 
 
 def as_matrix(value: Any, name: str, columns: int) -> Matrix:
-    """Copy ``value`` into a read-only float64 array or a sorted CSC array."""
+    """``value`` as a read-only float64 array or sorted CSC array.
+
+    A copy, unless nobody can write to it.
+    """
     if value is None:
         return freeze(sp.csc_array((0, columns), dtype=np.float64))
     if np.iscomplexobj(value):
@@ -91,8 +118,9 @@ def as_matrix(value: Any, name: str, columns: int) -> Matrix:
         matrix.sort_indices()
         finite = np.isfinite(matrix.data)
     else:
+        take = np.asarray if is_immutable(value) else np.array
         try:
-            matrix = np.array(value, dtype=np.float64, order="C")
+            matrix = take(value, dtype=np.float64, order="C")
         except (TypeError, ValueError) as error:
             raise InvalidProgramError(
                 f"{name} must hold real numbers, got {_describe(value)} ({error})."

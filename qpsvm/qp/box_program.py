@@ -162,10 +162,12 @@ class Boxed:
         slack = np.vstack([np.zeros((p, m)), np.eye(m)])
         diagonal = float(np.max(P.diagonal(), initial=0.0))
         curvature = HessianCurvature(P, m)
-        if isinstance(P, LowRankQuadratic):
-            columns = P.samples.shape[1]
-            if columns <= FEW_COLUMNS and 16 * P.size * columns <= memory_limit:
-                curvature = FactorCurvature(P, m)
+        if (
+            isinstance(P, LowRankQuadratic)
+            and P.rank <= FEW_COLUMNS
+            and 16 * P.size * P.rank <= memory_limit
+        ):
+            curvature = FactorCurvature(P, m)
         return cls(
             BoxProgram(
                 curvature,

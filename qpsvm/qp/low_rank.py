@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.qp._arrays import Dense, Index, Matrix, Vector, freeze, require_memory
+from qpsvm.qp._arrays import Dense, Index, Matrix, Vector, all_finite, freeze, require_memory
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
 
@@ -17,7 +17,8 @@ from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
 class LowRankQuadratic(Quadratic):
     """``P = F F' + diag(d)`` with ``d >= 0``: the dual Hessian of every linear SVM.
 
-    ``F = R X`` for a signed selection R: variables that look at the same sample share its row.
+    ``F = R [X, sqrt(constant)]`` for a signed selection R: variables that look at the same sample
+    share its row, and a feature that is the same for all samples is not stored.
 
     Parameters
     ----------
@@ -27,11 +28,13 @@ class LowRankQuadratic(Quadratic):
         d, zero if None.
     signs, index : arrays of shape (n,) or None
         The rows of F: ``F_i = signs_i X_index(i)``; ones and the identity if None.
+    constant : float
+        At least 0: what is added to every product of two samples.
 
     Raises
     ------
     InvalidProgramError
-        Not finite, lengths that differ, or a negative d.
+        Not finite, lengths that differ, a negative d or constant.
     """
 
     def __init__(
@@ -41,11 +44,15 @@ class LowRankQuadratic(Quadratic):
         *,
         signs: Vector | None = None,
         index: Index | None = None,
+        constant: float = 0.0,
     ) -> None:
         self.samples = sp.csr_array(samples) if sp.issparse(samples) else np.asarray(samples, float)
         values = self.samples.data if sp.issparse(self.samples) else self.samples
-        if not np.isfinite(values).all():
+        if not all_finite(values):
             raise InvalidProgramError("The factor F of a LowRankQuadratic has NaN or inf entries.")
+        if not 0.0 <= constant < np.inf:
+            raise InvalidProgramError(f"constant is {constant}; it must be finite and at least 0.")
+        self.constant = float(constant)
         freeze(self.samples)
         self.selection = Selection(self.samples.shape[0], signs, index)
         self.diag = checked_diagonal(diag, self.selection.size)
@@ -58,25 +65,32 @@ class LowRankQuadratic(Quadratic):
         *,
         constant: float = 0.0,
     ) -> LowRankQuadratic:
-        """``R (K + constant) R' + diag(d)`` over the same samples, which are shared.
-
-        A constant is one feature more, ``sqrt(constant)`` for every sample: a copy.
-        """
-        X = self.samples
-        if constant:
-            column = np.full((X.shape[0], 1), np.sqrt(constant))
-            sparse = sp.issparse(X)
-            X = sp.csr_array(sp.hstack([X, column])) if sparse else np.hstack([X, column])
-        return LowRankQuadratic(X, diag, signs=signs, index=index)
+        """``R (K + constant) R' + diag(d)`` over the same samples, which are shared."""
+        constant += self.constant
+        return LowRankQuadratic(self.samples, diag, signs=signs, index=index, constant=constant)
 
     def combine(self, rows: Any, diag: Vector | None = None) -> LowRankQuadratic:
         """``R K R' + diag(d)`` for any CSR matrix R with one column per sample."""
-        return LowRankQuadratic(rows @ self.samples, diag)
+        return LowRankQuadratic(rows @ self._features, diag)
+
+    @property
+    def rank(self) -> int:
+        """Number of columns r of F."""
+        return int(self.samples.shape[1]) + (self.constant > 0.0)
+
+    @property
+    def _features(self) -> Any:
+        """The samples, with the constant feature if there is one: a copy then."""
+        X = self.samples
+        if not self.constant:
+            return X
+        column = np.full((X.shape[0], 1), np.sqrt(self.constant))
+        return sp.csr_array(sp.hstack([X, column])) if sp.issparse(X) else np.hstack([X, column])
 
     @cached_property
     def factor(self) -> Any:
         """F, shape (n, r); computed once where it is not the samples themselves."""
-        return freeze(self.selection.of_rows(self.samples))
+        return freeze(self.selection.of_rows(self._features))
 
     @property
     def size(self) -> int:
@@ -85,15 +99,26 @@ class LowRankQuadratic(Quadratic):
     def parts(self) -> tuple[Any, ...]:
         return (self.factor, self.diag)  # however the rows are shared
 
+    def weights(self, x: Vector) -> Vector:
+        """``F'x``, shape (r,)."""
+        beta = self.selection.gather(x)
+        w = np.asarray(self.samples.T @ beta)
+        return np.append(w, np.sqrt(self.constant) * np.sum(beta)) if self.constant else w
+
     def matvec(self, x: Vector) -> Vector:
         X, R = self.samples, self.selection
-        return R.spread(np.asarray(X @ (X.T @ R.gather(x)))) + self.diag * x
+        beta = R.gather(x)
+        products = np.asarray(X @ (X.T @ beta))
+        if self.constant:
+            products += self.constant * np.sum(beta)
+        return R.spread(products) + self.diag * x
 
     def block(self, rows: Index, columns: Index) -> Dense:
         R = self.selection
         left, right = (self.samples[R.samples(i)] for i in (rows, columns))
         product = left @ right.T
         block = product.toarray() if sp.issparse(product) else np.asarray(product)
+        block += self.constant
         block *= R.signs[rows, None]
         block *= R.signs[columns]
         return add_diagonal(block, rows, columns, self.diag)
@@ -102,7 +127,7 @@ class LowRankQuadratic(Quadratic):
         X: Any = self.samples
         R = self.selection
         squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-        norms = np.asarray(squares).ravel()
+        norms = np.asarray(squares).ravel() + self.constant
         return R.signs * R.spread(norms) + self.diag
 
     def null_violation(self, x: Vector) -> float:
