@@ -12,14 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.qp._arrays import Index, Vector, all_finite, freeze, read_only
+from qpsvm.qp._arrays import Index, Vector, all_finite, freeze, is_immutable
 
 
 def as_samples(X: Any, name: str = "X") -> Any:
     """X as a read-only float64 array or CSR array of shape (n, d), both at least 1.
 
-    Not copied where that is what X is already, like in ``scipy.spatial.KDTree``: whoever changes
-    X afterwards changes what has been made of it.
+    A copy, unless that is what X is already and nobody can write to it (an array with
+    ``flags.writeable = False``, a ``numpy.memmap`` opened for reading).
 
     Raises
     ------
@@ -33,7 +33,8 @@ def as_samples(X: Any, name: str = "X") -> Any:
         if X.ndim != 2:
             raise InvalidDataError(_not_two_dimensional(name, X.shape))
         matrix = sp.csr_array(X, dtype=np.float64)
-        if not matrix.has_canonical_format:
+        parts = (matrix.data, matrix.indices, matrix.indptr)
+        if not matrix.has_canonical_format or not all(map(is_immutable, parts)):
             matrix = matrix.copy()
             matrix.sum_duplicates()
     else:
@@ -48,7 +49,8 @@ def as_samples(X: Any, name: str = "X") -> Any:
             text = [v for v in raw.flat if isinstance(v, str | bytes)] if raw.dtype == "O" else []
             if text:
                 raise TypeError(f"it holds text such as {text[0]!r}")
-            matrix = np.asarray(raw, dtype=np.float64, order="C")
+            take = np.asarray if is_immutable(raw) else np.array
+            matrix = take(raw, dtype=np.float64, order="C")
         except (TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InvalidDataError):
                 raise
@@ -63,7 +65,7 @@ def as_samples(X: Any, name: str = "X") -> Any:
             f"{name} is empty: shape {matrix.shape}; pass at least one sample and one feature."
         )
     _require_finite_rows(matrix, X, name)
-    return read_only(matrix)
+    return freeze(matrix)
 
 
 def as_signs(y: Any) -> tuple[Vector, Any]:

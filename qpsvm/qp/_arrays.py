@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -45,22 +46,8 @@ def is_immutable(array: Any) -> bool:
         if array.flags.writeable:
             return False
         array = array.base
-    return array is None  # a buffer of something else's is not known to be
-
-
-def read_only(array: Any) -> Any:
-    """A view of an array, or of the arrays inside a CSR matrix, that cannot be written to.
-
-    Nothing is copied, and the original stays as it is.
-    """
-    if sp.issparse(array):
-        parts = tuple(map(read_only, (array.data, array.indices, array.indptr)))
-        view = sp.csr_array(parts, shape=array.shape)
-        view.has_canonical_format = array.has_canonical_format
-        return view
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    # of memory that is not NumPy's own only that of a file is known
+    return array is None or isinstance(array, mmap.mmap)
 
 
 def all_finite(values: Any) -> bool:

@@ -430,6 +430,24 @@ def test_changing_x_and_y_afterwards_changes_nothing(make):
     )
 
 
+def test_what_nobody_can_change_is_not_copied(tmp_path):
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    entries = sp.csr_array(X)
+    parts = [part.copy() for part in (entries.data, entries.indices, entries.indptr)]
+    for part in parts:
+        part.flags.writeable = False
+    sparse = sp.csr_array(tuple(parts), shape=X.shape)
+    for samples in (frozen, mapped):
+        assert np.shares_memory(SoftMargin().dual(samples, y).data.X, samples)
+    assert np.shares_memory(SoftMargin().dual(sparse, y).data.X.data, sparse.data)
+    window = X.copy()[:]
+    window.flags.writeable = False  # its base can be written to
+    assert not np.shares_memory(SoftMargin().dual(window, y).data.X, window)
+
+
 @pytest.mark.parametrize("samples", [X, sp.csr_array(X)], ids=["dense", "sparse"])
 def test_training_data_are_read_only(samples):
     data = SoftMargin().dual(samples, y).data
