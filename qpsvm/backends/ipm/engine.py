@@ -122,9 +122,14 @@ class Search:
         if coordinate_descent.suits(p):
             w = coordinate_descent.descended(p)
             small = CLOSE * primal(p, w, y) / (2.0 * p.size)
-            guess = smoothed_newton(p, w, y, small, CLOSE, 1, self._smoothed)
+            guess = smoothed_newton(p, w, y, small, CLOSE, 1, self._smoothed, rough=True)
+            if isinstance(guess, Guess) or self.stopped is not None:
+                return guess
+            start = ACCURACY * primal(p, w, y) / (2.0 * p.size)
+            guess = smoothed_newton(p, w, y, start, ACCURACY, STEPS, self._smoothed, worst=1.0)
             if guess is not None or self.stopped is not None:
                 return guess
+            w = p.offset
         return smoothed_newton(p, w, y, mu, ACCURACY, STEPS, self._smoothed)
 
     def _whole_gap(self, x: Vector, g: Vector, found: Outcome) -> tuple[Vector, float, float]:

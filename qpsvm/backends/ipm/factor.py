@@ -12,6 +12,9 @@ from scipy.linalg.blas import dsyrk
 from qpsvm.backends.ipm.feature_pairs import FeaturePairs
 from qpsvm.qp._arrays import Dense, Index, Vector, row_blocks
 
+PAYS_AFTER = 2
+"""Normal matrices that are made before products of features are prepared for more of them."""
+
 COPIED = 0.5
 """Variables that look at fewer samples than this share of all get a copy of theirs."""
 
@@ -51,6 +54,7 @@ class Factor:
         self.is_sparse = sp.issparse(X)
         self.size = len(signs) + zeros
         self.XT: Any = X.T.tocsr() if self.is_sparse else X.T
+        self._calls = 0
         self._own = np.empty(len(signs))
         self._scores = np.empty(self.n_samples)
 
@@ -176,19 +180,28 @@ class Factor:
 
     def _of_features(self, weights: Vector) -> Dense:
         """``X' diag(weights) X``, upper triangle."""
-        if self._pairs is not None:
+        used = np.flatnonzero(weights)
+        if len(used) < COPIED * self.n_samples:
+            return _weighted_gram(self.X[used], np.sqrt(weights[used]))
+        self._calls += 1
+        if self._calls > PAYS_AFTER and self._pairs is not None:
             return self._pairs.normal(weights)
-        roots = np.sqrt(weights, out=self._scores)
-        total = np.zeros((self.width, self.width), order="F")
-        rows = max(64, BLOCK_BYTES // (8 * max(self.width, 1)))
-        buffer = np.empty((min(rows, self.n_samples), self.width))
-        for begin in range(0, self.n_samples, rows):
-            block, root = self.X[begin : begin + rows], roots[begin : begin + rows]
-            scaled = buffer[: len(root)]
-            if self.is_sparse:
-                block.toarray(out=scaled)
-                scaled *= root[:, None]
-            else:
-                np.multiply(block, root[:, None], out=scaled)
-            total = dsyrk(1.0, scaled.T, beta=1.0, c=total, overwrite_c=1)
-        return total
+        return _weighted_gram(self.X, np.sqrt(weights, out=self._scores))
+
+
+def _weighted_gram(X: Any, roots: Vector) -> Dense:
+    """``X' diag(roots)^2 X``, upper triangle, by blocks of rows."""
+    n, width = X.shape
+    total = np.zeros((width, width), order="F")
+    rows = max(64, BLOCK_BYTES // (8 * max(width, 1)))
+    buffer = np.empty((min(rows, n), width))
+    for begin in range(0, n, rows):
+        block, root = X[begin : begin + rows], roots[begin : begin + rows]
+        scaled = buffer[: len(root)]
+        if sp.issparse(X):
+            block.toarray(out=scaled)
+            scaled *= root[:, None]
+        else:
+            np.multiply(block, root[:, None], out=scaled)
+        total = dsyrk(1.0, scaled.T, beta=1.0, c=total, overwrite_c=1)
+    return total

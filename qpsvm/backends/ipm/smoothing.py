@@ -34,6 +34,9 @@ FACTOR = 0.2
 OVERSHOOT = 0.5
 """A step may go beyond the maximum on its line: to this share of the first slope, downwards."""
 
+ROUGH = 1e-4
+"""A rough Newton system leaves out what is smaller than this share of the largest D."""
+
 TRIALS = 6
 """Lengths of a step that are tried, at most."""
 
@@ -163,6 +166,9 @@ def smoothed_newton(
     accuracy: float,
     limit: int,
     report: Callable[[int, float, float], bool],
+    *,
+    rough: bool = False,
+    worst: float = np.inf,
 ) -> Guess | None:
     """Until mu and the gap are small relative to the objective; None if that takes too long.
 
@@ -182,12 +188,17 @@ def smoothed_newton(
     function = Smoothed(program, w, y, mu)
     for step in range(limit):
         value, gap, of_weights, of_rows = function.evaluate()
-        system = NewtonSystem.of(program.F, program.A, function.D)
+        D = function.D
+        if rough:
+            D = np.where(ROUGH * np.max(D) < D, D, 0.0)
+        system = NewtonSystem.of(program.F, program.A, D)
         smoothing = 2.0 * program.size * function.mu
         if report(step, value, gap / max(abs(value), 1e-300)):
             return None
         dw, dy = system.solve(of_weights, of_rows)
         first = float(of_weights @ dw) + float(of_rows @ dy)
+        if first > worst * abs(value):
+            return None
         length = function.ascend(dw, dy, first)
         if smoothing <= 1.01 * accuracy * abs(value) and first <= smoothing:
             radius = float(np.sqrt(smoothing + first))
