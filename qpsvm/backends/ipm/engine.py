@@ -24,7 +24,9 @@ from qpsvm.qp.solution import Status
 MANY = 2000
 """Variables, above which a guess is cheaper than iterations of all of them."""
 
-ACCURACY = 0.03
+import os
+ACCURACY = float(os.environ.get('ACC','0.005'))
+SAMPLE=int(os.environ.get('SAMPLE','20000'))
 """Of the guess, relative."""
 
 CLOSE = 0.003
@@ -130,6 +132,14 @@ class Search:
             if guess is not None or self.stopped is not None:
                 return guess
             w = p.offset
+        if p.size > 2 * SAMPLE:
+            kept = np.sort(np.random.default_rng(0).choice(p.size, SAMPLE, replace=False))
+            share = SAMPLE / p.size
+            few = p.sampled(kept)
+            guess = smoothed_newton(few, w, y, mu / share, 0.03, STEPS, self._smoothed)
+            if guess is not None:
+                w, y, mu = guess.w, guess.y, guess.mu * share
+                if os.environ.get('DBG'): print('   sample steps', self.iterations)
         return smoothed_newton(p, w, y, mu, ACCURACY, STEPS, self._smoothed)
 
     def _whole_gap(self, x: Vector, g: Vector, found: Outcome) -> tuple[Vector, float, float]:

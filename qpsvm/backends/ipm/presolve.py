@@ -144,6 +144,8 @@ def _room(given: StructuredProgram, left: Index, group: Index, n_groups: int) ->
 def _factor(P: LowRankQuadratic, kept: Index, zeros: int) -> Factor:
     """Of the variables that are left; samples that none of them looks at are left out."""
     R, X = P.selection, P.samples
+    if R.index is None and len(kept) == R.size:
+        return Factor(X, R.signs, None, zeros, constant=P.constant)
     own = R.samples(kept)
     used = np.unique(own)
     if len(used) < WORTH * X.shape[0]:
