@@ -24,13 +24,19 @@ from qpsvm.qp.solution import Status
 MANY = 2000
 """Variables, above which a guess is cheaper than iterations of all of them."""
 
-import os
-ACCURACY = float(os.environ.get('ACC','0.005'))
-SAMPLE=int(os.environ.get('SAMPLE','20000'))
+ACCURACY = 0.005
 """Of the guess, relative."""
 
 CLOSE = 0.003
 """Of a guess by coordinate descent that needs no other."""
+
+ROUGHLY = 0.03
+"""Of a guess that another one begins with."""
+
+SAMPLE = 20_000
+"""Variables that a guess is made of first where there are more than twice as many."""
+
+_SEED = 0
 
 STEPS = 30
 """Of a guess, at most."""
@@ -118,29 +124,43 @@ class Search:
         return None
 
     def _guess(self) -> Guess | None:
-        """From coordinate descent, if that has come close; otherwise from nowhere."""
+        """From coordinate descent if that comes close, else from a sample, else from nowhere."""
         p, y = self.program, np.zeros(len(self.program.b))
-        w, mu = p.offset, _first_mu(p)
         if coordinate_descent.suits(p):
             w = coordinate_descent.descended(p)
-            small = CLOSE * primal(p, w, y) / (2.0 * p.size)
-            guess = smoothed_newton(p, w, y, small, CLOSE, 1, self._smoothed, rough=True)
-            if isinstance(guess, Guess) or self.stopped is not None:
-                return guess
-            start = ACCURACY * primal(p, w, y) / (2.0 * p.size)
-            guess = smoothed_newton(p, w, y, start, ACCURACY, STEPS, self._smoothed, worst=1.0)
+            unit = primal(p, w, y) / (2.0 * p.size)
+            guess = self._smooth(p, w, y, CLOSE * unit, CLOSE, steps=1, rough=True)
+            if guess is None and self.stopped is None:
+                guess = self._smooth(p, w, y, ROUGHLY * unit, ACCURACY, worst=1.0)
             if guess is not None or self.stopped is not None:
                 return guess
-            w = p.offset
+        w, mu = p.offset, _first_mu(p)
         if p.size > 2 * SAMPLE:
-            kept = np.sort(np.random.default_rng(0).choice(p.size, SAMPLE, replace=False))
+            few = np.random.default_rng(_SEED).choice(p.size, SAMPLE, replace=False)
             share = SAMPLE / p.size
-            few = p.sampled(kept)
-            guess = smoothed_newton(few, w, y, mu / share, 0.03, STEPS, self._smoothed)
+            guess = self._smooth(p.sampled(np.sort(few)), w, y, mu / share, ROUGHLY)
             if guess is not None:
                 w, y, mu = guess.w, guess.y, guess.mu * share
-                if os.environ.get('DBG'): print('   sample steps', self.iterations)
-        return smoothed_newton(p, w, y, mu, ACCURACY, STEPS, self._smoothed)
+        return self._smooth(p, w, y, mu, ACCURACY)
+
+    def _smooth(
+        self,
+        program: FactorProgram,
+        w: Vector,
+        y: Vector,
+        mu: float,
+        accuracy: float,
+        *,
+        steps: int = STEPS,
+        rough: bool = False,
+        worst: float = np.inf,
+    ) -> Guess | None:
+        """Newton's method on the smoothed primal, from there."""
+        if self.stopped is not None:
+            return None
+        return smoothed_newton(
+            program, w, y, mu, accuracy, steps, self._smoothed, rough=rough, worst=worst
+        )
 
     def _whole_gap(self, x: Vector, g: Vector, found: Outcome) -> tuple[Vector, float, float]:
         """What every variable adds to the gap, the objective, and the gap relative to it."""
