@@ -57,7 +57,7 @@ SIGNS = {
 def main() -> None:
     """Rewrite the page."""
     page = PAGE.read_text(encoding="utf-8")
-    for name in ("backends", "infeasible"):
+    for name in ("backends", "infeasible", "ill-conditioned"):
         rows = store.read(HERE / f"{name}.jsonl").rows
         page = between(page, f"{name}: every cell", every_cell(rows))
         page = between(page, f"{name}: refuted", refuted(rows))

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.qp._arrays import Index, Vector, all_finite, freeze, is_immutable
+from qpsvm.qp._arrays import Index, Vector, all_finite, freeze, immutable, is_immutable
 
 
 def as_samples(X: Any, name: str = "X") -> Any:
@@ -49,8 +49,7 @@ def as_samples(X: Any, name: str = "X") -> Any:
             text = [v for v in raw.flat if isinstance(v, str | bytes)] if raw.dtype == "O" else []
             if text:
                 raise TypeError(f"it holds text such as {text[0]!r}")
-            take = np.asarray if is_immutable(raw) else np.array
-            matrix = take(raw, dtype=np.float64, order="C")
+            matrix = immutable(raw)
         except (TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InvalidDataError):
                 raise

@@ -66,7 +66,9 @@ class Family(ABC):
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n, d)
-            The (n, n) kernel matrix with ``kernel="precomputed"``.
+            The (n, n) kernel matrix with ``kernel="precomputed"``. A copy is kept, unless it is
+            float64 and nobody can write to it: ``X.flags.writeable = False``, or a
+            ``numpy.memmap`` opened for reading.
         y : array of shape (n,)
             For classifiers two different labels of any kind, the larger one the positive class;
             for regression the targets. Not used by ``OneClass`` and ``DataDescription``.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.functions import Linear, Precomputed
 from qpsvm.kernels.indefinite import Indefinite, KernelRepair, repair, require_symmetric
+from qpsvm.qp._arrays import immutable
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.sample_gram import SampleGram
@@ -54,10 +53,7 @@ def gram(
     if isinstance(kernel, Linear):
         return LowRankQuadratic(X), None
     if isinstance(kernel, Precomputed):
-        matrix = np.asarray(X, dtype=np.float64)
-        if matrix.flags.writeable:  # it will be read-only, and must not change
-            matrix = matrix.copy()
-        K = KernelQuadratic(SampleGram.of_matrix(matrix))
+        K = KernelQuadratic(SampleGram.of_matrix(immutable(X)))
     else:
         samples = SampleGram(kernel, X, positive_semidefinite=kernel.is_positive_semidefinite)
         K = KernelQuadratic(samples)

@@ -13,7 +13,7 @@ from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.indefinite import KernelRepair
-from qpsvm.qp._arrays import freeze, row_blocks
+from qpsvm.qp._arrays import immutable, row_blocks
 from qpsvm.qp.solution import QPSolution, Status
 
 
@@ -141,5 +141,4 @@ def as_float64(array: Any) -> Any:
         return None
     if np.iscomplexobj(array):
         array = np.full(np.shape(array), np.nan)
-    converted = np.asarray(array, dtype=np.float64)
-    return converted if not converted.flags.writeable else freeze(converted.copy())
+    return immutable(array)

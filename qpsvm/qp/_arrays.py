@@ -24,7 +24,6 @@ Sparse: TypeAlias = Any
 Matrix: TypeAlias = Any
 """``Dense`` or ``Sparse``."""
 Index: TypeAlias = npt.NDArray[np.intp]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 def freeze(array: Any) -> Any:
@@ -46,8 +45,20 @@ def is_immutable(array: Any) -> bool:
         if array.flags.writeable:
             return False
         array = array.base
-    # of memory that is not NumPy's own only that of a file is known
-    return array is None or isinstance(array, mmap.mmap)
+    # of memory that is not NumPy's own only a file that was opened for reading is known
+    return array is None or (isinstance(array, mmap.mmap) and memoryview(array).readonly)
+
+
+def immutable(value: Any) -> Dense:
+    """``value`` as a read-only float64 array: a copy, unless nobody can write to it.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        NumPy's, for what is no array of numbers.
+    """
+    take = np.asarray if is_immutable(value) else np.array
+    return np.asarray(freeze(take(value, dtype=np.float64, order="C")))
 
 
 def all_finite(values: Any) -> bool:
@@ -77,9 +88,8 @@ def as_vector(value: Any, name: str, length: int | None = None, fill: float = 0.
         value = value.toarray()
     if np.iscomplexobj(value):
         raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
-    take = np.asarray if is_immutable(value) else np.array
     try:
-        array = take(value, dtype=np.float64, order="C")
+        array = immutable(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidProgramError(
             f"{name} must hold real numbers, got {_describe(value)} ({error})."
@@ -118,9 +128,8 @@ def as_matrix(value: Any, name: str, columns: int) -> Matrix:
         matrix.sort_indices()
         finite = np.isfinite(matrix.data)
     else:
-        take = np.asarray if is_immutable(value) else np.array
         try:
-            matrix = take(value, dtype=np.float64, order="C")
+            matrix = immutable(value)
         except (TypeError, ValueError) as error:
             raise InvalidProgramError(
                 f"{name} must hold real numbers, got {_describe(value)} ({error})."

@@ -99,12 +99,6 @@ class LowRankQuadratic(Quadratic):
     def parts(self) -> tuple[Any, ...]:
         return (self.factor, self.diag)  # however the rows are shared
 
-    def weights(self, x: Vector) -> Vector:
-        """``F'x``, shape (r,)."""
-        beta = self.selection.gather(x)
-        w = np.asarray(self.samples.T @ beta)
-        return np.append(w, np.sqrt(self.constant) * np.sum(beta)) if self.constant else w
-
     def matvec(self, x: Vector) -> Vector:
         X, R = self.samples, self.selection
         beta = R.gather(x)

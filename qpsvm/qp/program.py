@@ -62,8 +62,9 @@ class QuadraticProgram:
 
     Notes
     -----
-    Arrays are copied and read-only; the program never changes. Boyd and Vandenberghe, *Convex
-    Optimization*, section 4.4 (the program) and 5.5.3 (its optimality conditions).
+    Arrays are read-only, and copies unless nobody can write to them: the program never changes.
+    Boyd and Vandenberghe, *Convex Optimization*, section 4.4 (the program) and 5.5.3 (its
+    optimality conditions).
 
     Examples
     --------

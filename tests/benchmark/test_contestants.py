@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 import qpsvm
 from qpsvm.backends import Settings
-from qpsvm.benchmark.contestants import registry
+from qpsvm.benchmark.contestants import intelex, reference, registry, scikit_learn
 from qpsvm.benchmark.contestants.base import Contestant, Task
 from qpsvm.benchmark.data import load_samples, needs_folder
 from qpsvm.benchmark.families import formulation_of, kernel_of
@@ -366,6 +366,31 @@ def test_the_reference_is_exact(family, data, kernel) -> None:
     judged = judge(of, answered("reference", of))
     assert judged.outcome == "optimal"
     assert judged.gap <= 1e-10
+
+
+def test_the_reference_passes_over_starts_that_lead_nowhere(monkeypatch) -> None:
+    """One without a finite point, one that takes more memory than there is; then its own."""
+    polish, tried = reference.polish, []
+
+    def greedy(problem, start, **limits):
+        tried.append(start.qp.statistics.backend)
+        assert np.isfinite(start.alpha).all()
+        if len(tried) == 1:
+            raise MemoryError
+        return polish(problem, start, **limits)
+
+    class Broken(scikit_learn.SVC):
+        def answer(self, task, fitted):
+            found = super().answer(task, fitted)
+            return replace(found, alpha=np.full_like(found.alpha, np.nan))
+
+    monkeypatch.setattr(reference, "polish", greedy)
+    monkeypatch.setattr(intelex, "CONTESTANTS", (Broken,))
+    monkeypatch.setattr(scikit_learn, "CONTESTANTS", (scikit_learn.SVC,))
+    of = task("SoftMargin(C=1.0)", "synthetic(d=5, n=2500, seed=0)", RBF, eps=1e-8)
+    assert judge(of, answered("reference", of)).outcome == "optimal"
+    assert tried[0] == "sklearn:SVC"
+    assert len(tried) == 2
 
 
 def test_the_reference_repeats_no_claim_of_the_solver_it_begins_with(monkeypatch) -> None:

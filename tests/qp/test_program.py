@@ -195,11 +195,15 @@ def _structured(kind: str) -> tuple[object, np.ndarray]:
     if kind == "kernel":
         return KernelQuadratic(SampleGram(_linear, X), s, diag=d), dense
     index = np.array([0, 1, 2, 3, 0, 1, 2])  # variables that share samples, as in regression
+    if kind == "low-rank shared":
+        expected = (X @ X.T + 2.0)[np.ix_(index, index)] * np.outer(s, s) + np.diag(d)
+        return LowRankQuadratic(X, d, signs=s, index=index, constant=2.0), expected
     expected = (X @ X.T)[np.ix_(index, index)] * np.outer(s, s) + np.diag(d)
     return KernelQuadratic(SampleGram(_linear, X), s, index, d), expected
 
 
-KINDS = ["dense", "sparse", "low-rank", "low-rank sparse", "kernel", "kernel shared"]
+KINDS = ["dense", "sparse", "low-rank", "low-rank sparse", "low-rank shared"]
+KINDS += ["kernel", "kernel shared"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -274,6 +278,31 @@ def test_a_dense_copy_beyond_the_limit_is_refused_with_its_bytes(kind: str) -> N
 def test_low_rank_checks_its_parts(factor: object, diag: object, words: str) -> None:
     with pytest.raises(InvalidProgramError, match=words):
         LowRankQuadratic(np.array(factor), diag)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("constant", [-1.0, np.nan, np.inf])
+def test_a_constant_that_is_no_product_is_refused(constant: float) -> None:
+    with pytest.raises(InvalidProgramError, match=f"constant is {constant}"):
+        LowRankQuadratic(np.ones((2, 1)), constant=constant)
+
+
+def test_a_constant_is_kept_by_what_is_made_of_it() -> None:
+    X = np.arange(6.0).reshape(3, 2)
+    P = LowRankQuadratic(X, constant=2.0)
+    K = X @ X.T + 2.0
+    assert P.rank == 3
+    np.testing.assert_allclose(P.factor @ P.factor.T, K)
+    np.testing.assert_allclose(P.select(-np.ones(3), constant=1.0).to_dense(), K + 1.0)
+    R = sp.csr_array([[1.0, -1.0, 0.0], [0.0, 0.5, 0.5]])
+    np.testing.assert_allclose(P.combine(R).to_dense(), R @ K @ R.T)
+    assert P.null_violation(np.array([1.0, -2.0, 1.0])) == 0.0
+    assert P.null_violation(np.ones(3)) == 1.0
+
+
+def test_large_numbers_are_finite_though_their_sum_is_not() -> None:
+    LowRankQuadratic(np.full((2, 1), 1e308))
+    with pytest.raises(InvalidProgramError, match="NaN or inf"):
+        LowRankQuadratic(np.array([[np.inf], [-np.inf]]))
 
 
 def test_kernel_quadratic_checks_its_lengths() -> None:
