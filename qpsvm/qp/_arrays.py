@@ -24,6 +24,7 @@ Sparse: TypeAlias = Any
 Matrix: TypeAlias = Any
 """``Dense`` or ``Sparse``."""
 Index: TypeAlias = npt.NDArray[np.intp]
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 def freeze(array: Any) -> Any:

@@ -107,6 +107,12 @@ class LowRankQuadratic(Quadratic):
             products += self.constant * np.sum(beta)
         return R.spread(products) + self.diag * x
 
+    def weights(self, x: Vector) -> Vector:
+        """``F'x``, shape (r,)."""
+        beta = self.selection.gather(x)
+        w = np.asarray(self.samples.T @ beta)
+        return np.append(w, np.sqrt(self.constant) * np.sum(beta)) if self.constant else w
+
     def block(self, rows: Index, columns: Index) -> Dense:
         R = self.selection
         left, right = (self.samples[R.samples(i)] for i in (rows, columns))
