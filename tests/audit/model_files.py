@@ -21,7 +21,6 @@ FOLDER = Path(__file__).parent / "foreign_models"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 EXAMPLES = settings(
     max_examples=150,
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

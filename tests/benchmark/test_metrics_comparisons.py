@@ -37,7 +37,7 @@ fields = st.integers(1, 6).flatmap(
     lambda m: st.lists(st.lists(some_times, min_size=m, max_size=m), min_size=1, max_size=4)
 )
 
-bootstrapped = settings(max_examples=12, deadline=None)  # each draws a thousand tables
+bootstrapped = settings(max_examples=12)  # each draws a thousand tables
 
 
 def named(columns):
@@ -85,7 +85,6 @@ def test_contestants_may_be_chosen():
     assert table_of(times(values), ("b", "c")).instances == ()
 
 
-@settings(deadline=None)
 @given(fields)
 def test_no_failure_is_better_than_a_success(columns):
     table = table_of(times(named(columns)))
@@ -170,7 +169,6 @@ def test_a_profile_by_hand():
     assert profile.share("a", 1e9) == pytest.approx(2 / 3)  # of three, as nobody solved the last
 
 
-@settings(deadline=None)
 @given(fields)
 def test_profiles_are_distributions(columns):
     profile = performance_profile(times(named(columns)))
@@ -184,7 +182,6 @@ def test_profiles_are_distributions(columns):
         assert np.sum(profile.shares[:, 0]) >= by_anybody - 1e-12  # somebody is fastest
 
 
-@settings(deadline=None)
 @given(columns=fields, data=st.data())
 def test_profiles_do_not_depend_on_units_or_order(columns, data):
     values = named(columns)
@@ -217,7 +214,6 @@ def test_profiles_change_with_the_company_and_say_so():
 # --- wins -----------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(fields)
 def test_a_win_is_the_others_loss(columns):
     wins = win_matrix(times(named(columns), repeats=2, noise=0.1))
@@ -229,7 +225,6 @@ def test_a_win_is_the_others_loss(columns):
     assert (wins.compared[~off] == 0).all()
 
 
-@settings(deadline=None)
 @given(fields)
 def test_third_contestants_do_not_matter_where_the_noise_is_given(columns):
     values = named(columns)
@@ -267,7 +262,6 @@ def test_pairs_are_compared_where_both_took_part():
 # --- scaling --------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(exponent=st.floats(-1.0, 4.0), factor=st.floats(1e-6, 1.0))
 def test_a_power_is_found_exactly(exponent, factor):
     fit = power_law("a", "", [(n, factor * n**exponent) for n in (100, 300, 1000, 5000)])

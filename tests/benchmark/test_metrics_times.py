@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qpsvm.benchmark.cells import Instance
@@ -42,7 +42,6 @@ def test_the_best_bound_of_anybody_serves_a_contestant_without_multipliers():
     assert suboptimality(peer, best_dual([peer, other])) == pytest.approx(1e-4, rel=1e-3)
 
 
-@settings(deadline=None)
 @given(
     primal=st.floats(1.0, 2.0),
     own=st.floats(-1.0, 1.0),
@@ -195,7 +194,6 @@ def test_it_is_the_median_of_the_repeats_and_all_of_them_must_reach_it():
 points = st.tuples(st.floats(1e-3, 50.0), st.floats(1e-12, 1.0), st.integers(1, 3))
 
 
-@settings(deadline=None)
 @given(sweep=st.lists(points, min_size=1, max_size=5), targets=st.tuples(*[st.floats(0, 1)] * 2))
 def test_less_accuracy_never_takes_longer_and_curves_agree(sweep, targets):
     rows = [

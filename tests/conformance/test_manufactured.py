@@ -22,7 +22,7 @@ from tests.tolerances import (
 
 EXAMPLES = settings(
     max_examples=200,
-    deadline=None,  # the first example imports the solver
+    # the first example imports the solver
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )

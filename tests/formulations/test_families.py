@@ -218,7 +218,7 @@ def test_b_t_and_slack_are_what_the_program_has(setting: Setting) -> None:
 
 
 @given(st.sampled_from(SETTINGS), st.integers(0, 2**32 - 1), st.data())
-@hypothesis_settings(max_examples=1500, deadline=None)
+@hypothesis_settings(max_examples=1500)
 def test_any_machine_and_any_multipliers_bound_the_optimum(
     setting: Setting, seed: int, data: st.DataObject
 ) -> None:
@@ -261,7 +261,7 @@ def test_any_machine_and_any_multipliers_bound_the_optimum(
     st.integers(-12, 12),
     st.sampled_from(BOX_OF_ANYTHING),
 )
-@hypothesis_settings(max_examples=1500, deadline=None)
+@hypothesis_settings(max_examples=1500)
 def test_the_repaired_multipliers_are_feasible(
     setting: Setting, seed: int, power: int, anything: float
 ) -> None:
@@ -300,7 +300,7 @@ def test_the_repaired_multipliers_are_feasible(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1e-3, 1.0, 30.0]),
 )
-@hypothesis_settings(max_examples=400, deadline=None)
+@hypothesis_settings(max_examples=400)
 def test_no_other_intercept_or_width_is_better(setting: Setting, seed: int, size: float) -> None:
     problem, best = optimum(setting)
     case, rng = BY_NAME[setting[0]], np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qpsvm import kernels
@@ -32,7 +32,6 @@ from tests.tolerances import ROUNDING
 
 REPAIRS = ["clip", "flip", "shift"]
 SPECTRAL = ["clip", "flip"]
-LAW = settings(deadline=None)
 
 
 def with_spectrum(values, seed=0):
@@ -75,7 +74,6 @@ def reserve(K):
 # --- what K' is ----------------------------------------------------------------------------------
 
 
-@LAW
 @given(indefinite_matrix(), st.sampled_from(REPAIRS))
 def test_the_repaired_matrix_is_semidefinite_and_needs_no_second_repair(case, policy):
     K, values = case
@@ -86,7 +84,6 @@ def test_the_repaired_matrix_is_semidefinite_and_needs_no_second_repair(case, po
     assert repair(DenseQuadratic(matrix), policy) is None
 
 
-@LAW
 @given(indefinite_matrix())
 def test_every_policy_changes_the_spectrum_as_it_says(case):
     K, values = case
@@ -97,7 +94,6 @@ def test_every_policy_changes_the_spectrum_as_it_says(case):
         assert_close(matrix @ (K / size), K @ (matrix / size), size)  # same eigenvectors
 
 
-@LAW
 @given(indefinite_matrix())
 def test_clip_and_flip_are_the_positive_part_and_the_absolute_value(case):
     K, values = case
@@ -108,7 +104,6 @@ def test_clip_and_flip_are_the_positive_part_and_the_absolute_value(case):
     assert_close((clipped / size) @ ((clipped - K) / size), np.zeros(K.shape), 1.0)
 
 
-@LAW
 @given(indefinite_matrix(), st.integers(0, 2**32 - 1))
 def test_clip_is_the_nearest_semidefinite_matrix(case, seed):
     K, values = case
@@ -125,7 +120,6 @@ def test_clip_is_the_nearest_semidefinite_matrix(case, seed):
     assert np.sum((K - clipped) * other) <= ROUNDING * np.linalg.norm(other)
 
 
-@LAW
 @given(indefinite_matrix())
 def test_shift_adds_the_least_multiple_of_the_identity(case):
     K, values = case
@@ -134,7 +128,6 @@ def test_shift_adds_the_least_multiple_of_the_identity(case):
     assert_close(report.shift, -values[0] + reserve(K), np.abs(values).max())
 
 
-@LAW
 @given(indefinite_matrix(), st.sampled_from(SPECTRAL))
 def test_raw_rows_with_transformed_coefficients_repeat_the_training_values(case, policy):
     K, values = case
@@ -160,7 +153,6 @@ def test_raw_rows_miss_the_shift_of_a_training_sample():
     np.testing.assert_allclose(matrix @ beta - K @ beta, report.shift * beta)
 
 
-@LAW
 @given(indefinite_matrix())
 def test_clipped_coefficients_are_clipped_once_and_flipped_ones_flip_back(case):
     K, _ = case
@@ -174,7 +166,6 @@ def test_clipped_coefficients_are_clipped_once_and_flipped_ones_flip_back(case):
 # --- symmetries ----------------------------------------------------------------------------------
 
 
-@LAW
 @given(indefinite_matrix(), st.sampled_from(REPAIRS), st.integers(0, 2**32 - 1))
 def test_the_order_of_the_samples_does_not_matter(case, policy, seed):
     K, values = case
@@ -189,7 +180,6 @@ def test_the_order_of_the_samples_does_not_matter(case, policy, seed):
     )
 
 
-@LAW
 @given(indefinite_matrix(), st.sampled_from(SPECTRAL))
 def test_duplicate_samples_stay_duplicates(case, policy):
     K, values = case
@@ -201,7 +191,6 @@ def test_duplicate_samples_stay_duplicates(case, policy):
     assert_close(report.negative_vectors[0], report.negative_vectors[-1], 1.0)
 
 
-@LAW
 @given(indefinite_matrix(), st.sampled_from(REPAIRS), st.sampled_from([-150, 150]))
 def test_the_unit_of_the_kernel_does_not_matter(case, policy, exponent):
     K, values = case
@@ -225,7 +214,6 @@ def test_no_norm_leaves_the_range_of_doubles(policy, scale):
 # --- the report ----------------------------------------------------------------------------------
 
 
-@LAW
 @given(indefinite_matrix(), st.sampled_from(REPAIRS))
 def test_the_report_measures_what_was_done(case, policy):
     K, values = case

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import qpsvm
@@ -41,7 +41,6 @@ def weighted_scores(draw, whole=False):
     return np.array(scores, float), np.array(signs), np.array(C, float)
 
 
-@settings(deadline=None)
 @given(st.one_of(weighted_scores(), weighted_scores(whole=True)))
 def test_no_intercept_is_better_than_the_ones_returned(case):
     scores, signs, C = case
@@ -52,7 +51,6 @@ def test_no_intercept_is_better_than_the_ones_returned(case):
         assert loss(b, scores, signs, C) <= best + ROUNDING * C.sum() * 10
 
 
-@settings(deadline=None)
 @given(weighted_scores(whole=True))
 def test_the_interval_holds_every_best_intercept(case):
     scores, signs, C = case
@@ -62,7 +60,6 @@ def test_the_interval_holds_every_best_intercept(case):
     assert (interval.lower, interval.upper) == (min(best), max(best))
 
 
-@settings(deadline=None)
 @given(weighted_scores(), st.floats(-3, 3, width=32))
 def test_shifted_scores_shift_the_interval_back(case, shift):
     scores, signs, C = case

@@ -16,7 +16,6 @@ N = 9
 ANYTHING = arrays(np.float64, N, elements=st.floats(-1e3, 1e3) | st.sampled_from([0.0, 1.0]))
 
 
-@settings(deadline=None)
 @given(ANYTHING, arrays(np.float64, N, elements=st.sampled_from([-1.0, 0.0, 1.0])), st.floats(0, 1))
 def test_a_sum_the_box_allows_is_reached_within_the_box(start, signs, share):
     lower, upper = np.zeros(N), np.linspace(0.5, 2.0, N)
@@ -41,7 +40,7 @@ def test_an_unbounded_box_shares_what_is_missing():
 
 
 @pytest.mark.parametrize("family", [qpsvm.NuClassification(0.4), qpsvm.NuClassification(0.1)])
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(alpha=ANYTHING)
 def test_unbalanced_classes_still_balance(family, alpha):
     """Two against seven: the larger class has room for more than the smaller one can answer."""
@@ -55,7 +54,7 @@ def test_unbalanced_classes_still_balance(family, alpha):
     assert np.sum(a) >= family.nu - ROUNDING
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(alpha=arrays(np.float64, 2 * N, elements=st.floats(-1e3, 1e3)))
 def test_a_tube_never_takes_more_than_it_may(alpha):
     X = np.arange(N)[:, None] / N

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import qpsvm
@@ -87,7 +87,6 @@ def test_a_moved_boundary_is_a_violation_of_the_samples_on_the_margin():
     np.testing.assert_allclose(table.violation, [0, 0.125, 0, 0, 0.125, 0], atol=ROUNDING)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 10_000), C=st.floats(0.01, 50.0), intercept=st.floats(-2.0, 2.0))
 def test_the_contributions_of_the_samples_add_up_to_the_duality_gap(seed, C, intercept):
     rng = np.random.default_rng(seed)

@@ -65,7 +65,7 @@ def test_what_another_problem_asks_does_not_pass(setting: Setting) -> None:
 
 
 @given(st.sampled_from(SETTINGS), st.sampled_from([*VECTORS, *QP_VECTORS, "numbers"]), st.data())
-@hypothesis_settings(max_examples=1500, deadline=None)
+@hypothesis_settings(max_examples=1500)
 def test_no_change_of_any_size_passes_and_does_harm(
     setting: Setting, name: str, data: st.DataObject
 ) -> None:

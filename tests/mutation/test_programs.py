@@ -17,7 +17,7 @@ VECTORS = ("x", "z", "y", "z_lower", "z_upper")
 
 
 @given(manufactured_program(definite=True), st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_one_changed_number_is_noticed(
     made: tuple[QuadraticProgram, QPSolution], data: st.DataObject
 ) -> None:
@@ -30,7 +30,7 @@ def test_one_changed_number_is_noticed(
 
 
 @given(manufactured_program(definite=True), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_one_changed_sign_is_noticed(
     made: tuple[QuadraticProgram, QPSolution], data: st.DataObject
 ) -> None:
@@ -44,7 +44,7 @@ def test_one_changed_sign_is_noticed(
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf, -np.inf, 1e308])
 @given(made=manufactured_program(definite=True), data=st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_one_poisoned_number_is_noticed(
     poison: float, made: tuple[QuadraticProgram, QPSolution], data: st.DataObject
 ) -> None:
@@ -55,7 +55,7 @@ def test_one_poisoned_number_is_noticed(
 
 
 @given(manufactured_program(definite=True), st.sampled_from(VECTORS))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_missing_or_shortened_vector_is_noticed(
     made: tuple[QuadraticProgram, QPSolution], name: str
 ) -> None:
@@ -66,7 +66,7 @@ def test_a_missing_or_shortened_vector_is_noticed(
 
 
 @given(manufactured_program(definite=True), manufactured_program(definite=True))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_solution_of_another_program_is_noticed(
     made: tuple[QuadraticProgram, QPSolution], other: tuple[QuadraticProgram, QPSolution]
 ) -> None:

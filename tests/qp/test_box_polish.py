@@ -181,7 +181,7 @@ def test_searched_steps_climb_to_the_proximal_point(seed: int, sigma: float) -> 
 
 
 @given(manufactured_program(strict=False), st.floats(1e-6, 10.0), st.integers(0, 2**32 - 1))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 def test_it_arrives_from_anywhere(
     made: tuple[QuadraticProgram, QPSolution], size: float, seed: int
 ) -> None:

@@ -45,7 +45,6 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 MANY = settings(
     max_examples=150,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -189,9 +188,7 @@ def through(program: QuadraticProgram, folder: Path, kind: str) -> QuadraticProg
 
 @pytest.mark.parametrize("kind", ["npz", "qps", "parquet"])
 @given(made=manufactured_program(definite=True))
-@settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_optimum_survives(
     tmp_path: Path, kind: str, made: tuple[QuadraticProgram, QPSolution]
 ) -> None:
@@ -268,9 +265,7 @@ def highs(path: Path) -> Any:
 
 
 @given(manufactured_program(), st.booleans())
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_highs_reads_the_same_program(
     tmp_path: Path, made: tuple[QuadraticProgram, QPSolution], never_binding: bool
 ) -> None:

@@ -56,7 +56,7 @@ def test_an_endless_descent_is_found_and_proved(program: QuadraticProgram) -> No
 
 
 @given(manufactured_program())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_programs_with_an_optimum_yield_no_evidence(
     made: tuple[QuadraticProgram, QPSolution],
 ) -> None:

@@ -49,7 +49,7 @@ def test_residuals_by_hand() -> None:
 
 
 @given(manufactured_program())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_the_truth_passes(made: tuple[QuadraticProgram, QPSolution]) -> None:
     program, exact = made
     measured = residuals(program, exact)

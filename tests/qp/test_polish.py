@@ -18,7 +18,7 @@ from tests.tolerances import POLISHED
 
 
 @given(manufactured_program(), st.integers(0, 2**32 - 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_perturbed_optimum_is_polished_back(
     made: tuple[QuadraticProgram, QPSolution], seed: int
 ) -> None:
@@ -28,7 +28,7 @@ def test_a_perturbed_optimum_is_polished_back(
 
 
 @given(manufactured_program(strict=False), st.floats(1e-6, 10.0), st.integers(0, 2**32 - 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_result_is_never_worse(
     made: tuple[QuadraticProgram, QPSolution], size: float, seed: int
 ) -> None:

@@ -28,5 +28,5 @@ def between(g: Vector, u: Vector, mu: float) -> tuple[Vector, Vector]:
 
 def above(G: Vector, d: Vector, mu: float) -> Vector:
     """``s`` of variables with a lower bound and curvature."""
-    root = np.hypot(G, 2.0 * np.sqrt(d * mu))
-    return np.where(G >= 0.0, 2.0 * mu / (G + root), (root - G) / (2.0 * d))
+    sum_ = np.abs(G) + np.hypot(G, 2.0 * np.sqrt(d * mu))
+    return np.where(G >= 0.0, 2.0 * mu / sum_, sum_ / (2.0 * d))

@@ -89,7 +89,7 @@ class Factor:
                 squares += weights[rows] @ (X[rows] * X[rows])
         if self.constant:
             squares = np.append(squares, self.constant * np.sum(weights))
-        return np.sqrt(squares)
+        return np.asarray(np.sqrt(squares))
 
     def restricted(self, kept: Index) -> Factor:
         """Of some of the variables, in increasing order."""

@@ -120,7 +120,7 @@ class OfVariables(NewtonSystem):
         """Without the rows of A: ``F (I + F'D F)^-1 F' = Theta - Theta M^-1 Theta``."""
         inverse = dpotri(self.upper)[0].diagonal()
         squares = self.theta - self.theta * self.theta * inverse
-        return np.sqrt(np.maximum(squares, ROUNDING * self.F.gram.diagonal()))
+        return np.asarray(np.sqrt(np.maximum(squares, ROUNDING * self.F.gram.diagonal())))
 
 
 def _cholesky(K: Dense) -> Dense:

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qpsvm.backends.ipm.central import above, between
 from qpsvm.backends.ipm.factor import Factor
 from qpsvm.backends.ipm.feature_pairs import FeaturePairs
-from qpsvm.backends.ipm.iteration import central
-from qpsvm.backends.ipm.newton import NewtonSystem
+from qpsvm.backends.ipm.newton import NewtonSystem, OfVariables, OfWeights
 from tests import tolerances
 
 seeds = st.integers(0, 10**6)
@@ -35,6 +35,8 @@ def factors(seed):
         yield Factor(storage(X), signs), signs[:, None] * X
         yield Factor(storage(X), both, index), both[:, None] * X[index]
         yield Factor(storage(X), signs, None, 2), np.vstack([signs[:, None] * X, 0 * X[:2]])
+        with_constant = np.hstack([X, np.full((n, 1), 1.5)])
+        yield Factor(storage(X), signs, constant=2.25), signs[:, None] * with_constant
 
 
 @given(seeds)
@@ -52,6 +54,12 @@ def test_products_are_those_of_the_dense_matrix(seed) -> None:
         kept = np.flatnonzero(rng.random(len(F)) < 0.6)
         part = factor.restricted(kept)
         found["restricted"] = (part.times(c, np.empty(len(kept))), F[kept] @ c)
+        found["gram"] = (factor.gram, F @ F.T)
+        found["columns"] = (factor.column_sizes, np.linalg.norm(F, axis=0))
+        found["rows"] = (factor.squares(), np.linalg.norm(F, axis=1) ** 2)
+        V, A, W = (rng.standard_normal(s) for s in ((F.shape[1], 3), (2, len(F)), (2, 3)))
+        products = np.linalg.norm(F @ V + A.T @ W, axis=1) ** 2
+        found["products"] = (factor.squared_products(V, A, W), products)
         for name, (own, dense) in found.items():
             np.testing.assert_allclose(own, dense, atol=tolerances.ROUNDING, err_msg=name)
 
@@ -74,8 +82,8 @@ def test_pairs_are_counted_before_they_are_made() -> None:
     assert not FeaturePairs.pays(sp.csr_array(np.ones((50, 8))))
 
 
-@given(seeds, st.sampled_from([0, 1, 2]))
-def test_a_direction_solves_the_whole_system(seed, p) -> None:
+@given(seeds, st.sampled_from([0, 1, 2]), st.sampled_from([OfWeights, OfVariables]))
+def test_a_direction_solves_the_whole_system(seed, p, system: type[NewtonSystem]) -> None:
     rng = np.random.default_rng(seed)
     for factor, F in factors(seed):
         n = len(F)
@@ -83,21 +91,47 @@ def test_a_direction_solves_the_whole_system(seed, p) -> None:
         r, e = rng.standard_normal(n), rng.standard_normal(p)
         whole = np.block([[F @ F.T + np.diag(theta), A.T], [A, np.zeros((p, p))]])
         expected = np.linalg.solve(whole, np.concatenate([r, e]))
-        dw, dy = NewtonSystem(factor, A, 1.0 / theta).solve(r / theta, e)
+        D = 1.0 / theta
+        dw, dy = system(factor, A, D).solve(F.T @ (D * r), A @ (D * r) - e)
         dx = (r - F @ dw - A.T @ dy) / theta
         scale = 1.0 + np.max(np.abs(expected))
         np.testing.assert_allclose(np.concatenate([dx, dy]), expected, atol=1e-10 * scale)
         np.testing.assert_allclose(dw, F.T @ dx, atol=1e-10 * scale)
 
 
+@given(seeds)
+def test_how_far_a_step_changes_each_gradient(seed) -> None:
+    """Exactly where there are few variables, to within the spread of projections elsewhere."""
+    for factor, F in factors(seed):
+        D = np.random.default_rng(seed).uniform(0.5, 2.0, len(F))
+        K = np.eye(F.shape[1]) + F.T @ (D[:, None] * F)
+        exact = np.sqrt(np.einsum("ij,ij->i", F @ np.linalg.inv(K), F))
+        none = np.zeros((0, len(F)))
+        few = OfVariables(factor, none, D).sizes()
+        np.testing.assert_allclose(few**2, exact**2, atol=tolerances.ROUNDING)
+        many = OfWeights(factor, none, D).sizes()
+        assert (many <= 3.0 * exact + tolerances.ROUNDING).all()
+        assert np.median(many[exact > 0.0] / exact[exact > 0.0]) > 0.5
+
+
 @pytest.mark.parametrize("mu", [1e-12, 1e-3, 1.0, 1e6])
 @pytest.mark.parametrize("u", [1e-8, 1.0, 1e8])
 def test_where_the_central_path_has_a_variable(mu, u) -> None:
     r = np.array([-1e6, -1.0, -1e-9, 0.0, 1e-9, 1.0, 1e6])
-    s, t = central(r, np.full(len(r), u), mu)
+    s, t = between(r, np.full(len(r), u), mu)
     assert (s > 0.0).all()
     assert (t > 0.0).all()
     np.testing.assert_allclose(s + t, u, rtol=1e-12)
     # mu/s - mu/t = r, multiplied out: nothing is divided by a difference that rounds
     terms = mu * (t + s) + np.abs(r) * s * t
     assert (np.abs(mu * (t - s) - r * s * t) <= 1e-12 * terms).all()
+
+
+@pytest.mark.parametrize("mu", [1e-12, 1e-3, 1.0])
+@pytest.mark.parametrize("d", [1e-3, 1.0, 1e3])
+def test_where_it_has_one_with_curvature(mu, d) -> None:
+    G = np.array([-1e3, -1.0, 0.0, 1.0, 1e3])
+    s = above(G, np.full(len(G), d), mu)
+    assert (s > 0.0).all()
+    terms = mu + np.abs(G) * s + d * s * s
+    assert (np.abs(mu - G * s - d * s * s) <= 1e-12 * terms).all()
