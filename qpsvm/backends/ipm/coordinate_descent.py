@@ -1,8 +1,9 @@
 """A good guess for easy problems: a few passes of LIBLINEAR's coordinate descent.
 
-It takes soft margins without a free intercept, ``q = -1``, ``0 <= x <= upper`` and no rows, and
-converges fast where the upper bounds are low. What is read off its weights is measured like any
-other guess, so that it need not be known beforehand whether a problem is easy.
+It takes soft margins, ``q = -1`` and ``0 <= x <= upper``, and converges fast where the upper bounds
+are low. What is read off its weights is measured like any other guess, so that it need not be known
+beforehand whether a problem is easy. A free intercept is penalised for the descent, and then put
+where it is best for the weights.
 
 Source: Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for
 large-scale linear SVM", ICML 2008, algorithm 3; here by scikit-learn's ``LinearSVC``.
@@ -11,25 +12,36 @@ large-scale linear SVM", ICML 2008, algorithm 3; here by scikit-learn's ``Linear
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.qp._arrays import Vector
 
-PASSES = 50
-"""Over the samples, at most."""
 
-TOLERANCE = 1e-3
-"""Largest violation of the optimality conditions, in units of margins."""
+@dataclass(frozen=True, eq=False)
+class Descended:
+    """Where it ended.
+
+    Attributes
+    ----------
+    w, y : arrays of shape (r,) and (p,)
+    tolerance : float or None
+        Largest violation of the optimality conditions, in units of margins; None if it was cut off
+        before it reached what it was asked for.
+    """
+
+    w: Vector
+    y: Vector
+    tolerance: float | None
 
 
 def suits(program: FactorProgram) -> bool:
-    """Whether LIBLINEAR solves this program."""
+    """Whether LIBLINEAR solves this program, or would but for a free intercept."""
     p, F = program, program.F
     return bool(
-        len(p.A) == 0
-        and F.index is None
+        F.index is None
         and F.zeros == 0
         and not p.d.any()
         and (p.q == -1.0).all()
@@ -38,11 +50,19 @@ def suits(program: FactorProgram) -> bool:
         and (np.abs(F.signs) == 1.0).all()
         and -1.0 < np.mean(F.signs) < 1.0
         and not p.offset.any()
+        and (len(p.A) == 0 or _has_free_intercept(p))
     )
 
 
-def descended(program: FactorProgram) -> Vector:
-    """Weights after that many passes, shape (r,)."""
+def _has_free_intercept(p: FactorProgram) -> bool:
+    """``y'x = 0``."""
+    return (
+        len(p.A) == 1 and not p.F.constant and not p.b.any() and np.array_equal(p.A[0], p.F.signs)
+    )
+
+
+def descended(program: FactorProgram, passes: int, tolerance: float) -> Descended:
+    """After so many passes over the samples, at most."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
@@ -50,9 +70,9 @@ def descended(program: FactorProgram) -> Vector:
     machine = LinearSVC(
         loss="hinge",
         C=1.0,
-        tol=TOLERANCE,
-        max_iter=PASSES,
-        fit_intercept=F.constant > 0.0,
+        tol=tolerance,
+        max_iter=passes,
+        fit_intercept=F.constant > 0.0 or len(program.A) > 0,
         intercept_scaling=F.root or 1.0,
         random_state=0,
     )
@@ -60,4 +80,22 @@ def descended(program: FactorProgram) -> Vector:
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(F.X, F.signs, sample_weight=program.upper)
     w = np.ravel(machine.coef_)
-    return np.append(w, machine.intercept_ / F.root) if F.constant else w
+    if F.constant:
+        w = np.append(w, machine.intercept_ / F.root)
+    y = _best_intercept(program, w) if len(program.A) else np.zeros(0)
+    return Descended(w, y, tolerance if machine.n_iter_ < passes else None)
+
+
+def _best_intercept(p: FactorProgram, w: Vector) -> Vector:
+    """The y that minimises the primal objective for these weights.
+
+    Its slope is ``-y'x`` with every ``x_i`` at the bound that the sign of ``g_i = g0_i + A_i y``
+    says. It grows by ``|A_i| u_i`` where that sign changes.
+    """
+    a = p.A[0]
+    zeros = -p.gradient(w, np.zeros(1), np.empty(p.size)) / a
+    order = np.argsort(zeros)
+    first = float(np.sum(np.where(a > 0.0, a * p.upper, 0.0)))
+    slopes = np.cumsum((np.abs(a) * p.upper)[order]) - first
+    crossing = order[int(np.searchsorted(slopes, 0.0))]
+    return np.array([zeros[crossing]])

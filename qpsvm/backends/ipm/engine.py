@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.backends.ipm import coordinate_descent
+from qpsvm.backends.ipm.free_set import free_set, point_of
 from qpsvm.backends.ipm.interior import Outcome, interior_point
 from qpsvm.backends.ipm.iteration import Measured
 from qpsvm.backends.ipm.program import FactorProgram
@@ -23,6 +24,15 @@ from qpsvm.qp.solution import Status
 
 MANY = 2000
 """Variables, above which a guess is cheaper than iterations of all of them."""
+
+FEW = 500
+"""Variables, up to which a matrix of all of them is cheap."""
+
+PASSES, TOLERANCE = 50, 1e-3
+"""Of a guess by coordinate descent."""
+
+WIDE_PASSES, WIDE_TOLERANCE = 300, 1e-5
+"""The same with fewer variables than weights: what is read off it has to be exact."""
 
 ACCURACY = 0.005
 """Of the guess, relative."""
@@ -85,11 +95,42 @@ class Search:
     def minimise(self) -> Outcome:
         """The solution, or the best point there is when the search ends."""
         p = self.program
+        found = None
         if p.size > MANY and p.F.rank <= p.size and suits(p):
             found = self._from_guess()
-            if found is not None:
-                return found
-        return self._interior(p, self.eps)
+        elif p.size > FEW and p.F.rank > p.size and coordinate_descent.suits(p):
+            found = self._by_free_set()
+        return found or self._interior(p, self.eps)
+
+    def _by_free_set(self) -> Outcome | None:
+        """With fewer variables than weights: no matrix of all of either."""
+        p = self.program
+        guess = coordinate_descent.descended(p, WIDE_PASSES, WIDE_TOLERANCE)
+        x, y = point_of(p, guess), guess.y
+        found = self._outcome(x, y)
+        if found.gap <= self.eps or self.stopped is not None:
+            return found
+        x, y = free_set(p, x, y, lambda: self._go_on(found))
+        better = self._outcome(x, y)
+        if better.gap <= self.eps or self.stopped is not None:
+            return min(found, better, key=lambda each: each.gap)
+        return None
+
+    def _outcome(self, x: Vector, y: Vector) -> Outcome:
+        """A point, and what is known of it."""
+        p = self.program
+        w = p.F.transposed(x) + p.offset
+        objective, gap = p.gap(x, y, w, p.gradient(w, y, np.empty(p.size)))
+        self.iterations += 1
+        self.stopped = self.progress(self.iterations, objective, gap)
+        status = Status.OPTIMAL if gap <= self.eps else self.stopped or Status.INACCURATE
+        words = "certified gap reached" if gap <= self.eps else "by the free set"
+        return Outcome(x, y, w, gap, status, words, self.iterations)
+
+    def _go_on(self, known: Outcome) -> bool:
+        self.iterations += 1
+        self.stopped = self.progress(self.iterations, np.nan, known.gap)
+        return self.stopped is None and self.iterations < self.limit
 
     def _from_guess(self) -> Outcome | None:
         p = self.program
@@ -112,12 +153,12 @@ class Search:
             x[kept] = found.x
             whole = replace(found, x=x.copy())
             g = p.gradient(found.w, found.y, np.empty(p.size))
-            missed, objective, gap = self._whole_gap(x, g, found)
+            objective, gap = p.gap(x, found.y, found.w, g)
             if gap <= self.eps:
                 return replace(whole, gap=gap, status=Status.OPTIMAL)
             if self.stopped is not None:
                 return replace(whole, gap=gap)
-            is_wrong = ~is_open & (missed > NEGLIGIBLE * self.eps * abs(objective))
+            is_wrong = ~is_open & (self._missed(x, g) > NEGLIGIBLE * self.eps * abs(objective))
             if not is_wrong.any():
                 return None
             is_open |= is_wrong
@@ -126,14 +167,16 @@ class Search:
     def _guess(self) -> Guess | None:
         """From coordinate descent if that comes close, else from a sample, else from nowhere."""
         p, y = self.program, np.zeros(len(self.program.b))
-        if coordinate_descent.suits(p):
-            w = coordinate_descent.descended(p)
+        if coordinate_descent.suits(p) and not len(p.A):
+            descended = coordinate_descent.descended(p, PASSES, TOLERANCE)
+            w, y = descended.w, descended.y
             unit = primal(p, w, y) / (2.0 * p.size)
             guess = self._smooth(p, w, y, CLOSE * unit, CLOSE, steps=1, rough=True)
             if guess is None and self.stopped is None:
                 guess = self._smooth(p, w, y, ROUGHLY * unit, ACCURACY, worst=1.0)
             if guess is not None or self.stopped is not None:
                 return guess
+            y = np.zeros(len(p.b))
         w, mu = p.offset, _first_mu(p)
         if p.size > 2 * SAMPLE:
             few = np.random.default_rng(_SEED).choice(p.size, SAMPLE, replace=False)
@@ -162,19 +205,14 @@ class Search:
             program, w, y, mu, accuracy, steps, self._smoothed, rough=rough, worst=worst
         )
 
-    def _whole_gap(self, x: Vector, g: Vector, found: Outcome) -> tuple[Vector, float, float]:
-        """What every variable adds to the gap, the objective, and the gap relative to it."""
+    def _missed(self, x: Vector, g: Vector) -> Vector:
+        """What every variable adds to the gap."""
         p = self.program
-        weights = p.F.transposed(x) + p.offset
-        objective = 0.5 * float(weights @ weights) + p.constant + float(x @ (p.q + 0.5 * p.d * x))
-        dual = float(found.w @ (p.offset - 0.5 * found.w)) - float(found.y @ p.b) + p.constant
-        dual += p.box_minimum(slice(None), g, x)
         h = g + p.d * x
         missed = np.where(h > 0.0, h * (x - p.lower), 0.0)
         below = h < 0.0
         missed[below] = -h[below] * np.minimum(p.upper - x, np.abs(h / p.d))[below]
-        rows = float(np.abs(found.y) @ np.abs(p.A @ x - p.b))
-        return missed, objective, (abs(objective - dual) + rows) / max(abs(objective), 1e-300)
+        return missed
 
     def _interior(self, program: FactorProgram, eps: float) -> Outcome:
         before = self.iterations

@@ -66,15 +66,24 @@ class Factor:
     @cached_property
     def gram(self) -> Dense:
         """``F F'``, for fewer variables than columns."""
-        X = self.X if self.index is None else self.X[self.index]
-        product = X @ X.T
-        gram = np.zeros((self.size, self.size))
-        own = gram[: len(self.signs), : len(self.signs)]
-        own[:] = product.toarray() if self.is_sparse else product
+        everybody = np.arange(self.size)
+        return self.products(everybody, everybody)
+
+    def products(self, rows: Index, columns: Index) -> Dense:
+        """``F_i'F_j`` for some i and some j, shape (rows, columns)."""
+        of_rows, of_columns = rows < len(self.signs), columns < len(self.signs)
+        i, j = rows[of_rows], columns[of_columns]
+        left, right = (self.X[k if self.index is None else self.index[k]] for k in (i, j))
+        product: Any = left @ right.T
+        own = np.asarray(product.toarray() if self.is_sparse else product)
         own += self.constant
-        own *= self.signs[:, None]
-        own *= self.signs
-        return gram
+        own *= self.signs[i, None]
+        own *= self.signs[j]
+        if of_rows.all() and of_columns.all():
+            return own
+        result = np.zeros((len(rows), len(columns)))
+        result[np.ix_(of_rows, of_columns)] = own
+        return result
 
     @cached_property
     def column_sizes(self) -> Vector:

@@ -23,6 +23,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from qpsvm.backends.ipm.central import between
+from qpsvm.backends.ipm.chunks import chunks
 from qpsvm.backends.ipm.newton import NewtonSystem
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.qp._arrays import Dense, Index, Vector
@@ -43,9 +45,6 @@ SHARES = (0.0, 1e-4, 3e-4, 5e-4)
 
 FLOOR = 1e-12
 """Of ``x'diag(P)x``: an objective below that is a difference of larger numbers."""
-
-CHUNK = 8192
-"""Variables taken at once: temporary arrays stay in a processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +176,7 @@ class Iterate:
         self.columns = np.where(columns > 0.0, columns, 1.0)
         self.least = min(self.unit, float(np.min(self.columns**2)) / n) or 1.0
         self.proximal = max(self.proximal, 1e-12 * self.least)
-        self.chunks = [slice(i, i + CHUNK) for i in range(0, n, CHUNK)]
+        self.chunks = list(chunks(n))
         # theta^-1; what s z and t v aim at; the reciprocals of s, t, z and v
         self.D, self.a, self.c, self.is_, self.it, self.iz, self.iv = (
             np.empty(n) for _ in range(7)
@@ -347,15 +346,10 @@ class Iterate:
             aims -= self.h[i]
             aims -= p.d[i] * self.x[i]
             np.multiply(self.D[i], aims, out=r[i])
-        move.dw, move.dy = system.solve(p.F.transposed(r), p.A @ r - e)
-        p.F.times(move.dw, dx)
+        move.dw, move.dy = system.direction(r, e, dx)
         with np.errstate(invalid="ignore"):
             for i in self.chunks:
                 step = dx[i]
-                for value, row in zip(move.dy, p.A, strict=True):
-                    step += value * row[i]
-                step *= self.D[i]
-                np.subtract(r[i], step, out=step)
                 to_lower, to_upper = step * self.is_[i], step * self.it[i]
                 z, v = self.z[i], self.v[i]
                 dz = self.a[i] * self.is_[i] - z * to_lower - z
@@ -444,7 +438,7 @@ class Iterate:
         k, p = outlook.jumping, self.program
         dg = (self.move.Dr[k] - self.move.dx[k]) / self.D[k] + self.h[k] - self.g[k]
         lower, upper = p.lower[k], p.upper[k]
-        s, t = central(self.g[k] + outlook.length * dg, upper - lower, outlook.between)
+        s, t = between(self.g[k] + outlook.length * dg, upper - lower, outlook.between)
         return lower + s, s, t
 
     def _outlook(self, length: float, jumping: Index, between: float, e: Vector) -> Outlook:
@@ -480,16 +474,6 @@ class Iterate:
             self.v[i] + length * self.move.dv[i]
         )
         return float(total + (1.0 - length) * (np.abs(r) @ np.minimum(s, t)))
-
-
-def central(r: Vector, u: Vector, mu: float) -> tuple[Vector, Vector]:
-    """``s`` and ``t = u - s`` with ``mu/s - mu/t = r``: where the central path has a variable.
-
-    ``s = 2 mu u / (r u + 2 mu + sqrt((r u)^2 + 4 mu^2))`` for ``r >= 0``, and t so for r < 0.
-    """
-    ru = np.abs(r) * u
-    near = 2.0 * mu * u / (ru + 2.0 * mu + np.hypot(ru, 2.0 * mu))
-    return np.where(r >= 0.0, near, u - near), np.where(r >= 0.0, u - near, near)
 
 
 def _pulled(product: Vector, target: float) -> Vector:

@@ -23,6 +23,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
 
+from qpsvm.backends.ipm.chunks import chunks
 from qpsvm.backends.ipm.factor import Factor
 from qpsvm.qp._arrays import Dense, Vector
 
@@ -57,6 +58,10 @@ class NewtonSystem(ABC):
         """``dw`` and ``dy`` for one right-hand side."""
 
     @abstractmethod
+    def direction(self, Dr: Vector, e: Vector, dx: Vector) -> tuple[Vector, Vector]:
+        """``dw`` and ``dy`` of the system at the top; dx, shape (n,), is overwritten."""
+
+    @abstractmethod
     def sizes(self) -> Vector:
         """``sqrt(f_i'K^-1 f_i)`` for the rows ``f_i = (F_i, A_i)`` of all variables, about.
 
@@ -68,7 +73,7 @@ class OfWeights(NewtonSystem):
     """As many unknowns as F has columns and A has rows."""
 
     def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
-        self.F, self.A = F, A
+        self.F, self.A, self.D = F, A, D
         r, p = F.rank, len(A)
         K = np.zeros((r + p, r + p), order="F")
         K[:r, :r] = F.normal(D)
@@ -82,6 +87,17 @@ class OfWeights(NewtonSystem):
     def solve(self, of_weights: Vector, of_rows: Vector) -> tuple[Vector, Vector]:
         found = dpotrs(self.upper, np.concatenate([of_weights, of_rows]))[0]
         return found[: self.F.rank], found[self.F.rank :]
+
+    def direction(self, Dr: Vector, e: Vector, dx: Vector) -> tuple[Vector, Vector]:
+        dw, dy = self.solve(self.F.transposed(Dr), self.A @ Dr - e)
+        self.F.times(dw, dx)
+        for i in chunks(len(dx)):
+            step = dx[i]
+            for value, row in zip(dy, self.A, strict=True):
+                step += value * row[i]
+            step *= self.D[i]
+            np.subtract(Dr[i], step, out=step)
+        return dw, dy
 
     def sizes(self) -> Vector:
         """The squares are estimated from random projections, each to within a third or so.
@@ -115,6 +131,15 @@ class OfVariables(NewtonSystem):
             dy = np.linalg.solve(self.inner, of_rows - self.A @ v)
             v = v + self.of_rows @ dy
         return of_weights - self.F.transposed(v), dy
+
+    def direction(self, Dr: Vector, e: Vector, dx: Vector) -> tuple[Vector, Vector]:
+        """First dx: it is no difference of longer vectors, as dw would be here."""
+        dx[:] = dpotrs(self.upper, self.theta * Dr)[0]
+        dy: Vector = np.zeros(0)
+        if len(self.A):
+            dy = np.linalg.solve(self.inner, self.A @ dx - e).astype(np.float64)
+            dx -= self.of_rows @ dy
+        return self.F.transposed(dx), dy
 
     def sizes(self) -> Vector:
         """Without the rows of A: ``F (I + F'D F)^-1 F' = Theta - Theta M^-1 Theta``."""

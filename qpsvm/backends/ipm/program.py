@@ -16,6 +16,8 @@ import numpy as np
 
 from qpsvm.backends.ipm.factor import Factor
 from qpsvm.qp._arrays import Dense, Index, Vector
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.program import QuadraticProgram
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,14 @@ class FactorProgram:
             constant=self.constant,
         )
 
+    def quadratic(self) -> QuadraticProgram:
+        """The same program for other solvers, up to the constant; without slack variables."""
+        F, q = self.F, self.q
+        if self.offset.any():
+            q = q + F.times(self.offset, np.empty(self.size))
+        P = LowRankQuadratic(F.X, self.d, signs=F.signs, index=F.index, constant=F.constant)
+        return QuadraticProgram(P, q, A=self.A, b=self.b, lb=self.lower, ub=self.upper)
+
     @cached_property
     def trace(self) -> float:
         """Of ``F F'``."""
@@ -90,6 +100,22 @@ class FactorProgram:
         for value, row in zip(y, self.A, strict=True):
             out += value * row
         return out
+
+    def gap(self, x: Vector, y: Vector, w: Vector, g: Vector) -> tuple[float, float]:
+        """The objective of x, and how far (w, y) leaves it from the optimum, relative, at most.
+
+        Parameters
+        ----------
+        x, y, w, g : arrays of shape (n,), (p,), (r,) and (n,)
+            ``gradient(w, y)`` is g; what x misses of the rows counts at the price of y.
+        """
+        weights = self.F.transposed(x) + self.offset
+        objective = 0.5 * float(weights @ weights) + float(x @ (self.q + 0.5 * self.d * x))
+        objective += self.constant
+        dual = float(w @ (self.offset - 0.5 * w)) - float(y @ self.b) + self.constant
+        dual += self.box_minimum(slice(None), g, x)
+        missed = float(np.abs(y) @ np.abs(self.A @ x - self.b))
+        return objective, (abs(objective - dual) + missed) / max(abs(objective), 1e-300)
 
     def box_minimum(self, i: slice, h: Vector, x: Vector) -> float:
         """``min 1/2 x'diag(d)x + h'x`` over a part of the box.

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.backends.ipm import central
+from qpsvm.backends.ipm.chunks import chunks
 from qpsvm.backends.ipm.newton import NewtonSystem
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.qp._arrays import Vector
@@ -39,9 +40,6 @@ ROUGH = 1e-4
 
 TRIALS = 6
 """Lengths of a step that are tried, at most."""
-
-CHUNK = 8192
-"""Variables taken at once: temporary arrays stay in a processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +82,7 @@ class Smoothed:
         n = program.size
         self.program, self.w, self.y, self.mu = program, w, y, mu
         self.g = program.gradient(w, y, np.empty(n))
-        self.chunks = [slice(i, i + CHUNK) for i in range(0, n, CHUNK)]
+        self.chunks = list(chunks(n))
         self.x, self.D, self.dg = np.empty(n), np.empty(n), np.empty(n)
 
     def _positions(self, i: slice, g: Vector) -> tuple[Vector, Vector]:

@@ -1,0 +1,63 @@
+"""Programs with fewer variables than weights: wide, sparse data.
+
+A matrix of the size of the weights is out of the question, and so is one of all variables when
+there are many. With a good guess of the weights only the variables whose gradients nearly vanish
+are in doubt, and what these are follows from the weights::
+
+    x_W = argmin |F_W'x_W - (w - F_B'x_B - offset)|^2,      B: at the bound that the gradient says
+
+Working sets of the dual do the rest (``qp.box_polish``), exactly; from there they are few and
+small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from qpsvm.backends.ipm.coordinate_descent import Descended
+from qpsvm.backends.ipm.program import FactorProgram
+from qpsvm.qp._arrays import Vector
+from qpsvm.qp.box_polish import LARGEST_WORKING_SET, polish_box
+from qpsvm.qp.effort import Effort
+from qpsvm.qp.solution import QPSolution, Status
+
+IN_DOUBT = 0.05
+"""Gradients that coordinate descent, cut off, may have left with a free variable."""
+
+RIDGE = 1e-10
+"""Added to the diagonal, relative to its mean: rows of F may depend on each other."""
+
+MEMORY = 2 * 2**30
+"""Bytes for the matrices of working sets."""
+
+
+def point_of(program: FactorProgram, guess: Descended) -> Vector:
+    """The x that has those weights, about, within its bounds."""
+    p = program
+    g = p.gradient(guess.w, guess.y, np.empty(p.size))
+    x = np.where(g > 0.0, p.lower, p.upper)
+    free = np.flatnonzero(np.abs(g) <= (guess.tolerance or IN_DOUBT))
+    if len(free) > LARGEST_WORKING_SET:
+        free = np.sort(np.argpartition(np.abs(g), LARGEST_WORKING_SET)[:LARGEST_WORKING_SET])
+    if len(free):
+        x[free] = 0.0
+        missing = guess.w - p.offset - p.F.transposed(x)
+        M = np.asfortranarray(p.F.products(free, free))
+        M[np.diag_indices(len(free))] += RIDGE * float(np.trace(M)) / len(free)
+        upper, info = dpotrf(M, overwrite_a=1)
+        if info == 0:
+            x[free] = dpotrs(upper, p.F.times(missing, np.empty(p.size))[free])[0]
+    return np.clip(x, p.lower, p.upper)
+
+
+def free_set(
+    program: FactorProgram, x: Vector, y: Vector, watch: Callable[[], bool]
+) -> tuple[Vector, Vector]:
+    """The best x and y of working sets from there on, to the end or until ``watch`` says no."""
+    start = QPSolution(Status.UNKNOWN, x=x, y=y)
+    effort = Effort(watch=lambda _: watch())
+    found = polish_box(program.quadratic(), start, memory_limit=MEMORY, effort=effort)
+    return np.array(found.x), np.array(found.y)
