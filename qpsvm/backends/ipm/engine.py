@@ -29,7 +29,10 @@ FEW = 500
 """Variables, up to which a matrix of all of them is cheap."""
 
 PASSES, TOLERANCE = 50, 1e-3
-"""Of a guess by coordinate descent."""
+"""Of a guess by coordinate descent; of passes no more than cost as much as other guesses."""
+
+FEWEST_PASSES = 4
+"""Fewer lead nowhere."""
 
 WIDE_PASSES, WIDE_TOLERANCE = 300, 1e-5
 """The same with fewer variables than weights: what is read off it has to be exact."""
@@ -48,11 +51,20 @@ SAMPLE = 20_000
 
 _SEED = 0
 
-STEPS = 30
+STEPS = 18
 """Of a guess, at most."""
 
-ROUNDS = 6
+ROUNDS = 8
 """Of solving for what is left open."""
+
+NEAR = 0.5
+"""Margins within which of 1 are near it."""
+
+QUARTER = 0.25
+"""Of the variables is left open by a guess that is not good."""
+
+FEW_NEAR = 0.05
+"""Share of the variables: with no more near their margins, any guess is good enough."""
 
 MARGIN = 0.25
 """Variables whose gradients vanish within so many radii of the guess are left open."""
@@ -97,7 +109,7 @@ class Search:
         p = self.program
         found = None
         if p.size > MANY and p.F.rank <= p.size and suits(p):
-            found = self._from_guess()
+            found = self._by_open_set()
         elif p.size > FEW and p.F.rank > p.size and coordinate_descent.suits(p):
             found = self._by_free_set()
         return found or self._interior(p, self.eps)
@@ -132,16 +144,66 @@ class Search:
         self.stopped = self.progress(self.iterations, np.nan, known.gap)
         return self.stopped is None and self.iterations < self.limit
 
-    def _from_guess(self) -> Outcome | None:
+    def _by_open_set(self) -> Outcome | None:
+        """With fewer weights than variables: what a guess of the weights leaves open."""
         p = self.program
-        guess = self._guess()
+        descends, passes = coordinate_descent.suits(p), coordinate_descent.affordable(p)
+        if descends and not len(p.A) and passes >= FEWEST_PASSES:
+            found = self._by_descent(int(min(passes, PASSES))) or self._by_smoothing()
+        else:
+            found = self._by_smoothing()
+            if found is None and descends and self.stopped is None:
+                found = self._by_descent(PASSES, QUARTER)
+        return found
+
+    def _by_descent(self, passes: int, near: float = FEW_NEAR) -> Outcome | None:
+        """From coordinate descent, if that comes close or few samples are near their margins."""
+        p = self.program
+        descended = coordinate_descent.descended(p, passes, TOLERANCE)
+        w, y = descended.w, descended.y
+        unit = primal(p, w, y) / (2.0 * p.size)
+        guess = None
+        if not len(p.A):
+            guess = self._smooth(p, w, y, CLOSE * unit, CLOSE, steps=1, rough=True)
+        if (guess is None or not guess.reached) and self.stopped is None:
+            g = p.gradient(w, y, np.empty(p.size))
+            distance = np.abs(g) / NEAR
+            distance /= max(1.0, float(np.partition(distance, MANY)[MANY]))
+            if np.mean(distance <= 1.0) <= near:
+                return self._settled(g, distance)
+            if not len(p.A):
+                guess = self._smooth(p, w, y, ROUGHLY * unit, ACCURACY, worst=1.0)
+        if guess is None or not guess.reached:
+            return None
+        return self._settled(guess.g, guess.distances() / MARGIN)
+
+    def _by_smoothing(self) -> Outcome | None:
+        """From nowhere: first of a sample, then of all."""
+        p = self.program
+        w, y, mu = p.offset, np.zeros(len(p.b)), _first_mu(p)
+        if p.size > 2 * SAMPLE:
+            few = np.random.default_rng(_SEED).choice(p.size, SAMPLE, replace=False)
+            share = SAMPLE / p.size
+            guess = self._smooth(p.sampled(np.sort(few)), w, y, mu / share, ROUGHLY)
+            if guess is None or not guess.reached:
+                return None
+            w, y, mu = guess.w, guess.y, guess.mu * share
+        guess = self._smooth(p, w, y, mu, ACCURACY)
         if guess is None:
             return None
-        distance = guess.distances()
-        at_lower = guess.g > 0.0
-        x = np.where(at_lower, p.lower, p.upper)
-        is_open = (distance <= MARGIN) | np.isinf(x)
+        distance = guess.distances() / MARGIN
+        if not guess.reached:
+            k = int(QUARTER * p.size)
+            distance /= np.partition(distance, k)[k]
+        return self._settled(guess.g, distance)
+
+    def _settled(self, g: Vector, distance: Vector) -> Outcome | None:
+        """Variables within a distance of 1 are solved for; the others stay as g says, if right."""
+        p = self.program
+        x = np.where(g > 0.0, p.lower, p.upper)
+        is_open = (distance <= 1.0) | np.isinf(x)
         x[np.isinf(x)] = 0.0
+        leave = True
         for _ in range(ROUNDS):
             while not _rows_can_hold(p, is_open, x):
                 k = min(2 * int(is_open.sum()) + 1, p.size)
@@ -149,42 +211,27 @@ class Search:
             if is_open.mean() > SHARE:
                 return None
             kept = np.flatnonzero(is_open)
-            found = self._interior(p.restricted(kept, x), 0.5 * self.eps)
+            found = self._interior(p.restricted(kept, x), 0.5 * self.eps, leave=leave)
             x[kept] = found.x
-            whole = replace(found, x=x.copy())
             g = p.gradient(found.w, found.y, np.empty(p.size))
             objective, gap = p.gap(x, found.y, found.w, g)
+            whole = replace(found, x=x.copy(), gap=gap)
             if gap <= self.eps:
-                return replace(whole, gap=gap, status=Status.OPTIMAL)
+                return replace(whole, status=Status.OPTIMAL)
             if self.stopped is not None:
-                return replace(whole, gap=gap)
-            is_wrong = ~is_open & (self._missed(x, g) > NEGLIGIBLE * self.eps * abs(objective))
-            if not is_wrong.any():
-                return None
-            is_open |= is_wrong
+                return whole
+            missed = self._missed(x, g)
+            missed[missed <= NEGLIGIBLE * self.eps * abs(objective)] = 0.0
+            new = np.flatnonzero((missed > 0.0) & ~is_open)
+            if not len(new):
+                if not leave:
+                    return None
+                leave = False  # some that left on the way should not have
+            most = max(len(kept), MANY)
+            if len(new) > most:
+                new = new[np.argpartition(-missed[new], most)[:most]]
+            is_open[new] = True
         return None
-
-    def _guess(self) -> Guess | None:
-        """From coordinate descent if that comes close, else from a sample, else from nowhere."""
-        p, y = self.program, np.zeros(len(self.program.b))
-        if coordinate_descent.suits(p) and not len(p.A):
-            descended = coordinate_descent.descended(p, PASSES, TOLERANCE)
-            w, y = descended.w, descended.y
-            unit = primal(p, w, y) / (2.0 * p.size)
-            guess = self._smooth(p, w, y, CLOSE * unit, CLOSE, steps=1, rough=True)
-            if guess is None and self.stopped is None:
-                guess = self._smooth(p, w, y, ROUGHLY * unit, ACCURACY, worst=1.0)
-            if guess is not None or self.stopped is not None:
-                return guess
-            y = np.zeros(len(p.b))
-        w, mu = p.offset, _first_mu(p)
-        if p.size > 2 * SAMPLE:
-            few = np.random.default_rng(_SEED).choice(p.size, SAMPLE, replace=False)
-            share = SAMPLE / p.size
-            guess = self._smooth(p.sampled(np.sort(few)), w, y, mu / share, ROUGHLY)
-            if guess is not None:
-                w, y, mu = guess.w, guess.y, guess.mu * share
-        return self._smooth(p, w, y, mu, ACCURACY)
 
     def _smooth(
         self,
@@ -214,7 +261,7 @@ class Search:
         missed[below] = -h[below] * np.minimum(p.upper - x, np.abs(h / p.d))[below]
         return missed
 
-    def _interior(self, program: FactorProgram, eps: float) -> Outcome:
+    def _interior(self, program: FactorProgram, eps: float, *, leave: bool = True) -> Outcome:
         before = self.iterations
 
         def report(iteration: int, measured: Measured) -> Status | None:
@@ -222,7 +269,7 @@ class Search:
             self.stopped = self.progress(self.iterations, measured.primal, measured.gap)
             return self.stopped
 
-        found = interior_point(program, eps, self.limit - before, report)
+        found = interior_point(program, eps, self.limit - before, report, leave=leave)
         self.iterations = before + found.iterations
         return replace(found, iterations=self.iterations)
 

@@ -12,9 +12,6 @@ from scipy.linalg.blas import dsyrk
 from qpsvm.backends.ipm.feature_pairs import FeaturePairs
 from qpsvm.qp._arrays import Dense, Index, Vector, row_blocks
 
-PAYS_AFTER = 2
-"""Normal matrices that are made before products of features are prepared for more of them."""
-
 COPIED = 0.5
 """Variables that look at fewer samples than this share of all get a copy of theirs."""
 
@@ -53,15 +50,22 @@ class Factor:
         self.rank = self.width + (constant > 0.0)
         self.is_sparse = sp.issparse(X)
         self.size = len(signs) + zeros
+        self.n_entries = max(X.nnz if self.is_sparse else X.size, 1)
         self.XT: Any = X.T.tocsr() if self.is_sparse else X.T
         self._calls = 0
         self._own = np.empty(len(signs))
         self._scores = np.empty(self.n_samples)
 
     @cached_property
-    def _pairs(self) -> FeaturePairs | None:
-        """Where that makes the normal matrix cheaper."""
-        return FeaturePairs(self.X) if self.is_sparse and FeaturePairs.pays(self.X) else None
+    def _pairs(self) -> FeaturePairs:
+        return FeaturePairs.of(self.X)
+
+    @cached_property
+    def _pairs_after(self) -> float:
+        """So many normal matrices are made without, before products of features are prepared."""
+        if not self.is_sparse or not FeaturePairs.pays(self.X):
+            return np.inf
+        return FeaturePairs.pays_after(self.X)
 
     @cached_property
     def gram(self) -> Dense:
@@ -106,7 +110,10 @@ class Factor:
         index = own if self.index is None else self.index[own]
         zeros = len(kept) - len(own)
         if len(own) < COPIED * self.n_samples:
-            return Factor(self.X[index], self.signs[own], None, zeros, self.constant)
+            copy = Factor(self.X[index], self.signs[own], None, zeros, self.constant)
+            if "_pairs" in self.__dict__:
+                copy._pairs, copy._pairs_after = self._pairs.restricted(index), 0
+            return copy
         return Factor(self.X, self.signs[own], index, zeros, self.constant)
 
     def times(self, c: Vector, out: Vector) -> Vector:
@@ -193,7 +200,7 @@ class Factor:
         if len(used) < COPIED * self.n_samples:
             return _weighted_gram(self.X[used], np.sqrt(weights[used]))
         self._calls += 1
-        if self._calls > PAYS_AFTER and self._pairs is not None:
+        if self._calls > self._pairs_after:
             return self._pairs.normal(weights)
         return _weighted_gram(self.X, np.sqrt(weights, out=self._scores))
 

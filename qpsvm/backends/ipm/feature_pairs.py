@@ -6,6 +6,7 @@ features that occur together, times D. It is made once and multiplied in every i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,38 +17,56 @@ from qpsvm.qp._arrays import Dense, Index, Vector
 WORTH = 12
 """A product in the sparse matrix costs as much as so many in a dense one."""
 
+PREPARING = 100
+"""To find and sort one costs as much as so many products in a dense matrix."""
 
 MOST_FEATURES = 10_000
 """Pairs of more are not numbered in 32 bits."""
 
 
+@dataclass(frozen=True, eq=False)
 class FeaturePairs:
     """The products of the entries of every row, j <= k.
 
-    Parameters
+    Attributes
     ----------
-    X : CSR matrix of shape (n, r)
+    products : CSR matrix of shape (n, r^2)
+    order : array of int of shape (n,)
+        The row of X that each row belongs to.
+    rank : int
     """
 
-    def __init__(self, X: Any) -> None:
+    products: Any
+    order: Index
+    rank: int
+
+    @classmethod
+    def of(cls, X: Any) -> FeaturePairs:
+        """Of a CSR matrix of shape (n, r)."""
         if not X.has_sorted_indices:
             X = X.sorted_indices()
-        self.rank = X.shape[1]
+        n, rank = X.shape
         counts = np.diff(X.indptr)
-        self.order = np.argsort(counts, kind="stable")
+        order = np.argsort(counts, kind="stable")
         pairs, values, sizes = [], [], []
-        for count, rows in zip(*_groups(counts, self.order), strict=True):
+        for count, rows in zip(*_groups(counts, order), strict=True):
             entries = X.indptr[rows][:, None] + np.arange(count)
             columns, data = X.indices[entries], X.data[entries]
             left, right = np.triu_indices(count)
-            pairs.append((columns[:, left] * self.rank + columns[:, right]).ravel())
+            pairs.append((columns[:, left] * rank + columns[:, right]).ravel())
             values.append((data[:, left] * data[:, right]).ravel())
             sizes.append(np.full(len(rows), len(left)))
         ends = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
-        self.products = sp.csr_array(
-            (np.concatenate(values), np.concatenate(pairs), ends),
-            shape=(len(counts), self.rank**2),
+        products = sp.csr_array(
+            (np.concatenate(values), np.concatenate(pairs), ends), shape=(n, rank**2)
         )
+        return cls(products, order, rank)
+
+    def restricted(self, rows: Index) -> FeaturePairs:
+        """Of some rows of X."""
+        place = np.empty_like(self.order)
+        place[self.order] = np.arange(len(self.order))
+        return FeaturePairs(self.products[place[rows]], np.arange(len(rows)), self.rank)
 
     @staticmethod
     def count(X: Any) -> int:
@@ -60,6 +79,16 @@ class FeaturePairs:
         """Whether that is less work than a dense product of blocks."""
         n, rank = X.shape
         return bool(rank <= MOST_FEATURES and WORTH * cls.count(X) < n * rank**2 // 2)
+
+    @classmethod
+    def pays_after(cls, X: Any) -> float:
+        """How many dense products cost as much as it does to prepare this.
+
+        To prepare it when so many were made costs at most twice what is best, whenever the products
+        end.
+        """
+        n, rank = X.shape
+        return float(PREPARING * cls.count(X) / max(n * rank**2 // 2, 1))
 
     def normal(self, D: Vector) -> Dense:
         """``X' diag(D) X``, upper triangle in Fortran order."""

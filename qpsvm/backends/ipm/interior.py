@@ -55,11 +55,13 @@ class Outcome:
     iterations: int
 
 
-def interior_point(program: FactorProgram, eps: float, limit: int, report: Report) -> Outcome:
+def interior_point(
+    program: FactorProgram, eps: float, limit: int, report: Report, *, leave: bool = True
+) -> Outcome:
     """Iterate until the gap is within eps, relative, or it cannot become smaller.
 
-    On the way variables whose case is clear leave: they are at a bound then, which the caller has
-    to hold against the weights that come out.
+    On the way variables whose case is clear leave, if they may: they are at a bound then, which the
+    caller has to hold against the weights that come out.
     """
     iterate = Iterate(program)
     x, active = np.zeros(program.size), np.arange(program.size)
@@ -82,10 +84,10 @@ def interior_point(program: FactorProgram, eps: float, limit: int, report: Repor
         else:
             try:
                 iterate.step(jumps=measured.gap > JUMPS_UNTIL)
-                if measured.gap < clear_at and len(active) > FEW:
+                if leave and measured.gap < clear_at and len(active) > FEW:
                     clear_at = 0.03 * measured.gap
                     kept, at = _undecided(iterate, measured)
-                    if len(kept) < 0.6 * len(active):
+                    if 0 < len(kept) < 0.6 * len(active):
                         x[active] = at
                         active, iterate = active[kept], iterate.narrowed(kept, at)
                         best, last = np.inf, iterate.iterations

@@ -53,6 +53,8 @@ class Guess:
     radius : float
         The distance in the norm of the Newton system, about.
     system : NewtonSystem
+    reached : bool
+        Whether it is as good as it was asked to be.
     """
 
     w: Vector
@@ -61,6 +63,7 @@ class Guess:
     mu: float
     radius: float
     system: NewtonSystem
+    reached: bool
 
     def distances(self) -> Vector:
         """How far every gradient is from zero, in lengths of ``radius``."""
@@ -137,6 +140,11 @@ class Smoothed:
         self.g += length * self.dg
         return length
 
+    def guess(self, first: float, system: NewtonSystem, *, reached: bool) -> Guess:
+        """Where it is, with the slope that the last step began with."""
+        radius = float(np.sqrt(2.0 * self.program.size * self.mu + first))
+        return Guess(self.w, self.y, self.g, self.mu, radius, system, reached)
+
     def _length(self, dw: Vector, dy: Vector, first: float) -> float:
         """1, or where the slope is small: by regula falsi."""
         at_end = self.slope(1.0, dw, dy)
@@ -168,7 +176,7 @@ def smoothed_newton(
     rough: bool = False,
     worst: float = np.inf,
 ) -> Guess | None:
-    """Until mu and the gap are small relative to the objective; None if that takes too long.
+    """Until mu and the gap are small relative to the objective; None if that was no way to go.
 
     Parameters
     ----------
@@ -199,8 +207,7 @@ def smoothed_newton(
             return None
         length = function.ascend(dw, dy, first)
         if smoothing <= 1.01 * accuracy * abs(value) and first <= smoothing:
-            radius = float(np.sqrt(smoothing + first))
-            return Guess(function.w, function.y, function.g, function.mu, radius, system)
+            return function.guess(first, system, reached=True)
         if smoothing > accuracy * abs(value) and (first < 0.5 * smoothing or length == 1.0):
             function.mu *= FACTOR
-    return None
+    return function.guess(first, system, reached=False)

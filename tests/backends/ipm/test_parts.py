@@ -68,10 +68,13 @@ def test_products_are_those_of_the_dense_matrix(seed) -> None:
 def test_products_of_features_in_pairs(seed) -> None:
     rng, X = draw(seed, n=40, r=9, density=0.2)
     D = rng.random(40)
-    found = FeaturePairs(sp.csr_array(X)).normal(D)
-    np.testing.assert_allclose(
-        np.triu(found), np.triu(X.T @ (D[:, None] * X)), atol=tolerances.ROUNDING
-    )
+    pairs = FeaturePairs.of(sp.csr_array(X))
+    some = np.flatnonzero(rng.random(40) < 0.5)
+    for found, rows in ((pairs, np.arange(40)), (pairs.restricted(some), some)):
+        expected = X[rows].T @ (D[rows, None] * X[rows])
+        np.testing.assert_allclose(
+            np.triu(found.normal(D[rows])), np.triu(expected), atol=tolerances.ROUNDING
+        )
 
 
 def test_pairs_are_counted_before_they_are_made() -> None:
