@@ -22,6 +22,7 @@ from qpsvm.benchmark.metrics import (
     by_kind,
     false_claims,
     measurements,
+    scaling_fits,
     shifted_geometric_means,
     times_to,
     without_bound,
@@ -67,6 +68,7 @@ def main() -> None:
     rows = store.read(HERE / "accuracy.jsonl").rows
     page = between(page, "accuracy: reached", reached(rows))
     page = between(page, "accuracy: refuted", refuted(rows))
+    page = between(page, "large: growth", growth(store.read(HERE / "large.jsonl")))
     page = between(page, "repeatability", repeated("repeatability-a", "repeatability-b"))
     for name in TIMED:
         if (HERE / f"{name}.jsonl").exists():
@@ -141,6 +143,22 @@ def reached(rows: Iterable[Row]) -> str:
         gaps = [f"{best[who][p]:.0e}" if p in best[who] else "" for p in programs]
         middle = f"{np.median(list(best[who].values())):.0e}"
         lines.append(f"| `{who}` | " + " | ".join([*gaps, middle]) + " |")
+    return "\n".join(lines)
+
+
+def growth(results: Results) -> str:
+    """How times grow with the number of samples: exponents, and the seconds they are fits of."""
+    (target,) = targets_of(results)
+    lines = ["| programs | contestant | exponent (95%) | seconds at n | sizes not reached |"]
+    lines.append("|---|---|---|---|---|")
+    for fit in sorted(scaling_fits(results.rows, target), key=lambda f: (f.series, f.exponent)):
+        exponent = "" if np.isnan(fit.exponent) else f"{fit.exponent:.2f}"
+        if not np.isnan(fit.low):
+            exponent += f" ({fit.low:.2f} to {fit.high:.2f})"
+        points = ", ".join(f"{n:.0e}: {seconds:.3g}" for n, seconds in fit.points)
+        lines.append(
+            f"| {fit.series} | `{fit.contestant}` | {exponent} | {points} | {fit.censored} |"
+        )
     return "\n".join(lines)
 
 
