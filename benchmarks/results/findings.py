@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from qpsvm.benchmark import store
 from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.compare import compare
@@ -19,6 +21,8 @@ from qpsvm.benchmark.metrics import (
     best_dual,
     by_kind,
     false_claims,
+    measurements,
+    scaling_fits,
     shifted_geometric_means,
     times_to,
     without_bound,
@@ -61,6 +65,10 @@ def main() -> None:
         rows = store.read(HERE / f"{name}.jsonl").rows
         page = between(page, f"{name}: every cell", every_cell(rows))
         page = between(page, f"{name}: refuted", refuted(rows))
+    rows = store.read(HERE / "accuracy.jsonl").rows
+    page = between(page, "accuracy: reached", reached(rows))
+    page = between(page, "accuracy: refuted", refuted(rows))
+    page = between(page, "large: growth", growth(store.read(HERE / "large.jsonl")))
     page = between(page, "repeatability", repeated("repeatability-a", "repeatability-b"))
     for name in TIMED:
         if (HERE / f"{name}.jsonl").exists():
@@ -118,6 +126,40 @@ def refuted(rows: Iterable[Row]) -> str:
             f"{worst.eps:.0e} |"
         )
     return "\n".join(lines) if claims else "None."
+
+
+def reached(rows: Iterable[Row]) -> str:
+    """Contestants by programs: the smallest gap at any tolerance, and the median over programs."""
+    sweeps = measurements(rows)
+    programs = sorted({instance for instance, _ in sweeps})
+    best: dict[str, dict[Instance, float]] = {}
+    for (instance, who), sweep in sweeps.items():
+        best.setdefault(who, {})[instance] = min(m.gap for m in sweep)
+    lines = [f"{number}. {program}" for number, program in enumerate(programs, 1)]
+    lines += ["", "| contestant | " + " | ".join(map(str, range(1, len(programs) + 1)))]
+    lines[-1] += " | median |"
+    lines.append("|---" * (len(programs) + 2) + "|")
+    for who in sorted(best, key=lambda each: float(np.median(list(best[each].values())))):
+        gaps = [f"{best[who][p]:.0e}" if p in best[who] else "" for p in programs]
+        middle = f"{np.median(list(best[who].values())):.0e}"
+        lines.append(f"| `{who}` | " + " | ".join([*gaps, middle]) + " |")
+    return "\n".join(lines)
+
+
+def growth(results: Results) -> str:
+    """How times grow with the number of samples: exponents, and the seconds they are fits of."""
+    (target,) = targets_of(results)
+    lines = ["| programs | contestant | exponent (95%) | seconds at n | sizes not reached |"]
+    lines.append("|---|---|---|---|---|")
+    for fit in sorted(scaling_fits(results.rows, target), key=lambda f: (f.series, f.exponent)):
+        exponent = "" if np.isnan(fit.exponent) else f"{fit.exponent:.2f}"
+        if not np.isnan(fit.low):
+            exponent += f" ({fit.low:.2f} to {fit.high:.2f})"
+        points = ", ".join(f"{n:.0e}: {seconds:.3g}" for n, seconds in fit.points)
+        lines.append(
+            f"| {fit.series} | `{fit.contestant}` | {exponent} | {points} | {fit.censored} |"
+        )
+    return "\n".join(lines)
 
 
 def repeated(a: str, b: str) -> str:

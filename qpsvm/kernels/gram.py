@@ -45,6 +45,7 @@ def gram(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from qpsvm import kernels
     >>> K, repaired = kernels.gram(kernels.Linear(), np.eye(3))
     >>> type(K).__name__, repaired
