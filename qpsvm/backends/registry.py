@@ -16,6 +16,7 @@ from qpsvm.backends import cvxpy, qpsolvers
 from qpsvm.backends.base import Backend, Capabilities
 from qpsvm.backends.cvxopt import CVXOPTBackend
 from qpsvm.backends.ipm.backend import IPMBackend
+from qpsvm.backends.ipm.translate import structure_of
 from qpsvm.backends.osqp import OSQPBackend
 from qpsvm.backends.slsqp import SLSQPBackend
 from qpsvm.exceptions import BackendError, UnknownBackendError
@@ -185,10 +186,12 @@ def _unknown(name: str, wanted: str) -> str:
 def choose(program: QuadraticProgram) -> tuple[str, str]:
     """The backend for ``"auto"``, and the reason in one sentence.
 
-    Only what qpsvm's own dependencies provide is chosen: CVXOPT, Clarabel (which CVXPY requires)
-    and HiGHS (which SciPy contains).
+    Only what qpsvm's own dependencies provide is chosen: its engine for linear machines, CVXOPT,
+    Clarabel (which CVXPY requires) and HiGHS (which SciPy contains).
     """
     n = program.n_variables
+    if structure := structure_of(program):
+        return "ipm", structure
     if program.is_linear:
         # on L1-norm machines as fast as an interior-point method, and exact: it ends at a vertex
         return "cvxpy:SCIPY", f"a linear program ({n} variables), which HiGHS ends at a vertex of"

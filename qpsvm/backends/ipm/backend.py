@@ -11,7 +11,7 @@ from qpsvm.backends.ipm.translate import translation
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
 
-MAX_ITERATIONS = 200
+MAX_ITERATIONS = 500
 
 
 class IPMBackend(Backend):

@@ -28,6 +28,9 @@ MANY = 2000
 FEW = 500
 """Variables, up to which a matrix of all of them is cheap."""
 
+TOO_MANY = 10_000
+"""Variables, for a matrix of all of them."""
+
 PASSES, TOLERANCE = 50, 1e-3
 """Of a guess by coordinate descent; of passes no more than cost as much as other guesses."""
 
@@ -94,7 +97,9 @@ class Search:
     iterations : int
         So far, of both kinds.
     stopped : Status or None
-        What ``progress`` said.
+        What ``progress`` said, or that it was interrupted.
+    best : Outcome or None
+        Of the whole program.
     """
 
     program: FactorProgram
@@ -103,30 +108,66 @@ class Search:
     progress: Progress
     iterations: int = 0
     stopped: Status | None = None
+    best: Outcome | None = None
 
     def minimise(self) -> Outcome:
         """The solution, or the best point there is when the search ends."""
+        try:
+            return self._minimised()
+        except KeyboardInterrupt:
+            self.stopped = Status.INTERRUPTED
+        best = self.best or self._at_rest()
+        return replace(best, status=Status.INTERRUPTED, words="interrupted")
+
+    def _at_rest(self) -> Outcome:
+        """No machine at all, before there is any other."""
+        p = self.program
+        x = np.clip(np.zeros(p.size), p.lower, p.upper)
+        y, w = np.zeros(len(p.b)), p.F.transposed(x) + p.offset
+        return Outcome(x, y, w, np.inf, Status.UNKNOWN, "", self.iterations)
+
+    def _minimised(self) -> Outcome:
         p = self.program
         found = None
         if p.size > MANY and p.F.rank <= p.size and suits(p):
             found = self._by_open_set()
         elif p.size > FEW and p.F.rank > p.size and coordinate_descent.suits(p):
-            found = self._by_free_set()
-        return found or self._interior(p, self.eps)
+            guess = coordinate_descent.descended(p, WIDE_PASSES, WIDE_TOLERANCE)
+            found = self._by_free_set(point_of(p, guess), guess.y)
+        elif p.size > TOO_MANY and p.F.rank > p.size and not p.F.zeros:
+            x = np.clip(np.zeros(p.size), p.lower, p.upper)
+            found = self._by_free_set(x, np.zeros(len(p.b)))
+        return found or self._whole()
 
-    def _by_free_set(self) -> Outcome | None:
+    def _whole(self) -> Outcome:
+        """Without a guess; a second time if a variable left that should not have."""
+        ended = self._interior(self.program, 0.5 * self.eps)
+        found = self._checked(ended)
+        if found.status is not ended.status and self.stopped is None:
+            found = self._checked(self._interior(self.program, 0.5 * self.eps, leave=False))
+        return found
+
+    def _checked(self, ended: Outcome) -> Outcome:
+        """With the gap of the whole program, and no claim that this refutes."""
+        p, x, y = self.program, ended.x, ended.y
+        w = p.F.transposed(x) + p.offset  # ended.w but for rounding
+        _, gap = p.gap(x, y, w, p.gradient(w, y, np.empty(p.size)))
+        status = ended.status
+        if status is Status.OPTIMAL and not gap <= self.eps:
+            status = Status.INACCURATE
+        return self._noted(replace(ended, w=w, gap=max(gap, ended.gap), status=status))
+
+    def _by_free_set(self, x: Vector, y: Vector) -> Outcome | None:
         """With fewer variables than weights: no matrix of all of either."""
         p = self.program
-        guess = coordinate_descent.descended(p, WIDE_PASSES, WIDE_TOLERANCE)
-        x, y = point_of(p, guess), guess.y
         found = self._outcome(x, y)
         if found.gap <= self.eps or self.stopped is not None:
             return found
         x, y = free_set(p, x, y, lambda: self._go_on(found))
         better = self._outcome(x, y)
-        if better.gap <= self.eps or self.stopped is not None:
-            return min(found, better, key=lambda each: each.gap)
-        return None
+        best = min(found, better, key=lambda each: each.gap)
+        done = best.gap <= self.eps or self.stopped is not None or p.size > TOO_MANY
+        return best if done else None
 
     def _outcome(self, x: Vector, y: Vector) -> Outcome:
         """A point, and what is known of it."""
@@ -136,8 +177,14 @@ class Search:
         self.iterations += 1
         self.stopped = self.progress(self.iterations, objective, gap)
         status = Status.OPTIMAL if gap <= self.eps else self.stopped or Status.INACCURATE
-        words = "certified gap reached" if gap <= self.eps else "by the free set"
-        return Outcome(x, y, w, gap, status, words, self.iterations)
+        words = "certified gap reached" if gap <= self.eps else "working sets: no more progress"
+        return self._noted(Outcome(x, y, w, gap, status, words, self.iterations))
+
+    def _noted(self, found: Outcome) -> Outcome:
+        """Kept if it is the best so far."""
+        if self.best is None or found.gap < self.best.gap:
+            self.best = found
+        return found
 
     def _go_on(self, known: Outcome) -> bool:
         self.iterations += 1
@@ -213,9 +260,10 @@ class Search:
             kept = np.flatnonzero(is_open)
             found = self._interior(p.restricted(kept, x), 0.5 * self.eps, leave=leave)
             x[kept] = found.x
-            g = p.gradient(found.w, found.y, np.empty(p.size))
-            objective, gap = p.gap(x, found.y, found.w, g)
-            whole = replace(found, x=x.copy(), gap=gap)
+            w = p.F.transposed(x) + p.offset  # found.w but for rounding
+            g = p.gradient(w, found.y, np.empty(p.size))
+            objective, gap = p.gap(x, found.y, w, g)
+            whole = self._noted(replace(found, x=x.copy(), w=w, gap=gap))
             if gap <= self.eps:
                 return replace(whole, status=Status.OPTIMAL)
             if self.stopped is not None:
@@ -271,12 +319,14 @@ class Search:
 
         found = interior_point(program, eps, self.limit - before, report, leave=leave)
         self.iterations = before + found.iterations
+        if found.status is Status.INTERRUPTED:
+            self.stopped = Status.INTERRUPTED
         return replace(found, iterations=self.iterations)
 
     def _smoothed(self, step: int, objective: float, gap: float) -> bool:
-        self.iterations = step
-        self.stopped = self.progress(step, objective, gap)
-        return self.stopped is not None or step >= self.limit
+        self.iterations += step > 0
+        self.stopped = self.progress(self.iterations, objective, gap)
+        return self.stopped is not None or self.iterations >= self.limit
 
 
 def primal(p: FactorProgram, w: Vector, y: Vector) -> float:

@@ -151,6 +151,18 @@ class Factor:
             return np.asarray(of_features)
         return np.append(of_features, self.root * np.sum(v))
 
+    def rows(self, i: Index) -> Dense:
+        """Some rows of F as they are, shape (len(i), r)."""
+        result = np.zeros((len(i), self.rank))
+        is_own = i < len(self.signs)
+        own = i[is_own]
+        X = self.X[own if self.index is None else self.index[own]]
+        result[is_own, : self.width] = X.toarray() if self.is_sparse else X
+        if self.constant:
+            result[is_own, -1] = self.root
+        result[is_own] *= self.signs[own, None]
+        return result
+
     def squares(self) -> Vector:
         """The squared size of every row of F."""
         X = self.X

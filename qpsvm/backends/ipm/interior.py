@@ -63,39 +63,68 @@ def interior_point(
     On the way variables whose case is clear leave, if they may: they are at a bound then, which the
     caller has to hold against the weights that come out.
     """
-    iterate = Iterate(program)
-    x, active = np.zeros(program.size), np.arange(program.size)
-    best, point, last, clear_at = np.inf, iterate.solution(), 0, CLEAR
-    while True:
-        measured = iterate.measure()
-        if measured.worst < best:
-            best, point, last = measured.worst, iterate.solution(), iterate.iterations
-        status, words = Status.INACCURATE, ""
-        if best <= eps:
-            status, words = Status.OPTIMAL, "certified gap reached"
-        elif not np.isfinite(measured.primal):
-            words = "diverges: there may be no optimum"
-        elif iterate.iterations >= limit:
-            status, words = Status.ITERATION_LIMIT, "iteration limit"
-        elif iterate.iterations - last > PATIENCE and best < 1.0:
-            words = "no progress: rounding"
-        elif stop := report(iterate.iterations, measured):
-            status, words = stop, f"stopped: {stop.value}"
-        else:
+    walk = _Walk(program, leave=leave)
+    try:
+        status, words = walk.to_the_end(eps, limit, report)
+    except KeyboardInterrupt:
+        status, words = Status.INTERRUPTED, "interrupted"
+    x = walk.x
+    x[walk.active] = walk.point[0]
+    return Outcome(x, *walk.point[1:], walk.best, status, words, walk.iterate.iterations)
+
+
+class _Walk:
+    """Iterations over fewer and fewer variables, and the best point among the last ones.
+
+    Attributes
+    ----------
+    x : array of shape (n,)
+        Where the variables are that have left.
+    active : array of int
+        The others.
+    point : arrays of shape (active,), (p,) and (r,)
+        The best, ``best`` from the optimum.
+    """
+
+    def __init__(self, program: FactorProgram, *, leave: bool) -> None:
+        self.iterate, self.leave = Iterate(program), leave
+        self.x, self.active = np.zeros(program.size), np.arange(program.size)
+        self.best, self.point, self.last = np.inf, self.iterate.solution(), 0
+        self.clear_at = CLEAR
+
+    def to_the_end(self, eps: float, limit: int, report: Report) -> tuple[Status, str]:
+        """Why there is no next iteration."""
+        while True:
+            iterate = self.iterate
+            measured = iterate.measure()
+            if measured.worst < self.best:
+                self.best, self.point = measured.worst, iterate.solution()
+                self.last = iterate.iterations
+            if self.best <= eps:
+                return Status.OPTIMAL, "certified gap reached"
+            if not np.isfinite(measured.primal):
+                return Status.INACCURATE, "diverges: there may be no optimum"
+            if iterate.iterations >= limit:
+                return Status.ITERATION_LIMIT, "iteration limit"
+            if iterate.iterations - self.last > PATIENCE and self.best < 1.0:
+                return Status.INACCURATE, "no progress: rounding"
+            if stop := report(iterate.iterations, measured):
+                return stop, f"stopped: {stop.value}"
             try:
                 iterate.step(jumps=measured.gap > JUMPS_UNTIL)
-                if leave and measured.gap < clear_at and len(active) > FEW:
-                    clear_at = 0.03 * measured.gap
-                    kept, at = _undecided(iterate, measured)
-                    if 0 < len(kept) < 0.6 * len(active):
-                        x[active] = at
-                        active, iterate = active[kept], iterate.narrowed(kept, at)
-                        best, last = np.inf, iterate.iterations
-                continue
             except np.linalg.LinAlgError as error:
-                words = str(error)
-        x[active] = point[0]
-        return Outcome(x, *point[1:], best, status, words, iterate.iterations)
+                return Status.INACCURATE, str(error)
+            if self.leave and measured.gap < self.clear_at and len(self.active) > FEW:
+                self.clear_at = 0.03 * measured.gap
+                self._let_leave(measured)
+
+    def _let_leave(self, measured: Measured) -> None:
+        kept, at = _undecided(self.iterate, measured)
+        if 0 < len(kept) < 0.6 * len(self.active):
+            self.x[self.active] = at
+            self.active, self.iterate = self.active[kept], self.iterate.narrowed(kept, at)
+            self.point = self.iterate.solution()
+            self.best, self.last = np.inf, self.iterate.iterations
 
 
 def _undecided(iterate: Iterate, measured: Measured) -> tuple[Index, Vector]:

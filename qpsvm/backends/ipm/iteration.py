@@ -156,6 +156,7 @@ class Iterate:
         self.iterations = 0
         self.system: NewtonSystem | None = None
         self.proximal = 0.0
+        self.careful = False
         self._prepare()
 
     def _prepare(self) -> None:
@@ -306,8 +307,9 @@ class Iterate:
     def _predictor(self, e: Vector) -> NewtonSystem:
         """The system, and the direction towards ``s z = t v = 0``.
 
-        A proximal term at this iterate moves no solution and bounds the condition number: it grows
-        until ``dw = F'dx`` holds as well as it can be asked to.
+        Where ``dw = F'dx`` does not hold as well as it can be asked to, the variables that weigh
+        most are not eliminated from then on. Where that does not help, a proximal term grows: at
+        this iterate it moves no solution, and bounds the condition number.
         """
         p = self.program
         self.a[:] = 0.0
@@ -322,7 +324,7 @@ class Iterate:
             for i in self.chunks:
                 theta = self.z[i] * self.is_[i] + self.v[i] * self.it[i] + p.d[i] + self.proximal
                 np.divide(1.0, theta, out=self.D[i])
-            system = NewtonSystem.of(p.F, p.A, self.D)
+            system = NewtonSystem.of(p.F, p.A, self.D, careful=self.careful)
             self._direct(system, e, self.move)
             error = 0.0
             if float(np.max(self.D)) * self.unit > 1e8:
@@ -332,7 +334,9 @@ class Iterate:
                 error = float(np.linalg.norm(true - solved)) / max(size, 1e-300)
             if error <= 1e-4 or self.proximal >= 1e-6 * self.unit:
                 break
-            self.proximal *= 100.0
+            if self.careful or p.F.rank > p.size:
+                self.proximal *= 100.0
+            self.careful = True
         if error < 1e-8:
             self.proximal = max(0.1 * self.proximal, 1e-14 * self.least)
         return system

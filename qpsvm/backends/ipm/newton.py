@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dsytrf, dsytrs, dtrtrs
 
 from qpsvm.backends.ipm.chunks import chunks
 from qpsvm.backends.ipm.factor import Factor
@@ -33,6 +33,9 @@ PROJECTIONS = 16
 ROUNDING = 1e-12
 """Of a row's own size, that of a difference of larger numbers."""
 
+SPARE = 10
+"""Variables that are not eliminated, beyond twice the number of equations."""
+
 _SEED = 0
 
 PIVOT = 1e-15
@@ -43,15 +46,17 @@ class NewtonSystem(ABC):
     """Factored once, solved for every right-hand side of the iteration."""
 
     @staticmethod
-    def of(F: Factor, A: Dense, D: Vector) -> NewtonSystem:
-        """The smaller one.
+    def of(F: Factor, A: Dense, D: Vector, *, careful: bool = False) -> NewtonSystem:
+        """The smaller one; or the one that rounds least.
 
         Raises
         ------
         numpy.linalg.LinAlgError
             Rounding has made it indefinite.
         """
-        return OfWeights(F, A, D) if F.rank <= F.size else OfVariables(F, A, D)
+        if F.rank > F.size:
+            return OfVariables(F, A, D)
+        return OfBoth(F, A, D) if careful else OfWeights(F, A, D)
 
     @abstractmethod
     def solve(self, of_weights: Vector, of_rows: Vector) -> tuple[Vector, Vector]:
@@ -74,15 +79,7 @@ class OfWeights(NewtonSystem):
 
     def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
         self.F, self.A, self.D = F, A, D
-        r, p = F.rank, len(A)
-        K = np.zeros((r + p, r + p), order="F")
-        K[:r, :r] = F.normal(D)
-        K[np.arange(r), np.arange(r)] += 1.0
-        for k, row in enumerate(A):
-            weighted = D * row
-            K[:r, r + k] = F.transposed(weighted)
-            K[r : r + k + 1, r + k] = A[: k + 1] @ weighted
-        self.upper = _cholesky(K)
+        self.upper = _cholesky(_of_weights(F, A, D))
 
     def solve(self, of_weights: Vector, of_rows: Vector) -> tuple[Vector, Vector]:
         found = dpotrs(self.upper, np.concatenate([of_weights, of_rows]))[0]
@@ -90,13 +87,7 @@ class OfWeights(NewtonSystem):
 
     def direction(self, Dr: Vector, e: Vector, dx: Vector) -> tuple[Vector, Vector]:
         dw, dy = self.solve(self.F.transposed(Dr), self.A @ Dr - e)
-        self.F.times(dw, dx)
-        for i in chunks(len(dx)):
-            step = dx[i]
-            for value, row in zip(dy, self.A, strict=True):
-                step += value * row[i]
-            step *= self.D[i]
-            np.subtract(Dr[i], step, out=step)
+        _eliminated(self.F, self.A, self.D, Dr, dw, dy, dx)
         return dw, dy
 
     def sizes(self) -> Vector:
@@ -105,10 +96,9 @@ class OfWeights(NewtonSystem):
         With random signs z, ``E (f'K^-1/2 z)^2 = f'K^-1 f`` (Achlioptas, *J. Comput. Syst. Sci.* 66
         (2003), theorem 1.1).
         """
-        signs = np.random.default_rng(_SEED).integers(0, 2, (len(self.upper), PROJECTIONS))
-        V = dtrtrs(self.upper, 2.0 * signs - 1.0)[0]
+        V = dtrtrs(self.upper, _signs(len(self.upper)))[0]
         r = self.F.rank
-        return np.sqrt(self.F.squared_products(V[:r], self.A, V[r:]) / PROJECTIONS)
+        return np.asarray(np.sqrt(self.F.squared_products(V[:r], self.A, V[r:]) / PROJECTIONS))
 
 
 class OfVariables(NewtonSystem):
@@ -146,6 +136,103 @@ class OfVariables(NewtonSystem):
         inverse = dpotri(self.upper)[0].diagonal()
         squares = self.theta - self.theta * self.theta * inverse
         return np.asarray(np.sqrt(np.maximum(squares, ROUNDING * self.F.gram.diagonal())))
+
+
+class OfBoth(NewtonSystem):
+    """As many unknowns as F has columns and A rows, and the variables that weigh most besides.
+
+    Few variables with a large D drown the others in ``F'D F``: where they are linear combinations
+    of less than F has columns, what the others say of the rest is lost to rounding. So they are not
+    eliminated, B: those, S: the others, G = (F, A')::
+
+        [ I + F_S'D F_S   F_S'D A_S'   F_B' ] [  dw  ]   [ F_S'D r_S     ]
+        [ A_S D F_S       A_S D A_S'   A_B  ] [  dy  ] = [ A_S D r_S - e ]
+        [ F_B             A_B'     -Theta_B ] [ -dx_B ]  [ r_B           ]
+
+    Source: Vanderbei, "Symmetric quasidefinite matrices", *SIAM J. Optim.* 5 (1995).
+    """
+
+    def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
+        self.F, self.A = F, A
+        N = F.rank + len(A)
+        weights = D * (F.squares() + np.einsum("ij,ij->j", A, A))
+        count = min(2 * N + SPARE, F.size)
+        self.kept = kept = np.sort(np.argpartition(-weights, count - 1)[:count])
+        self.rest = D.copy()
+        self.rest[kept] = 0.0
+        self.theta = 1.0 / D[kept]
+        M = np.zeros((N + count, N + count), order="F")
+        M[:N, :N] = _of_weights(F, A, self.rest)
+        M[: F.rank, N:] = F.rows(kept).T
+        M[F.rank : N, N:] = A[:, kept]
+        M[np.arange(N, N + count), np.arange(N, N + count)] = -self.theta
+        self.scale = 1.0 / np.sqrt(np.abs(M.diagonal()))
+        M *= self.scale[:, None]
+        M *= self.scale
+        self.factor, self.pivots, info = dsytrf(M, overwrite_a=1)
+        if info:
+            raise np.linalg.LinAlgError("the normal matrix is singular")
+
+    def _solved(self, right: Dense) -> Dense:
+        found = dsytrs(self.factor, self.pivots, (right.T * self.scale).T)[0]
+        return np.asarray((found.T * self.scale).T)
+
+    def solve(self, of_weights: Vector, of_rows: Vector) -> tuple[Vector, Vector]:
+        right = np.concatenate([of_weights, of_rows, np.zeros(len(self.kept))])
+        found = self._solved(right)
+        return found[: self.F.rank], found[self.F.rank : self.F.rank + len(self.A)]
+
+    def direction(self, Dr: Vector, e: Vector, dx: Vector) -> tuple[Vector, Vector]:
+        F, A, N = self.F, self.A, self.F.rank + len(self.A)
+        others = Dr.copy()
+        others[self.kept] = 0.0
+        r = Dr[self.kept] * self.theta
+        found = self._solved(np.concatenate([F.transposed(others), A @ others - e, r]))
+        dw, dy = found[: F.rank], found[F.rank : N]
+        _eliminated(F, A, self.rest, others, dw, dy, dx)
+        dx[self.kept] = -found[N:]
+        return dw, dy
+
+    def sizes(self) -> Vector:
+        """As ``OfWeights.sizes``, by the eigenvectors of K^-1."""
+        N = self.F.rank + len(self.A)
+        inverse = self._solved(np.eye(N + len(self.kept), N))[:N]
+        values, vectors = np.linalg.eigh(0.5 * (inverse + inverse.T))
+        V = vectors * np.sqrt(np.maximum(values, 0.0)) @ _signs(N)
+        r = self.F.rank
+        return np.asarray(np.sqrt(self.F.squared_products(V[:r], self.A, V[r:]) / PROJECTIONS))
+
+
+def _of_weights(F: Factor, A: Dense, D: Vector) -> Dense:
+    """``[I + F'D F, F'D A'; A D F, A D A']``, upper triangle."""
+    r, p = F.rank, len(A)
+    K = np.zeros((r + p, r + p), order="F")
+    K[:r, :r] = F.normal(D)
+    K[np.arange(r), np.arange(r)] += 1.0
+    for k, row in enumerate(A):
+        weighted = D * row
+        K[:r, r + k] = F.transposed(weighted)
+        K[r : r + k + 1, r + k] = A[: k + 1] @ weighted
+    return K
+
+
+def _eliminated(
+    F: Factor, A: Dense, D: Vector, Dr: Vector, dw: Vector, dy: Vector, dx: Vector
+) -> None:
+    """``dx = D (r - F dw - A'dy)``, in place."""
+    F.times(dw, dx)
+    for i in chunks(len(dx)):
+        step = dx[i]
+        for value, row in zip(dy, A, strict=True):
+            step += value * row[i]
+        step *= D[i]
+        np.subtract(Dr[i], step, out=step)
+
+
+def _signs(N: int) -> Dense:
+    """Random, +1 and -1, shape (N, PROJECTIONS)."""
+    ones: Dense = np.random.default_rng(_SEED).choice([-1.0, 1.0], (N, PROJECTIONS))
+    return ones
 
 
 def _cholesky(K: Dense) -> Dense:

@@ -83,6 +83,23 @@ def translation(program: QuadraticProgram) -> Direct | Dualised:
     return Dualised.of(program)
 
 
+def structure_of(program: QuadraticProgram) -> str:
+    """What the engine makes use of, in words; empty where another backend is as good."""
+    P, few_rows = program.P, program.n_equalities + program.n_inequalities <= MAX_ROWS
+    if program.is_linear:
+        return ""
+    if few_rows and isinstance(P, LowRankQuadratic):
+        return f"P = F F' + diag(d) with {P.rank} columns in F, and 'ipm' factors no larger matrix"
+    if not few_rows and P.prefers_sparse:
+        try:
+            columns = Dualised.of(program).columns
+        except UnsupportedProgramError:
+            return ""
+        if len(columns.rest) <= MAX_ROWS:
+            return "P is diagonal, and 'ipm' solves the dual, which is the smaller program"
+    return ""
+
+
 def _factored(P: Quadratic) -> LowRankQuadratic:
     """``F F' + diag(d)``: as it comes, or of a small P by its eigenvectors."""
     if isinstance(P, LowRankQuadratic):

@@ -124,6 +124,88 @@ def test_a_column_a_million_times_larger(intercept) -> None:
         assert qpsvm.solve(machine.dual(X, y), "ipm", eps=EPS).status is Status.INACCURATE
 
 
+def text(n=900, d=4000, seed=0):
+    """Sparse samples of unit length with more features than samples, some of them twice."""
+    rng = np.random.default_rng(seed)
+    X = sp.random_array((n, d), density=0.01, rng=rng, format="csr")
+    X.data[:] = rng.standard_normal(X.nnz) ** 2 + 0.1
+    y = np.where(X @ rng.standard_normal(d) + 0.3 * rng.standard_normal(n) > 0.0, 1, -1)
+    X = sp.csr_array(X / np.maximum(np.sqrt(X.multiply(X).sum(axis=1)), 1e-9)[:, None])
+    return sp.csr_array(sp.vstack([X, X[:100]])), np.r_[y, y[:100]]
+
+
+def many(n=9000, d=6, seed=0, shift=0.0):
+    """Enough samples for a guess: with a shift hardly one is near its margin."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = np.where(X @ np.ones(d) + rng.standard_normal(n) > 0.0, 1, -1)
+    return X + shift * y[:, None], y
+
+
+def thinned(X, y):
+    """Without the entries that are small."""
+    return sp.csr_array(X * (np.abs(X) > 1.2)), y
+
+
+LARGER = {
+    "text": text,
+    "many": many,
+    "hardly any near the margin": lambda: many(shift=3.0),
+    "long tails": lambda: (np.random.default_rng(1).standard_t(2, (9000, 6)), many()[1]),
+    "sparse": lambda: thinned(*many(d=30)),
+}
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("intercept", ["free", "penalized"])
+@pytest.mark.parametrize("name", LARGER)
+def test_larger_programs_by_a_guess(name, intercept, C) -> None:
+    problem = qpsvm.SoftMargin(C=C, intercept=intercept).dual(*LARGER[name]())
+    found = raw(problem)
+    assert found.status is Status.OPTIMAL
+    assert qpsvm.certify(problem, problem.recover(found)).relative_gap <= EPS
+    assert qpsvm.solve(problem, "ipm", eps=EPS).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        lambda: qpsvm.SoftMargin(C=1.0, loss="squared_hinge").dual(*many()),
+        lambda: qpsvm.EpsilonRegression(C=1.0, epsilon=0.1).dual(*regression(5000)),
+        lambda: qpsvm.QuantileRegression(C=1.0, tau=0.3).dual(*regression(5000)),
+        lambda: qpsvm.NuClassification(nu=0.3).dual(*many()),
+        lambda: qpsvm.OneClass(nu=0.1).dual(regression(5000)[0] + 5.0),
+        lambda: qpsvm.EpsilonRegression(C=1.0, epsilon=0.1).dual(
+            text(300)[0], np.sin(np.arange(400.0))
+        ),
+    ],
+)
+def test_larger_programs_of_other_families(problem) -> None:
+    problem = problem()
+    found = raw(problem)
+    assert found.status is Status.OPTIMAL
+    assert qpsvm.certify(problem, problem.recover(found)).relative_gap <= EPS
+    assert qpsvm.solve(problem, "ipm", eps=EPS).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, 8])
+@pytest.mark.parametrize("data", [classes, many, text])
+def test_interrupted_it_hands_out_a_point(data, at) -> None:
+    problem = qpsvm.SoftMargin(C=10.0).dual(*data())
+
+    def interrupted(event):
+        if event.iteration >= at:
+            raise KeyboardInterrupt
+
+    found = raw(problem, callback=interrupted)
+    assert found.status in (Status.INTERRUPTED, Status.OPTIMAL)  # which may have come before
+    assert found.status is Status.INTERRUPTED or at > 1
+    assert np.isfinite(found.x).all()
+    assert (found.x >= problem.qp.lb).all()
+    assert (found.x <= problem.qp.ub).all()
+    assert found.statistics.iterations <= at + 1
+
+
 @given(st.integers(0, 10**6), st.sampled_from([1e-2, 1.0, 1e2]))
 @settings(max_examples=25)
 def test_as_good_as_another_solver(seed, C) -> None:

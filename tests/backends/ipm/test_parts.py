@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from qpsvm.backends.ipm.central import above, between
 from qpsvm.backends.ipm.factor import Factor
 from qpsvm.backends.ipm.feature_pairs import FeaturePairs
-from qpsvm.backends.ipm.newton import NewtonSystem, OfVariables, OfWeights
+from qpsvm.backends.ipm.newton import NewtonSystem, OfBoth, OfVariables, OfWeights
 from tests import tolerances
 
 seeds = st.integers(0, 10**6)
@@ -85,7 +85,7 @@ def test_pairs_are_counted_before_they_are_made() -> None:
     assert not FeaturePairs.pays(sp.csr_array(np.ones((50, 8))))
 
 
-@given(seeds, st.sampled_from([0, 1, 2]), st.sampled_from([OfWeights, OfVariables]))
+@given(seeds, st.sampled_from([0, 1, 2]), st.sampled_from([OfWeights, OfVariables, OfBoth]))
 def test_a_direction_solves_the_whole_system(seed, p, system: type[NewtonSystem]) -> None:
     rng = np.random.default_rng(seed)
     for factor, F in factors(seed):
@@ -112,9 +112,10 @@ def test_how_far_a_step_changes_each_gradient(seed) -> None:
         none = np.zeros((0, len(F)))
         few = OfVariables(factor, none, D).sizes()
         np.testing.assert_allclose(few**2, exact**2, atol=tolerances.ROUNDING)
-        many = OfWeights(factor, none, D).sizes()
-        assert (many <= 3.0 * exact + tolerances.ROUNDING).all()
-        assert np.median(many[exact > 0.0] / exact[exact > 0.0]) > 0.5
+        for system in (OfWeights, OfBoth):
+            many = system(factor, none, D).sizes()
+            assert (many <= 3.0 * exact + tolerances.ROUNDING).all()
+            assert np.median(many[exact > 0.0] / exact[exact > 0.0]) > 0.5
 
 
 @pytest.mark.parametrize("mu", [1e-12, 1e-3, 1.0, 1e6])
