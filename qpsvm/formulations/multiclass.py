@@ -172,7 +172,7 @@ class OneVsRest(Reduction):
     >>> problem.names
     ('a against the rest', 'b against the rest', 'c against the rest')
     >>> solution = qpsvm.solve(problem)
-    >>> solution.predict([[0.0, 2.0], [-3.0, 0.0]])
+    >>> solution.predict([[0.0, 2.0], [-3.0, -2.0]])
     array(['a', 'c'], dtype='<U1')
     >>> qpsvm.verify(problem, solution).passed
     True

@@ -341,7 +341,7 @@ def _first_mu(p: FactorProgram) -> float:
     u = p.upper - p.lower
     g = p.gradient(p.offset, np.zeros(len(p.b)), np.empty(p.size))
     width = np.where(np.isfinite(u), u, 1.0 / np.where(p.d > 0.0, p.d, 1.0))
-    scale = float(np.max(np.abs(g))) or float(np.sqrt(p.trace / p.size))
+    scale = float(np.max(np.abs(g))) or float(np.sqrt(p.unit))
     return scale * float(np.median(width))
 
 

@@ -38,13 +38,13 @@ BOUNDARY = 0.995
 CORRECTORS = 2
 """Correctors beyond Mehrotra's, at most."""
 
+CAREFUL = 1e-10
+"""Of the least curvature that counts, a proximal term that keeps dependent rows apart."""
+
 _NOBODY = np.zeros(0, dtype=np.intp)
 
 SHARES = (0.0, 1e-4, 3e-4, 5e-4)
 """Of the variables, those that may jump."""
-
-FLOOR = 1e-12
-"""Of ``x'diag(P)x``: an objective below that is a difference of larger numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Measured:
         Gaps are relative to the primal objective, but to no less than this.
     natural : float
         Of the variable that is furthest from either of the two cases, a bound or no gradient, the
-        distance to the nearer one: relative to the box and to the gradient's scale.
+        distance to the nearer one: in the units of ``qp/kkt.py``.
     rows : float
         Largest violation of a row, relative to its terms.
     free : float
@@ -146,9 +146,11 @@ class Iterate:
             self.x = np.where(has_lower, x, np.where(has_upper, p.upper - 1.0, 0.0))
         self.s = np.where(has_lower, self.x - p.lower, FAR)
         self.t = np.where(has_upper, p.upper - self.x, FAR)
-        self.unit = (p.trace + float(np.sum(p.d))) / n
+        self.unit = p.unit
         g = p.q + p.d * self.x
         self.scale = scale = self._gradient_scale()
+        largest = float(np.max(np.abs(p.q), initial=0.0))
+        self.gradient_unit = max(largest, min(self.unit, 1.0)) or 1.0
         self.z = np.where(has_lower, np.maximum(g, 0.0) + scale, 0.0)
         self.v = np.where(has_upper, np.maximum(-g, 0.0) + scale, 0.0)
         self.y = np.zeros(len(p.b))
@@ -237,15 +239,15 @@ class Iterate:
         primal = 0.5 * float(w @ w) + p.constant
         free = 0.0
         dual = float(w @ (p.offset - 0.5 * w)) - float(self.y @ p.b) + p.constant
-        natural = squares = 0.0
+        natural = 0.0
         for i in self.chunks:
             x, h, d, s, t = self.x[i], self.h[i], p.d[i], self.s[i], self.t[i]
             primal += float(x @ (0.5 * d * x + p.q[i]))
             dual += p.box_minimum(i, h, x)
-            squares += float(x @ x)
-            r = (h + d * x) / self.scale
-            width = np.minimum(s + t, np.maximum(np.abs(x), 1.0))
-            nearer = np.where(r > 0.0, np.minimum(r, s / width), np.minimum(-r, t / width))
+            r = (h + d * x) / self.gradient_unit
+            to_lower = s / np.minimum(s + t, np.maximum(np.abs(p.lower[i]), 1.0))
+            to_upper = t / np.minimum(s + t, np.maximum(np.abs(p.upper[i]), 1.0))
+            nearer = np.where(r > 0.0, np.minimum(r, to_lower), np.minimum(-r, to_upper))
             natural = max(natural, float(np.max(nearer)))
             if self.bounded is not None:
                 free = max(free, float(np.max(np.abs(r[(s == FAR) & (t == FAR)]), initial=0.0)))
@@ -255,7 +257,7 @@ class Iterate:
             primal=primal,
             dual=dual,
             missed=float(np.abs(self.y) @ missed),
-            floor=max(FLOOR * self.unit * squares, 1e-300),
+            floor=p.floor(self.x),
             natural=natural,
             rows=float(np.max(missed / np.maximum(terms, 1e-300), initial=0.0)),
             free=free,
@@ -336,9 +338,12 @@ class Iterate:
                 break
             if self.careful or p.F.rank > p.size:
                 self.proximal *= 100.0
+            else:
+                self.proximal = max(self.proximal, CAREFUL * self.least)
             self.careful = True
         if error < 1e-8:
-            self.proximal = max(0.1 * self.proximal, 1e-14 * self.least)
+            floor = CAREFUL if self.careful else 1e-14
+            self.proximal = max(0.1 * self.proximal, floor * self.least)
         return system
 
     def _direct(self, system: NewtonSystem, e: Vector, move: Move) -> None:

@@ -166,7 +166,10 @@ class OfBoth(NewtonSystem):
         M[: F.rank, N:] = F.rows(kept).T
         M[F.rank : N, N:] = A[:, kept]
         M[np.arange(N, N + count), np.arange(N, N + count)] = -self.theta
-        self.scale = 1.0 / np.sqrt(np.abs(M.diagonal()))
+        # rows of A may depend on each other
+        M[np.arange(F.rank, N), np.arange(F.rank, N)] += PIVOT * (A * A @ D)
+        size = np.abs(M.diagonal())
+        self.scale = 1.0 / np.sqrt(np.where(size > 0.0, size, 1.0))
         M *= self.scale[:, None]
         M *= self.scale
         self.factor, self.pivots, info = dsytrf(M, overwrite_a=1)

@@ -19,6 +19,9 @@ from qpsvm.qp._arrays import Dense, Index, Vector
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 
+FLOOR = 1e-12
+"""Of ``x'diag(P)x``."""
+
 
 @dataclass(frozen=True, eq=False)
 class FactorProgram:
@@ -89,9 +92,9 @@ class FactorProgram:
         return QuadraticProgram(P, q, A=self.A, b=self.b, lb=self.lower, ub=self.upper)
 
     @cached_property
-    def trace(self) -> float:
-        """Of ``F F'``."""
-        return float(np.sum(self.F.squares()))
+    def unit(self) -> float:
+        """The mean of the diagonal of ``F F' + diag(d)``."""
+        return float(np.sum(self.F.squares()) + np.sum(self.d)) / self.size
 
     def gradient(self, w: Vector, y: Vector, out: Vector) -> Vector:
         """``F w + q + A'y``, that of the Lagrangian without the curvature d."""
@@ -115,7 +118,11 @@ class FactorProgram:
         dual = float(w @ (self.offset - 0.5 * w)) - float(y @ self.b) + self.constant
         dual += self.box_minimum(slice(None), g, x)
         missed = float(np.abs(y) @ np.abs(self.A @ x - self.b))
-        return objective, (abs(objective - dual) + missed) / max(abs(objective), 1e-300)
+        return objective, (abs(objective - dual) + missed) / max(abs(objective), self.floor(x))
+
+    def floor(self, x: Vector) -> float:
+        """An objective below that is a difference of larger numbers."""
+        return max(FLOOR * self.unit * float(x @ x), 1e-300)
 
     def box_minimum(self, i: slice, h: Vector, x: Vector) -> float:
         """``min 1/2 x'diag(d)x + h'x`` over a part of the box.
