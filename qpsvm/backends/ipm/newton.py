@@ -34,7 +34,10 @@ ROUNDING = 1e-12
 """Of a row's own size, that of a difference of larger numbers."""
 
 SPARE = 10
-"""Variables that are not eliminated, beyond twice the number of equations."""
+"""Variables that are not eliminated, at most so many more than there are equations."""
+
+LIGHT = 1e-6
+"""Relative to the heaviest variable: those below that drown nobody."""
 
 _SEED = 0
 
@@ -156,8 +159,10 @@ class OfBoth(NewtonSystem):
         self.F, self.A = F, A
         N = F.rank + len(A)
         weights = D * (F.squares() + np.einsum("ij,ij->j", A, A))
-        count = min(2 * N + SPARE, F.size)
-        self.kept = kept = np.sort(np.argpartition(-weights, count - 1)[:count])
+        most = min(N + SPARE, F.size)
+        kept = np.sort(np.argpartition(-weights, most - 1)[:most])
+        self.kept = kept = kept[weights[kept] >= LIGHT * np.max(weights)]
+        count = len(kept)
         self.rest = D.copy()
         self.rest[kept] = 0.0
         self.theta = 1.0 / D[kept]
