@@ -112,12 +112,19 @@ class Search:
 
     def minimise(self) -> Outcome:
         """The solution, or the best point there is when the search ends."""
+        if self.program.size == 0:
+            return self._without_variables()
         try:
-            return self._minimised()
+            found = self._by_guess()
+            if found is None and self.stopped is None:
+                found = self._whole()
         except KeyboardInterrupt:
-            self.stopped = Status.INTERRUPTED
-        best = self.best or self._at_rest()
-        return replace(best, status=Status.INTERRUPTED, words="interrupted")
+            found, self.stopped = None, Status.INTERRUPTED
+        if found is None:
+            assert self.stopped is not None
+            words = f"stopped: {self.stopped.value}"
+            found = replace(self.best or self._at_rest(), status=self.stopped, words=words)
+        return found
 
     def _at_rest(self) -> Outcome:
         """No machine at all, before there is any other."""
@@ -126,18 +133,26 @@ class Search:
         y, w = np.zeros(len(p.b)), p.F.transposed(x) + p.offset
         return Outcome(x, y, w, np.inf, Status.UNKNOWN, "", self.iterations)
 
-    def _minimised(self) -> Outcome:
+    def _without_variables(self) -> Outcome:
+        """Everything had a value before."""
         p = self.program
-        found = None
-        if p.size > MANY and p.F.rank <= p.size and suits(p):
-            found = self._by_open_set()
-        elif p.size > FEW and p.F.rank > p.size and coordinate_descent.suits(p):
+        holds = bool((np.abs(p.b) <= self.eps).all())
+        status = Status.OPTIMAL if holds else Status.INACCURATE
+        words = "nothing to be solved for" if holds else "the bounds leave no room for the rows"
+        return replace(self._at_rest(), gap=0.0 if holds else np.inf, status=status, words=words)
+
+    def _by_guess(self) -> Outcome | None:
+        """Where a guess is cheaper than iterations of all variables, or these are too many."""
+        p = self.program
+        if p.F.rank <= p.size:
+            return self._by_open_set() if p.size > MANY and suits(p) else None
+        if p.size > FEW and coordinate_descent.suits(p):
             guess = coordinate_descent.descended(p, WIDE_PASSES, WIDE_TOLERANCE)
-            found = self._by_free_set(point_of(p, guess), guess.y)
-        elif p.size > TOO_MANY and p.F.rank > p.size and not p.F.zeros:
-            x = np.clip(np.zeros(p.size), p.lower, p.upper)
-            found = self._by_free_set(x, np.zeros(len(p.b)))
-        return found or self._whole()
+            return self._by_free_set(point_of(p, guess), guess.y)
+        if p.size > TOO_MANY and not p.F.zeros:
+            rest = self._at_rest()
+            return self._by_free_set(rest.x, rest.y)
+        return None
 
     def _whole(self) -> Outcome:
         """Without a guess; a second time if a variable left that should not have."""
@@ -161,23 +176,29 @@ class Search:
         """With fewer variables than weights: no matrix of all of either."""
         p = self.program
         found = self._outcome(x, y)
-        if found.gap <= self.eps or self.stopped is not None:
+        if found.gap <= self.eps or self.stopped is not None or self.iterations >= self.limit:
             return found
         x, y = free_set(p, x, y, lambda: self._go_on(found))
         better = self._outcome(x, y)
         best = min(found, better, key=lambda each: each.gap)
-        done = best.gap <= self.eps or self.stopped is not None or p.size > TOO_MANY
-        return best if done else None
+        goes_on = best.status is Status.INACCURATE and p.size <= TOO_MANY
+        return None if goes_on else best
 
     def _outcome(self, x: Vector, y: Vector) -> Outcome:
         """A point, and what is known of it."""
         p = self.program
         w = p.F.transposed(x) + p.offset
         objective, gap = p.gap(x, y, w, p.gradient(w, y, np.empty(p.size)))
-        self.iterations += 1
-        self.stopped = self.progress(self.iterations, objective, gap)
-        status = Status.OPTIMAL if gap <= self.eps else self.stopped or Status.INACCURATE
-        words = "certified gap reached" if gap <= self.eps else "working sets: no more progress"
+        if self.stopped is None:
+            self.iterations += 1
+            self.stopped = self.progress(self.iterations, objective, gap)
+        status, words = Status.INACCURATE, "working sets: no more progress"
+        if gap <= self.eps:
+            status, words = Status.OPTIMAL, "certified gap reached"
+        elif self.stopped is not None:
+            status, words = self.stopped, f"stopped: {self.stopped.value}"
+        elif self.iterations >= self.limit:
+            status, words = Status.ITERATION_LIMIT, "iteration limit"
         return self._noted(Outcome(x, y, w, gap, status, words, self.iterations))
 
     def _noted(self, found: Outcome) -> Outcome:

@@ -18,6 +18,9 @@ JUMPS_UNTIL = 1e-3
 PATIENCE = 12
 """Iterations without a smaller gap after which rounding has won."""
 
+LONG_PATIENCE = 60
+"""The same while the gap is no smaller than the objective, and may have to grow first."""
+
 CLEAR = 0.3
 """Relative gap at which variables whose case is clear begin to leave."""
 
@@ -106,7 +109,8 @@ class _Walk:
                 return Status.INACCURATE, "diverges: there may be no optimum"
             if iterate.iterations >= limit:
                 return Status.ITERATION_LIMIT, "iteration limit"
-            if iterate.iterations - self.last > PATIENCE and self.best < 1.0:
+            patience = PATIENCE if self.best < 1.0 else LONG_PATIENCE
+            if iterate.iterations - self.last > patience:
                 return Status.INACCURATE, "no progress: rounding"
             if stop := report(iterate.iterations, measured):
                 return stop, f"stopped: {stop.value}"

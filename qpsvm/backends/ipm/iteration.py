@@ -63,7 +63,7 @@ class Measured:
         Of the variable that is furthest from either of the two cases, a bound or no gradient, the
         distance to the nearer one: in the units of ``qp/kkt.py``.
     rows : float
-        Largest violation of a row, relative to its terms.
+        Largest violation of a row, relative to its size: no entry is larger than 1.
     free : float
         The largest gradient of a variable without bounds, relative to that scale.
     """
@@ -252,14 +252,13 @@ class Iterate:
             if self.bounded is not None:
                 free = max(free, float(np.max(np.abs(r[(s == FAR) & (t == FAR)]), initial=0.0)))
         missed = np.abs(p.A @ self.x - p.b)
-        terms = np.abs(p.A) @ np.abs(self.x) + np.abs(p.b)
         return Measured(
             primal=primal,
             dual=dual,
             missed=float(np.abs(self.y) @ missed),
             floor=p.floor(self.x),
             natural=natural,
-            rows=float(np.max(missed / np.maximum(terms, 1e-300), initial=0.0)),
+            rows=float(np.max(missed / np.maximum(np.abs(p.b), 1.0), initial=0.0)),
             free=free,
         )
 
@@ -482,7 +481,10 @@ class Iterate:
         total = s @ (self.z[i] + length * self.move.dz[i]) + t @ (
             self.v[i] + length * self.move.dv[i]
         )
-        return float(total + (1.0 - length) * (np.abs(r) @ np.minimum(s, t)))
+        room = np.minimum(s, t)
+        if self.bounded is not None:
+            room = np.where(room < FAR / 2, room, np.maximum(np.abs(self.x[i]), 1.0))
+        return float(total + (1.0 - length) * (np.abs(r) @ room))
 
 
 def _pulled(product: Vector, target: float) -> Vector:

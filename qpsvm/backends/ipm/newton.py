@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dsytrf, dsytrs, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dsytrf, dsytrs, dtrtrs
 
 from qpsvm.backends.ipm.chunks import chunks
 from qpsvm.backends.ipm.factor import Factor
@@ -29,9 +29,6 @@ from qpsvm.qp._arrays import Dense, Vector
 
 PROJECTIONS = 16
 """Each estimates the size of a row; their mean is wanted to within a factor of two."""
-
-ROUNDING = 1e-12
-"""Of a row's own size, that of a difference of larger numbers."""
 
 SPARE = 10
 """Variables that are not eliminated, at most so many more than there are equations."""
@@ -46,7 +43,18 @@ PIVOT = 1e-15
 
 
 class NewtonSystem(ABC):
-    """Factored once, solved for every right-hand side of the iteration."""
+    """Factored once, solved for every right-hand side of the iteration.
+
+    Attributes
+    ----------
+    F : Factor
+    A : array of shape (p, n)
+    D : array of shape (n,)
+    """
+
+    F: Factor
+    A: Dense
+    D: Vector
 
     @staticmethod
     def of(F: Factor, A: Dense, D: Vector, *, careful: bool = False) -> NewtonSystem:
@@ -69,12 +77,22 @@ class NewtonSystem(ABC):
     def direction(self, Dr: Vector, e: Vector, dx: Vector) -> tuple[Vector, Vector]:
         """``dw`` and ``dy`` of the system at the top; dx, shape (n,), is overwritten."""
 
-    @abstractmethod
     def sizes(self) -> Vector:
         """``sqrt(f_i'K^-1 f_i)`` for the rows ``f_i = (F_i, A_i)`` of all variables, about.
 
-        By how much ``g_i`` changes along a step of length 1 in the norm of K, at most.
+        By how much ``g_i`` changes along a step of length 1 in the norm of K, at most. The squares
+        are estimated from random projections, each to within a third or so: ``K = J'J`` with
+        ``J = [I, 0; D^1/2 F, D^1/2 A']``, so that for random signs z the covariance of
+        ``u = K^-1 J'z`` is ``K^-1``, and ``E (f_i'u)^2 = f_i'K^-1 f_i`` (Achlioptas, *J. Comput.
+        Syst. Sci.* 66 (2003), theorem 1.1).
         """
+        F, A, root = self.F, self.A, np.sqrt(self.D)
+        rng = np.random.default_rng(_SEED)
+        V, W = np.empty((F.rank, PROJECTIONS)), np.empty((len(A), PROJECTIONS))
+        for k in range(PROJECTIONS):
+            z = root * rng.choice([-1.0, 1.0], F.size)
+            V[:, k], W[:, k] = self.solve(F.transposed(z) + rng.choice([-1.0, 1.0], F.rank), A @ z)
+        return np.asarray(np.sqrt(F.squared_products(V, A, W) / PROJECTIONS))
 
 
 class OfWeights(NewtonSystem):
@@ -94,11 +112,7 @@ class OfWeights(NewtonSystem):
         return dw, dy
 
     def sizes(self) -> Vector:
-        """The squares are estimated from random projections, each to within a third or so.
-
-        With random signs z, ``E (f'K^-1/2 z)^2 = f'K^-1 f`` (Achlioptas, *J. Comput. Syst. Sci.* 66
-        (2003), theorem 1.1).
-        """
+        """The same with the factor for J: fewer products."""
         V = dtrtrs(self.upper, _signs(len(self.upper)))[0]
         r = self.F.rank
         return np.asarray(np.sqrt(self.F.squared_products(V[:r], self.A, V[r:]) / PROJECTIONS))
@@ -108,7 +122,7 @@ class OfVariables(NewtonSystem):
     """As many unknowns as there are variables."""
 
     def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
-        self.F, self.A = F, A
+        self.F, self.A, self.D = F, A, D
         with np.errstate(divide="ignore"):
             self.theta = 1.0 / D
         M = np.array(F.gram, order="F")
@@ -134,12 +148,6 @@ class OfVariables(NewtonSystem):
             dx -= self.of_rows @ dy
         return self.F.transposed(dx), dy
 
-    def sizes(self) -> Vector:
-        """Without the rows of A: ``F (I + F'D F)^-1 F' = Theta - Theta M^-1 Theta``."""
-        inverse = dpotri(self.upper)[0].diagonal()
-        squares = self.theta - self.theta * self.theta * inverse
-        return np.asarray(np.sqrt(np.maximum(squares, ROUNDING * self.F.gram.diagonal())))
-
 
 class OfBoth(NewtonSystem):
     """As many unknowns as F has columns and A rows, and the variables that weigh most besides.
@@ -156,7 +164,7 @@ class OfBoth(NewtonSystem):
     """
 
     def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
-        self.F, self.A = F, A
+        self.F, self.A, self.D = F, A, D
         N = F.rank + len(A)
         weights = D * (F.squares() + np.einsum("ij,ij->j", A, A))
         most = min(N + SPARE, F.size)
@@ -200,15 +208,6 @@ class OfBoth(NewtonSystem):
         _eliminated(F, A, self.rest, others, dw, dy, dx)
         dx[self.kept] = -found[N:]
         return dw, dy
-
-    def sizes(self) -> Vector:
-        """As ``OfWeights.sizes``, by the eigenvectors of K^-1."""
-        N = self.F.rank + len(self.A)
-        inverse = self._solved(np.eye(N + len(self.kept), N))[:N]
-        values, vectors = np.linalg.eigh(0.5 * (inverse + inverse.T))
-        V = vectors * np.sqrt(np.maximum(values, 0.0)) @ _signs(N)
-        r = self.F.rank
-        return np.asarray(np.sqrt(self.F.squared_products(V[:r], self.A, V[r:]) / PROJECTIONS))
 
 
 def _of_weights(F: Factor, A: Dense, D: Vector) -> Dense:

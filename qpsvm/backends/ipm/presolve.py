@@ -25,6 +25,12 @@ from qpsvm.qp.low_rank import LowRankQuadratic
 WORTH = 0.95
 """Variables are merged where that leaves less than this share of them."""
 
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+"""Bounds that are no further apart, relative, are one value."""
+
+ROOM = 1e-3
+"""Slack beyond what a row can have: a row that holds with equality everywhere needs some."""
+
 
 @dataclass(frozen=True, eq=False)
 class Presolved:
@@ -104,7 +110,9 @@ class Presolved:
 def _known(given: StructuredProgram, rows: Dense) -> tuple[Vector, Mask]:
     """Values of variables that nothing else has a say in, and which these are."""
     P, lower, upper = given.P, given.lower, given.upper
-    fixed = lower == upper
+    with np.errstate(invalid="ignore"):
+        fixed = upper - lower <= ROUNDING * np.maximum(np.abs(lower), np.abs(upper))
+    fixed &= np.isfinite(lower) & np.isfinite(upper)
     values = np.where(fixed, lower, 0.0)
     alone = (P.diagonal() == P.diag) & ~rows.any(axis=0) & ~fixed
     if alone.any():
@@ -155,10 +163,12 @@ def _factor(P: LowRankQuadratic, kept: Index, zeros: int) -> Factor:
 
 
 def _most(G: Dense, b: Vector, lower: Vector, upper: Vector) -> Vector:
-    """How large the slack of every row can be: ``h - min Gx`` over the box."""
+    """More than the slack of every row can be: ``h - min Gx`` over the box, and some room."""
+    h = b[len(b) - len(G) :]
     with np.errstate(invalid="ignore"):
         least = np.where(G > 0.0, G * lower, np.where(G < 0.0, G * upper, 0.0)).sum(axis=1)
-    return np.asarray(np.maximum(b[len(b) - len(G) :] - least, 0.0))
+    most = np.maximum(h - least, 0.0)
+    return np.asarray(np.where(np.isfinite(most), most + ROOM * np.maximum(most, 1.0), np.inf))
 
 
 def _with_slack(vector: Vector, m: int, value: float) -> Vector:

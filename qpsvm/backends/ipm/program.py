@@ -20,7 +20,12 @@ from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 
 FLOOR = 1e-12
-"""Of ``x'diag(P)x``."""
+"""Of ``x'diag(P)x``, where the objective is a difference of larger numbers."""
+
+SMALL = 1e-8
+"""Of the largest cost, a change that nobody sees."""
+
+TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +99,7 @@ class FactorProgram:
     @cached_property
     def unit(self) -> float:
         """The mean of the diagonal of ``F F' + diag(d)``."""
-        return float(np.sum(self.F.squares()) + np.sum(self.d)) / self.size
+        return (float(np.sum(self.F.squares()) + np.sum(self.d)) / self.size) or 1.0
 
     def gradient(self, w: Vector, y: Vector, out: Vector) -> Vector:
         """``F w + q + A'y``, that of the Lagrangian without the curvature d."""
@@ -121,8 +126,15 @@ class FactorProgram:
         return objective, (abs(objective - dual) + missed) / max(abs(objective), self.floor(x))
 
     def floor(self, x: Vector) -> float:
-        """An objective below that is a difference of larger numbers."""
-        return max(FLOOR * self.unit * float(x @ x), 1e-300)
+        """An objective below that counts as zero.
+
+        Weights that are this much smaller than the terms they are the sum of; or, with costs q,
+        that change no gradient by so small a share of the largest cost.
+        """
+        if self.q.any():
+            share = SMALL * float(np.max(np.abs(self.q)))
+            return max(FLOOR * self.unit * float(x @ x), 0.5 * share**2 / self.unit, TINY)
+        return max(FLOOR * self.unit * float(np.sum(np.abs(x))) ** 2, TINY)
 
     def box_minimum(self, i: slice, h: Vector, x: Vector) -> float:
         """``min 1/2 x'diag(d)x + h'x`` over a part of the box.
