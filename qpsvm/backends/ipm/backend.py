@@ -31,9 +31,8 @@ class IPMBackend(Backend):
         presolved = Presolved.of(way.structured())
         setup = clock.seconds
 
-        # a verifier measures anew, of the program as it was
-        eps, limit = 0.5 * settings.eps, settings.max_iterations or MAX_ITERATIONS
-        found = Search(presolved.program, eps, limit, clock.report).minimise()
+        limit = settings.max_iterations or MAX_ITERATIONS
+        found = Search(presolved.program, settings.eps, limit, clock.report).minimise()
         x, y, z = presolved.point(found.x, found.y)
         solution = way.solution(x, y, z, found.w)
         return solution.replace(

@@ -75,6 +75,9 @@ MARGIN = 0.25
 SHARE = 0.5
 """Of the variables: with more left open, all are."""
 
+AIM = 0.25
+"""Of the gap that is asked for: that of the variables that are left open."""
+
 NEGLIGIBLE = 1e-3
 """Of the gap that is asked for: what a variable may add to it and stay where it is."""
 
@@ -156,10 +159,10 @@ class Search:
 
     def _whole(self) -> Outcome:
         """Without a guess; a second time if a variable left that should not have."""
-        ended = self._interior(self.program, 0.5 * self.eps)
+        ended = self._interior(self.program, AIM * self.eps)
         found = self._checked(ended)
         if found.status is not ended.status and self.stopped is None:
-            found = self._checked(self._interior(self.program, 0.5 * self.eps, leave=False))
+            found = self._checked(self._interior(self.program, AIM * self.eps, leave=False))
         return found
 
     def _checked(self, ended: Outcome) -> Outcome:
@@ -279,7 +282,7 @@ class Search:
             if is_open.mean() > SHARE:
                 return None
             kept = np.flatnonzero(is_open)
-            found = self._interior(p.restricted(kept, x), 0.5 * self.eps, leave=leave)
+            found = self._interior(p.restricted(kept, x), AIM * self.eps, leave=leave)
             x[kept] = found.x
             w = p.F.transposed(x) + p.offset  # found.w but for rounding
             g = p.gradient(w, found.y, np.empty(p.size))

@@ -65,7 +65,10 @@ class Measured:
     rows : float
         Largest violation of a row, relative to its size: no entry is larger than 1.
     free : float
-        The largest gradient of a variable without bounds, relative to that scale.
+        The largest gradient towards a bound that does not exist, in those units.
+    products : float
+        The sum of gradients times the room there is for them, relative to the objective or 1: with
+        curvature more than the gap.
     """
 
     primal: float
@@ -75,11 +78,12 @@ class Measured:
     natural: float
     rows: float
     free: float
+    products: float
 
     @property
     def worst(self) -> float:
         """The gap, or what is of its order: a gradient, or the square of a natural residual."""
-        return max(self.gap, self.natural**2, self.rows, self.free)
+        return max(self.gap, self.natural**2, self.rows, self.free, self.products)
 
     @property
     def gap(self) -> float:
@@ -239,7 +243,7 @@ class Iterate:
         primal = 0.5 * float(w @ w) + p.constant
         free = 0.0
         dual = float(w @ (p.offset - 0.5 * w)) - float(self.y @ p.b) + p.constant
-        natural = 0.0
+        natural = products = 0.0
         for i in self.chunks:
             x, h, d, s, t = self.x[i], self.h[i], p.d[i], self.s[i], self.t[i]
             primal += float(x @ (0.5 * d * x + p.q[i]))
@@ -249,8 +253,12 @@ class Iterate:
             to_upper = t / np.minimum(s + t, np.maximum(np.abs(p.upper[i]), 1.0))
             nearer = np.where(r > 0.0, np.minimum(r, to_lower), np.minimum(-r, to_upper))
             natural = max(natural, float(np.max(nearer)))
+            room = np.where(r > 0.0, s, t)
             if self.bounded is not None:
-                free = max(free, float(np.max(np.abs(r[(s == FAR) & (t == FAR)]), initial=0.0)))
+                is_free = room == FAR
+                free = max(free, float(np.max(np.abs(r[is_free]), initial=0.0)))
+                room[is_free] = 0.0
+            products += float(np.abs(r) @ room)
         missed = np.abs(p.A @ self.x - p.b)
         return Measured(
             primal=primal,
@@ -260,6 +268,7 @@ class Iterate:
             natural=natural,
             rows=float(np.max(missed / np.maximum(np.abs(p.b), 1.0), initial=0.0)),
             free=free,
+            products=products * self.gradient_unit / max(abs(primal), 1.0),
         )
 
     def solution(self) -> tuple[Vector, Vector, Vector]:

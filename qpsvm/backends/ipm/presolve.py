@@ -79,7 +79,9 @@ class Presolved:
             lower = np.bincount(group[left], lower).astype(np.float64)
             upper = np.bincount(group[left], upper).astype(np.float64)
             share[left] = room / total[group[left]]
-            base[left] = given.lower[left] - share[left] * lower[group[left]]
+            has_lower = np.flatnonzero(np.isfinite(given.lower[left]))  # the others are alone
+            own = left[has_lower]
+            base[own] = given.lower[own] - share[own] * lower[group[own]]
             d = d / np.bincount(group[left])
         offset, b = given.offset, np.concatenate([given.b, given.h]) / scales
         if base.any():
@@ -136,7 +138,7 @@ def _first_equal(given: StructuredProgram, rows: Dense, left: Index) -> Index | 
     samples = R.samples(left) if R.index is not None or len(left) < R.size else None
     others = [R.signs[left], given.q[left], d, alone, *rows[:, left]]
     first = first_equal(P.samples, samples, others)
-    if first is None or np.mean(first == np.arange(len(left))) > WORTH:
+    if first is None or np.sum(first == np.arange(len(left))) >= WORTH * len(left):
         return None
     return first
 

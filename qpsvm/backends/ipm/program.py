@@ -22,6 +22,9 @@ from qpsvm.qp.program import QuadraticProgram
 FLOOR = 1e-12
 """Of ``x'diag(P)x``, where the objective is a difference of larger numbers."""
 
+CANCELLED = 1e-9
+"""The square of such a share of its terms is left of weights that vanish."""
+
 SMALL = 1e-8
 """Of the largest cost, a change that nobody sees."""
 
@@ -134,7 +137,7 @@ class FactorProgram:
         if self.q.any():
             share = SMALL * float(np.max(np.abs(self.q)))
             return max(FLOOR * self.unit * float(x @ x), 0.5 * share**2 / self.unit, TINY)
-        return max(FLOOR * self.unit * float(np.sum(np.abs(x))) ** 2, TINY)
+        return max(CANCELLED * self.unit * float(np.sum(np.abs(x))) ** 2, TINY)
 
     def box_minimum(self, i: slice, h: Vector, x: Vector) -> float:
         """``min 1/2 x'diag(d)x + h'x`` over a part of the box.

@@ -78,9 +78,15 @@ def translation(program: QuadraticProgram) -> Direct | Dualised:
     UnsupportedProgramError
         Neither does.
     """
-    if program.n_equalities + program.n_inequalities <= MAX_ROWS:
+    few_rows = program.n_equalities + program.n_inequalities <= MAX_ROWS
+    if few_rows and isinstance(program.P, LowRankQuadratic):
         return Direct(program)
-    return Dualised.of(program)
+    try:
+        return Dualised.of(program)  # a primal: its free variables are none in the dual
+    except UnsupportedProgramError:
+        if not few_rows:
+            raise
+    return Direct(program)
 
 
 def structure_of(program: QuadraticProgram) -> str:
