@@ -274,7 +274,7 @@ class Search:
         x = np.where(g > 0.0, p.lower, p.upper)
         is_open = (distance <= 1.0) | np.isinf(x)
         x[np.isinf(x)] = 0.0
-        leave = True
+        leave, largest = True, float(np.max(np.abs(p.q))) or 1.0
         for _ in range(ROUNDS):
             while not _rows_can_hold(p, is_open, x):
                 k = min(2 * int(is_open.sum()) + 1, p.size)
@@ -288,13 +288,15 @@ class Search:
             g = p.gradient(w, found.y, np.empty(p.size))
             objective, gap = p.gap(x, found.y, w, g)
             whole = self._noted(replace(found, x=x.copy(), w=w, gap=gap))
-            if gap <= self.eps:
+            missed = self._missed(x, g)
+            # a gradient of the wrong sign may be worth next to nothing, and yet be none to hand out
+            is_wrong = (missed > 0.0) & (np.abs(g) > 0.5 * np.sqrt(self.eps) * largest)
+            if gap <= self.eps and not (is_wrong & ~is_open).any():
                 return replace(whole, status=Status.OPTIMAL)
             if self.stopped is not None:
                 return whole
-            missed = self._missed(x, g)
-            missed[missed <= NEGLIGIBLE * self.eps * abs(objective)] = 0.0
-            new = np.flatnonzero((missed > 0.0) & ~is_open)
+            is_wrong |= missed > NEGLIGIBLE * self.eps * abs(objective)
+            new = np.flatnonzero(is_wrong & ~is_open)
             if not len(new):
                 if not leave:
                     return None
