@@ -119,6 +119,9 @@ class Backend(ABC):
         """The pip line that provides what is missing."""
         return f"pip install {self.distribution}"
 
+    def load(self) -> None:  # noqa: B027 - most have nothing to load
+        """Import what only some programs need: a measurement of the next solve is then of it."""
+
     # --- solving ---------------------------------------------------------------------------------
 
     def solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:

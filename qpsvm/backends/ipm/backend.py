@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.backends.ipm import coordinate_descent
 from qpsvm.backends.ipm.engine import Search
 from qpsvm.backends.ipm.presolve import Presolved
 from qpsvm.backends.ipm.translate import translation
@@ -22,6 +23,9 @@ class IPMBackend(Backend):
     distribution = "qpsvm"
     required_modules = ()
     capabilities = Capabilities(sparse=True, bounds=True, time_limit=True, callback=True)
+
+    def load(self) -> None:
+        coordinate_descent.load()
 
     # overflow and what follows from it become an objective that is not finite, and end the search
     @np.errstate(all="ignore")

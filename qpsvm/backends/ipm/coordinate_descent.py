@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -79,13 +80,19 @@ def affordable(program: FactorProgram) -> float:
     return float(10.0 * step / (entry * program.F.n_entries))
 
 
+def load() -> Any:
+    """LIBLINEAR, which takes a second to import."""
+    from sklearn.svm import LinearSVC
+
+    return LinearSVC
+
+
 def descended(program: FactorProgram, passes: int, tolerance: float) -> Descended:
     """After so many passes over the samples, at most."""
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.svm import LinearSVC
 
     F = program.F
-    machine = LinearSVC(
+    machine = load()(
         loss="hinge",
         C=1.0,
         tol=tolerance,
