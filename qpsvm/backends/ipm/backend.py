@@ -6,7 +6,7 @@ import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.ipm import coordinate_descent
-from qpsvm.backends.ipm.engine import Search
+from qpsvm.backends.ipm.engine import minimise
 from qpsvm.backends.ipm.presolve import Presolved
 from qpsvm.backends.ipm.translate import translation
 from qpsvm.qp.program import QuadraticProgram
@@ -36,7 +36,7 @@ class IPMBackend(Backend):
         setup = clock.seconds
 
         limit = settings.max_iterations or MAX_ITERATIONS
-        found = Search(presolved.program, settings.eps, limit, clock.report).minimise()
+        found = minimise(presolved.program, settings.eps, limit, clock.report)
         x, y, z = presolved.point(found.x, found.y)
         solution = way.solution(x, y, z, found.w)
         return solution.replace(

@@ -12,13 +12,15 @@ small.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from qpsvm.backends.ipm.coordinate_descent import Descended
+from qpsvm.backends.ipm.interior import Outcome
 from qpsvm.backends.ipm.program import FactorProgram
+from qpsvm.backends.ipm.search import Search
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.box_polish import LARGEST_WORKING_SET, polish_box
 from qpsvm.qp.effort import Effort
@@ -53,11 +55,36 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
     return np.clip(x, p.lower, p.upper)
 
 
-def free_set(
-    program: FactorProgram, x: Vector, y: Vector, watch: Callable[[], bool]
-) -> tuple[Vector, Vector]:
-    """The best x and y of working sets from there on, to the end or until ``watch`` says no."""
+def by_free_set(search: Search, x: Vector, y: Vector) -> Outcome | None:
+    """Working sets from that point on; None if they do not reach the gap that is asked for."""
+    found = _outcome(search, x, y)
+    if found.status is not Status.INACCURATE:
+        return found
+
+    def watch(effort: Effort) -> bool:
+        del effort
+        search.report(np.nan, found.gap)
+        return search.goes_on
+
     start = QPSolution(Status.UNKNOWN, x=x, y=y)
-    effort = Effort(watch=lambda _: watch())
-    found = polish_box(program.quadratic(), start, memory_limit=MEMORY, effort=effort)
-    return np.array(found.x), np.array(found.y)
+    better = polish_box(
+        search.program.quadratic(), start, memory_limit=MEMORY, effort=Effort(watch=watch)
+    )
+    last = _outcome(search, np.array(better.x), np.array(better.y))
+    best = min(found, last, key=lambda each: each.gap)
+    return replace(best, status=last.status, words=last.words)
+
+
+def _outcome(search: Search, x: Vector, y: Vector) -> Outcome:
+    """A point, and what is known of it."""
+    w, _, objective, gap = search.measured(x, y)
+    if search.goes_on:
+        search.report(objective, gap)
+    status, words = Status.INACCURATE, "working sets: no more progress"
+    if gap <= search.eps:
+        status, words = Status.OPTIMAL, "certified gap reached"
+    elif search.stopped is not None:
+        status, words = search.stopped, f"stopped: {search.stopped.value}"
+    elif not search.goes_on:
+        status, words = Status.ITERATION_LIMIT, "iteration limit"
+    return search.noted(Outcome(x, y, w, gap, status, words, search.iterations))

@@ -197,7 +197,10 @@ def smoothed_newton(
         D = function.D
         if rough:
             D = np.where(ROUGH * np.max(D) < D, D, 0.0)
-        system = NewtonSystem.of(program.F, program.A, D)
+        try:
+            system = NewtonSystem.of(program.F, program.A, D)
+        except np.linalg.LinAlgError:
+            return None
         smoothing = 2.0 * program.size * function.mu
         if report(step, value, gap / max(abs(value), 1e-300)):
             return None

@@ -188,6 +188,63 @@ def test_larger_programs_of_other_families(problem) -> None:
     assert qpsvm.solve(problem, "ipm", eps=EPS).status is Status.OPTIMAL
 
 
+FREE = qpsvm.constraints.LinearConstraints(A=np.eye(6)[:1], b=[0.3])
+
+CORNERS = {
+    "a free variable among many": lambda: qpsvm.SoftMargin(C=1.0).dual(*many(), constraints=FREE),
+    "every variable has its value": lambda: qpsvm.SoftMargin(C=1.0, intercept="none").dual(
+        np.zeros((4, 1)), [1, -1, 1, -1]
+    ),
+    "a row without slack": lambda: qpsvm.NuClassification(nu=1.0).dual(
+        regression(6, 2)[0], [1, -1] * 3
+    ),
+    "a tube wider than the data": lambda: qpsvm.EpsilonRegression(C=1.0, epsilon=100.0).dual(
+        *regression()
+    ),
+    "fewer samples than features, primal": lambda: qpsvm.SoftMargin(C=1.0).primal(*classes(6, 30)),
+    "duplicates beside a free variable": lambda: qpsvm.SoftMargin(C=1.0).dual(
+        np.tile(regression(50, 6)[0], (3, 1)), np.tile(classes(50, 6)[1], 3), constraints=FREE
+    ),
+    "indices in any order": lambda: qpsvm.SoftMargin(C=1.0).dual(
+        sp.csr_array((np.ones(4), np.array([1, 0, 1, 0]), np.array([0, 2, 3, 4]))), [1, -1, 1]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CORNERS)
+def test_corners(name) -> None:
+    problem = CORNERS[name]()
+    found = raw(problem)
+    assert found.status is Status.OPTIMAL
+    assert found.statistics.iterations < 60
+    assert qpsvm.solve(problem, "ipm", eps=EPS).status is Status.OPTIMAL
+
+
+def test_rows_that_contradict_the_box_end_the_search() -> None:
+    X, y = many()
+    dual = qpsvm.SoftMargin(C=1.0).dual(X, y).qp
+    program = QuadraticProgram(
+        dual.P, dual.q, A=np.ones((1, len(y))), b=[-1.0], lb=dual.lb, ub=dual.ub
+    )
+    assert ENGINE.solve(program, Settings(eps=EPS)).status is Status.INACCURATE
+
+
+@pytest.mark.parametrize("at", [1, 2, 5, 9])
+@pytest.mark.parametrize("data", [many, text])
+def test_told_once_to_stop_it_does(data, at) -> None:
+    calls = []
+
+    def stop(event):
+        calls.append(event.iteration)
+        return len(calls) != at
+
+    found = raw(qpsvm.SoftMargin(C=10.0).dual(*data()), callback=stop)
+    assert len(calls) <= at  # or fewer: it was there
+    assert found.status in (Status.INTERRUPTED, Status.OPTIMAL)
+    assert found.status is Status.INTERRUPTED or at > 2
+    assert np.isfinite(found.x).all()
+
+
 @pytest.mark.parametrize("at", [0, 1, 3, 8])
 @pytest.mark.parametrize("data", [classes, many, text])
 def test_interrupted_it_hands_out_a_point(data, at) -> None:
