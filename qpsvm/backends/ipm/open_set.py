@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.backends.ipm import coordinate_descent
+from qpsvm.backends.ipm.chunks import chunks
 from qpsvm.backends.ipm.interior import Outcome
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.backends.ipm.search import Search
@@ -212,7 +213,8 @@ def _primal(p: FactorProgram, w: Vector, y: Vector) -> float:
     """What the weights cost: minus the dual objective of the program."""
     g = p.gradient(w, y, np.empty(p.size))
     dual = float(w @ (p.offset - 0.5 * w)) - float(y @ p.b) + p.constant
-    return -dual - p.box_minimum(slice(None), g, np.zeros(p.size))
+    none = np.zeros(p.size)
+    return -dual - sum(p.box_minimum(i, g[i], none[i]) for i in chunks(p.size))
 
 
 def _first_mu(p: FactorProgram) -> float:

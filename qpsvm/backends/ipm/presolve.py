@@ -33,6 +33,60 @@ ROOM = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
+class Reduction:
+    """``x_i = base_i + share_i X_group(i)``: the variables that were, from those that are left.
+
+    Attributes
+    ----------
+    base, share : arrays of shape (n,)
+    group : array of int of shape (n,)
+    kept : array of int
+        The first of every group.
+    lower, upper, d : arrays of shape (kept,)
+        Of the groups.
+    """
+
+    base: Vector
+    share: Vector
+    group: Index
+    kept: Index
+    lower: Vector
+    upper: Vector
+    d: Vector
+
+    @classmethod
+    def of(cls, given: StructuredProgram, rows: Dense) -> Reduction | None:
+        """What can be left out; None if nothing can."""
+        P, n = given.P, len(given.q)
+        base, is_known = _known(given, rows)
+        left = np.flatnonzero(~is_known)
+        first = _first_equal(given, rows, left)
+        if first is None and len(left) == n:
+            return None
+        kept = left if first is None else left[np.flatnonzero(first == np.arange(len(left)))]
+        group, share = np.zeros(n, dtype=np.intp), np.zeros(n)
+        group[kept] = np.arange(len(kept))
+        lower, upper, d = given.lower[left], given.upper[left], P.diag[kept]
+        if first is None:
+            share[left] = 1.0
+            return cls(base, share, group, kept, lower, upper, d)
+        group[left] = group[left[first]]
+        room = _room(given, left, group[left], len(kept))
+        total = np.bincount(group[left], room)
+        lower = np.bincount(group[left], lower).astype(np.float64)
+        upper = np.bincount(group[left], upper).astype(np.float64)
+        share[left] = room / total[group[left]]
+        has_lower = np.flatnonzero(np.isfinite(given.lower[left]))  # the others are alone
+        own = left[has_lower]
+        base[own] = given.lower[own] - share[own] * lower[group[own]]
+        return cls(base, share, group, kept, lower, upper, d / np.bincount(group[left]))
+
+    def undone(self, X: Vector) -> Vector:
+        """The variables that were."""
+        return self.base + self.share * X[self.group] if len(X) else self.base
+
+
+@dataclass(frozen=True, eq=False)
 class Presolved:
     """A smaller program, and the way back.
 
@@ -41,70 +95,54 @@ class Presolved:
     given : StructuredProgram
     program : FactorProgram
         With a slack variable for every row of G, last.
-    base, share : arrays of shape (n,)
-    group : array of int of shape (n,)
-        ``x_i = base_i + share_i X_group(i)``: the variables that were, from those that are left.
+    reduction : Reduction or None
     scales : array of shape (p + m,)
         What the rows of A and G were divided by.
     """
 
     given: StructuredProgram
     program: FactorProgram
-    base: Vector
-    share: Vector
-    group: Index
+    reduction: Reduction | None
     scales: Vector
 
     @classmethod
     def of(cls, given: StructuredProgram) -> Presolved:
-        """Make a program smaller."""
-        P, n, m = given.P, len(given.q), len(given.h)
-        rows = np.vstack([given.A, given.G])
+        """Make a program smaller. What stays as it is, is not copied."""
+        P, m = given.P, len(given.h)
+        rows = np.vstack([given.A, given.G]) if m else given.A
         scales = np.max(np.abs(rows), axis=1, initial=0.0)
         scales[scales == 0.0] = 1.0
-        rows = rows / scales[:, None]
-        base, is_known = _known(given, rows)
-        left = np.flatnonzero(~is_known)
-        first = _first_equal(given, rows, left)
-        kept = left if first is None else left[np.flatnonzero(first == np.arange(len(left)))]
-        group, share = np.zeros(n, dtype=np.intp), np.zeros(n)
-        group[kept] = np.arange(len(kept))
-        lower, upper, d = given.lower[left], given.upper[left], P.diag[kept]
-        if first is None:
-            share[left] = 1.0
+        if (scales != 1.0).any():
+            rows = rows / scales[:, None]
+        b = np.concatenate([given.b, given.h]) / scales
+        reduction = Reduction.of(given, rows)
+        if reduction is None:
+            F = _factor(P, None, m)
+            lower, upper, d, q = given.lower, given.upper, P.diag, given.q
+            offset, constant = given.offset, given.constant
         else:
-            group[left] = group[left[first]]
-            room = _room(given, left, group[left], len(kept))
-            total = np.bincount(group[left], room)
-            lower = np.bincount(group[left], lower).astype(np.float64)
-            upper = np.bincount(group[left], upper).astype(np.float64)
-            share[left] = room / total[group[left]]
-            has_lower = np.flatnonzero(np.isfinite(given.lower[left]))  # the others are alone
-            own = left[has_lower]
-            base[own] = given.lower[own] - share[own] * lower[group[own]]
-            d = d / np.bincount(group[left])
-        offset, b = given.offset, np.concatenate([given.b, given.h]) / scales
-        if base.any():
-            offset, b = offset + P.weights(base), b - rows @ base
-        slack = np.vstack([np.zeros((len(given.b), m)), np.eye(m)])
+            base, kept = reduction.base, reduction.kept
+            F = _factor(P, kept, m)
+            lower, upper, d = reduction.lower, reduction.upper, reduction.d
+            offset, b = given.offset + P.weights(base), b - rows @ base
+            constant = given.constant + float(base @ (given.q + 0.5 * P.diag * base))
+            q, rows = given.q[kept], rows[:, kept]
+        if m:
+            most = _most(rows[len(given.b) :], b, lower, upper)
+            upper = np.concatenate([upper, most])
+            lower, q, d = (np.concatenate([v, np.zeros(m)]) for v in (lower, q, d))
+            rows = np.hstack([rows, np.vstack([np.zeros((len(given.b), m)), np.eye(m)])])
         program = FactorProgram(
-            F=_factor(P, kept, m),
-            d=_with_slack(d, m, 0.0),
-            q=_with_slack(given.q[kept], m, 0.0),
-            A=np.hstack([rows[:, kept], slack]) if m else rows[:, kept],
-            b=b,
-            lower=_with_slack(lower, m, 0.0),
-            upper=np.concatenate([upper, _most(rows[len(given.b) :, kept], b, lower, upper)]),
-            offset=offset,
-            constant=given.constant + float(base @ (given.q + 0.5 * P.diag * base)),
+            F=F, d=d, q=q, A=rows, b=b, lower=lower, upper=upper, offset=offset, constant=constant
         )
-        return cls(given, program, base, share, group, scales)
+        return cls(given, program, reduction, scales)
 
     def point(self, X: Vector, y: Vector) -> tuple[Vector, Vector, Vector]:
         """``x``, and the multipliers of A and of G."""
         given, multipliers = self.given, y / self.scales
-        p = len(given.b)
-        x = self.base + self.share * X[self.group] if self.share.any() else self.base
+        p, n = len(given.b), len(given.q)
+        own = X[: len(X) - len(given.h)]
+        x = own[:n] if self.reduction is None else self.reduction.undone(own)
         x = np.clip(x, given.lower, given.upper)  # shares round
         return x, multipliers[:p], np.maximum(multipliers[p:], 0.0)
 
@@ -151,11 +189,11 @@ def _room(given: StructuredProgram, left: Index, group: Index, n_groups: int) ->
     return np.where(has_endless[group], endless, np.where(endless, 0.0, width))
 
 
-def _factor(P: LowRankQuadratic, kept: Index, zeros: int) -> Factor:
+def _factor(P: LowRankQuadratic, kept: Index | None, zeros: int) -> Factor:
     """Of the variables that are left; samples that none of them looks at are left out."""
     R, X = P.selection, P.samples
-    if R.index is None and len(kept) == R.size:
-        return Factor(X, R.signs, None, zeros, constant=P.constant)
+    if kept is None:
+        return Factor(X, R.signs, R.index, zeros, constant=P.constant)
     own = R.samples(kept)
     used = np.unique(own)
     if len(used) < WORTH * X.shape[0]:
@@ -171,7 +209,3 @@ def _most(G: Dense, b: Vector, lower: Vector, upper: Vector) -> Vector:
         least = np.where(G > 0.0, G * lower, np.where(G < 0.0, G * upper, 0.0)).sum(axis=1)
     most = np.maximum(h - least, 0.0)
     return np.asarray(np.where(np.isfinite(most), most + ROOM * np.maximum(most, 1.0), np.inf))
-
-
-def _with_slack(vector: Vector, m: int, value: float) -> Vector:
-    return np.concatenate([vector, np.full(m, value)]) if m else vector

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from qpsvm.backends.ipm.chunks import chunks
 from qpsvm.backends.ipm.factor import Factor
 from qpsvm.qp._arrays import Dense, Index, Vector
 from qpsvm.qp.low_rank import LowRankQuadratic
@@ -124,7 +125,7 @@ class FactorProgram:
         objective = 0.5 * float(weights @ weights) + float(x @ (self.q + 0.5 * self.d * x))
         objective += self.constant
         dual = float(w @ (self.offset - 0.5 * w)) - float(y @ self.b) + self.constant
-        dual += self.box_minimum(slice(None), g, x)
+        dual += sum(self.box_minimum(i, g[i], x[i]) for i in chunks(self.size))
         missed = float(np.abs(y) @ np.abs(self.A @ x - self.b))
         return objective, (abs(objective - dual) + missed) / max(abs(objective), self.floor(x))
 
