@@ -334,15 +334,21 @@ class Iterate:
             for i in self.chunks:
                 theta = self.z[i] * self.is_[i] + self.v[i] * self.it[i] + p.d[i] + self.proximal
                 np.divide(1.0, theta, out=self.D[i])
-            system = NewtonSystem.of(p.F, p.A, self.D, careful=self.careful)
-            self._direct(system, e, self.move)
-            error = 0.0
-            if float(np.max(self.D)) * self.unit > 1e8:
+            is_last = self.proximal >= 1e-6 * self.unit
+            try:
+                system = NewtonSystem.of(p.F, p.A, self.D, careful=self.careful)
+                self._direct(system, e, self.move)
+                error = 0.0
+            except np.linalg.LinAlgError:
+                if is_last:
+                    raise
+                error = np.inf
+            if error == 0.0 and float(np.max(self.D)) * self.unit > 1e8:
                 true = p.F.transposed(self.move.dx) / self.columns
                 solved = self.move.dw / self.columns
                 size = float(np.linalg.norm(true) + np.linalg.norm(solved))
                 error = float(np.linalg.norm(true - solved)) / max(size, 1e-300)
-            if error <= 1e-4 or self.proximal >= 1e-6 * self.unit:
+            if error <= 1e-4 or is_last:
                 break
             if self.careful or p.F.rank > p.size:
                 self.proximal *= 100.0

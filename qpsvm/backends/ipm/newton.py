@@ -33,8 +33,14 @@ PROJECTIONS = 16
 SPARE = 10
 """Variables that are not eliminated, at most so many more than there are equations."""
 
+DEPENDENT = 1e-13
+"""Added to the diagonal of rows of A, relative: they may depend on each other, or be zero."""
+
 LIGHT = 1e-6
 """Relative to the heaviest variable: those below that drown nobody."""
+
+RANK = 1e-13
+"""Singular values below that share of the largest are rounding."""
 
 _SEED = 0
 
@@ -135,7 +141,7 @@ class OfVariables(NewtonSystem):
         v = dpotrs(self.upper, self.F.times(of_weights, np.empty(self.F.size)))[0]
         dy = np.zeros(0)
         if len(self.A):
-            dy = np.linalg.solve(self.inner, of_rows - self.A @ v)
+            dy = _least_squares(self.inner, of_rows - self.A @ v)
             v = v + self.of_rows @ dy
         return of_weights - self.F.transposed(v), dy
 
@@ -144,7 +150,7 @@ class OfVariables(NewtonSystem):
         dx[:] = dpotrs(self.upper, self.theta * Dr)[0]
         dy: Vector = np.zeros(0)
         if len(self.A):
-            dy = np.linalg.solve(self.inner, self.A @ dx - e).astype(np.float64)
+            dy = _least_squares(self.inner, self.A @ dx - e)
             dx -= self.of_rows @ dy
         return self.F.transposed(dx), dy
 
@@ -179,8 +185,9 @@ class OfBoth(NewtonSystem):
         M[: F.rank, N:] = F.rows(kept).T
         M[F.rank : N, N:] = A[:, kept]
         M[np.arange(N, N + count), np.arange(N, N + count)] = -self.theta
-        # rows of A may depend on each other
-        M[np.arange(F.rank, N), np.arange(F.rank, N)] += PIVOT * (A * A @ D)
+        eliminated = A * A @ D
+        spread = np.where(eliminated > 0.0, eliminated, np.max(D))
+        M[np.arange(F.rank, N), np.arange(F.rank, N)] += DEPENDENT * spread
         size = np.abs(M.diagonal())
         self.scale = 1.0 / np.sqrt(np.where(size > 0.0, size, 1.0))
         M *= self.scale[:, None]
@@ -234,6 +241,11 @@ def _eliminated(
             step += value * row[i]
         step *= D[i]
         np.subtract(Dr[i], step, out=step)
+
+
+def _least_squares(inner: Dense, right: Vector) -> Vector:
+    """Rows of A may depend on each other, and be more than there are variables."""
+    return np.linalg.lstsq(inner, right, rcond=RANK)[0].astype(np.float64)
 
 
 def _signs(N: int) -> Dense:

@@ -24,7 +24,7 @@ from qpsvm.qp.solution import Status
 PASSES, TOLERANCE = 50, 1e-3
 """Of a guess by coordinate descent; of passes no more than cost as much as other guesses."""
 
-FEWEST_PASSES = 4
+FEWEST_PASSES = 6
 """Fewer lead nowhere."""
 
 ACCURACY = 0.005

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import qpsvm
 from qpsvm.backends import Settings, get
 from qpsvm.exceptions import ToleranceNotReachedWarning, UnsupportedProgramError
-from qpsvm.qp import QuadraticProgram, Status
+from qpsvm.qp import LowRankQuadratic, QuadraticProgram, Status, residuals
 from tests import tolerances
 
 EPS = 1e-8
@@ -218,6 +218,21 @@ def test_corners(name) -> None:
     assert found.status is Status.OPTIMAL
     assert found.statistics.iterations < 60
     assert qpsvm.solve(problem, "ipm", eps=EPS).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("r", [1, 5])
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_rows_that_say_the_same_or_nothing(n, r) -> None:
+    """With fewer and with more weights than variables, with bounds and without."""
+    rng = np.random.default_rng(n + r)
+    row, x = rng.standard_normal(n), rng.standard_normal(n)
+    A = np.vstack([row, 2.0 * row, np.zeros(n), row])
+    P = LowRankQuadratic(rng.standard_normal((n, r)), rng.random(n))
+    for bounds in ({}, {"lb": x - 1.0, "ub": x + 1.0}):
+        program = QuadraticProgram(P, rng.standard_normal(n), A=A, b=A @ x, **bounds)
+        found = ENGINE.solve(program, Settings(eps=EPS))
+        assert found.status is Status.OPTIMAL
+        assert residuals(program, found).passed(EPS)
 
 
 def test_rows_that_contradict_the_box_end_the_search() -> None:
