@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.backends.ipm.iteration import Iterate, Measured
+from qpsvm.backends.ipm.iteration import Iterate
+from qpsvm.backends.ipm.measured import Measured
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.qp._arrays import Index, Vector
 from qpsvm.qp.solution import Status

@@ -19,12 +19,14 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from qpsvm.backends.ipm.central import between
 from qpsvm.backends.ipm.chunks import chunks
+from qpsvm.backends.ipm.measured import Measured
+from qpsvm.backends.ipm.move import Move, Outlook
 from qpsvm.backends.ipm.newton import NewtonSystem
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.qp._arrays import Dense, Index, Vector
@@ -45,95 +47,6 @@ _NOBODY = np.zeros(0, dtype=np.intp)
 
 SHARES = (0.0, 1e-4, 3e-4, 5e-4)
 """Of the variables, those that may jump."""
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """How good an iterate is.
-
-    Attributes
-    ----------
-    primal, dual : float
-        Objectives; the primal one is that of an x that may miss some rows.
-    missed : float
-        ``|y|'|Ax - b|``: what that is worth.
-    floor : float
-        Gaps are relative to the primal objective, but to no less than this.
-    natural : float
-        Of the variable that is furthest from either of the two cases, a bound or no gradient, the
-        distance to the nearer one: in the units of ``qp/kkt.py``.
-    rows : float
-        Largest violation of a row, relative to its size: no entry is larger than 1.
-    free : float
-        The largest gradient towards a bound that does not exist, in those units.
-    products : float
-        The sum of gradients times the room there is for them, relative to the objective or 1: with
-        curvature more than the gap.
-    """
-
-    primal: float
-    dual: float
-    missed: float
-    floor: float
-    natural: float
-    rows: float
-    free: float
-    products: float
-
-    @property
-    def worst(self) -> float:
-        """The gap, or what is of its order: a gradient, or the square of a natural residual."""
-        return max(self.gap, self.natural**2, self.rows, self.free, self.products)
-
-    @property
-    def gap(self) -> float:
-        """Relative, rows included."""
-        return (abs(self.primal - self.dual) + self.missed) / max(abs(self.primal), self.floor)
-
-
-class Move:
-    """A direction of everything, and how far each variable lets it go.
-
-    Attributes
-    ----------
-    dx, dz, dv : arrays of shape (n,)
-    Dr : array of shape (n,)
-        ``dx = Dr - D (F dw + A'dy)``.
-    blocking : array of shape (n,)
-        1 over the step at which a variable meets a bound of s, t, z or v; negative if it never
-        does.
-    dw, dy : arrays of shape (r,) and (p,)
-    """
-
-    def __init__(self, n: int) -> None:
-        self.dx, self.dz, self.dv, self.Dr, self.blocking = (np.empty(n) for _ in range(5))
-        self.dw = self.dy = np.zeros(0)
-
-    def length(self, share: float) -> float:
-        """The step, at most 1, that all but this share of the variables can go."""
-        k = int(share * len(self.blocking))
-        worst = np.partition(self.blocking, -1 - k)[-1 - k] if k else np.max(self.blocking)
-        return 1.0 / float(worst) if worst > 1.0 else 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class Outlook:
-    """A step that may be taken.
-
-    Attributes
-    ----------
-    left : float
-        What it would leave unmet.
-    length : float
-    jumping : array of int
-    between : float
-        The mu of the central path that these jump to.
-    """
-
-    left: float
-    length: float
-    jumping: Index
-    between: float
 
 
 class Iterate:

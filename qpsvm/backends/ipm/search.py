@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.backends.ipm.interior import Outcome, interior_point
-from qpsvm.backends.ipm.iteration import Measured
+from qpsvm.backends.ipm.measured import Measured
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.solution import Status
