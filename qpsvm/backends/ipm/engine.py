@@ -85,10 +85,10 @@ def _of_all(search: Search) -> Outcome:
 def _checked(search: Search, ended: Outcome) -> Outcome:
     """With the gap of the whole program, and no claim that this refutes."""
     w, _, _, gap = search.measured(ended.x, ended.y)
-    status = ended.status
+    status, words = ended.status, ended.words
     if status is Status.OPTIMAL and not gap <= search.eps:
-        status = Status.INACCURATE
-    return search.noted(replace(ended, w=w, gap=max(gap, ended.gap), status=status))
+        status, words = Status.INACCURATE, "the gap of the whole program is larger"
+    return search.noted(replace(ended, w=w, gap=max(gap, ended.gap), status=status, words=words))
 
 
 def _without_variables(search: Search) -> Outcome:

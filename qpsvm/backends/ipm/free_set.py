@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from qpsvm.backends.ipm.coordinate_descent import Descended
-from qpsvm.backends.ipm.interior import Outcome
+from qpsvm.backends.ipm.interior import REACHED, Outcome
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.backends.ipm.search import Search
 from qpsvm.qp._arrays import Vector
@@ -55,8 +55,8 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
     return np.clip(x, p.lower, p.upper)
 
 
-def by_free_set(search: Search, x: Vector, y: Vector) -> Outcome | None:
-    """Working sets from that point on; None if they do not reach the gap that is asked for."""
+def by_free_set(search: Search, x: Vector, y: Vector) -> Outcome:
+    """Working sets from that point on, until the end or a reason to stop."""
     found = _outcome(search, x, y)
     if found.status is not Status.INACCURATE:
         return found
@@ -82,7 +82,7 @@ def _outcome(search: Search, x: Vector, y: Vector) -> Outcome:
         search.report(objective, gap)
     status, words = Status.INACCURATE, "working sets: no more progress"
     if gap <= search.eps:
-        status, words = Status.OPTIMAL, "certified gap reached"
+        status, words = Status.OPTIMAL, REACHED
     elif search.stopped is not None:
         status, words = search.stopped, f"stopped: {search.stopped.value}"
     elif not search.goes_on:

@@ -31,6 +31,9 @@ REACH = 1.0
 FEW = 500
 """Variables that are not worth sorting."""
 
+REACHED = "certified gap reached"
+"""Why a search ends well."""
+
 Report = Callable[[int, Measured], Status | None]
 """Told the number of iterations and how good the iterate is; a status ends the search."""
 
@@ -105,7 +108,7 @@ class _Walk:
                 self.best, self.point = measured.worst, iterate.solution()
                 self.last = iterate.iterations
             if self.best <= eps:
-                return Status.OPTIMAL, "certified gap reached"
+                return Status.OPTIMAL, REACHED
             if not np.isfinite(measured.primal):
                 return Status.INACCURATE, "diverges: there may be no optimum"
             if iterate.iterations >= limit:

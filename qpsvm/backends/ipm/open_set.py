@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.backends.ipm import coordinate_descent
-from qpsvm.backends.ipm.chunks import chunks
-from qpsvm.backends.ipm.interior import Outcome
+from qpsvm.backends.ipm.interior import REACHED, Outcome
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.backends.ipm.search import Search
 from qpsvm.backends.ipm.smoothing import Guess, smoothed_newton
@@ -102,12 +101,13 @@ class OpenSet:
         p = self.program
         descended = coordinate_descent.descended(p, passes, TOLERANCE)
         w, y = descended.w, descended.y
-        unit = _primal(p, w, y) / (2.0 * p.size)
+        g = p.gradient(w, y, np.empty(p.size))
+        cost = -p.dual(np.zeros(p.size), y, w, g)  # of a machine, that is its primal objective
+        unit = cost / (2.0 * p.size)
         guess = None
         if not len(p.A):
             guess = self._smooth(p, w, y, CLOSE * unit, CLOSE, steps=1, rough=True)
         if (guess is None or not guess.reached) and self.search.stopped is None:
-            g = p.gradient(w, y, np.empty(p.size))
             distance = np.abs(g) / NEAR
             distance /= max(1.0, float(np.partition(distance, FEWEST)[FEWEST]))
             if np.mean(distance <= 1.0) <= near:
@@ -161,7 +161,7 @@ class OpenSet:
             # a gradient of the wrong sign may be worth next to nothing, and yet be none to hand out
             is_wrong = (missed > 0.0) & (np.abs(g) > 0.5 * np.sqrt(eps) * largest)
             if gap <= eps and not (is_wrong & ~is_open).any():
-                return replace(whole, status=Status.OPTIMAL)
+                return replace(whole, status=Status.OPTIMAL, words=REACHED)
             if not self.search.goes_on:
                 return whole
             is_wrong |= missed > NEGLIGIBLE * eps * abs(objective)
@@ -207,14 +207,6 @@ class OpenSet:
         below = h < 0.0
         missed[below] = -h[below] * np.minimum(p.upper - x, np.abs(h / p.d))[below]
         return missed
-
-
-def _primal(p: FactorProgram, w: Vector, y: Vector) -> float:
-    """What the weights cost: minus the dual objective of the program."""
-    g = p.gradient(w, y, np.empty(p.size))
-    dual = float(w @ (p.offset - 0.5 * w)) - float(y @ p.b) + p.constant
-    none = np.zeros(p.size)
-    return -dual - sum(p.box_minimum(i, g[i], none[i]) for i in chunks(p.size))
 
 
 def _first_mu(p: FactorProgram) -> float:

@@ -124,10 +124,14 @@ class FactorProgram:
         weights = self.F.transposed(x) + self.offset
         objective = 0.5 * float(weights @ weights) + float(x @ (self.q + 0.5 * self.d * x))
         objective += self.constant
-        dual = float(w @ (self.offset - 0.5 * w)) - float(y @ self.b) + self.constant
-        dual += sum(self.box_minimum(i, g[i], x[i]) for i in chunks(self.size))
+        dual = self.dual(x, y, w, g)
         missed = float(np.abs(y) @ np.abs(self.A @ x - self.b))
         return objective, (abs(objective - dual) + missed) / max(abs(objective), self.floor(x))
+
+    def dual(self, x: Vector, y: Vector, w: Vector, g: Vector) -> float:
+        """The dual objective of (w, y), ``g = gradient(w, y)``; x as in ``box_minimum``."""
+        of_weights = float(w @ (self.offset - 0.5 * w)) - float(y @ self.b) + self.constant
+        return of_weights + sum(self.box_minimum(i, g[i], x[i]) for i in chunks(self.size))
 
     def floor(self, x: Vector) -> float:
         """An objective below that counts as zero.
