@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs, dsytrf, dsytrs, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dsytrf, dsytrf_lwork, dsytrs, dtrtrs
 
 from qpsvm.backends.ipm.chunks import chunks
 from qpsvm.backends.ipm.factor import Factor
@@ -192,7 +192,9 @@ class OfBoth(NewtonSystem):
         self.scale = 1.0 / np.sqrt(np.where(size > 0.0, size, 1.0))
         M *= self.scale[:, None]
         M *= self.scale
-        self.factor, self.pivots, info = dsytrf(M, overwrite_a=1)
+        # by blocks, which it does only in the memory it asks for
+        room = int(dsytrf_lwork(len(M))[0])
+        self.factor, self.pivots, info = dsytrf(M, lwork=room, overwrite_a=1)
         if info:
             raise np.linalg.LinAlgError("the normal matrix is singular")
 
