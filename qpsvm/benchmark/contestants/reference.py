@@ -99,7 +99,8 @@ def _starts(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
     if isinstance(problem, SVMProblem) and problem.qp.n_variables > SMALL:
         if problem.model.is_linear and problem.data.n_samples > problem.data.n_features:
             yield from _interior_point(task, clock)
-        yield from _peers(task, problem)
+        else:
+            yield from _peers(task, problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceNotReachedWarning)  # the polish goes on
         try:
