@@ -21,11 +21,8 @@ import numpy as np
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.losses import losses
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.qp._arrays import Dense, Index, Vector, row_blocks
+from qpsvm.qp._arrays import IN_CACHE, Dense, Index, Vector, row_blocks
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-
-IN_CACHE = 2**20
-"""Bytes of a piece of K that is multiplied, rounded and multiplied again before the next."""
 
 
 @dataclass(frozen=True)

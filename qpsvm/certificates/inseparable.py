@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import NotSeparableError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.qp._arrays import Vector
+from qpsvm.qp._rows import row_squares
 from qpsvm.qp.solution import QPSolution
 
 SEPARATION_RTOL = 1e-9
@@ -96,7 +97,7 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
         return Inseparability(weights, None, math.sqrt(square), _kernel_radius(problem, balanced))
     X = model.data.X
     if sp.issparse(X):
-        centre, squares = np.zeros(X.shape[1]), np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        centre, squares = np.zeros(X.shape[1]), row_squares(X)
         difference = np.asarray(X.T @ signed)
     else:
         # a common offset cancels; taking it out first keeps its rounding out

@@ -128,7 +128,8 @@ def centre_of(model: SupportVectorModel) -> Vector | None:
     """The mean of the samples, where b is free to move with it; None for the origin."""
     if model.intercept != "free" or not model.is_linear or sp.issparse(model.data.X):
         return None
-    return np.asarray(np.mean(model.data.X, axis=0))
+    n = model.data.n_samples
+    return np.asarray(model.data.X.T @ np.full(n, 1.0 / n))
 
 
 def distances(model: SupportVectorModel, centre: Vector | None, X: Any, squares: Vector) -> Vector:

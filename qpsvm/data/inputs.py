@@ -13,13 +13,15 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.qp._arrays import Index, Vector, all_finite, freeze, immutable, is_immutable
+from qpsvm.qp.single_precision import SinglePrecision
 
 
-def as_samples(X: Any, name: str = "X") -> Any:
+def as_samples(X: Any, name: str = "X", *, keep_single: bool = False) -> Any:
     """X as a read-only float64 array or CSR array of shape (n, d), both at least 1.
 
     A copy, unless that is what X is already and nobody can write to it (an array with
-    ``flags.writeable = False``, a ``numpy.memmap`` opened for reading).
+    ``flags.writeable = False``, a ``numpy.memmap`` opened for reading). With ``keep_single`` such
+    an array of float32 is not copied either, but wrapped: ``SinglePrecision``.
 
     Raises
     ------
@@ -49,7 +51,8 @@ def as_samples(X: Any, name: str = "X") -> Any:
             text = [v for v in raw.flat if isinstance(v, str | bytes)] if raw.dtype == "O" else []
             if text:
                 raise TypeError(f"it holds text such as {text[0]!r}")
-            matrix = immutable(raw)
+            is_kept = keep_single and raw.dtype == np.float32 and is_immutable(raw)
+            matrix = raw if is_kept else immutable(raw)
         except (TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InvalidDataError):
                 raise
@@ -64,7 +67,7 @@ def as_samples(X: Any, name: str = "X") -> Any:
             f"{name} is empty: shape {matrix.shape}; pass at least one sample and one feature."
         )
     _require_finite_rows(matrix, X, name)
-    return freeze(matrix)
+    return SinglePrecision(matrix) if matrix.dtype == np.float32 else freeze(matrix)
 
 
 def as_signs(y: Any) -> tuple[Vector, Any]:

@@ -19,6 +19,7 @@ from qpsvm.data.inputs import (
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
+from qpsvm.qp.single_precision import SinglePrecision, rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,7 @@ class TrainingSet:
     Attributes
     ----------
     X : array or CSR array of shape (n, d), float64, read-only
+        Or ``SinglePrecision``: an array of float32 that nobody can write to, as it came.
     weights : array of shape (n,)
         Sample weights, above zero.
     kept : array of int of shape (n,)
@@ -251,7 +253,7 @@ def regression_training_set(
 
 def _samples(X: Any, n_labels: int | None, kernel: Kernel, sample_weight: Any) -> dict[str, Any]:
     """The fields every training set has."""
-    samples = as_samples(X)
+    samples = as_samples(X, keep_single=True)
     n = samples.shape[0]
     if n_labels is not None and n_labels != n:
         raise InvalidDataError(
@@ -269,7 +271,9 @@ def _samples(X: Any, n_labels: int | None, kernel: Kernel, sample_weight: Any) -
     weights = as_weights(sample_weight, n)
     kept = np.flatnonzero(weights)
     if len(kept) < n:
-        samples = freeze(samples[np.ix_(kept, kept)] if is_gram else samples[kept])
+        samples = samples[np.ix_(kept, kept)] if is_gram else rows_of(samples, kept)
+        if not isinstance(samples, SinglePrecision):
+            freeze(samples)
         weights = freeze(weights[kept])
     return {
         "X": samples,

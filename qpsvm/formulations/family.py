@@ -67,8 +67,9 @@ class Family(ABC):
         ----------
         X : array, DataFrame or sparse matrix of shape (n, d)
             The (n, n) kernel matrix with ``kernel="precomputed"``. A copy is kept, unless it is
-            float64 and nobody can write to it: ``X.flags.writeable = False``, or a
-            ``numpy.memmap`` opened for reading.
+            dense and nobody can write to it: ``X.flags.writeable = False``, or a ``numpy.memmap``
+            opened for reading. Then float64 is used as it is, and float32 too: it becomes float64,
+            exactly, a block of rows at a time. Everything is computed in float64.
         y : array of shape (n,)
             For classifiers two different labels of any kind, the larger one the positive class;
             for regression the targets. Not used by ``OneClass`` and ``DataDescription``.

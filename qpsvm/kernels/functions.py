@@ -32,10 +32,10 @@ from qpsvm.kernels.products import (
     inner_products,
     restore_near,
     scaled,
-    squared_norms,
     variance,
 )
 from qpsvm.qp._arrays import Dense, row_blocks
+from qpsvm.qp._rows import row_squares
 
 Gamma: TypeAlias = float | Literal["scale", "auto"]
 """``"scale"``: 1 / (n_features * variance of X); ``"auto"``: 1 / n_features; or a number > 0."""
@@ -126,8 +126,8 @@ class RBF(_WithGamma):
         centre = common_centre(X, Z)
         U = scaled(X, scale, centre)
         V = U if same else scaled(Z, scale, centre)
-        half_u = 0.5 * squared_norms(U)
-        half_v = half_u if same else 0.5 * squared_norms(V)
+        half_u = 0.5 * row_squares(U)
+        half_v = half_u if same else 0.5 * row_squares(V)
         gram = inner_products(U, V)
         blocks = row_blocks(gram.shape[0], gram.shape[1], CACHED)
         halves = np.empty((blocks[0].stop if blocks else 0, gram.shape[1]))

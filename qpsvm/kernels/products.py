@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.qp._arrays import Dense, Vector, as_dense, row_blocks
+from qpsvm.qp._rows import row_squares
 
 FAR = 64.0
 """Norms up to which ``x'z - |x|^2/2 - |z|^2/2`` has an error below 1e-13, which exp() keeps."""
@@ -46,13 +47,6 @@ def scaled(X: Any, factor: float, centre: Vector | None) -> Any:
     return (array if centre is None else array - centre) * factor
 
 
-def squared_norms(X: Any) -> Vector:
-    """``|x_i|^2`` for every row."""
-    if sp.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X))
-
-
 def restore_near(
     exponents: Dense, X: Any, Z: Any, half_x: Vector, half_z: Vector, gamma: float
 ) -> None:
@@ -71,13 +65,13 @@ def restore_near(
     X, Z = (M if sp.issparse(M) else np.asarray(M, dtype=np.float64) for M in (X, Z))
     for some in row_blocks(len(i), X.shape[1]) if len(i) else ():
         steps = as_dense(Z[j[some]]) - as_dense(X[i[some]])
-        exponents[i[some], j[some]] = -gamma * squared_norms(steps)
+        exponents[i[some], j[some]] = -gamma * row_squares(steps)
 
 
 def variance(X: Any) -> float:
     """Variance over all entries, stored or not; exactly zero when it is only rounding."""
     size = X.shape[0] * X.shape[1]
-    values = X.data if sp.issparse(X) else X
+    values = X.data if sp.issparse(X) else np.asarray(X)
     mean = float(np.sum(values)) / size
     # deviations, not E[x^2] - mean^2: that difference can be all rounding, even negative
     squares = float(np.sum((values - mean) ** 2)) + (size - values.size) * mean**2

@@ -118,7 +118,7 @@ class KernelMachine(Machine):
         InvalidDataError
             As ``decision_function``.
         """
-        samples, data = as_samples(X), self.data
+        samples, data = as_samples(X, keep_single=True), self.data
         if isinstance(self.kernel, Precomputed) and samples.shape[1] == data.n_given:
             samples = samples[:, data.kept]  # rows of weight zero have left the training data
         if samples.shape[1] != data.n_features:

@@ -196,6 +196,10 @@ def require_memory(
         )
 
 
+IN_CACHE = 2**20
+"""Bytes of a block that stays in a processor's cache."""
+
+
 def row_blocks(rows: int, columns: int, block_bytes: int = 32 * 2**20) -> list[slice]:
     """Slices that cut ``rows`` so that a (block, columns) float64 matrix stays near block_bytes."""
     size = max(1, min(rows, block_bytes // max(1, 8 * columns)))

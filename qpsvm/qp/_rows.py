@@ -1,13 +1,13 @@
-"""Rows of ``Gx <= h``: choosing some, and writing bounds as rows."""
+"""Rows of matrices: choosing some, their sizes, and bounds as rows of ``Gx <= h``."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Index, Matrix, Vector
+from qpsvm.qp._arrays import IN_CACHE, Index, Matrix, Vector, row_blocks
 
 
 class FoldedRows(NamedTuple):
@@ -22,6 +22,17 @@ class FoldedRows(NamedTuple):
 def take_rows(matrix: Matrix, rows: Index) -> Matrix:
     """``matrix[rows]``, whatever its storage."""
     return sp.csc_array(sp.csr_array(matrix)[rows]) if sp.issparse(matrix) else matrix[rows]
+
+
+def row_squares(X: Any) -> Vector:
+    """``|x_i|^2`` for every row of a dense or CSR matrix, by blocks of rows."""
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    squares = np.empty(X.shape[0])
+    for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
+        block = X[rows]
+        np.einsum("ij,ij->i", block, block, out=squares[rows])
+    return squares
 
 
 def fold(G: Matrix, h: Vector, lb: Vector, ub: Vector) -> FoldedRows:

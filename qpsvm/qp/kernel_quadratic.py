@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.qp._arrays import Dense, Index, Vector, freeze, require_memory, row_blocks
+from qpsvm.qp._arrays import IN_CACHE, Dense, Index, Vector, freeze, require_memory, row_blocks
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.sample_gram import Combinations, SampleGram
 from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
@@ -106,7 +106,7 @@ class KernelQuadratic(Quadratic):
         if R.is_identity and not self.constant and not self.diag.any():
             return K
         dense = np.empty(self.shape)
-        for rows in row_blocks(self.size, self.size, 2**20):  # one pass that stays in cache
+        for rows in row_blocks(self.size, self.size, IN_CACHE):
             chosen = K[rows] if R.index is None else K[R.index[rows]][:, R.index]
             np.add(chosen, self.constant, out=dense[rows])
             dense[rows] *= R.signs[rows, None]

@@ -10,8 +10,10 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Dense, Index, Matrix, Vector, all_finite, freeze, require_memory
+from qpsvm.qp._rows import row_squares
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
+from qpsvm.qp.single_precision import SinglePrecision, stored_values
 
 
 class LowRankQuadratic(Quadratic):
@@ -22,7 +24,7 @@ class LowRankQuadratic(Quadratic):
 
     Parameters
     ----------
-    samples : array or CSR matrix of shape (n_samples, r)
+    samples : array, CSR matrix or SinglePrecision of shape (n_samples, r)
         X, or F itself without ``signs`` and ``index``. Not copied: the caller hands it over.
     diag : array of shape (n,) or None
         d, zero if None.
@@ -46,14 +48,16 @@ class LowRankQuadratic(Quadratic):
         index: Index | None = None,
         constant: float = 0.0,
     ) -> None:
-        self.samples = sp.csr_array(samples) if sp.issparse(samples) else np.asarray(samples, float)
-        values = self.samples.data if sp.issparse(self.samples) else self.samples
-        if not all_finite(values):
+        if sp.issparse(samples):
+            samples = freeze(sp.csr_array(samples))
+        elif not isinstance(samples, SinglePrecision):
+            samples = freeze(np.asarray(samples, float))
+        self.samples = samples
+        if not all_finite(stored_values(samples)):
             raise InvalidProgramError("The factor F of a LowRankQuadratic has NaN or inf entries.")
         if not 0.0 <= constant < np.inf:
             raise InvalidProgramError(f"constant is {constant}; it must be finite and at least 0.")
         self.constant = float(constant)
-        freeze(self.samples)
         self.selection = Selection(self.samples.shape[0], signs, index)
         self.diag = checked_diagonal(diag, self.selection.size)
 
@@ -81,7 +85,7 @@ class LowRankQuadratic(Quadratic):
     @property
     def _features(self) -> Any:
         """The samples, with the constant feature if there is one: a copy then."""
-        X = self.samples
+        X = self.samples if sp.issparse(self.samples) else np.asarray(self.samples)
         if not self.constant:
             return X
         column = np.full((X.shape[0], 1), np.sqrt(self.constant))
@@ -124,10 +128,7 @@ class LowRankQuadratic(Quadratic):
         return add_diagonal(block, rows, columns, self.diag)
 
     def diagonal(self) -> Vector:
-        X: Any = self.samples
-        R = self.selection
-        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-        norms = np.asarray(squares).ravel() + self.constant
+        R, norms = self.selection, row_squares(self.samples) + self.constant
         return R.signs * R.spread(norms) + self.diag
 
     def null_violation(self, x: Vector) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.qp._arrays import Vector
+from qpsvm.qp.single_precision import SinglePrecision
 
 PER_ENTRY, PER_COPIED = 5e-9, 12e-9
 """Seconds of a pass for an entry of F; of an array, which LIBLINEAR copies to lists."""
@@ -49,6 +50,7 @@ def suits(program: FactorProgram) -> bool:
     p, F = program, program.F
     return bool(
         F.index is None
+        and not isinstance(F.X, SinglePrecision)  # it would get a copy
         and F.zeros == 0
         and not p.d.any()
         and (p.q == -1.0).all()

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Index, Mask, Vector, row_blocks
+from qpsvm.qp._arrays import IN_CACHE, Index, Mask, Vector, row_blocks
 
 Hash = npt.NDArray[np.uint64]
 
@@ -76,7 +76,7 @@ def _of_rows(X: Any) -> Hash:
         sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms)])
         return np.asarray(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
     hashes = np.empty(n, dtype=np.uint64)
-    for rows in row_blocks(n, r, 2**20):
+    for rows in row_blocks(n, r, IN_CACHE):
         hashes[rows] = (_mixed(X[rows]) * factors).sum(axis=1)
     return hashes
 
@@ -102,6 +102,6 @@ def _equal_rows(X: Any, a: Index, b: Index) -> Mask:
         different = (X.indices[left] != X.indices[right]) | (X.data[left] != X.data[right])
         same[np.repeat(pairs, count)[different]] = False
         return same
-    for rows in row_blocks(len(a), X.shape[1], 2**20):
+    for rows in row_blocks(len(a), X.shape[1], IN_CACHE):
         same[rows] = (X[a[rows]] == X[b[rows]]).all(axis=1)
     return same

@@ -10,13 +10,12 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
 from qpsvm.backends.ipm.feature_pairs import FeaturePairs
-from qpsvm.qp._arrays import Dense, Index, Vector, row_blocks
+from qpsvm.qp._arrays import IN_CACHE, Dense, Index, Vector, row_blocks
+from qpsvm.qp._rows import row_squares
+from qpsvm.qp.single_precision import rows_of
 
 COPIED = 0.5
 """Variables that look at fewer samples than this share of all get a copy of theirs."""
-
-BLOCK_BYTES = 2**20
-"""Of the samples taken at once: what stays in a processor's cache."""
 
 
 class Factor:
@@ -28,7 +27,7 @@ class Factor:
 
     Parameters
     ----------
-    X : array or CSR array of shape (n_samples, d)
+    X : array, CSR array or SinglePrecision of shape (n_samples, d)
     signs : array of shape (n,)
     index : array of int of shape (n,) or None
         None for the identity.
@@ -98,7 +97,7 @@ class Factor:
             squares = np.asarray(X.multiply(X).T @ weights).ravel()
         else:
             squares = np.zeros(self.width)
-            for rows in row_blocks(self.n_samples, self.width, BLOCK_BYTES):
+            for rows in row_blocks(self.n_samples, self.width, IN_CACHE):
                 squares += weights[rows] @ (X[rows] * X[rows])
         if self.constant:
             squares = np.append(squares, self.constant * np.sum(weights))
@@ -110,7 +109,7 @@ class Factor:
         index = own if self.index is None else self.index[own]
         zeros = len(kept) - len(own)
         if len(own) < COPIED * self.n_samples:
-            copy = Factor(self.X[index], self.signs[own], None, zeros, self.constant)
+            copy = Factor(rows_of(self.X, index), self.signs[own], None, zeros, self.constant)
             if "_pairs" in self.__dict__:
                 copy._pairs, copy._pairs_after = self._pairs.restricted(index), 0
             return copy
@@ -120,10 +119,10 @@ class Factor:
         """``F c``, written to ``out``."""
         m = len(self.signs)
         own = c[: self.width]
-        if self.is_sparse:
-            scores = np.asarray(self.X @ own)
-        else:
+        if isinstance(self.X, np.ndarray):
             scores = np.dot(self.X, own, out=self._scores)
+        else:
+            scores = np.asarray(self.X @ own)
         if self.constant:
             scores += self.root * c[-1]
         if self.index is None:
@@ -165,9 +164,7 @@ class Factor:
 
     def squares(self) -> Vector:
         """The squared size of every row of F."""
-        X = self.X
-        norms = X.multiply(X).sum(axis=1) if self.is_sparse else np.einsum("ij,ij->i", X, X)
-        of_samples = np.asarray(norms).ravel() + self.constant
+        of_samples = row_squares(self.X) + self.constant
         own = of_samples if self.index is None else of_samples[self.index]
         return np.concatenate([own * self.signs**2, np.zeros(self.zeros)])
 
@@ -177,7 +174,7 @@ class Factor:
         result = np.zeros(self.size)
         of_slack = A[:, m:].T @ W
         result[m:] = np.einsum("ij,ij->i", of_slack, of_slack)
-        for rows in row_blocks(m, max(self.width, V.shape[1]), BLOCK_BYTES):
+        for rows in row_blocks(m, max(self.width, V.shape[1]), IN_CACHE):
             X = self.X[rows] if self.index is None else self.X[self.index[rows]]
             product = np.asarray(X @ V[: self.width])
             if self.constant:
@@ -210,7 +207,7 @@ class Factor:
         """``X' diag(weights) X``, upper triangle."""
         used = np.flatnonzero(weights)
         if len(used) < COPIED * self.n_samples:
-            return _weighted_gram(self.X[used], np.sqrt(weights[used]))
+            return _weighted_gram(rows_of(self.X, used), np.sqrt(weights[used]))
         self._calls += 1
         if self._calls > self._pairs_after:
             return self._pairs.normal(weights)
@@ -221,7 +218,7 @@ def _weighted_gram(X: Any, roots: Vector) -> Dense:
     """``X' diag(roots)^2 X``, upper triangle, by blocks of rows."""
     n, width = X.shape
     total = np.zeros((width, width), order="F")
-    rows = max(64, BLOCK_BYTES // (8 * max(width, 1)))
+    rows = max(64, IN_CACHE // (8 * max(width, 1)))
     buffer = np.empty((min(rows, n), width))
     for begin in range(0, n, rows):
         block, root = X[begin : begin + rows], roots[begin : begin + rows]

@@ -21,6 +21,7 @@ from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.backends.ipm.structured import StructuredProgram
 from qpsvm.qp._arrays import Dense, Index, Mask, Vector
 from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.single_precision import rows_of
 
 WORTH = 0.95
 """Variables are merged where that leaves less than this share of them."""
@@ -197,7 +198,7 @@ def _factor(P: LowRankQuadratic, kept: Index | None, zeros: int) -> Factor:
     own = R.samples(kept)
     used = np.unique(own)
     if len(used) < WORTH * X.shape[0]:
-        X, own = X[used], np.searchsorted(used, own)
+        X, own = rows_of(X, used), np.searchsorted(used, own)
     in_order = len(own) == X.shape[0] and np.array_equal(own, np.arange(len(own)))
     return Factor(X, R.signs[kept], None if in_order else own, zeros, constant=P.constant)
 

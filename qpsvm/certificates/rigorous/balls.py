@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Vector, row_blocks
+from qpsvm.qp._arrays import row_blocks
+from qpsvm.qp._rows import row_squares as squared_rows
 
 U = 2.0**-53
 """u: rounding to nearest changes a number by at most u times itself."""
@@ -195,9 +196,5 @@ def squared_norm(x: Ball) -> float:
 
 def row_squares(X: Any) -> Ball:
     """``|x_i|^2`` for every row of X, dense or CSR."""
-    k = n_terms(X)
-    if sp.issparse(X):
-        mid: Vector = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    else:
-        mid = np.einsum("ij,ij->i", X, X)
+    k, mid = n_terms(X), squared_rows(X)
     return Ball(mid, outward(gamma(k) * mid * (1.0 + 2.0 * gamma(k))))
