@@ -25,9 +25,14 @@ def take_rows(matrix: Matrix, rows: Index) -> Matrix:
 
 
 def row_squares(X: Any) -> Vector:
-    """``|x_i|^2`` for every row of a dense or CSR matrix, by blocks of rows."""
+    """``|x_i|^2`` for every row of a dense or sparse matrix, by blocks of rows."""
     if sp.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        X = sp.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        squared = sp.csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape)
+        return np.asarray(squared @ np.ones(X.shape[1]))
     squares = np.empty(X.shape[0])
     for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
         block = X[rows]

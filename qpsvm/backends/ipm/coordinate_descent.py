@@ -35,6 +35,10 @@ class Descended:
     Attributes
     ----------
     w, y : arrays of shape (r,) and (p,)
+    g : array of shape (n,)
+        The gradient there.
+    cost : float
+        Minus the dual objective: of a machine, its primal one.
     tolerance : float or None
         Largest violation of the optimality conditions, in units of margins; None if it was cut off
         before it reached what it was asked for.
@@ -42,6 +46,8 @@ class Descended:
 
     w: Vector
     y: Vector
+    g: Vector
+    cost: float
     tolerance: float | None
 
 
@@ -110,7 +116,9 @@ def descended(program: FactorProgram, passes: int, tolerance: float) -> Descende
     if F.constant:
         w = np.append(w, machine.intercept_ / F.root)
     y = _best_intercept(program, w) if len(program.A) else np.zeros(0)
-    return Descended(w, y, tolerance if machine.n_iter_ < passes else None)
+    g = program.gradient(w, y, np.empty(program.size))
+    cost = -program.dual(np.zeros(program.size), y, w, g)
+    return Descended(w, y, g, cost, tolerance if machine.n_iter_ < passes else None)
 
 
 def _best_intercept(p: FactorProgram, w: Vector) -> Vector:

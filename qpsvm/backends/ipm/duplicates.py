@@ -71,10 +71,8 @@ def _factors(size: int) -> Hash:
 def _of_rows(X: Any) -> Hash:
     n, r = X.shape
     factors = _factors(r)
-    if sp.issparse(X):
-        terms = _mixed(X.data) * factors[X.indices]
-        sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms)])
-        return np.asarray(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
+    if sp.issparse(X):  # equal rows are added up in the same order: equal sums, to the last bit
+        return _mixed(X @ np.random.default_rng(_SEED).standard_normal(r))
     hashes = np.empty(n, dtype=np.uint64)
     for rows in row_blocks(n, r, IN_CACHE):
         hashes[rows] = (_mixed(X[rows]) * factors).sum(axis=1)

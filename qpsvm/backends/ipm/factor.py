@@ -50,7 +50,7 @@ class Factor:
         self.is_sparse = sp.issparse(X)
         self.size = len(signs) + zeros
         self.n_entries = max(X.nnz if self.is_sparse else X.size, 1)
-        self.XT: Any = X.T.tocsr() if self.is_sparse else X.T
+        self.XT: Any = X.T
         self._calls = 0
         self._own = np.empty(len(signs))
         self._scores = np.empty(self.n_samples)
@@ -109,6 +109,9 @@ class Factor:
         index = own if self.index is None else self.index[own]
         zeros = len(kept) - len(own)
         if len(own) < COPIED * self.n_samples:
+            if self.is_sparse and 8 * len(own) * self.width <= IN_CACHE:
+                few = self.X[index].toarray()
+                return Factor(few, self.signs[own], None, zeros, self.constant)
             copy = Factor(rows_of(self.X, index), self.signs[own], None, zeros, self.constant)
             if "_pairs" in self.__dict__:
                 copy._pairs, copy._pairs_after = self._pairs.restricted(index), 0

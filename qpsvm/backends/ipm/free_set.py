@@ -21,7 +21,7 @@ from qpsvm.backends.ipm.coordinate_descent import Descended
 from qpsvm.backends.ipm.interior import REACHED, Outcome
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.backends.ipm.search import Search
-from qpsvm.qp._arrays import Vector
+from qpsvm.qp._arrays import Vector, default_memory_limit
 from qpsvm.qp.box_polish import LARGEST_WORKING_SET, polish_box
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.solution import QPSolution, Status
@@ -31,9 +31,6 @@ IN_DOUBT = 0.05
 
 RIDGE = 1e-10
 """Added to the diagonal, relative to its mean: rows of F may depend on each other."""
-
-MEMORY = 2 * 2**30
-"""Bytes for the matrices of working sets."""
 
 
 def point_of(program: FactorProgram, guess: Descended) -> Vector:
@@ -67,9 +64,8 @@ def by_free_set(search: Search, x: Vector, y: Vector) -> Outcome:
         return search.goes_on
 
     start = QPSolution(Status.UNKNOWN, x=x, y=y)
-    better = polish_box(
-        search.program.quadratic(), start, memory_limit=MEMORY, effort=Effort(watch=watch)
-    )
+    limit, effort = default_memory_limit(), Effort(watch=watch)
+    better = polish_box(search.program.quadratic(), start, memory_limit=limit, effort=effort)
     last = _outcome(search, np.array(better.x), np.array(better.y))
     best = min(found, last, key=lambda each: each.gap)
     return replace(best, status=last.status, words=last.words)

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.backends.ipm import coordinate_descent
+from qpsvm.backends.ipm.coordinate_descent import Descended
 from qpsvm.backends.ipm.interior import REACHED, Outcome
-from qpsvm.backends.ipm.program import FactorProgram
+from qpsvm.backends.ipm.program import TINY, FactorProgram
 from qpsvm.backends.ipm.search import Search
-from qpsvm.backends.ipm.smoothing import Guess, smoothed_newton
+from qpsvm.backends.ipm.smoothing import Guess, Smoothed, smoothed_newton
 from qpsvm.qp._arrays import Mask, Vector
 from qpsvm.qp.solution import Status
 
@@ -26,11 +27,20 @@ PASSES, TOLERANCE = 50, 1e-3
 FEWEST_PASSES = 6
 """Fewer lead nowhere."""
 
+TRIAL = 20
+"""Passes that bring coordinate descent close to the optimum where a problem is easy for it."""
+
+EASY = 1.0
+"""The gap of a point made of such weights, relative to their cost. Of others it is in the tens."""
+
+PER_WEIGHT = 4
+"""Variables for every weight: as many of the nearest are open after that."""
+
 ACCURACY = 0.005
 """Of the guess, relative."""
 
 CLOSE = 0.003
-"""Of a guess by coordinate descent that needs no other."""
+"""Of the point by which weights of coordinate descent are judged."""
 
 ROUGHLY = 0.03
 """Of a guess that another one begins with."""
@@ -86,40 +96,56 @@ class OpenSet:
 
     def found(self) -> Outcome | None:
         """The solution, or the point that the search was stopped at; None if no guess was good."""
-        p = self.program
+        p, search = self.program, self.search
         descends, passes = coordinate_descent.suits(p), coordinate_descent.affordable(p)
         if descends and not len(p.A) and passes >= FEWEST_PASSES:
-            found = self._by_descent(int(min(passes, PASSES))) or self._by_smoothing()
+            trial = coordinate_descent.descended(p, TRIAL, TOLERANCE)
+            found = self._of_easy(trial)
+            if found is None and search.stopped is None and _near(trial.g) <= FEW_NEAR:
+                found = self._by_descent(int(min(passes, PASSES)), FEW_NEAR)
+            if found is None and search.stopped is None:
+                found = self._by_smoothing(trial)
         else:
             found = self._by_smoothing()
-            if found is None and descends and self.search.stopped is None:
+            if found is None and descends and search.stopped is None:
                 found = self._by_descent(PASSES, QUARTER)
         return found
 
-    def _by_descent(self, passes: int, near: float = FEW_NEAR) -> Outcome | None:
-        """From coordinate descent, if that comes close or few samples are near their margins."""
-        p = self.program
-        descended = coordinate_descent.descended(p, passes, TOLERANCE)
-        w, y = descended.w, descended.y
-        g = p.gradient(w, y, np.empty(p.size))
-        cost = -p.dual(np.zeros(p.size), y, w, g)  # of a machine, that is its primal objective
-        unit = cost / (2.0 * p.size)
-        guess = None
-        if not len(p.A):
-            guess = self._smooth(p, w, y, CLOSE * unit, CLOSE, steps=1, rough=True)
-        if (guess is None or not guess.reached) and self.search.stopped is None:
-            distance = np.abs(g) / NEAR
-            distance /= max(1.0, float(np.partition(distance, FEWEST)[FEWEST]))
-            if np.mean(distance <= 1.0) <= near:
-                return self._settled(g, distance)
-            if not len(p.A):
-                guess = self._smooth(p, w, y, ROUGHLY * unit, ACCURACY, worst=1.0)
-        if guess is None or not guess.reached:
-            return None
-        return self._settled(guess.g, guess.distances() / MARGIN)
+    def _by_descent(self, passes: int, most: float) -> Outcome | None:
+        """From coordinate descent, if no larger a share of the samples is near the margins."""
+        descended = coordinate_descent.descended(self.program, passes, TOLERANCE)
+        distance = np.abs(descended.g) / NEAR
+        distance /= max(1.0, float(np.partition(distance, FEWEST)[FEWEST]))
+        return self._settled(descended.g, distance) if np.mean(distance <= 1.0) <= most else None
 
-    def _by_smoothing(self) -> Outcome | None:
-        """From nowhere: first of a sample, then of all."""
+    def _of_easy(self, descended: Descended) -> Outcome | None:
+        """From weights that are close already, as a point made of them shows; None of others."""
+        p, w, y, g = self.program, descended.w, descended.y, descended.g
+        smoothed = Smoothed(p, w, y, CLOSE * descended.cost / (2.0 * p.size), g)
+        if not smoothed.evaluate()[1] <= EASY * descended.cost:
+            return None
+        k = min(PER_WEIGHT * p.F.rank, p.size - 1)
+        distance = np.abs(g)
+        return self._settled(g, distance / max(np.partition(distance, k)[k], TINY), fewest=k)
+
+    def _by_smoothing(self, descended: Descended | None = None) -> Outcome | None:
+        """From there if that is a way to go, or from nowhere: first of a sample, then of all."""
+        guess = self._smoothed_from(descended) if descended else None
+        if (guess is None or not guess.reached) and self.search.stopped is None:
+            guess = self._smoothed()
+        if guess is None:
+            return None
+        distance = guess.distances() / MARGIN
+        if not guess.reached:
+            k = int(QUARTER * self.program.size)
+            distance /= np.partition(distance, k)[k]
+        return self._settled(guess.g, distance)
+
+    def _smoothed_from(self, descended: Descended) -> Guess | None:
+        mu = ROUGHLY * descended.cost / (2.0 * self.program.size)
+        return self._smooth(self.program, descended.w, descended.y, mu, ACCURACY, worst=1.0)
+
+    def _smoothed(self) -> Guess | None:
         p = self.program
         w, y, mu = p.offset, np.zeros(len(p.b)), _first_mu(p)
         if p.size > 2 * SAMPLE:
@@ -129,16 +155,9 @@ class OpenSet:
             if guess is None or not guess.reached:
                 return None
             w, y, mu = guess.w, guess.y, guess.mu * share
-        guess = self._smooth(p, w, y, mu, ACCURACY)
-        if guess is None:
-            return None
-        distance = guess.distances() / MARGIN
-        if not guess.reached:
-            k = int(QUARTER * p.size)
-            distance /= np.partition(distance, k)[k]
-        return self._settled(guess.g, distance)
+        return self._smooth(p, w, y, mu, ACCURACY)
 
-    def _settled(self, g: Vector, distance: Vector) -> Outcome | None:
+    def _settled(self, g: Vector, distance: Vector, *, fewest: int = FEWEST) -> Outcome | None:
         """Variables within a distance of 1 are solved for; the others stay as g says, if right."""
         p = self.program
         x = np.where(g > 0.0, p.lower, p.upper)
@@ -170,7 +189,7 @@ class OpenSet:
                 if not leave:
                     return None
                 leave = False  # some that left on the way should not have
-            most = max(len(kept), FEWEST)
+            most = max(len(kept), fewest)
             if len(new) > most:
                 new = new[np.argpartition(-missed[new], most)[:most]]
             is_open[new] = True
@@ -184,8 +203,6 @@ class OpenSet:
         mu: float,
         accuracy: float,
         *,
-        steps: int = STEPS,
-        rough: bool = False,
         worst: float = np.inf,
     ) -> Guess | None:
         """Newton's method on the smoothed primal, from there."""
@@ -193,11 +210,19 @@ class OpenSet:
             return None
         search = self.search
 
-        def report(step: int, objective: float, gap: float) -> bool:
+        def report(at: Smoothed, step: int, objective: float, gap: float) -> bool:
             search.report(objective, gap, int(step > 0))
+            if search.stopped is not None and program is self.program:
+                self._noted(at)
             return not search.goes_on
 
-        return smoothed_newton(program, w, y, mu, accuracy, steps, report, rough=rough, worst=worst)
+        return smoothed_newton(program, w, y, mu, accuracy, STEPS, report, worst=worst)
+
+    def _noted(self, at: Smoothed) -> None:
+        """What there is to hand out when the search stops there."""
+        x, y, search = at.x.copy(), at.y, self.search
+        w, _, _, gap = search.measured(x, y)
+        search.noted(Outcome(x, y, w, gap, Status.UNKNOWN, "", search.iterations))
 
     def _missed(self, x: Vector, g: Vector) -> Vector:
         """What every variable adds to the gap."""
@@ -216,6 +241,11 @@ def _first_mu(p: FactorProgram) -> float:
     width = np.where(np.isfinite(u), u, 1.0 / np.where(p.d > 0.0, p.d, 1.0))
     scale = float(np.max(np.abs(g))) or float(np.sqrt(p.unit))
     return scale * float(np.median(width))
+
+
+def _near(g: Vector) -> float:
+    """The share of samples near their margins."""
+    return float(np.mean(np.abs(g) <= NEAR))
 
 
 def _rows_can_hold(p: FactorProgram, is_open: Mask, x: Vector) -> bool:

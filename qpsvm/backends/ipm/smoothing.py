@@ -35,9 +35,6 @@ FACTOR = 0.2
 OVERSHOOT = 0.5
 """A step may go beyond the maximum on its line: to this share of the first slope, downwards."""
 
-ROUGH = 1e-4
-"""A rough Newton system leaves out what is smaller than this share of the largest D."""
-
 TRIALS = 6
 """Lengths of a step that are tried, at most."""
 
@@ -81,10 +78,12 @@ def suits(program: FactorProgram) -> bool:
 class Smoothed:
     """``phi`` with barriers of weight mu, at one (w, y)."""
 
-    def __init__(self, program: FactorProgram, w: Vector, y: Vector, mu: float) -> None:
+    def __init__(
+        self, program: FactorProgram, w: Vector, y: Vector, mu: float, g: Vector | None = None
+    ) -> None:
         n = program.size
         self.program, self.w, self.y, self.mu = program, w, y, mu
-        self.g = program.gradient(w, y, np.empty(n))
+        self.g = program.gradient(w, y, np.empty(n)) if g is None else g
         self.chunks = list(chunks(n))
         self.x, self.D, self.dg = np.empty(n), np.empty(n), np.empty(n)
 
@@ -171,9 +170,8 @@ def smoothed_newton(
     mu: float,
     accuracy: float,
     limit: int,
-    report: Callable[[int, float, float], bool],
+    report: Callable[[Smoothed, int, float, float], bool],
     *,
-    rough: bool = False,
     worst: float = np.inf,
 ) -> Guess | None:
     """Until mu and the gap are small relative to the objective; None if that was no way to go.
@@ -189,20 +187,20 @@ def smoothed_newton(
     limit : int
         Of steps.
     report : callable
-        Told the number of steps, the objective and the gap, relative; True ends the search.
+        Told the point, the number of steps, the objective and the gap, relative; True ends the
+        search.
+    worst : float
+        A step that promises more than this share of the objective is a sign of a bad start.
     """
     function = Smoothed(program, w, y, mu)
     for step in range(limit):
         value, gap, of_weights, of_rows = function.evaluate()
-        D = function.D
-        if rough:
-            D = np.where(ROUGH * np.max(D) < D, D, 0.0)
         try:
-            system = NewtonSystem.of(program.F, program.A, D)
+            system = NewtonSystem.of(program.F, program.A, function.D)
         except np.linalg.LinAlgError:
             return None
         smoothing = 2.0 * program.size * function.mu
-        if report(step, value, gap / max(abs(value), 1e-300)):
+        if report(function, step, value, gap / max(abs(value), 1e-300)):
             return None
         dw, dy = system.solve(of_weights, of_rows)
         first = float(of_weights @ dw) + float(of_rows @ dy)

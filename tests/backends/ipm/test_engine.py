@@ -345,6 +345,13 @@ def test_progress_and_stopping_hand_out_the_best_so_far() -> None:
     assert np.isfinite(found.x).all()
 
 
+def test_stopping_during_the_guess_hands_out_its_point() -> None:
+    problem = qpsvm.SoftMargin(C=1.0).dual(*classes(9000, 12))
+    found = raw(problem, callback=lambda event: event.iteration < 5)
+    assert found.status is Status.INTERRUPTED
+    assert qpsvm.certify(problem, problem.recover(found)).relative_gap < 0.5
+
+
 def test_limits() -> None:
     problem = qpsvm.SoftMargin(C=1.0).dual(*classes())
     few = raw(problem, max_iterations=3)
