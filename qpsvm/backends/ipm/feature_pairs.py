@@ -48,19 +48,20 @@ class FeaturePairs:
         n, rank = X.shape
         counts = np.diff(X.indptr)
         order = np.argsort(counts, kind="stable")
-        pairs, values, sizes = [], [], []
+        sorted_counts = counts[order].astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum(sorted_counts * (sorted_counts + 1) // 2)])
+        values, pairs = np.empty(ends[-1]), np.empty(ends[-1], dtype=np.int32)
+        row = 0
         for count, rows in zip(*_groups(counts, order), strict=True):
             entries = X.indptr[rows][:, None] + np.arange(count)
             columns, data = X.indices[entries], X.data[entries]
             left, right = np.triu_indices(count)
-            pairs.append((columns[:, left] * rank + columns[:, right]).ravel())
-            values.append((data[:, left] * data[:, right]).ravel())
-            sizes.append(np.full(len(rows), len(left)))
-        ends = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
-        products = sp.csr_array(
-            (np.concatenate(values), np.concatenate(pairs), ends), shape=(n, rank**2)
-        )
-        return cls(products, order, rank)
+            own = slice(ends[row], ends[row + len(rows)])
+            shape = (len(rows), len(left))
+            np.multiply(data[:, left], data[:, right], out=values[own].reshape(shape))
+            np.add(rank * columns[:, left], columns[:, right], out=pairs[own].reshape(shape))
+            row += len(rows)
+        return cls(sp.csr_array((values, pairs, ends), shape=(n, rank**2)), order, rank)
 
     def restricted(self, rows: Index) -> FeaturePairs:
         """Of some rows of X."""

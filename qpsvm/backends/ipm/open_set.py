@@ -131,7 +131,7 @@ class OpenSet:
     def _by_smoothing(self, descended: Descended | None = None) -> Outcome | None:
         """From there if that is a way to go, or from nowhere: first of a sample, then of all."""
         guess = self._smoothed_from(descended) if descended else None
-        if (guess is None or not guess.reached) and self.search.stopped is None:
+        if guess is None and self.search.stopped is None:
             guess = self._smoothed()
         if guess is None:
             return None

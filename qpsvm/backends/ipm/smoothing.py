@@ -205,7 +205,7 @@ def smoothed_newton(
         dw, dy = system.solve(of_weights, of_rows)
         first = float(of_weights @ dw) + float(of_rows @ dy)
         if first > worst * abs(value):
-            return None
+            return function.guess(first, system, reached=False) if step else None
         length = function.ascend(dw, dy, first)
         if smoothing <= 1.01 * accuracy * abs(value) and first <= smoothing:
             return function.guess(first, system, reached=True)
