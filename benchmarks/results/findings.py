@@ -37,6 +37,19 @@ PAGE = HERE / "README.md"
 TIMED = ("linear", "kernel")
 """Suites whose seconds count."""
 
+ENGINE = "ipm(form='dual')"
+"""For linear machines; what its peers reach are the marks."""
+
+SLOWER = 1.5
+
+SUMMARY = (
+    "programs reached",
+    "of these, reached by a peer too",
+    "best peer's seconds over ours there, geometric mean",
+    "faster than every peer",
+    f"slower than {SLOWER} times the best peer",
+)
+
 SIGNS = {
     "optimal": "●",
     "unclaimed optimal": "◐",
@@ -75,6 +88,7 @@ def main() -> None:
             results = store.read(HERE / f"{name}.jsonl")
             page = between(page, f"{name}: means", means(results))
             page = between(page, f"{name}: marks", marks(results))
+    page = between(page, "linear: engine", against_peers(store.read(HERE / "linear.jsonl"), ENGINE))
     PAGE.write_text(page, encoding="utf-8")
 
 
@@ -217,7 +231,7 @@ def marks(results: Results) -> str:
     for target in targets:
         for (instance, who), timing in times_to(results.rows, target).items():
             fastest = best.setdefault(instance, {})
-            if timing.reached:
+            if timing.reached and who != ENGINE:
                 own = (timing.seconds, who)
                 fastest[target] = min(fastest.get(target, own), own)
     lines = ["| program | " + " | ".join(f"{target:.0e}" for target in targets) + " |"]
@@ -229,6 +243,60 @@ def marks(results: Results) -> str:
         ]
         lines.append(f"| {instance} | " + " | ".join(entries) + " |")
     return "\n".join(lines)
+
+
+def against_peers(results: Results, engine: str) -> str:
+    """Program by program the seconds of an engine of ours and how many times faster it is."""
+    targets = targets_of(results)
+    own: dict[Instance, dict[float, float]] = {}
+    best: dict[Instance, dict[float, tuple[float, str]]] = {}
+    for target in targets:
+        for (instance, who), timing in times_to(results.rows, target).items():
+            if not timing.reached:
+                continue
+            if who == engine:
+                own.setdefault(instance, {})[target] = timing.seconds
+            else:
+                fastest = best.setdefault(instance, {})
+                fastest[target] = min(fastest.get(target, (np.inf, "")), (timing.seconds, who))
+    programs = sorted({row.instance for row in results.rows if row.contestant == engine})
+    lines = ["| | " + " | ".join(f"{target:.0e}" for target in targets) + " |"]
+    lines.append("|---" * (len(targets) + 1) + "|")
+    columns = [faster(programs, own, best, target) for target in targets]
+    for name, entries in zip(SUMMARY, zip(*columns, strict=True), strict=True):
+        lines.append(f"| {name} | " + " | ".join(entries) + " |")
+    lines += ["", "| program | " + " | ".join(f"{target:.0e}" for target in targets) + " |"]
+    lines.append("|---" * (len(targets) + 1) + "|")
+    for program in programs:
+        entries = []
+        for target in targets:
+            seconds = own.get(program, {}).get(target)
+            peer = best.get(program, {}).get(target)
+            entry = "not reached" if seconds is None else f"{seconds:.3g}"
+            if peer is not None and seconds is not None:
+                entry += f" ({peer[0] / seconds:.2g} x {peer[1].partition('(')[0]})"
+            entries.append(entry)
+        lines.append(f"| {program} | " + " | ".join(entries) + " |")
+    return "\n".join(lines)
+
+
+def faster(
+    programs: list[Instance],
+    own: dict[Instance, dict[float, float]],
+    best: dict[Instance, dict[float, tuple[float, str]]],
+    target: float,
+) -> tuple[str, ...]:
+    """What ``SUMMARY`` names, at one target."""
+    reached = [p for p in programs if target in own.get(p, {})]
+    common = [p for p in reached if target in best.get(p, {})]
+    ratios = np.array([best[p][target][0] / own[p][target] for p in common])
+    return (
+        f"{len(reached)} of {len(programs)}",
+        f"{len(common)}",
+        f"{np.exp(np.mean(np.log(ratios))):.2g}",
+        f"{int(np.sum(ratios > 1.0))}",
+        f"{int(np.sum(ratios < 1.0 / SLOWER))}",
+    )
 
 
 def mark(fastest: tuple[float, str] | None) -> str:
