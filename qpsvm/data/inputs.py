@@ -28,46 +28,54 @@ def as_samples(X: Any, name: str = "X", *, keep_single: bool = False) -> Any:
     InvalidDataError
         Not two-dimensional, empty, not numeric (with the column), NaN or infinite (with the row).
     """
-    matrix: Any
-    if sp.issparse(X):
-        if np.issubdtype(X.dtype, np.complexfloating):
-            raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
-        if X.ndim != 2:
-            raise InvalidDataError(_not_two_dimensional(name, X.shape))
-        matrix = sp.csr_array(X, dtype=np.float64)
-        parts = (matrix.data, matrix.indices, matrix.indptr)
-        if not matrix.has_canonical_format or not all(map(is_immutable, parts)):
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-    else:
-        _require_numeric_columns(X, name)
-        _require_unmasked(X, name)
-        try:
-            raw = np.asarray(X)
-            if np.issubdtype(raw.dtype, np.complexfloating):
-                raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
-            if raw.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
-                raise TypeError(f"its dtype is {raw.dtype}")
-            text = [v for v in raw.flat if isinstance(v, str | bytes)] if raw.dtype == "O" else []
-            if text:
-                raise TypeError(f"it holds text such as {text[0]!r}")
-            is_kept = keep_single and raw.dtype == np.float32 and is_immutable(raw)
-            matrix = raw if is_kept else immutable(raw)
-        except (TypeError, ValueError, OverflowError) as error:
-            if isinstance(error, InvalidDataError):
-                raise
-            raise InvalidDataError(
-                f"{name} must be a table of numbers ({error}); encode text and categories first, "
-                "for instance with sklearn.preprocessing.OneHotEncoder."
-            ) from error
-        if matrix.ndim != 2:
-            raise InvalidDataError(_not_two_dimensional(name, matrix.shape))
+    if isinstance(X, SinglePrecision):
+        return X if keep_single else freeze(X[:])
+    matrix = _sparse(X, name) if sp.issparse(X) else _dense(X, name, keep_single)
     if 0 in matrix.shape:
         raise InvalidDataError(
             f"{name} is empty: shape {matrix.shape}; pass at least one sample and one feature."
         )
     _require_finite_rows(matrix, X, name)
     return SinglePrecision(matrix) if matrix.dtype == np.float32 else freeze(matrix)
+
+
+def _sparse(X: Any, name: str) -> Any:
+    if np.issubdtype(X.dtype, np.complexfloating):
+        raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
+    if X.ndim != 2:
+        raise InvalidDataError(_not_two_dimensional(name, X.shape))
+    matrix = sp.csr_array(X, dtype=np.float64)
+    parts = (matrix.data, matrix.indices, matrix.indptr)
+    if not matrix.has_canonical_format or not all(map(is_immutable, parts)):
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def _dense(X: Any, name: str, keep_single: bool) -> Any:
+    _require_numeric_columns(X, name)
+    _require_unmasked(X, name)
+    try:
+        raw = np.asarray(X)
+        if np.issubdtype(raw.dtype, np.complexfloating):
+            raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
+        if raw.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
+            raise TypeError(f"its dtype is {raw.dtype}")
+        text = [v for v in raw.flat if isinstance(v, str | bytes)] if raw.dtype == "O" else []
+        if text:
+            raise TypeError(f"it holds text such as {text[0]!r}")
+        is_single = raw.dtype == np.float32 and raw.flags.c_contiguous
+        matrix = raw if keep_single and is_single and is_immutable(raw) else immutable(raw)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InvalidDataError):
+            raise
+        raise InvalidDataError(
+            f"{name} must be a table of numbers ({error}); encode text and categories first, "
+            "for instance with sklearn.preprocessing.OneHotEncoder."
+        ) from error
+    if matrix.ndim != 2:
+        raise InvalidDataError(_not_two_dimensional(name, matrix.shape))
+    return matrix
 
 
 def as_signs(y: Any) -> tuple[Vector, Any]:

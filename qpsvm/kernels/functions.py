@@ -252,7 +252,9 @@ class Custom(Kernel):
 
     def __call__(self, X: Any, Z: Any) -> Dense:
         expected = (X.shape[0], Z.shape[0])
-        result = self.function(X, Z)
+        left = X if sp.issparse(X) else np.asarray(X)
+        right = left if Z is X else Z if sp.issparse(Z) else np.asarray(Z)
+        result = self.function(left, right)
         try:
             gram = np.array(
                 result.toarray() if sp.issparse(result) else result, dtype=np.float64

@@ -23,8 +23,8 @@ FEW_ENTRIES = 32
 def inner_products(X: Any, Z: Any) -> Dense:
     """``X Z'`` as a fresh dense array, for dense or CSR input."""
     if not (sp.issparse(X) or sp.issparse(Z)):
-        X = np.asarray(X, dtype=np.float64)
-        return np.asarray(X @ (X if Z is X else np.asarray(Z, dtype=np.float64)).T)
+        left = np.asarray(X, dtype=np.float64)
+        return np.asarray(left @ (left if Z is X else np.asarray(Z, dtype=np.float64)).T)
     few = sp.issparse(X) and X.nnz <= FEW_ENTRIES * X.shape[0]
     if few and sp.issparse(Z) and Z.shape[1] <= X.shape[0]:  # no larger than the result
         Z = Z.toarray()
@@ -62,9 +62,9 @@ def restore_near(
     is_far = np.add.outer(half_x[rows], half_z[columns]) > FAR
     row, column = np.nonzero(is_far & (exponents[np.ix_(rows, columns)] > -NEAR))
     i, j = rows[row], columns[column]
-    X, Z = (M if sp.issparse(M) else np.asarray(M, dtype=np.float64) for M in (X, Z))
+    X, Z = (M if hasattr(M, "shape") else np.asarray(M, dtype=np.float64) for M in (X, Z))
     for some in row_blocks(len(i), X.shape[1]) if len(i) else ():
-        steps = as_dense(Z[j[some]]) - as_dense(X[i[some]])
+        steps = as_dense(Z[j[some]]).astype(np.float64) - as_dense(X[i[some]])
         exponents[i[some], j[some]] = -gamma * row_squares(steps)
 
 

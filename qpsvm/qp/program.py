@@ -12,6 +12,7 @@ from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Matrix, Vector, as_matrix, as_vector, require_finite, require_memory
 from qpsvm.qp._rows import fold, take_rows
 from qpsvm.qp.quadratic import Quadratic, as_quadratic
+from qpsvm.qp.single_precision import SinglePrecision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -336,7 +337,7 @@ def _update(digest: Any, part: Any) -> None:
         for piece in (compressed.data, *map(np.int64, (compressed.indices, compressed.indptr))):
             digest.update(np.ascontiguousarray(piece).tobytes())
         digest.update(repr(part.shape).encode())
-    elif isinstance(part, np.ndarray):
+    elif isinstance(part, np.ndarray | SinglePrecision):
         digest.update(np.ascontiguousarray(part).tobytes())
         digest.update(repr(part.shape).encode())
     else:

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from qpsvm.qp._arrays import IN_CACHE, freeze, restore_frozen, row_blocks
 
 
 @dataclass(frozen=True, eq=False)
-class SinglePrecision:
+class SinglePrecision(NDArrayOperatorsMixin):
     """A float32 matrix that stands for its float64 copy, which is not made.
 
     Rows that are taken out and all products are float64. The conversion is exact: results differ
-    from those of the copy by the order of sums alone. Whatever else NumPy is asked to do with it,
-    it does with a copy (``numpy.asarray``), never in single precision.
+    from those of the copy by the order of sums alone. Operators and NumPy's functions work on a
+    copy (``numpy.asarray``), never in single precision.
 
     Parameters
     ----------
@@ -36,9 +37,6 @@ class SinglePrecision:
 
     values: npt.NDArray[np.float32]
     is_absolute: bool = False
-
-    __array_priority__ = 1000.0
-    """NumPy's arrays leave ``array @ X`` to this class."""
 
     def __post_init__(self) -> None:
         freeze(self.values)
@@ -80,6 +78,18 @@ class SinglePrecision:
             raise ValueError("Samples in single precision become an array only by a copy.")
         return np.asarray(self[:], dtype=dtype)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if ufunc is np.matmul and method == "__call__" and not options:
+            left, right = inputs
+            if not isinstance(left, SinglePrecision):
+                return self._multiplied_by(left)
+            if not isinstance(right, SinglePrecision):
+                return left @ right
+        if any(isinstance(v, SinglePrecision) for v in options.get("out", ())):
+            return NotImplemented
+        arrays = [np.asarray(v) if isinstance(v, SinglePrecision) else v for v in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
     def __getitem__(self, which: Any) -> Any:
         chosen = np.asarray(self.values[which], dtype=np.float64)
         return np.abs(chosen) if self.is_absolute else chosen
@@ -91,14 +101,16 @@ class SinglePrecision:
         """Some rows, in single precision."""
         return SinglePrecision(self.values[rows], self.is_absolute)
 
-    def __matmul__(self, right: Any) -> npt.NDArray[np.float64]:
+    def __matmul__(self, right: Any) -> Any:
+        if sp.issparse(right):
+            return NotImplemented
         other = np.asarray(right, dtype=np.float64)
         result = np.empty((len(self), *other.shape[1:]))
         for rows in row_blocks(*self.shape, IN_CACHE):
             result[rows] = self[rows] @ other
         return result
 
-    def __rmatmul__(self, left: Any) -> npt.NDArray[np.float64]:
+    def _multiplied_by(self, left: Any) -> npt.NDArray[np.float64]:
         other = np.asarray(left, dtype=np.float64)
         result = np.zeros((*other.shape[:-1], self.shape[1]))
         for rows in row_blocks(*self.shape, IN_CACHE):
@@ -119,6 +131,9 @@ class Transposed:
 
     def __matmul__(self, right: Any) -> npt.NDArray[np.float64]:
         return (np.asarray(right).T @ self.matrix).T
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.asarray(self.matrix, dtype=dtype).T
 
 
 def rows_of(X: Any, rows: Any) -> Any:

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qpsvm
 from qpsvm.backends import Settings, get
 from qpsvm.data.fingerprint import fingerprint
+from qpsvm.data.inputs import as_samples
 from qpsvm.exceptions import InvalidDataError, NotSeparableError
 from qpsvm.qp.single_precision import SinglePrecision, rows_of
 from tests.tolerances import ROUNDING, SAME_OBJECTIVE
@@ -62,13 +64,25 @@ def test_nothing_is_computed_in_single_precision() -> None:
     assert_array_equal(np.asarray(rows_of(X, [5, 1])), rows_of(copy, [5, 1]))
     for result, expected in (
         (X - copy[0], copy - copy[0]),
+        (copy[0] - X, copy[0] - copy),
+        (X * 3, copy * 3),
+        (copy / X, copy / copy),
+        (X**2, copy**2),
+        (X @ X.T, copy @ copy.T),
+        (X.T @ X, copy.T @ copy),
+        (sp.csr_array(copy).T @ X, copy.T @ copy),
+        (X @ sp.csr_array(copy).T, copy @ copy.T),
         (np.mean(X, axis=0), copy.mean(axis=0)),
         (np.sum(X), copy.sum()),
         (np.exp(X), np.exp(copy)),
         (np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", copy, copy)),
     ):
         assert np.asarray(result).dtype == np.float64
-        assert_array_equal(result, expected)
+        assert_allclose(result, expected, rtol=0.0, atol=ROUNDING * len(X))
+    assert (copy == X).all()
+    assert (copy == X).all()
+    with pytest.raises(TypeError):
+        X += copy
     with pytest.raises(ValueError, match="only by a copy"):
         np.array(X, copy=False)
 
@@ -101,6 +115,53 @@ def test_a_machine_is_that_of_the_copy(family: Any, kernel: str) -> None:
         rtol=0.0,
         atol=ROUNDING * len(X),
     )
+
+
+@pytest.mark.parametrize("kernel", ["poly", lambda A, B: A @ B.T + A.min() * B.min()])
+def test_every_kernel_takes_it(kernel: Any) -> None:
+    X = matrix(60)
+    own, other = (
+        qpsvm.SoftMargin(C=1.0).dual(Z, labels(X), kernel=kernel) for Z in (X, X.astype(np.float64))
+    )
+    K = own.qp.P.to_dense()
+    assert_allclose(K, other.qp.P.to_dense(), rtol=ROUNDING)
+    assert (K == K.T).all()
+    assert qpsvm.verify(other, qpsvm.solve(own)).passed
+
+
+def test_the_program_has_the_fingerprint_of_its_copy_and_of_no_other() -> None:
+    X = matrix()
+    changed = np.array(X)
+    changed[200, 3] += 1.0
+    changed.flags.writeable = False
+    for kernel in ("linear", "rbf"):
+        prints = [
+            qpsvm.SoftMargin().dual(Z, labels(X), kernel=kernel).qp.fingerprint()
+            for Z in (X, X.astype(np.float64), changed)
+        ]
+        assert prints[0] == prints[1]
+        assert prints[0] != prints[2]
+
+
+def test_reports_draw_it() -> None:
+    X = matrix(80, 2)
+    problem = qpsvm.SoftMargin().dual(X, labels(X))
+    assert qpsvm.reports.build(problem, qpsvm.solve(problem)).pictures
+
+
+def test_what_is_wrapped_is_not_wrapped_or_copied_again() -> None:
+    X = SinglePrecision(matrix())
+    assert as_samples(X, keep_single=True) is X
+    assert_array_equal(as_samples(X), np.asarray(X))
+
+
+@pytest.mark.parametrize("storage", [np.asfortranarray, lambda X: X.astype(">f4")])
+def test_other_storage_is_converted(storage: Any) -> None:
+    X = storage(matrix())
+    X.flags.writeable = False
+    problem = qpsvm.SoftMargin().dual(X, labels(matrix()))
+    assert isinstance(problem.data.X, np.ndarray)
+    assert_array_equal(problem.data.X, matrix().astype(np.float64))
 
 
 @pytest.mark.parametrize("form", ["primal", "dual"])

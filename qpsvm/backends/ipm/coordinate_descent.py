@@ -16,16 +16,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.qp._arrays import Vector
-from qpsvm.qp.single_precision import SinglePrecision
+from qpsvm.qp.single_precision import SinglePrecision, stored_values
 
 PER_ENTRY, PER_COPIED = 5e-9, 12e-9
 """Seconds of a pass for an entry of F; of an array, which LIBLINEAR copies to lists."""
 
 PER_VARIABLE, PER_PRODUCT = 50e-9, 5e-11
 """Seconds of a Newton step for a variable, and for a product of two entries."""
+
+COPY, LARGEST_COPY = 16, 2**30
+"""Bytes that LIBLINEAR needs for an entry, and that it may need for all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,7 @@ def suits(program: FactorProgram) -> bool:
     p, F = program, program.F
     return bool(
         F.index is None
-        and not isinstance(F.X, SinglePrecision)  # it would get a copy
+        and _takes(F.X)
         and F.zeros == 0
         and not p.d.any()
         and (p.q == -1.0).all()
@@ -67,6 +71,13 @@ def suits(program: FactorProgram) -> bool:
         and not p.offset.any()
         and (len(p.A) == 0 or _has_free_intercept(p))
     )
+
+
+def _takes(X: Any) -> bool:
+    """Whether LIBLINEAR takes them, and its own copy of them is no burden."""
+    if sp.issparse(X) and not X.indices.dtype == X.indptr.dtype == np.int32:
+        return False
+    return not isinstance(X, SinglePrecision) and COPY * stored_values(X).size <= LARGEST_COPY
 
 
 def _has_free_intercept(p: FactorProgram) -> bool:

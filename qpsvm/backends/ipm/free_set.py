@@ -33,6 +33,10 @@ RIDGE = 1e-10
 """Added to the diagonal, relative to its mean: rows of F may depend on each other."""
 
 
+MEMORY = 2 * 2**30
+"""Bytes for the matrices of working sets, at most: the same on all but small machines."""
+
+
 def point_of(program: FactorProgram, guess: Descended) -> Vector:
     """The x that has those weights, about, within its bounds."""
     p = program
@@ -64,7 +68,7 @@ def by_free_set(search: Search, x: Vector, y: Vector) -> Outcome:
         return search.goes_on
 
     start = QPSolution(Status.UNKNOWN, x=x, y=y)
-    limit, effort = default_memory_limit(), Effort(watch=watch)
+    limit, effort = min(MEMORY, default_memory_limit()), Effort(watch=watch)
     better = polish_box(search.program.quadratic(), start, memory_limit=limit, effort=effort)
     last = _outcome(search, np.array(better.x), np.array(better.y))
     best = min(found, last, key=lambda each: each.gap)

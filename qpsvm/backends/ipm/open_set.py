@@ -22,7 +22,7 @@ from qpsvm.qp._arrays import Mask, Vector
 from qpsvm.qp.solution import Status
 
 PASSES, TOLERANCE = 50, 1e-3
-"""Of a guess by coordinate descent; of passes no more than cost as much as other guesses."""
+"""Of a guess by coordinate descent; no more passes than cost as much as other guesses."""
 
 FEWEST_PASSES = 6
 """Fewer lead nowhere."""
@@ -55,7 +55,7 @@ ROUNDS = 8
 """Of solving for what is left open."""
 
 FEWEST = 2000
-"""Variables that are left open at least, and that come in at a time."""
+"""Variables that are left open by their distances alone, at least, and that come in at a time."""
 
 NEAR = 0.5
 """Margins within which of 1 are near it."""
@@ -99,23 +99,27 @@ class OpenSet:
         p, search = self.program, self.search
         descends, passes = coordinate_descent.suits(p), coordinate_descent.affordable(p)
         if descends and not len(p.A) and passes >= FEWEST_PASSES:
-            trial = coordinate_descent.descended(p, TRIAL, TOLERANCE)
+            trial = coordinate_descent.descended(p, int(min(TRIAL, passes)), TOLERANCE)
             found = self._of_easy(trial)
             if found is None and search.stopped is None and _near(trial.g) <= FEW_NEAR:
-                found = self._by_descent(int(min(passes, PASSES)), FEW_NEAR)
+                more = int(min(PASSES, passes))
+                found = self._by_distance(
+                    coordinate_descent.descended(p, more, TOLERANCE) if more > TRIAL else trial,
+                    FEW_NEAR,
+                )
             if found is None and search.stopped is None:
                 found = self._by_smoothing(trial)
         else:
             found = self._by_smoothing()
             if found is None and descends and search.stopped is None:
-                found = self._by_descent(PASSES, QUARTER)
+                descended = coordinate_descent.descended(p, PASSES, TOLERANCE)
+                found = self._by_distance(descended, QUARTER)
         return found
 
-    def _by_descent(self, passes: int, most: float) -> Outcome | None:
-        """From coordinate descent, if no larger a share of the samples is near the margins."""
-        descended = coordinate_descent.descended(self.program, passes, TOLERANCE)
+    def _by_distance(self, descended: Descended, most: float) -> Outcome | None:
+        """From those weights, if no larger a share of the samples is near its margin."""
         distance = np.abs(descended.g) / NEAR
-        distance /= max(1.0, float(np.partition(distance, FEWEST)[FEWEST]))
+        distance /= max(1.0, _smallest(distance, FEWEST))
         return self._settled(descended.g, distance) if np.mean(distance <= 1.0) <= most else None
 
     def _of_easy(self, descended: Descended) -> Outcome | None:
@@ -124,9 +128,9 @@ class OpenSet:
         smoothed = Smoothed(p, w, y, CLOSE * descended.cost / (2.0 * p.size), g)
         if not smoothed.evaluate()[1] <= EASY * descended.cost:
             return None
-        k = min(PER_WEIGHT * p.F.rank, p.size - 1)
-        distance = np.abs(g)
-        return self._settled(g, distance / max(np.partition(distance, k)[k], TINY), fewest=k)
+        distance, fewest = np.abs(g), PER_WEIGHT * p.F.rank
+        distance /= max(_smallest(distance, fewest), TINY)
+        return self._settled(g, distance, fewest=fewest)
 
     def _by_smoothing(self, descended: Descended | None = None) -> Outcome | None:
         """From there if that is a way to go, or from nowhere: first of a sample, then of all."""
@@ -137,8 +141,7 @@ class OpenSet:
             return None
         distance = guess.distances() / MARGIN
         if not guess.reached:
-            k = int(QUARTER * self.program.size)
-            distance /= np.partition(distance, k)[k]
+            distance /= _smallest(distance, int(QUARTER * self.program.size))
         return self._settled(guess.g, distance)
 
     def _smoothed_from(self, descended: Descended) -> Guess | None:
@@ -160,15 +163,18 @@ class OpenSet:
     def _settled(self, g: Vector, distance: Vector, *, fewest: int = FEWEST) -> Outcome | None:
         """Variables within a distance of 1 are solved for; the others stay as g says, if right."""
         p = self.program
+        if not np.isfinite(distance).all():
+            return None
         x = np.where(g > 0.0, p.lower, p.upper)
         is_open = (distance <= 1.0) | np.isinf(x)
+        if not is_open.any():
+            is_open = distance <= _smallest(distance, fewest)
         x[np.isinf(x)] = 0.0
         eps = self.search.eps
         leave, largest = True, float(np.max(np.abs(p.q))) or 1.0
         for _ in range(ROUNDS):
             while not (is_open.all() or _rows_can_hold(p, is_open, x)):
-                k = min(2 * int(is_open.sum()) + 1, p.size)
-                is_open |= distance <= np.partition(distance, k - 1)[k - 1]
+                is_open |= distance <= _smallest(distance, 2 * int(is_open.sum()))
             if is_open.mean() > SHARE:
                 return None
             kept = np.flatnonzero(is_open)
@@ -182,7 +188,7 @@ class OpenSet:
             if gap <= eps and not (is_wrong & ~is_open).any():
                 return replace(whole, status=Status.OPTIMAL, words=REACHED)
             if not self.search.goes_on:
-                return whole
+                return _without_claim(whole)
             is_wrong |= missed > NEGLIGIBLE * eps * abs(objective)
             new = np.flatnonzero(is_wrong & ~is_open)
             if not len(new):
@@ -211,8 +217,12 @@ class OpenSet:
         search = self.search
 
         def report(at: Smoothed, step: int, objective: float, gap: float) -> bool:
-            search.report(objective, gap, int(step > 0))
-            if search.stopped is not None and program is self.program:
+            try:
+                search.report(objective, gap, int(step > 0))
+            except KeyboardInterrupt:
+                self._noted(at)
+                raise
+            if search.stopped is not None:
                 self._noted(at)
             return not search.goes_on
 
@@ -220,9 +230,12 @@ class OpenSet:
 
     def _noted(self, at: Smoothed) -> None:
         """What there is to hand out when the search stops there."""
-        x, y, search = at.x.copy(), at.y, self.search
-        w, _, _, gap = search.measured(x, y)
-        search.noted(Outcome(x, y, w, gap, Status.UNKNOWN, "", search.iterations))
+        p, search = self.program, self.search
+        if at.program is not p:
+            at = Smoothed(p, at.w, at.y, at.mu * at.program.size / p.size)
+            at.evaluate()
+        w, _, _, gap = search.measured(at.x, at.y)
+        search.noted(Outcome(at.x, at.y, w, gap, Status.UNKNOWN, "", search.iterations))
 
     def _missed(self, x: Vector, g: Vector) -> Vector:
         """What every variable adds to the gap."""
@@ -241,6 +254,19 @@ def _first_mu(p: FactorProgram) -> float:
     width = np.where(np.isfinite(u), u, 1.0 / np.where(p.d > 0.0, p.d, 1.0))
     scale = float(np.max(np.abs(g))) or float(np.sqrt(p.unit))
     return scale * float(np.median(width))
+
+
+def _without_claim(found: Outcome) -> Outcome:
+    """Cut off: what was optimal for the open variables is not so for all."""
+    if found.status is not Status.OPTIMAL:
+        return found
+    return replace(found, status=Status.ITERATION_LIMIT, words="iteration limit")
+
+
+def _smallest(values: Vector, k: int) -> float:
+    """The k-th smallest, counted from 0, or the largest."""
+    k = min(k, len(values) - 1)
+    return float(np.partition(values, k)[k])
 
 
 def _near(g: Vector) -> float:

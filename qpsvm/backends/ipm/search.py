@@ -89,6 +89,6 @@ class Search:
 
     def noted(self, found: Outcome) -> Outcome:
         """Kept if it is the best so far."""
-        if self.best is None or found.gap < self.best.gap:
+        if self.best is None or not self.best.gap <= found.gap:
             self.best = found
         return found

@@ -100,7 +100,7 @@ def _starts(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
         if problem.model.is_linear and problem.data.n_samples > problem.data.n_features:
             yield from _interior_point(task, clock)
         else:
-            yield from _peers(task, problem)
+            yield from _peers(task, problem, clock)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceNotReachedWarning)  # the polish goes on
         try:
@@ -116,7 +116,7 @@ def _interior_point(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
     problem = build(task, "primal")
     for name in INTERIOR_POINT:
         backend = qpsvm.backends.get(name)
-        if backend.missing_modules():
+        if backend.missing_modules() or clock.left <= SHORTEST:
             continue
         qp = backend.solve(problem.qp, Settings(eps=task.eps, time_limit=clock.left))
         solution = problem.recover(qp)
@@ -124,11 +124,11 @@ def _interior_point(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
             yield problem, solution
 
 
-def _peers(task: Task, problem: SVMProblem) -> Iterator[tuple[Any, Any]]:
+def _peers(task: Task, problem: SVMProblem, clock: _Clock) -> Iterator[tuple[Any, Any]]:
     rough = replace(task, eps=START_TOLERANCE)
     for kind in (*intelex.CONTESTANTS, *scikit_learn.CONTESTANTS):
         peer = kind()
-        if peer.refusal(rough) or not peer.is_installed:
+        if peer.refusal(rough) or not peer.is_installed or clock.left <= SHORTEST:
             continue
         answer = peer.answer(rough, peer.fit(rough))
         alpha = _implied(problem, answer) if answer.alpha is None else answer.alpha

@@ -14,7 +14,7 @@ from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.samples import SampleTable
 from qpsvm.plotting import Complementarity, Picture, Plane
 from qpsvm.plotting.complementarity import Condition
-from qpsvm.qp._arrays import Index, Vector
+from qpsvm.qp._arrays import Index, Vector, as_dense
 
 if TYPE_CHECKING:
     from qpsvm.reports.report import Report
@@ -164,7 +164,7 @@ def plane(
     kernel = getattr(report.problem, "kernel", None)
     if data.n_features != 2 or isinstance(kernel, Precomputed) or not predicts(solution):
         return None
-    X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+    X = as_dense(data.X)
     features = data.feature_names or ("feature 0", "feature 1")
     return Plane(X, group, groups, case, solution.decision_function, levels, features)
 

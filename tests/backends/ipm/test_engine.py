@@ -352,6 +352,64 @@ def test_stopping_during_the_guess_hands_out_its_point() -> None:
     assert qpsvm.certify(problem, problem.recover(found)).relative_gap < 0.5
 
 
+def test_ctrl_c_during_the_guess_hands_out_its_point() -> None:
+    problem = qpsvm.SoftMargin(C=1.0).dual(*classes(9000, 12))
+
+    def press(event):
+        if event.iteration == 5:
+            raise KeyboardInterrupt
+        return True
+
+    found = raw(problem, callback=press)
+    assert found.status is Status.INTERRUPTED
+    assert qpsvm.certify(problem, problem.recover(found)).relative_gap < 0.5
+
+
+def test_no_limit_of_iterations_makes_it_claim_what_is_not_there() -> None:
+    X, y = classes(6000, 20, seed=3)
+    X = sp.csr_array(X * (np.abs(X) > 1.0))
+    problem = qpsvm.SoftMargin(C=0.01, intercept="penalized").dual(X, y)
+    needed = raw(problem).statistics.iterations
+    for limit in range(1, needed + 1):
+        found = raw(problem, max_iterations=limit)
+        gap = qpsvm.certify(problem, problem.recover(found)).relative_gap
+        assert gap <= EPS or found.status is Status.ITERATION_LIMIT
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
+@pytest.mark.parametrize("C", [1e-8, 1e-6, 1e-4])
+def test_a_price_so_low_that_no_gradient_vanishes(C, intercept) -> None:
+    X = np.random.default_rng(0).standard_normal((5000, 50))
+    y = np.repeat([1, -1], 2500)
+    problem = qpsvm.SoftMargin(C=C, intercept=intercept).dual(X, y)
+    found = raw(problem)
+    assert found.status is Status.OPTIMAL
+    assert qpsvm.verify(problem, problem.recover(found), eps=EPS).passed
+
+
+@pytest.mark.parametrize(("n", "d"), [(3000, 20), (600, 900)])
+def test_indices_of_64_bits(n, d) -> None:
+    X, y = classes(n, d)
+    X = sp.csr_array(X * (np.abs(X) > 1.2))
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    for part in (X.data, X.indices, X.indptr):
+        part.flags.writeable = False
+    problem = qpsvm.SoftMargin(C=0.1, intercept="penalized").dual(X, y)
+    found = raw(problem)
+    assert found.status is Status.OPTIMAL
+    assert qpsvm.verify(problem, problem.recover(found), eps=EPS).passed
+
+
+@pytest.mark.parametrize("C", [1e-3, 1e-2, 1.0, 100.0])
+def test_sparse_samples_from_easy_to_hard(C) -> None:
+    X, y = classes(4000, 30)
+    X = sp.csr_array(X * (np.abs(X) > 1.2))
+    problem = qpsvm.SoftMargin(C=C, intercept="penalized").dual(X, y)
+    found = raw(problem)
+    assert found.status is Status.OPTIMAL
+    assert qpsvm.verify(problem, problem.recover(found), eps=EPS).passed
+
+
 def test_limits() -> None:
     problem = qpsvm.SoftMargin(C=1.0).dual(*classes())
     few = raw(problem, max_iterations=3)

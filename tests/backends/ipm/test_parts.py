@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qpsvm.backends.ipm.central import above, between
+from qpsvm.backends.ipm.duplicates import first_equal
 from qpsvm.backends.ipm.factor import Factor
 from qpsvm.backends.ipm.feature_pairs import FeaturePairs
 from qpsvm.backends.ipm.newton import NewtonSystem, OfBoth, OfVariables, OfWeights
+from qpsvm.qp._rows import row_squares
+from qpsvm.qp.single_precision import SinglePrecision
 from tests import tolerances
 
 seeds = st.integers(0, 10**6)
@@ -37,6 +40,8 @@ def factors(seed):
         yield Factor(storage(X), signs, None, 2), np.vstack([signs[:, None] * X, 0 * X[:2]])
         with_constant = np.hstack([X, np.full((n, 1), 1.5)])
         yield Factor(storage(X), signs, constant=2.25), signs[:, None] * with_constant
+    single = X.astype(np.float32)
+    yield Factor(SinglePrecision(single), both, index), both[:, None] * np.float64(single)[index]
 
 
 @given(seeds)
@@ -62,6 +67,28 @@ def test_products_are_those_of_the_dense_matrix(seed) -> None:
         found["products"] = (factor.squared_products(V, A, W), products)
         for name, (own, dense) in found.items():
             np.testing.assert_allclose(own, dense, atol=tolerances.ROUNDING, err_msg=name)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_equal_variables_are_found_and_no_others(storage) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, (9000, 3)) * rng.choice([1e-12, 1.0, 1e17], (9000, 1))
+    X[:, 0] *= 1e17  # would drown the others in a sum
+    first = first_equal(storage(X), None, [np.ones(len(X))])
+    _, own, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    np.testing.assert_array_equal(first, own[inverse.ravel()])
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.coo_array, np.asarray])
+def test_sizes_of_rows(form) -> None:
+    X = np.array([[1.0, 2.0], [0.0, 0.0], [-3.0, 0.0]])
+    np.testing.assert_array_equal(row_squares(form(X)), [5.0, 0.0, 9.0])
+
+
+def test_sizes_of_rows_with_entries_in_two_parts() -> None:
+    X = sp.csr_array(([1.0, 2.0], [0, 0], [0, 2]), shape=(1, 1))
+    assert row_squares(X) == [9.0]
+    assert X.nnz == 2
 
 
 @given(seeds)
