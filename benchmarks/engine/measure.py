@@ -41,6 +41,7 @@ def main() -> None:
         return
     jobs = [(what, FLOOR_AT) for k in range(chosen.pairs) for what in _order(k)]
     jobs += [("engine", n) for n in SIZES if n <= chosen.largest for _ in range(3)]
+    jobs += [("engine, float32", FLOOR_AT)] * 3
     with ROWS.open("w", encoding="utf-8") as rows:
         for what, n in jobs:
             row = json.loads(_measured(what, n))
@@ -70,7 +71,7 @@ def floor(n: int) -> dict[str, float]:
     return {"seconds": time.perf_counter() - began}
 
 
-def engine(n: int) -> dict[str, float]:
+def engine(n: int, dtype: type = np.float64) -> dict[str, float]:
     """Program, solution and certificate of a soft margin (C = 1), the first two timed."""
     import qpsvm
     from qpsvm.backends import Settings, get
@@ -80,7 +81,7 @@ def engine(n: int) -> dict[str, float]:
     few, y = _samples(3000)
     backend.solve(qpsvm.SoftMargin(C=1.0).dual(few, y).qp, Settings(eps=EPS))
     before = _peak()
-    X, y = _samples(n)
+    X, y = _samples(n, dtype)
     X.flags.writeable = False  # nobody can change them: no copy is made
     began = time.perf_counter()
     problem = qpsvm.SoftMargin(C=1.0).dual(X, y)
@@ -97,10 +98,15 @@ def engine(n: int) -> dict[str, float]:
     }
 
 
-def _samples(n: int) -> tuple[np.ndarray, np.ndarray]:
+def in_float32(n: int) -> dict[str, float]:
+    """The same samples, rounded; computed in float64."""
+    return engine(n, np.float32)
+
+
+def _samples(n: int, dtype: type = np.float64) -> tuple[np.ndarray, np.ndarray]:
     """Block by block: no temporary array of the size of the data."""
     rng = np.random.default_rng(0)
-    X, y, w = np.empty((n, FEATURES)), np.empty(n), rng.standard_normal(FEATURES)
+    X, y, w = np.empty((n, FEATURES), dtype), np.empty(n), rng.standard_normal(FEATURES)
     for begin in range(0, n, 100_000):
         block = slice(begin, min(begin + 100_000, n))
         X[block] = rng.standard_normal((block.stop - begin, FEATURES))
@@ -114,7 +120,7 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-MEASURES = {"floor": floor, "engine": engine}
+MEASURES = {"floor": floor, "engine": engine, "engine, float32": in_float32}
 
 if __name__ == "__main__":
     main()

@@ -29,7 +29,8 @@ class TrainingSet:
     Attributes
     ----------
     X : array or CSR array of shape (n, d), float64, read-only
-        Or ``SinglePrecision``: an array of float32 that nobody can write to, as it came.
+        Or ``SinglePrecision``: an array of float32 that nobody can write to, as it came
+        (``numpy.asarray(data.X)`` makes it one of float64).
     weights : array of shape (n,)
         Sample weights, above zero.
     kept : array of int of shape (n,)

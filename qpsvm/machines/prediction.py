@@ -111,7 +111,7 @@ class KernelMachine(Machine):
         return values
 
     def checked_samples(self, X: Any) -> Any:
-        """X as float64, dense or CSR, with the columns of the training data.
+        """X as ``TrainingSet.X`` is, with the columns of the training data.
 
         Raises
         ------

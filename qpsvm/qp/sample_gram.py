@@ -10,6 +10,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Dense, Index, Vector, freeze, row_blocks
+from qpsvm.qp.single_precision import SinglePrecision
 
 KEPT_BYTES = 2**29
 """Kernel matrices up to this size stay in memory: 8192 samples."""
@@ -36,7 +37,7 @@ class SampleGram:
     ----------
     kernel : callable
         ``kernel(X, Z)`` returns the fresh Gram block of shape (len(X), len(Z)).
-    X : array or CSR matrix of shape (n, d)
+    X : array, CSR matrix or SinglePrecision of shape (n, d)
     positive_semidefinite : bool
         Whether the kernel is one by construction.
     """
@@ -78,7 +79,8 @@ class SampleGram:
     @cached_property
     def dense(self) -> Dense:
         """K, read-only, shape (n, n)."""
-        dense = self.kernel(self.X, self.X)
+        X = np.asarray(self.X) if isinstance(self.X, SinglePrecision) else self.X
+        dense = self.kernel(X, X)
         if isinstance(self.kernel, Combinations):
             dense = 0.5 * (dense + dense.T)  # products of sparse rows round either half differently
         if not np.isfinite(np.sum(dense)) and not np.isfinite(dense).all():
