@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qpsvm
+from qpsvm import reports
 from qpsvm.backends import Settings, get
 from qpsvm.data.fingerprint import fingerprint
 from qpsvm.data.inputs import as_samples
@@ -146,7 +147,7 @@ def test_the_program_has_the_fingerprint_of_its_copy_and_of_no_other() -> None:
 def test_reports_draw_it() -> None:
     X = matrix(80, 2)
     problem = qpsvm.SoftMargin().dual(X, labels(X))
-    assert qpsvm.reports.build(problem, qpsvm.solve(problem)).pictures
+    assert reports.build(problem, qpsvm.solve(problem)).pictures
 
 
 def test_what_is_wrapped_is_not_wrapped_or_copied_again() -> None:
