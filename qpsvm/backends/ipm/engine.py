@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from qpsvm.backends.ipm import coordinate_descent
-from qpsvm.backends.ipm.free_set import by_free_set, point_of
+from qpsvm.backends.ipm.free_set import by_free_set, can_polish, point_of
 from qpsvm.backends.ipm.interior import Outcome
 from qpsvm.backends.ipm.open_set import OpenSet
 from qpsvm.backends.ipm.program import FactorProgram
@@ -53,6 +53,9 @@ def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress)
         assert search.stopped is not None
         words = f"stopped: {search.stopped.value}"
         found = replace(search.best or search.at_rest(), status=search.stopped, words=words)
+    best = search.best
+    if best is not None and found.status is not Status.OPTIMAL and best.gap < found.gap:
+        found = replace(best, status=found.status, words=found.words)
     return found
 
 
@@ -74,11 +77,13 @@ def _by_guess(search: Search) -> Outcome | None:
 
 
 def _of_all(search: Search) -> Outcome:
-    """Without a guess; a second time if a variable left that should not have."""
+    """Without a guess; a second time if a variable left that should not have; working sets last."""
     ended = search.interior(search.program)
     found = _checked(search, ended)
     if found.status is not ended.status and search.stopped is None:
         found = _checked(search, search.interior(search.program, leave=False))
+    if found.status is Status.INACCURATE and search.goes_on and can_polish(search.program):
+        found = by_free_set(search, found.x, found.y)
     return found
 
 

@@ -56,6 +56,11 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
     return np.clip(x, p.lower, p.upper)
 
 
+def can_polish(program: FactorProgram) -> bool:
+    """Whether one working set holds all variables."""
+    return program.size <= LARGEST_WORKING_SET and program.F.zeros == 0
+
+
 def by_free_set(search: Search, x: Vector, y: Vector) -> Outcome:
     """Working sets from that point on, until the end or a reason to stop."""
     found = _outcome(search, x, y)

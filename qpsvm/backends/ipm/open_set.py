@@ -14,9 +14,10 @@ import numpy as np
 
 from qpsvm.backends.ipm import coordinate_descent
 from qpsvm.backends.ipm.coordinate_descent import Descended
+from qpsvm.backends.ipm.free_set import by_free_set, can_polish
 from qpsvm.backends.ipm.interior import REACHED, Outcome
 from qpsvm.backends.ipm.program import TINY, FactorProgram
-from qpsvm.backends.ipm.search import Search
+from qpsvm.backends.ipm.search import AIM, Search
 from qpsvm.backends.ipm.smoothing import Guess, Smoothed, smoothed_newton
 from qpsvm.qp._arrays import Mask, Vector
 from qpsvm.qp.solution import Status
@@ -178,7 +179,8 @@ class OpenSet:
             if is_open.mean() > SHARE:
                 return None
             kept = np.flatnonzero(is_open)
-            found = self.search.interior(p.restricted(kept, x), leave=leave)
+            part = p.restricted(kept, x)
+            found = self._exact(part, self.search.interior(part, leave=leave))
             x[kept] = found.x
             w, g, objective, gap = self.search.measured(x, found.y)
             whole = self.search.noted(replace(found, x=x.copy(), w=w, gap=gap))
@@ -200,6 +202,16 @@ class OpenSet:
                 new = new[np.argpartition(-missed[new], most)[:most]]
             is_open[new] = True
         return None
+
+    def _exact(self, part: FactorProgram, found: Outcome) -> Outcome:
+        """Where rounding ended the interior point: working sets, to the last digit."""
+        search = self.search
+        if found.status is not Status.INACCURATE or not search.goes_on or not can_polish(part):
+            return found
+        own = replace(search, program=part, eps=AIM * search.eps, best=None)
+        better = by_free_set(own, found.x, found.y)
+        search.iterations, search.stopped = own.iterations, own.stopped
+        return better
 
     def _smooth(
         self,
