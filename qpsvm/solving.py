@@ -18,6 +18,7 @@ from qpsvm.certificates import (
 )
 from qpsvm.contract import Contract, fulfil, is_settled
 from qpsvm.exceptions import (
+    BackendError,
     InfeasibleProgramError,
     InvalidParameterError,
     NoOptimumError,
@@ -189,9 +190,14 @@ def solve(
     )
     outcome = fulfil(Contract(problem, program, solver, settings))
     if backend == "auto" and outcome.solution.status in _GIVEN_UP:
-        name, reason = registry.choose_again(program, solver.label)
-        second = fulfil(Contract(problem, program, registry.get(name), settings))
-        outcome = second if is_settled(second) else outcome.better_of(second)
+        name, second_reason = registry.choose_again(program, solver.label)
+        try:
+            second = fulfil(Contract(problem, program, registry.get(name), settings))
+        except (BackendError, MemoryError) as error:  # what the first one found is not lost
+            reason = f"{reason}; then {name!r} could not take the program: {error}"
+        else:
+            reason = second_reason
+            outcome = second if is_settled(second) else outcome.better_of(second)
     solution = outcome.solution
     if reason:
         notes = filter(None, (reason, solution.statistics.note))

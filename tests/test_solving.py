@@ -295,3 +295,14 @@ def test_solving_in_threads_gives_what_solving_in_turn_gives() -> None:
         at_once = list(pool.map(lambda problem: qpsvm.solve(problem, "cvxopt"), problems))
     for a, b in zip(in_turn, at_once, strict=True):
         np.testing.assert_array_equal(a.alpha, b.alpha)
+
+
+def test_what_the_first_backend_found_survives_a_second_that_has_no_room():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 3))
+    y = np.where(X[:, 0] + rng.standard_normal(60_000) > 0.0, 1, -1)
+    X[:, 2] *= 1e8  # no dual of these weights in double precision
+    with pytest.warns(ToleranceNotReachedWarning):
+        solution = qpsvm.solve(qpsvm.SoftMargin(C=1.0).dual(X, y))
+    assert "'osqp' could not take the program" in solution.qp.statistics.note
+    assert np.isfinite(solution.alpha).all()
