@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
+import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.machines.model import SupportVectorModel
@@ -95,9 +96,11 @@ class TrainingProblem(Generic[Model, Solution]):
     def recover(self, qp_solution: QPSolution) -> Solution:
         """alpha, coef, intercept and slack from a solution of ``qp``.
 
-        Needs no trust in it: a missing vector becomes NaN, which no verifier passes.
+        Needs no trust in it: a missing vector becomes NaN, what overflows infinite or NaN, and no
+        verifier passes these.
         """
-        return self.recovery.recover(qp_solution)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.recovery.recover(qp_solution)
 
     def to_qp(self, solution: Solution) -> QPSolution:
         """The solution of ``qp`` that goes with any alpha and (w, b)."""

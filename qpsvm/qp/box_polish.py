@@ -87,7 +87,7 @@ class _Search:
         point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
         for _ in range(WHOLE_ROUNDS if self.takes_all else ROUNDS):
             residual = box.residual(point)
-            if residual <= box.tolerance(point) or not self.effort.may_go_on(residual):
+            if box.is_settled(point) or not self.effort.may_go_on(residual):
                 break
             better = self.round(point, residual)
             if better is None:
@@ -97,15 +97,15 @@ class _Search:
 
     def round(self, point: Point, residual: float) -> Point | None:
         """The point after one working set; None if that is no better."""
-        box, x, tolerance = self.box, point.x, self.box.tolerance(point)
-        index = self.working_set(point, tolerance)
+        box, x = self.box, point.x
+        index = self.working_set(point)
         low_rank = isinstance(box.P, FactorCurvature)
         part = box if low_rank else box.restricted(index, point)
         is_full = len(index) == self.largest < box.size
         inner = proximal_newton.solve(
             part,
             Point(x[index], part.P.product(x[index]), point.y),
-            tolerance=max(tolerance, INEXACT * residual if is_full else 0.0),
+            tolerance=INEXACT * residual if is_full else 0.0,
             effort=self.effort,
         )
         moved = x.copy()
@@ -116,18 +116,19 @@ class _Search:
             self.effort.work += WORK_OF_AN_ENTRY * box.size * int(np.count_nonzero(d))
         change = float(d @ (point.Px + box.q + 0.5 * Pd))
         Px = point.Px + Pd
-        new = Point(moved, Px, row_multipliers(box, moved, Px, inner.y))
+        ys = inner.y, row_multipliers(box, moved, Px, inner.y)
+        new = min((Point(moved, Px, y) for y in ys), key=box.residual)
         falls = change < -PROGRESS * box.objective_terms(point)
         return new if falls or box.residual(new) < 0.5 * residual else None
 
-    def working_set(self, point: Point, tolerance: float) -> Index:
+    def working_set(self, point: Point) -> Index:
         """The variables that violate most, the free ones, and those nearest to a violation."""
         box = self.box
         if self.takes_all:
             return np.arange(box.size)
         r = box.gradient(point.Px, point.y)
         violations = box.natural_residual(point.x, r)
-        is_violated = violations > tolerance
+        is_violated = violations > box.tolerances(point)
         is_free = (point.x > box.lower) & (point.x < box.upper)
         order = np.abs(r) / box.unit  # how far a variable at a bound is from leaving it
         order[is_free] = -1.0

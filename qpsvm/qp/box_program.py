@@ -58,6 +58,8 @@ class BoxProgram:
     A : array of shape (p, n)
         No entry larger than 1.
     b : array of shape (p,)
+    diagonal : array of shape (n,)
+        That of P.
     unit : float
         k, the largest diagonal entry of P; 1 where P is zero.
     """
@@ -68,6 +70,7 @@ class BoxProgram:
     b: Vector
     lower: Vector
     upper: Vector
+    diagonal: Vector
     unit: float
 
     @property
@@ -84,18 +87,18 @@ class BoxProgram:
         return np.minimum(np.maximum(x, self.lower), self.upper)
 
     def natural_residual(self, x: Vector, r: Vector) -> Vector:
-        """``k |x - clip(x - r / k)|``, in the unit of r."""
-        return np.asarray(self.unit * np.abs(x - self.clip(x - r / self.unit)))
+        """``k |x - clip(x - r / k)|``, in the unit of r: with no digits of x in the way."""
+        lowest, highest = self.unit * (x - self.upper), self.unit * (x - self.lower)
+        return np.abs(np.minimum(np.maximum(r, lowest), highest))
 
     def rows_hold(self, x: Vector) -> bool:
         """``Ax = b`` up to rounding; false for NaN."""
-        terms = np.abs(self.A) @ np.abs(x) + np.abs(self.b)
-        return bool((np.abs(self.A @ x - self.b) <= ROWS_HOLD * terms).all())
+        return bool((self._missed(x) == 0.0).all())
 
     def residual(self, point: Point) -> float:
         """The largest natural residual, or what the rows miss in the same unit."""
         natural = self.natural_residual(point.x, self.gradient(point.Px, point.y))
-        missed = self.unit * np.abs(self.A @ point.x - self.b)
+        missed = self.unit * self._missed(point.x)
         return float(np.max(np.concatenate([natural, missed])))
 
     def objective(self, point: Point) -> float:
@@ -106,11 +109,27 @@ class BoxProgram:
         """The size of the terms that the objective is the sum of."""
         return float(np.abs(point.x) @ (0.5 * np.abs(point.Px) + np.abs(self.q)))
 
-    def tolerance(self, point: Point) -> float:
-        """A residual that is only rounding: ``|x|_2`` is what errors in many terms add up to."""
-        largest = max(float(np.max(np.abs(part))) for part in (self.q, point.Px))
-        size = max(largest, self.unit * float(np.linalg.norm(point.x)))
-        return ROUNDING * float(np.finfo(np.float64).eps) * size
+    def tolerances(self, point: Point) -> Vector:
+        """Residuals that are only rounding, for every variable.
+
+        ``|P_ij x_j| <= sqrt(P_ii) sqrt(P_jj) |x_j|``, and errors in many terms add up to the norm
+        of these: a curvature and an x that are large need not have met.
+        """
+        size = np.sqrt(self.diagonal)
+        terms = size * float(np.linalg.norm(size * point.x))
+        others = np.abs(self.q) + np.abs(point.y) @ np.abs(self.A)
+        return ROUNDING * float(np.finfo(np.float64).eps) * np.maximum(terms, others)
+
+    def is_settled(self, point: Point) -> bool:
+        """Nothing is left but rounding; false for NaN."""
+        natural = self.natural_residual(point.x, self.gradient(point.Px, point.y))
+        return bool((natural <= self.tolerances(point)).all()) and self.rows_hold(point.x)
+
+    def _missed(self, x: Vector) -> Vector:
+        """``|Ax - b|``; zero where that is only rounding."""
+        missed = np.abs(self.A @ x - self.b)
+        missed[missed <= ROWS_HOLD * (np.abs(self.A) @ np.abs(x) + np.abs(self.b))] = 0.0
+        return missed
 
     def restricted(self, index: Index, point: Point) -> BoxProgram:
         """The program in ``x[index]`` alone, the other variables fixed."""
@@ -120,7 +139,8 @@ class BoxProgram:
             q = (point.Px + self.q)[index] - P @ own
             b = b - self.A @ point.x + A @ own
         lower, upper = self.lower[index], self.upper[index]
-        return BoxProgram(DenseCurvature(P), q, A, b, lower, upper, self.unit)
+        curvature, diagonal = DenseCurvature(P), self.diagonal[index]
+        return BoxProgram(curvature, q, A, b, lower, upper, diagonal, self.unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +180,8 @@ class Boxed:
         scales = np.max(np.abs(own), axis=1, initial=0.0)
         scales[scales == 0.0] = 1.0
         slack = np.vstack([np.zeros((p, m)), np.eye(m)])
-        diagonal = float(np.max(P.diagonal(), initial=0.0))
+        diagonal = np.concatenate([P.diagonal(), np.zeros(m)])
+        largest = float(np.max(diagonal, initial=0.0))
         curvature = HessianCurvature(P, m)
         if (
             isinstance(P, LowRankQuadratic)
@@ -176,7 +197,8 @@ class Boxed:
                 np.concatenate([program.b, program.h[inequalities]]) / scales,
                 np.concatenate([program.lb, np.zeros(m)]),
                 np.concatenate([program.ub, np.full(m, np.inf)]),
-                diagonal if diagonal > 0.0 else 1.0,
+                diagonal,
+                largest if largest > 0.0 else 1.0,
             ),
             inequalities,
             scales,
@@ -198,7 +220,7 @@ class Boxed:
         r = box.gradient(point.Px, point.y)[:n]
         x, lower, upper = point.x[:n], box.lower[:n], box.upper[:n]
         # what ended within rounding of the bound that holds it is meant to be there
-        near = box.tolerance(point) / box.unit
+        near = box.tolerances(point)[:n] / box.unit
         x = np.where((x - lower <= near) & (r > 0.0), lower, x)
         x = np.where((upper - x <= near) & (r < 0.0), upper, x)
         y = point.y / self.scales

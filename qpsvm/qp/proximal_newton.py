@@ -60,7 +60,7 @@ SAME_OBJECTIVE = 1e-13
 def solve(program: BoxProgram, start: Point, *, tolerance: float, effort: Effort) -> Point:
     """Proximal points, one the centre of the next, until the residual is within the tolerance.
 
-    Ends earlier where rounding allows no better, and where the effort ends it. The objective of
+    Ends earlier where only rounding is left, and where the effort ends it. The objective of
     the result is at most that of the start, if that satisfies the rows.
     """
     unit = program.unit
@@ -68,7 +68,8 @@ def solve(program: BoxProgram, start: Point, *, tolerance: float, effort: Effort
     residual = lowest = program.residual(start)
     sigma, smallest, stalls = _first_sigma(program, start), SIGMA_SMALLEST * unit, 0
     for _ in range(CENTRES):
-        if lowest <= tolerance or stalls == STALLS or not effort.may_go_on(lowest):
+        is_done = lowest <= tolerance or stalls == STALLS or program.is_settled(best)
+        if is_done or not effort.may_go_on(lowest):
             break
         proximal = _Proximal(program, centre, sigma, effort)
         try:
@@ -187,7 +188,7 @@ class _Proximal:
     def is_maximal(self, point: Point, target: Vector) -> bool:
         """``v = x(r)`` up to rounding, so that the gradient of D in v vanishes."""
         apart = np.abs(self.program.clip(target) - point.x)
-        return float(np.max(apart)) * self.sigma <= self.program.tolerance(point)
+        return bool((apart * self.sigma <= self.program.tolerances(point)).all())
 
     def active_set(self, target: Vector) -> bytes:
         """Which variables are below, inside and above the box."""

@@ -157,6 +157,14 @@ def test_both_textbook_programs_have_the_same_optimum(setting: Setting) -> None:
 
 
 @EVERY
+def test_numbers_that_overflow_come_back_and_do_not_pass(setting: Setting) -> None:
+    problem, solution = optimum(setting)
+    program = problem.to_qp(solution)
+    far = {name: 1e300 + getattr(program, name) for name in ("x", "z", "y", "z_lower", "z_upper")}
+    assert not qpsvm.verify(problem, problem.recover(program.replace(**far))).passed
+
+
+@EVERY
 def test_there_and_back_again(setting: Setting) -> None:
     problem, solution = optimum(setting)
     again = problem.recover(problem.to_qp(solution))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,8 +41,9 @@ def box(seed: int, n: int = 30, p: int = 2, rank: int = 4) -> BoxProgram:
     inside = rng.uniform(size=n)
     A = np.sign(rng.normal(size=(p, n)))
     q = rng.normal(size=n)
+    P, lower, upper = F @ F.T, np.zeros(n), np.ones(n)
     return BoxProgram(
-        DenseCurvature(F @ F.T), q, A, A @ inside, np.zeros(n), np.ones(n), float(np.max(F * F))
+        DenseCurvature(P), q, A, A @ inside, lower, upper, P.diagonal(), float(np.max(F * F))
     )
 
 
@@ -106,15 +107,7 @@ def test_rows_are_satisfied_without_moving_what_is_at_a_bound(seed: int) -> None
     program, rng = box(seed), np.random.default_rng(seed)
     x = rng.uniform(size=program.size)
     x[:10], x[10:15] = 0.0, 1.0
-    program = BoxProgram(
-        program.P,
-        program.q,
-        program.A,
-        program.A @ x,
-        program.lower,
-        program.upper,
-        program.unit,
-    )
+    program = replace(program, b=program.A @ x)
     inside = slice(15, None)
     nearby = x.copy()
     nearby[inside] = np.clip(x[inside] + 0.05 * rng.normal(size=15), 0.01, 0.99)
@@ -294,3 +287,29 @@ def test_an_optimum_at_zero_is_not_approached_for_ever(seed: int, n: int) -> Non
     found = polish_box(program, start, memory_limit=PLENTY, effort=effort)
     assert effort.factorisations < 500
     assert np.abs(found.x).max() < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_far_out_and_what_weighs_much_are_not_taken_for_one(seed: int) -> None:
+    """The largest curvature belongs to one sample, and the largest x to others."""
+    rng = np.random.default_rng(seed)
+    n, free = 400, slice(0, 12)
+    w, F = rng.normal(size=15), rng.normal(size=(n, 15))
+    signs = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+    x, upper = np.zeros(n), np.full(n, 100.0)
+    x[free], x[12:40] = rng.uniform(1.0, 99.0, 12), 100.0
+    F[0] *= 1000.0 / np.linalg.norm(F[0])
+    x[0], x[1:3], upper[1:3] = 2.0, 1800.0, 2000.0
+    F[4] = F[3] + 0.003 * rng.normal(size=15)
+    F[2] += (w - F.T @ x) / x[2]
+    outwards = rng.uniform(0.1, 10.0, n) * np.where(x > 0.0, -1.0, 1.0)
+    outwards[free] = 0.0
+    q = outwards - F @ (F.T @ x) - 0.3 * signs
+    P = LowRankQuadratic(F)
+    program = QuadraticProgram(P, q, A=signs[None], b=[float(signs @ x)], lb=0.0, ub=upper)
+    nearby = np.clip(x + np.where(outwards == 0.0, 1e-6 * rng.normal(size=n), 0.0), 0.0, upper)
+    start = QPSolution(Status.UNKNOWN, x=nearby)
+    found = polish_box(program, start, memory_limit=PLENTY, effort=Effort())
+    r = P.matvec(found.x) + q + found.y[0] * signs
+    gap = float(np.sum(np.maximum(r * found.x, r * (found.x - upper))))
+    assert 0.0 <= gap < POLISHED * abs(program.objective(found.x))
