@@ -118,7 +118,7 @@ class BoxProgram:
         size = np.sqrt(self.diagonal)
         terms = size * float(np.linalg.norm(size * point.x))
         others = np.abs(self.q) + np.abs(point.y) @ np.abs(self.A)
-        return ROUNDING * float(np.finfo(np.float64).eps) * np.maximum(terms, others)
+        return np.asarray(ROUNDING * float(np.finfo(np.float64).eps) * np.maximum(terms, others))
 
     def is_settled(self, point: Point) -> bool:
         """Nothing is left but rounding; false for NaN."""
