@@ -8,6 +8,7 @@ The last word has the gap of the whole program.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,7 +27,7 @@ PASSES, TOLERANCE = 50, 1e-3
 """Of a guess by coordinate descent; no more passes than cost as much as other guesses."""
 
 FEWEST_PASSES = 6
-"""Fewer lead nowhere."""
+"""Fewer lead nowhere; with a free intercept, from which nothing else begins, they have to do."""
 
 TRIAL = 20
 """Passes that bring coordinate descent close to the optimum where a problem is easy for it."""
@@ -97,25 +98,32 @@ class OpenSet:
 
     def found(self) -> Outcome | None:
         """The solution, or the point that the search was stopped at; None if no guess was good."""
-        p, search = self.program, self.search
-        descends, passes = coordinate_descent.suits(p), coordinate_descent.affordable(p)
-        if descends and not len(p.A) and passes >= FEWEST_PASSES:
-            trial = coordinate_descent.descended(p, int(min(TRIAL, passes)), TOLERANCE)
-            found = self._of_easy(trial)
-            if found is None and search.stopped is None and _near(trial.g) <= FEW_NEAR:
-                more = int(min(PASSES, passes))
-                found = self._by_distance(
-                    coordinate_descent.descended(p, more, TOLERANCE) if more > TRIAL else trial,
-                    FEW_NEAR,
-                )
-            if found is None and search.stopped is None:
-                found = self._by_smoothing(trial)
-        else:
-            found = self._by_smoothing()
-            if found is None and descends and search.stopped is None:
-                descended = coordinate_descent.descended(p, PASSES, TOLERANCE)
-                found = self._by_distance(descended, QUARTER)
-        return found
+        for found in self._by_every_way():
+            if found is not None or self.search.stopped is not None:
+                return found
+        return None
+
+    def _by_every_way(self) -> Iterator[Outcome | None]:
+        """One after the other, as long as the one before was none."""
+        p = self.program
+        descends, passes = coordinate_descent.suits(p), int(coordinate_descent.affordable(p))
+        is_free = len(p.A) > 0
+        if descends and passes >= FEWEST_PASSES:
+            most = FEWEST_PASSES if is_free else min(TRIAL, passes)
+            trial = coordinate_descent.descended(p, most, TOLERANCE)
+            yield self._of_easy(trial)
+            if not is_free:
+                if _near(trial.g) <= FEW_NEAR:
+                    more = min(PASSES, passes)
+                    if more > TRIAL:
+                        trial = coordinate_descent.descended(p, more, TOLERANCE)
+                    yield self._by_distance(trial, FEW_NEAR)
+                yield self._by_smoothing(trial)
+                return
+        yield self._by_smoothing()
+        if descends:
+            trial = coordinate_descent.descended(p, PASSES, TOLERANCE)
+            yield self._by_distance(trial, QUARTER)
 
     def _by_distance(self, descended: Descended, most: float) -> Outcome | None:
         """From those weights, if no larger a share of the samples is near its margin."""
