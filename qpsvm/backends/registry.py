@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from qpsvm.backends import cvxpy, qpsolvers
+from qpsvm.backends.active_set.backend import ActiveSetBackend
 from qpsvm.backends.base import Backend, Capabilities
 from qpsvm.backends.cvxopt import CVXOPTBackend
 from qpsvm.backends.ipm.backend import IPMBackend
@@ -30,6 +31,7 @@ BUILT_IN: Mapping[str, Callable[[], Backend]] = {
     "cvxpy": cvxpy.CVXPYBackend,
     "slsqp": SLSQPBackend,
     "ipm": IPMBackend,
+    "active-set": ActiveSetBackend,
 }
 
 BRIDGES: Mapping[str, tuple[Callable[[str], Backend], tuple[str, ...]]] = {

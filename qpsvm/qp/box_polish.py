@@ -60,9 +60,20 @@ def polish_box(
     effort : Effort
     """
     boxed = Boxed.of(program, memory_limit)
-    largest = min(LARGEST_WORKING_SET, int(np.sqrt(memory_limit / (8 * MATRICES))))
-    search = _Search(boxed.box, max(largest, 1), effort)
-    return boxed.solution(search.run(boxed.start(solution)), solution)
+    point = settle(
+        boxed.box, boxed.start(solution), largest=largest_within(memory_limit), effort=effort
+    )
+    return boxed.solution(point, solution)
+
+
+def largest_within(memory_limit: int) -> int:
+    """Variables in a working set whose matrices take no more bytes than that."""
+    return max(1, min(LARGEST_WORKING_SET, int(np.sqrt(memory_limit / (8 * MATRICES)))))
+
+
+def settle(box: BoxProgram, x: Vector, *, largest: int, effort: Effort) -> Point:
+    """The best point found from x, by working sets of so many variables at most."""
+    return _Search(box, largest, effort).run(x)
 
 
 @dataclass(frozen=True, eq=False)

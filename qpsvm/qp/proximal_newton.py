@@ -113,7 +113,7 @@ class _Proximal:
     def __init__(self, program: BoxProgram, centre: Point, sigma: float, effort: Effort) -> None:
         self.program, self.centre, self.sigma, self.effort = program, centre, sigma, effort
         self.steps = 0
-        self._factored: tuple[bytes, _Equations] | None = None
+        self._factored: tuple[bytes, Equations] | None = None
 
     def solve(self) -> Point | None:
         """Its solution; None if that was not found.
@@ -211,7 +211,7 @@ class _Proximal:
         key = free.tobytes()
         if self._factored is None or self._factored[0] != key:
             self.effort.add_factorisation(len(free), program.P.work(len(free)))
-            self._factored = key, _Equations(program, free, sigma)
+            self._factored = key, Equations(program, free, sigma)
         d = program.clip(target) - point.x
         d[free] = 0.0
         r = program.gradient(point.Px, point.y) + program.P.product(d)
@@ -221,7 +221,7 @@ class _Proximal:
         return d, program.P.product(d), dy
 
 
-class _Equations:
+class Equations:
     """``(P_FF + s I) u + A_F'y = r``, ``A_F u = m``, by ``S = A_F (P_FF + s I)^-1 A_F'``."""
 
     def __init__(self, program: BoxProgram, free: Index, sigma: float) -> None:

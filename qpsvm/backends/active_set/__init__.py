@@ -1,0 +1,1 @@
+"""The kernel engine: exact solutions, and no kernel matrix is ever stored."""

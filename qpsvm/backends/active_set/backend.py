@@ -1,0 +1,81 @@
+"""The kernel engine as a backend."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qpsvm.backends.active_set.engine import minimise
+from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
+from qpsvm.qp._arrays import default_memory_limit
+from qpsvm.qp.box_program import MAX_ROWS, Boxed
+from qpsvm.qp.effort import Effort
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+
+OPTION = "memory_limit"
+
+
+class ActiveSetBackend(Backend):
+    """Programs over a box with few other rows and any Hessian that gives its columns: kernel duals.
+
+    ``options={"memory_limit": bytes}`` bounds what is kept of the kernel matrix, and the matrices of
+    working sets; by default a quarter of the machine.
+    """
+
+    name = "active-set"
+    licence = "BSD-3-Clause"
+    distribution = "qpsvm"
+    required_modules = ()
+    capabilities = Capabilities(
+        bounds=True, linear_programs=False, warm_start=True, time_limit=True, callback=True
+    )
+
+    @np.errstate(all="ignore")  # overflow becomes a gap that is not finite, and no claim
+    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        if not Boxed.suits(program):
+            raise UnsupportedProgramError(
+                f"Backend {self.label!r} takes a Hessian that is not sparse, over bounds and at most "
+                f"{MAX_ROWS} other rows; this program has {program.n_equalities} equalities and "
+                f"{program.n_inequalities} inequalities. Use 'cvxopt' or 'cvxpy:CLARABEL'."
+            )
+        memory_limit = _memory_limit(settings)
+        clock, stopped, steps = Clock(self.label, settings), [], 0
+
+        def watch(effort: Effort) -> bool:
+            nonlocal steps
+            steps += 1
+            reason = clock.report(steps, None, effort.residual)
+            if reason is None and settings.max_iterations and steps > settings.max_iterations:
+                reason = Status.ITERATION_LIMIT
+            if reason is not None:
+                stopped.append(reason)
+            return reason is None
+
+        warm = settings.warm_start
+        start = None if warm is None or warm.x is None else np.asarray(warm.x)
+        found = minimise(program, start, memory_limit=memory_limit, effort=Effort(watch=watch))
+        if found.gap <= settings.eps:
+            status, words = Status.OPTIMAL, "certified gap reached"
+        elif stopped:
+            status, words = stopped[0], f"stopped: {stopped[0].value}"
+        else:
+            status, words = Status.INACCURATE, "no progress: rounding"
+        return found.solution.replace(
+            status=status,
+            native_status=f"{words} (gap {found.gap:.1e})",
+            statistics=SolveStatistics(
+                iterations=steps, solve_seconds=clock.seconds, settings={OPTION: memory_limit}
+            ),
+        )
+
+
+def _memory_limit(settings: Settings) -> int:
+    limit = settings.options.get(OPTION, default_memory_limit())
+    if others := set(settings.options) - {OPTION}:
+        raise InvalidParameterError(
+            f"The active-set engine has no option {sorted(others)[0]!r}; it has {OPTION!r}, bytes."
+        )
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InvalidParameterError(f"memory_limit is {limit!r}; pass a whole number of bytes.")
+    return limit

@@ -1,0 +1,75 @@
+"""From a kernel program to its solution: a guess by a cascade, then working sets to the last digit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qpsvm.backends.active_set.columns import KernelColumns
+from qpsvm.backends.active_set.levels import FIRST, GROWTH, guess
+from qpsvm.qp._arrays import Vector
+from qpsvm.qp.box_polish import largest_within, settle
+from qpsvm.qp.box_program import Boxed, BoxProgram, Point
+from qpsvm.qp.effort import Effort
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, Status
+
+FOR_COLUMNS = 0.6
+"""Share of the memory that is for kernel columns; the rest is for the matrices of working sets."""
+
+TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A point with its multipliers, and how far from the optimum it is at most, relative."""
+
+    solution: QPSolution
+    objective: float
+    gap: float
+
+
+def minimise(
+    program: QuadraticProgram, start: Vector | None, *, memory_limit: int, effort: Effort
+) -> Found:
+    """The optimum to the last digit, or the best point when the effort is over.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+        That ``Boxed.suits``.
+    start : array of shape (n,), optional
+        A point near the optimum; without one a cascade looks for it.
+    memory_limit : int
+        Bytes for kernel columns and matrices.
+    effort : Effort
+    """
+    boxed = Boxed.of(program, memory_limit)
+    box, like, P = boxed.box, QPSolution(Status.UNKNOWN), program.P
+    x = box.clip(np.zeros(box.size)) if start is None else boxed.start(like.replace(x=start))
+    if isinstance(P, KernelQuadratic):
+        for_columns = int(FOR_COLUMNS * memory_limit)
+        columns = KernelColumns(P, box.size - P.size, for_columns)
+        box = replace(box, P=columns)
+        if start is None and P.gram.size >= GROWTH * FIRST:
+            x = guess(box, columns, for_columns, effort)
+    largest = largest_within(int((1.0 - FOR_COLUMNS) * memory_limit))
+    point = settle(box, x, largest=largest, effort=effort)
+    objective, gap = certified(box, point)
+    return Found(boxed.solution(point, like), objective, gap)
+
+
+def certified(box: BoxProgram, point: Point) -> tuple[float, float]:
+    """The objective, and the duality gap relative to it."""
+    r = box.gradient(point.Px, point.y)
+    x = point.x
+    # towards a bound that is infinite: as far again as x is from zero
+    below, above = x - box.lower, box.upper - x
+    room = np.where(r > 0.0, below, above)
+    room = np.where(np.isinf(room), 1.0 + np.abs(x), room)
+    missed = float(np.abs(point.y) @ np.abs(box.A @ x - box.b))
+    gap = float(np.abs(r) @ room) + missed
+    objective = box.objective(point)
+    return objective, gap / max(abs(objective), TINY)
