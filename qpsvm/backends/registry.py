@@ -21,6 +21,8 @@ from qpsvm.backends.ipm.translate import structure_of
 from qpsvm.backends.osqp import OSQPBackend
 from qpsvm.backends.slsqp import SLSQPBackend
 from qpsvm.exceptions import BackendError, UnknownBackendError
+from qpsvm.qp.box_program import Boxed
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 
 ENTRY_POINTS = "qpsvm.backends"
@@ -188,12 +190,13 @@ def _unknown(name: str, wanted: str) -> str:
 def choose(program: QuadraticProgram) -> tuple[str, str]:
     """The backend for ``"auto"``, and the reason in one sentence.
 
-    Only what qpsvm's own dependencies provide is chosen: its engine for linear machines, CVXOPT,
-    Clarabel (which CVXPY requires) and HiGHS (which SciPy contains).
+    Only what qpsvm's own dependencies provide is chosen: its engines, CVXOPT, Clarabel (which CVXPY requires) and HiGHS (which SciPy contains).
     """
     n = program.n_variables
     if structure := structure_of(program):
         return "ipm", structure
+    if isinstance(program.P, KernelQuadratic) and Boxed.suits(program):
+        return "active-set", f"P is a kernel matrix ({n} variables), of which columns are enough"
     if program.is_linear:
         # on L1-norm machines as fast as an interior-point method, and exact: it ends at a vertex
         return "cvxpy:SCIPY", f"a linear program ({n} variables), which HiGHS ends at a vertex of"

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from qpsvm.kernels.rows import Rows, RowsByCall
 from qpsvm.qp._arrays import Dense, Vector, row_blocks
 
 
@@ -25,6 +26,13 @@ class Kernel(ABC):
         ----------
         X, Z : arrays or CSR matrices of shape (n, d) and (m, d)
         """
+
+    def against(self, X: Any) -> Rows:
+        """Rows of the Gram matrix of X: what all of them need is made once.
+
+        They are those of ``self(X, X)`` up to rounding.
+        """
+        return RowsByCall(self, X)
 
     def diagonal(self, X: Any) -> Vector:
         """``k(x_i, x_i)`` for every row of X, shape (n,)."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -118,6 +118,24 @@ class SampleGram:
         Z = self.X[columns]
         for rows in row_blocks(self.size, len(columns)):
             yield rows, self.kernel(self.X[rows], Z)
+
+    def rows(self, samples: Index, out: Dense) -> None:
+        """``K[samples]`` into an array of shape (m, n)."""
+        if self.is_kept:
+            out[:] = self.dense[samples]
+        else:
+            self._rows(samples, out)
+
+    @cached_property
+    def _rows(self) -> Callable[[Index, Dense], None]:
+        against = getattr(self.kernel, "against", None)
+        if against is not None:
+            return cast("Callable[[Index, Dense], None]", against(self.X))
+
+        def by_call(samples: Index, out: Dense) -> None:
+            out[:] = self.kernel(self.X[samples], self.X)
+
+        return by_call
 
     def _evaluated(self, V: Dense) -> Dense:
         n = self.size

@@ -15,29 +15,33 @@ from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 OPTION = "memory_limit"
 
+SMALL = 1000
+"""Variables, up to which a sparse Hessian is made a dense one."""
+
 
 class ActiveSetBackend(Backend):
-    """Programs over a box with few other rows and any Hessian that gives its columns: kernel duals.
+    """Programs over a box with few other rows, and a Hessian by its columns: kernel duals.
 
-    ``options={"memory_limit": bytes}`` bounds what is kept of the kernel matrix, and the matrices of
-    working sets; by default a quarter of the machine.
+    ``options={"memory_limit": bytes}`` bounds what is kept of the kernel matrix and the matrices
+    of working sets; by default a quarter of the machine.
     """
 
     name = "active-set"
     licence = "BSD-3-Clause"
     distribution = "qpsvm"
     required_modules = ()
-    capabilities = Capabilities(
-        bounds=True, linear_programs=False, warm_start=True, time_limit=True, callback=True
-    )
+    capabilities = Capabilities(bounds=True, warm_start=True, time_limit=True, callback=True)
 
     @np.errstate(all="ignore")  # overflow becomes a gap that is not finite, and no claim
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        if program.P.prefers_sparse and program.n_variables <= SMALL:
+            program = _with_dense_hessian(program)
         if not Boxed.suits(program):
             raise UnsupportedProgramError(
-                f"Backend {self.label!r} takes a Hessian that is not sparse, over bounds and at most "
-                f"{MAX_ROWS} other rows; this program has {program.n_equalities} equalities and "
-                f"{program.n_inequalities} inequalities. Use 'cvxopt' or 'cvxpy:CLARABEL'."
+                f"Backend {self.label!r} takes bounds and at most {MAX_ROWS} other rows, and a "
+                f"Hessian that is not sparse from {SMALL + 1} variables on; this program has "
+                f"{program.n_equalities} equalities and {program.n_inequalities} inequalities over "
+                f"{program.n_variables} variables. Use 'cvxopt' or 'cvxpy:CLARABEL'."
             )
         memory_limit = _memory_limit(settings)
         clock, stopped, steps = Clock(self.label, settings), [], 0
@@ -68,6 +72,11 @@ class ActiveSetBackend(Backend):
                 iterations=steps, solve_seconds=clock.seconds, settings={OPTION: memory_limit}
             ),
         )
+
+
+def _with_dense_hessian(program: QuadraticProgram) -> QuadraticProgram:
+    p = program
+    return QuadraticProgram(p.P.to_dense(), p.q, G=p.G, h=p.h, A=p.A, b=p.b, lb=p.lb, ub=p.ub)
 
 
 def _memory_limit(settings: Settings) -> int:

@@ -9,7 +9,7 @@ from qpsvm.qp.curvature import Curvature
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.selection import add_diagonal
 
-AT_A_TIME = 256
+AT_A_TIME = 64
 """Columns evaluated at a time: a product of matrices, and no large array."""
 
 
@@ -53,7 +53,7 @@ class KernelColumns(Curvature):
         columns = self._room()
         for block in row_blocks(len(new), 1, 8 * AT_A_TIME):
             at = slice(self._used, self._used + len(new[block]))
-            columns[at] = self._evaluated(new[block])
+            self.P.gram.rows(new[block], columns[at])
             self._slot[new[block]] = np.arange(at.start, at.stop)
             self._used = at.stop
         return True
@@ -73,11 +73,6 @@ class KernelColumns(Curvature):
         self._slot[kept] = np.arange(len(kept))
         self._used = len(kept)
 
-    def _evaluated(self, samples: Index) -> Dense:
-        """``K[samples]``, shape (m, n)."""
-        gram = self.P.gram
-        return gram.dense[samples] if gram.is_kept else gram.kernel(gram.X[samples], gram.X)
-
     # --- what a Newton step asks for -------------------------------------------------------------
 
     def product(self, d: Vector) -> Vector:
@@ -87,8 +82,8 @@ class KernelColumns(Curvature):
         product = self._product(of_samples)
         if P.constant:
             product += P.constant * float(np.sum(of_samples))
-        own = P.selection.spread(product) + P.diag * own
-        return np.concatenate([own, np.zeros(self.n_slack)]) if self.n_slack else own
+        spread = np.asarray(P.selection.spread(product) + P.diag * own)
+        return np.concatenate([spread, np.zeros(self.n_slack)]) if self.n_slack else spread
 
     def _product(self, v: Vector) -> Vector:
         """``K v``."""
@@ -101,8 +96,11 @@ class KernelColumns(Curvature):
             weights[slots[kept] - first] = v[used[kept]]
             result += weights @ self._room()[first:last]
         others = used[~kept]
+        passing = np.empty((min(len(others), AT_A_TIME), len(v)))
         for block in row_blocks(len(others), 1, 8 * AT_A_TIME):
-            result += v[others[block]] @ self._evaluated(others[block])
+            samples = others[block]
+            self.P.gram.rows(samples, passing[: len(samples)])
+            result += v[samples] @ passing[: len(samples)]
         return result
 
     def block(self, index: Index) -> Dense:
@@ -112,7 +110,7 @@ class KernelColumns(Curvature):
         samples = np.asarray(P.selection.samples(rows))
         slots = self._slot[samples]
         if (slots >= 0).all() and len(slots):
-            inner = self._room()[np.ix_(slots, samples)]
+            inner: Dense = self._room()[np.ix_(slots, samples)]
         else:
             inner = np.array(P.gram.block(samples, samples))
         signs = P.selection.signs[rows]

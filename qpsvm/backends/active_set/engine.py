@@ -1,4 +1,4 @@
-"""From a kernel program to its solution: a guess by a cascade, then working sets to the last digit."""
+"""From a kernel program to its solution: a guess by a cascade, then working sets, exactly."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from qpsvm.qp.box_polish import largest_within, settle
 from qpsvm.qp.box_program import Boxed, BoxProgram, Point
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.negligible import negligible_objective
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
 FOR_COLUMNS = 0.6
 """Share of the memory that is for kernel columns; the rest is for the matrices of working sets."""
-
-TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,4 +71,5 @@ def certified(box: BoxProgram, point: Point) -> tuple[float, float]:
     missed = float(np.abs(point.y) @ np.abs(box.A @ x - box.b))
     gap = float(np.abs(r) @ room) + missed
     objective = box.objective(point)
-    return objective, gap / max(abs(objective), TINY)
+    mean = float(np.mean(box.diagonal)) or 1.0
+    return objective, gap / max(abs(objective), negligible_objective(box.q, mean, x))

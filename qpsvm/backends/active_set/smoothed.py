@@ -6,10 +6,10 @@ The program with a proximal term, ``minimise 1/2 x'Px + q'x + s/2 |x - c|^2``, h
     r = Pv + q + A'y,     attained at x(r) = clip(c - r / s)
 
 (``qp.proximal_newton``). Read in v it is the smoothed primal: v are the coefficients of a decision
-function, and with c amid the bounds a loss with a kink becomes one that bends over a band of margins,
-``s (upper - lower)`` wide. There is nothing in D that could block a step, v need not be feasible,
-and a guess may come from anywhere. A step from the signs of r alone, which gives every variable
-to the bound it should be at, goes wildly too far: errors of many samples in one direction add up.
+function, and with c amid the bounds a loss with a kink becomes one that bends over a band of
+margins, ``s (upper - lower)`` wide. There is nothing in D that could block a step, v need not be
+feasible, and a guess may come from anywhere. To give every variable to the bound that the sign of
+r says, without a band, goes wildly too far: errors of many samples in one direction add up.
 
 A Newton step ends at the point z that has the variables outside the band at their bounds and solves
 the equations inside. Both z and v are kept, with ``P z`` and ``P v``: from one z to the next few

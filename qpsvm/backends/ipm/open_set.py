@@ -17,10 +17,11 @@ from qpsvm.backends.ipm import coordinate_descent
 from qpsvm.backends.ipm.coordinate_descent import Descended
 from qpsvm.backends.ipm.free_set import by_free_set, can_polish
 from qpsvm.backends.ipm.interior import REACHED, Outcome
-from qpsvm.backends.ipm.program import TINY, FactorProgram
+from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.backends.ipm.search import AIM, Search
 from qpsvm.backends.ipm.smoothing import Guess, Smoothed, smoothed_newton
 from qpsvm.qp._arrays import Mask, Vector
+from qpsvm.qp.negligible import TINY
 from qpsvm.qp.solution import Status
 
 PASSES, TOLERANCE = 50, 1e-3

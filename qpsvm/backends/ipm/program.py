@@ -18,18 +18,8 @@ from qpsvm.backends.ipm.chunks import chunks
 from qpsvm.backends.ipm.factor import Factor
 from qpsvm.qp._arrays import Dense, Index, Vector
 from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.negligible import negligible_objective
 from qpsvm.qp.program import QuadraticProgram
-
-FLOOR = 1e-12
-"""Of ``x'diag(P)x``, where the objective is a difference of larger numbers."""
-
-CANCELLED = 1e-9
-"""The square of such a share of its terms is left of weights that vanish."""
-
-SMALL = 1e-8
-"""Of the largest cost, a change that nobody sees."""
-
-TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,15 +124,8 @@ class FactorProgram:
         return of_weights + sum(self.box_minimum(i, g[i], x[i]) for i in chunks(self.size))
 
     def floor(self, x: Vector) -> float:
-        """An objective below that counts as zero.
-
-        Weights that are this much smaller than the terms they are the sum of; or, with costs q,
-        that change no gradient by so small a share of the largest cost.
-        """
-        if self.q.any():
-            share = SMALL * float(np.max(np.abs(self.q)))
-            return max(FLOOR * self.unit * float(x @ x), 0.5 * share**2 / self.unit, TINY)
-        return max(CANCELLED * self.unit * float(np.sum(np.abs(x))) ** 2, TINY)
+        """An objective below that counts as zero."""
+        return negligible_objective(self.q, self.unit, x)
 
     def box_minimum(self, i: slice, h: Vector, x: Vector) -> float:
         """``min 1/2 x'diag(d)x + h'x`` over a part of the box.

@@ -1,0 +1,70 @@
+"""Rows of the kernel matrix of one set of samples, with what all rows need made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.kernels.products import inner_products
+from qpsvm.qp._arrays import Dense, Index, row_blocks
+
+CACHED = 2**19
+"""Bytes of a Gram matrix that are finished at a time: two such arrays stay in a core's cache."""
+
+DENSE_UP_TO = 30
+"""Columns for every entry of a row, up to which products of dense arrays are faster."""
+
+LARGEST_COPY = 2**30
+"""Bytes of a dense copy of sparse samples."""
+
+Finish = Callable[[Index, Dense], None]
+"""Makes kernel values of the inner products of some rows with all, in place."""
+
+
+class Rows(Protocol):
+    """``K[rows]``, shape (m, n), into an array."""
+
+    def __call__(self, rows: Index, out: Dense) -> None: ...
+
+
+class RowsByCall:
+    """Of any kernel: by calling it."""
+
+    def __init__(self, kernel: Callable[[Any, Any], Dense], X: Any) -> None:
+        self.kernel, self.X = kernel, X
+
+    def __call__(self, rows: Index, out: Dense) -> None:
+        out[:] = self.kernel(self.X[rows], self.X)
+
+
+class RowsOfProducts:
+    """Of a kernel that is a function of inner products ``u_i'u_j``.
+
+    Parameters
+    ----------
+    U : array or CSR matrix of shape (n, d)
+    finish : callable
+    """
+
+    def __init__(self, U: Any, finish: Finish) -> None:
+        self.U, self.finish = U, finish
+
+    def __call__(self, rows: Index, out: Dense) -> None:
+        if sp.issparse(self.U):
+            out[:] = inner_products(self.U[rows], self.U)
+        else:
+            np.matmul(self.U[rows], self.U.T, out=out)
+        for block in row_blocks(len(rows), out.shape[1], CACHED):
+            self.finish(rows[block], out[block])
+
+
+def densified(X: Any) -> Any:
+    """Sparse samples as an array where that makes products faster, and is no burden."""
+    if not sp.issparse(X):
+        return X
+    n, d = X.shape
+    worth = d * n <= DENSE_UP_TO * X.nnz and 8 * d * n <= LARGEST_COPY
+    return X.toarray() if worth else X
