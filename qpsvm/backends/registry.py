@@ -190,7 +190,8 @@ def _unknown(name: str, wanted: str) -> str:
 def choose(program: QuadraticProgram) -> tuple[str, str]:
     """The backend for ``"auto"``, and the reason in one sentence.
 
-    Only what qpsvm's own dependencies provide is chosen: its engines, CVXOPT, Clarabel (which CVXPY requires) and HiGHS (which SciPy contains).
+    Only what qpsvm's own dependencies provide is chosen: its engines, CVXOPT, Clarabel (which
+    CVXPY requires) and HiGHS (which SciPy contains).
     """
     n = program.n_variables
     if structure := structure_of(program):

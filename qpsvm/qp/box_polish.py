@@ -97,7 +97,7 @@ class _Search:
         Px = box.P.product(x)
         point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
         for _ in range(WHOLE_ROUNDS if self.takes_all else ROUNDS):
-            residual = box.residual(point)
+            residual, self.effort.best = box.residual(point), point
             if box.is_settled(point) or not self.effort.may_go_on(residual):
                 break
             better = self.round(point, residual)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(eq=False)
@@ -25,6 +26,10 @@ class Effort:
         The last one known.
     is_over : bool
         Whether the search was ended.
+    was_interrupted : bool
+        By Ctrl-C.
+    best : Any
+        The best point so far, for who interrupts the search.
     """
 
     limit: float = math.inf
@@ -34,6 +39,8 @@ class Effort:
     largest: int = 0
     residual: float = math.inf
     is_over: bool = False
+    was_interrupted: bool = False
+    best: Any = None
 
     def add_factorisation(self, size: int, work: float) -> None:
         """One factorisation."""

@@ -177,3 +177,17 @@ def test_a_callables_own_array_is_not_overwritten():
 def test_a_precomputed_block_needs_one_column_per_training_sample():
     with pytest.raises(KernelError, match="got 3 columns for 70 training samples"):
         kernels.Precomputed()(np.ones((2, 3)), X)
+
+
+@EVERY
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_rows_against_all_are_those_of_the_matrix(kernel, reference, container, offset):
+    del reference
+    samples = container(X + offset * (np.arange(len(X)) < 3)[:, None])  # some are far out
+    rows, chosen = kernel.against(samples), np.array([5, 0, 60, 1])
+    out = np.full((4, len(X)), np.nan)
+    rows(chosen, out)
+    np.testing.assert_allclose(
+        out, kernel(samples, samples)[chosen], rtol=1e3 * KERNEL, atol=KERNEL
+    )

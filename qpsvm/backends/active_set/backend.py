@@ -7,7 +7,7 @@ import numpy as np
 from qpsvm.backends.active_set.engine import minimise
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
-from qpsvm.qp._arrays import default_memory_limit
+from qpsvm.qp._arrays import Vector, default_memory_limit
 from qpsvm.qp.box_program import MAX_ROWS, Boxed
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.program import QuadraticProgram
@@ -56,9 +56,11 @@ class ActiveSetBackend(Backend):
                 stopped.append(reason)
             return reason is None
 
-        warm = settings.warm_start
-        start = None if warm is None or warm.x is None else np.asarray(warm.x)
-        found = minimise(program, start, memory_limit=memory_limit, effort=Effort(watch=watch))
+        start = _start(settings.warm_start, program.n_variables)
+        effort = Effort(watch=watch)
+        found = minimise(program, start, memory_limit=memory_limit, effort=effort)
+        if effort.was_interrupted:
+            stopped.append(Status.INTERRUPTED)
         if found.gap <= settings.eps:
             status, words = Status.OPTIMAL, "certified gap reached"
         elif stopped:
@@ -72,6 +74,13 @@ class ActiveSetBackend(Backend):
                 iterations=steps, solve_seconds=clock.seconds, settings={OPTION: memory_limit}
             ),
         )
+
+
+def _start(warm: QPSolution | None, n: int) -> Vector | None:
+    """Its x, if that is one of this program."""
+    if warm is None or warm.x is None or warm.x.shape != (n,) or not np.isfinite(warm.x).all():
+        return None
+    return warm.x
 
 
 def _with_dense_hessian(program: QuadraticProgram) -> QuadraticProgram:

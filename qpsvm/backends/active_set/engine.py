@@ -48,14 +48,20 @@ def minimise(
     boxed = Boxed.of(program, memory_limit)
     box, like, P = boxed.box, QPSolution(Status.UNKNOWN), program.P
     x = box.clip(np.zeros(box.size)) if start is None else boxed.start(like.replace(x=start))
-    if isinstance(P, KernelQuadratic):
-        for_columns = int(FOR_COLUMNS * memory_limit)
-        columns = KernelColumns(P, box.size - P.size, for_columns)
-        box = replace(box, P=columns)
-        if start is None and P.gram.size >= GROWTH * FIRST:
-            x = guess(box, columns, for_columns, effort)
     largest = largest_within(int((1.0 - FOR_COLUMNS) * memory_limit))
-    point = settle(box, x, largest=largest, effort=effort)
+    try:
+        if isinstance(P, KernelQuadratic):
+            for_columns = int(FOR_COLUMNS * memory_limit)
+            columns = KernelColumns(P, box.size - P.size, for_columns)
+            box = replace(box, P=columns)
+            if start is None and P.gram.size >= GROWTH * FIRST:
+                x = guess(box, columns, for_columns, effort)
+        point = settle(box, x, largest=largest, effort=effort)
+    except KeyboardInterrupt:
+        effort.is_over = effort.was_interrupted = True
+        point = effort.best
+        if point is None or len(point.x) != box.size:  # before the first point of all samples
+            point = settle(box, x, largest=largest, effort=effort)
     objective, gap = certified(box, point)
     return Found(boxed.solution(point, like), objective, gap)
 

@@ -1,0 +1,250 @@
+"""The kernel engine: exact on every family, within its memory, and stopped at any point."""
+
+from __future__ import annotations
+
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qpsvm
+from qpsvm.backends import Settings, get
+from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
+from qpsvm.kernels import RBF, Custom, Polynomial
+from qpsvm.qp import QPSolution, QuadraticProgram, Status
+from tests import tolerances
+
+EPS = 1e-9
+ENGINE = get("active-set")
+MANY = 1300
+"""Samples: a cascade of two levels."""
+
+
+def raw(problem, **changes):
+    """What the engine itself hands out: no polish, no second attempt."""
+    return ENGINE.solve(problem.qp, Settings(**({"eps": EPS} | changes)))
+
+
+def regression(n=MANY, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, np.sin(1.5 * X @ rng.standard_normal(d)) + 0.3 * rng.standard_normal(n)
+
+
+def classes(n=MANY, d=4, seed=0):
+    X, y = regression(n, d, seed)
+    return X, np.where(y > 0.2, 1, -1)
+
+
+def copies():
+    X, y = classes(n=MANY // 5)
+    return np.repeat(X, 5, axis=0), np.repeat(y, 5) * np.tile([1, 1, 1, 1, -1], MANY // 5)
+
+
+def certified(problem, found):
+    return qpsvm.certify(problem, problem.recover(found)).relative_gap
+
+
+UNEVEN = np.random.default_rng(3).uniform(0.0, 3.0, MANY).clip(0.3) - 0.3  # some are zero
+KERNELS = {"rbf": RBF(0.3), "cubic": Polynomial(gamma=0.3, degree=3, coef0=1.0)}
+FAMILIES = {
+    "hinge": lambda k: qpsvm.SoftMargin(C=1.0).dual(*classes(), kernel=k),
+    "penalised": lambda k: qpsvm.SoftMargin(C=1.0, intercept="penalized").dual(
+        *classes(), kernel=k
+    ),
+    "no intercept": lambda k: qpsvm.SoftMargin(C=1.0, intercept="none").dual(*classes(), kernel=k),
+    "large C": lambda k: qpsvm.SoftMargin(C=1e4).dual(*classes(), kernel=k),
+    "all bounded": lambda k: qpsvm.SoftMargin(C=1e-5).dual(*classes(), kernel=k),
+    "weights": lambda k: qpsvm.SoftMargin(C=1.0).dual(*classes(), kernel=k, sample_weight=UNEVEN),
+    "copies": lambda k: qpsvm.SoftMargin(C=1.0).dual(*copies(), kernel=k),
+    "squared hinge": lambda k: qpsvm.SoftMargin(C=1.0, loss="squared_hinge").dual(
+        *classes(), kernel=k
+    ),
+    "tube": lambda k: qpsvm.EpsilonRegression(C=1.0, epsilon=0.1).dual(*regression(), kernel=k),
+    "quantile": lambda k: qpsvm.QuantileRegression(C=1.0, tau=0.3).dual(*regression(), kernel=k),
+    "nu": lambda k: qpsvm.NuClassification(nu=0.5).dual(*classes(), kernel=k),
+    "nu regression": lambda k: qpsvm.NuRegression(C=1.0, nu=0.3).dual(*regression(), kernel=k),
+    "one class": lambda k: qpsvm.OneClass(nu=0.1).dual(regression()[0], kernel=k),
+    "ball": lambda k: qpsvm.DataDescription(C=0.01).dual(regression()[0], kernel=k),
+    "least squares": lambda k: qpsvm.LeastSquares(C=1.0).dual(*classes(), kernel=k),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_by_its_own_strength(name, kernel) -> None:
+    problem = FAMILIES[name](KERNELS[kernel])
+    found = raw(problem)
+    assert certified(problem, found) <= EPS
+    if (name, kernel) != ("nu", "cubic"):  # no margin there: nothing to be relative to
+        assert found.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("name", ["hinge", "tube", "nu", "one class"])
+def test_as_good_as_another_solver(name) -> None:
+    problem = FAMILIES[name](RBF(0.3))
+    own, other = raw(problem), qpsvm.solve(problem, "osqp", eps=1e-8)
+    costs = [
+        qpsvm.certify(problem, each).primal_objective for each in (problem.recover(own), other)
+    ]
+    assert costs[0] == pytest.approx(costs[1], rel=tolerances.SAME_OBJECTIVE)
+
+
+def test_bounds_so_wide_that_nobody_reaches_them() -> None:
+    X, y = classes()
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)  # no noise
+    problem = qpsvm.SoftMargin(C=1e6).dual(X, y, kernel=RBF(0.3))
+    assert certified(problem, raw(problem)) <= 1e-7  # alphas of 1e5 cancel to margins of 1
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, np.asfortranarray, np.float32], ids=str)
+def test_samples_in_every_form_are_the_same_program(form) -> None:
+    X, y = classes()
+    X = np.float32(X * (np.abs(X) > 0.5)).astype(np.float64)
+    plain, other = (
+        qpsvm.SoftMargin(C=1.0).dual(samples, y, kernel=RBF(0.3)) for samples in (X, form(X))
+    )
+    found = raw(other)
+    assert certified(other, found) <= EPS
+    assert other.qp.objective(found.x) == pytest.approx(
+        plain.qp.objective(raw(plain).x), rel=tolerances.SAME_OBJECTIVE
+    )
+
+
+def test_kernels_that_are_numbers_or_functions() -> None:
+    X, y = classes()
+    K = RBF(0.3)(X, X)
+    plain = qpsvm.SoftMargin(C=1.0).dual(X, y, kernel=RBF(0.3))
+    objective = plain.qp.objective(raw(plain).x)
+    words = np.array([str(i) for i in range(MANY)])
+
+    def by_name(left, right):
+        return K[np.ix_([int(a[0]) for a in left], [int(b[0]) for b in right])]
+
+    for problem in (
+        qpsvm.SoftMargin(C=1.0).dual(K, y, kernel="precomputed"),
+        qpsvm.SoftMargin(C=1.0).dual(X, y, kernel=Custom(RBF(0.3).__call__)),
+        qpsvm.SoftMargin(C=1.0).dual(words.astype(float)[:, None], y, kernel=Custom(by_name)),
+    ):
+        found = raw(problem)
+        assert problem.qp.objective(found.x) == pytest.approx(
+            objective, rel=tolerances.SAME_OBJECTIVE
+        )
+
+
+# --- memory, starts and stops ---------------------------------------------------------------------
+
+
+def test_memory_is_limited_and_the_answer_is_the_same() -> None:
+    n, limit = 9000, 40 * 2**20  # K would take 648 MB
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1, 1], n // 2)
+    X = rng.standard_normal((n, 2)) + 1.5 * y[:, None]
+    problem = qpsvm.SoftMargin(C=1.0).dual(X, y, kernel=RBF(0.2))
+    tracemalloc.start()
+    found = raw(problem, options={"memory_limit": limit})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert certified(problem, found) <= EPS
+    assert peak <= limit + 64 * 2**20  # and blocks of the update of the gradient
+
+
+def test_from_the_optimum_nothing_is_left_to_do() -> None:
+    problem = FAMILIES["hinge"](RBF(0.3))
+    cold = raw(problem)
+    warm = raw(problem, warm_start=cold)
+    assert warm.status is Status.OPTIMAL
+    assert warm.statistics.iterations <= 2 < cold.statistics.iterations
+
+
+@pytest.mark.parametrize("x", [np.zeros(3), np.full(MANY, np.nan), None], ids=str)
+def test_a_start_of_another_program_is_none(x) -> None:
+    problem = FAMILIES["hinge"](RBF(0.3))
+    start = QPSolution(Status.UNKNOWN, x=x)
+    np.testing.assert_array_equal(raw(problem, warm_start=start).x, raw(problem).x)
+
+
+@pytest.mark.parametrize("at", [1, 5, 15, 25])
+def test_stopped_it_hands_out_a_point(at) -> None:
+    problem, calls = FAMILIES["hinge"](RBF(0.3)), []
+
+    def stop(event):
+        calls.append(event)
+        return len(calls) != at
+
+    found = raw(problem, callback=stop)
+    assert len(calls) == at
+    assert found.status is Status.INTERRUPTED
+    _is_in_the_box(problem, found)
+
+
+@pytest.mark.parametrize("at", [1, 5, 15, 25])
+def test_interrupted_it_hands_out_a_point(at) -> None:
+    problem, calls = FAMILIES["hinge"](RBF(0.3)), []
+
+    def interrupted(event):
+        calls.append(event)
+        if len(calls) >= at:
+            raise KeyboardInterrupt
+
+    found = raw(problem, callback=interrupted)
+    assert found.status is Status.INTERRUPTED
+    _is_in_the_box(problem, found)
+
+
+def test_limits_of_time_and_iterations() -> None:
+    problem = FAMILIES["hinge"](RBF(0.3))
+    for limit, status in (
+        ({"time_limit": 1e-9}, Status.TIME_LIMIT),
+        ({"max_iterations": 3}, Status.ITERATION_LIMIT),
+    ):
+        found = raw(problem, **limit)
+        assert found.status is status
+        _is_in_the_box(problem, found)
+
+
+def _is_in_the_box(problem, found) -> None:
+    assert (found.x >= problem.qp.lb).all()
+    assert (found.x <= problem.qp.ub).all()
+    assert np.abs(problem.qp.A @ found.x).max() <= tolerances.SUMS * np.abs(found.x).sum()
+
+
+def test_the_same_bits_every_time_and_in_every_thread() -> None:
+    problem = FAMILIES["hinge"](RBF(0.3))
+    first = raw(problem).x
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(raw(problem).x)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(x, first) for x in found)
+
+
+# --- what it refuses, and who chooses it ----------------------------------------------------------
+
+
+def test_auto_chooses_it_for_kernels_and_says_why() -> None:
+    problem = qpsvm.SoftMargin(C=1.0).dual(*classes(n=60), kernel="rbf")
+    solution = qpsvm.solve(problem)
+    assert solution.qp.statistics.backend == "active-set"
+    assert "kernel" in solution.qp.statistics.note
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "1 GB"])
+def test_a_memory_limit_that_is_no_number_of_bytes(limit) -> None:
+    with pytest.raises(InvalidParameterError, match="memory_limit"):
+        raw(FAMILIES["hinge"](RBF(0.3)), options={"memory_limit": limit})
+
+
+def test_an_option_it_does_not_have() -> None:
+    with pytest.raises(InvalidParameterError, match="cache"):
+        raw(FAMILIES["hinge"](RBF(0.3)), options={"cache": 1})
+
+
+def test_many_rows_are_for_others() -> None:
+    program = QuadraticProgram(np.eye(40), np.ones(40), G=np.eye(40), h=np.ones(40))
+    with pytest.raises(UnsupportedProgramError, match="40 inequalities"):
+        ENGINE.solve(program, Settings())
