@@ -127,7 +127,7 @@ class _Search:
             self.effort.work += WORK_OF_AN_ENTRY * box.size * int(np.count_nonzero(d))
         change = float(d @ (point.Px + box.q + 0.5 * Pd))
         Px = point.Px + Pd
-        ys = inner.y, row_multipliers(box, moved, Px, inner.y)
+        ys = row_multipliers(box, moved, Px, inner.y), inner.y
         new = min((Point(moved, Px, y) for y in ys), key=box.residual)
         falls = change < -PROGRESS * box.objective_terms(point)
         return new if falls or box.residual(new) < 0.5 * residual else None

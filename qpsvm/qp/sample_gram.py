@@ -50,6 +50,9 @@ class SampleGram:
         self.positive_semidefinite = positive_semidefinite
         self._recent: dict[bytes, Vector] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in self.__dict__.items() if name != "_rows"}
+
     @classmethod
     def of_matrix(cls, matrix: Dense, *, positive_semidefinite: bool = False) -> SampleGram:
         """A matrix that exists already: the samples are its row numbers. Not copied."""
@@ -75,6 +78,20 @@ class SampleGram:
     def is_kept(self) -> bool:
         """Whether the matrix has been evaluated."""
         return "dense" in self.__dict__
+
+    @property
+    def is_worth_keeping(self) -> bool:
+        """Whether it will be, as soon as it is multiplied."""
+        return self.is_kept or 8 * self.size**2 <= KEPT_BYTES
+
+    def of_samples(self, samples: Index) -> SampleGram:
+        """That of some of the samples; of a matrix that is kept, a part."""
+        if self.is_kept:
+            part = self.dense[np.ix_(samples, samples)]
+            return self.of_matrix(part, positive_semidefinite=self.positive_semidefinite)
+        return SampleGram(
+            self.kernel, self.X[samples], positive_semidefinite=self.positive_semidefinite
+        )
 
     @cached_property
     def dense(self) -> Dense:
@@ -138,8 +155,7 @@ class SampleGram:
         return by_call
 
     def _evaluated(self, V: Dense) -> Dense:
-        n = self.size
-        if self.is_kept or 8 * n**2 <= KEPT_BYTES:
+        if self.is_worth_keeping:
             # column by column: a product has the same bits whatever it is computed beside
             return np.column_stack([self.dense @ v for v in np.ascontiguousarray(V.T)])
         used = np.flatnonzero(V.any(axis=1))  # NaN counts

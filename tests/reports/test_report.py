@@ -146,7 +146,8 @@ def test_scores_without_labels():
     ranked = report("ranking")
     decision = ranked.solution.decision_function(ranked.problem.data.X)
     better, worse = ranked.problem.data.pairs.T
-    assert ranked.score == np.mean(decision[better] > decision[worse])
+    ahead = decision[better] - decision[worse]  # at the optimum some are tied, but for rounding
+    assert np.mean(ahead > ROUNDING) <= ranked.score <= np.mean(ahead > -ROUNDING)
 
 
 # --- several machines ----------------------------------------------------------------------------

@@ -9,6 +9,9 @@ from qpsvm.qp.curvature import Curvature
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.selection import add_diagonal
 
+FEW = 8
+"""Of so many columns one is used, at most: they are worth copying."""
+
 AT_A_TIME = 64
 """Columns evaluated at a time: a product of matrices, and no large array."""
 
@@ -44,6 +47,8 @@ class KernelColumns(Curvature):
 
     def keep(self, index: Index) -> bool:
         """Hold the columns of these variables; False if there is no room for so many."""
+        if self.P.gram.is_kept:  # all of them
+            return True
         samples = self.samples_of(index)
         if len(samples) > self.capacity:
             return False
@@ -88,6 +93,9 @@ class KernelColumns(Curvature):
     def _product(self, v: Vector) -> Vector:
         """``K v``."""
         result, used = np.zeros(len(v)), np.flatnonzero(v)
+        if self.P.gram.is_kept:
+            K = self.P.gram.dense
+            return v[used] @ K[used] if FEW * len(used) < len(v) else K @ v
         slots = self._slot[used]
         kept = slots >= 0
         if kept.any():

@@ -45,13 +45,19 @@ def minimise(
         Bytes for kernel columns and matrices.
     effort : Effort
     """
-    boxed = Boxed.of(program, memory_limit)
-    box, like, P = boxed.box, QPSolution(Status.UNKNOWN), program.P
+    P, for_columns = program.P, int(FOR_COLUMNS * memory_limit)
+    if (
+        isinstance(P, KernelQuadratic)
+        and P.gram.is_worth_keeping
+        and 8 * P.gram.size**2 <= for_columns
+    ):
+        _ = P.gram.dense  # for all who will ask: other programs of these samples, the verifier
+    boxed, like = Boxed.of(program, memory_limit), QPSolution(Status.UNKNOWN)
+    box = boxed.box
     x = box.clip(np.zeros(box.size)) if start is None else boxed.start(like.replace(x=start))
-    largest = largest_within(int((1.0 - FOR_COLUMNS) * memory_limit))
+    largest = largest_within(memory_limit - for_columns)
     try:
         if isinstance(P, KernelQuadratic):
-            for_columns = int(FOR_COLUMNS * memory_limit)
             columns = KernelColumns(P, box.size - P.size, for_columns)
             box = replace(box, P=columns)
             if start is None and P.gram.size >= GROWTH * FIRST:

@@ -28,7 +28,6 @@ from qpsvm.qp.box_polish import settle
 from qpsvm.qp.box_program import BoxProgram
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.sample_gram import SampleGram
 
 FIRST = 600
 """Samples of the first subset, about, which is solved exactly."""
@@ -150,13 +149,8 @@ def _level(
     variables = np.concatenate([own, np.arange(P.size, program.size)])
     share, scale = size / n, np.ones(len(variables))
     scale[: len(own)] = 1.0 / share
-    gram = SampleGram(
-        P.gram.kernel,
-        P.gram.X[samples],
-        positive_semidefinite=P.gram.positive_semidefinite,
-    )
     part = KernelQuadratic(
-        gram,
+        P.gram.of_samples(samples),
         P.selection.signs[own],
         position[own_samples[own]],
         share * P.diag[own],
