@@ -10,17 +10,34 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.selection import add_diagonal
 
 FEW = 8
-"""Of so many columns one is used, at most: they are worth copying."""
+"""Of so many columns of a matrix one is used, at most: they are worth copying."""
 
-AT_A_TIME = 64
+COPIED = 3
+"""Reading a column, writing the copy and reading that take as long as reading so many."""
+
+AT_A_TIME = 256
 """Columns evaluated at a time: a product of matrices, and no large array."""
+
+
+class Memory:
+    """Arrays that are written to again and again; what nobody wrote to yet takes no memory."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Vector] = {}
+
+    def matrix(self, name: str, rows: int, columns: int) -> Dense:
+        """The array of that name, in that shape; what was in it may be."""
+        size = rows * columns
+        if name not in self._arrays or len(self._arrays[name]) < size:
+            self._arrays[name] = np.empty(size)
+        return self._arrays[name][:size].reshape(rows, columns)
 
 
 class KernelColumns(Curvature):
     """``P = R K R' + diag(d)``, and zeros for the slack variables behind.
 
-    Kept are columns of K, one for a sample, whoever shares it. A column that is used once is
-    evaluated, multiplied, and forgotten.
+    Kept are columns of K, one for a sample, whoever shares it. One that is used once is evaluated,
+    multiplied, and forgotten: to write into memory for the first time costs more than a kernel.
 
     Parameters
     ----------
@@ -28,13 +45,23 @@ class KernelColumns(Curvature):
     n_slack : int
     memory_limit : int
         Bytes for the columns.
+    memory : Memory, optional
+        That of earlier columns, which nobody uses any more.
     """
 
-    def __init__(self, P: KernelQuadratic, n_slack: int, memory_limit: int) -> None:
+    def __init__(
+        self,
+        P: KernelQuadratic,
+        n_slack: int,
+        memory_limit: int,
+        memory: Memory | None = None,
+    ) -> None:
         self.P, self.n_slack = P, n_slack
         n = P.gram.size
         self.capacity = min(n, max(1, memory_limit // (8 * max(n, 1))))
-        self._columns: Dense | None = None
+        self.memory = Memory() if memory is None else memory
+        if memory is None:  # once and for all subsets, whose columns are shorter
+            self.memory.matrix("columns", self.capacity, n)
         self._slot: Index = np.full(n, -1)
         self._used = 0
 
@@ -55,18 +82,24 @@ class KernelColumns(Curvature):
         new = samples[self._slot[samples] < 0]
         if self._used + len(new) > self.capacity:
             self._forget_all_but(samples)
-        columns = self._room()
-        for block in row_blocks(len(new), 1, 8 * AT_A_TIME):
-            at = slice(self._used, self._used + len(new[block]))
-            self.P.gram.rows(new[block], columns[at])
-            self._slot[new[block]] = np.arange(at.start, at.stop)
-            self._used = at.stop
+        self._take(new)
         return True
 
+    def _take(self, samples: Index) -> None:
+        """Evaluate columns into the room that there is."""
+        columns = self._room()
+        for block in row_blocks(len(samples), 1, 8 * AT_A_TIME):
+            some = samples[block]
+            at = slice(self._used, self._used + len(some))
+            self.P.gram.rows(some, columns[at])
+            self._slot[some] = np.arange(at.start, at.stop)
+            self._used = at.stop
+
     def _room(self) -> Dense:
-        if self._columns is None:  # memory that nobody writes to takes none
-            self._columns = np.empty((self.capacity, len(self._slot)))
-        return self._columns
+        return self.memory.matrix("columns", self.capacity, len(self._slot))
+
+    def _passing(self, rows: int) -> Dense:
+        return self.memory.matrix("passing", min(rows, AT_A_TIME), len(self._slot))
 
     def _forget_all_but(self, samples: Index) -> None:
         kept = samples[self._slot[samples] >= 0]
@@ -99,16 +132,25 @@ class KernelColumns(Curvature):
         slots = self._slot[used]
         kept = slots >= 0
         if kept.any():
-            first, last = int(slots[kept].min()), int(slots[kept].max()) + 1
-            weights = np.zeros(last - first)
-            weights[slots[kept] - first] = v[used[kept]]
-            result += weights @ self._room()[first:last]
+            result += self._combined(slots[kept], v[used[kept]])
         others = used[~kept]
-        passing = np.empty((min(len(others), AT_A_TIME), len(v)))
+        passing = self._passing(len(others))
         for block in row_blocks(len(others), 1, 8 * AT_A_TIME):
             samples = others[block]
             self.P.gram.rows(samples, passing[: len(samples)])
             result += v[samples] @ passing[: len(samples)]
+        return result
+
+    def _combined(self, slots: Index, weights: Vector) -> Vector:
+        """The sum of kept columns: of a copy of them, or with zeros for those between them."""
+        columns, first, last = self._room(), int(slots.min()), int(slots.max()) + 1
+        if COPIED * len(slots) >= last - first:
+            between = np.zeros(last - first)
+            between[slots - first] = weights
+            return np.asarray(between @ columns[first:last])
+        result = np.zeros(columns.shape[1])
+        for block in row_blocks(len(slots), 1, 8 * AT_A_TIME):
+            result += weights[block] @ columns[slots[block]]
         return result
 
     def block(self, index: Index) -> Dense:

@@ -29,12 +29,12 @@ from qpsvm.qp.box_program import BoxProgram
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
-FIRST = 600
-"""Samples of the first subset, about, which is solved exactly."""
+FIRST = 500
+"""Samples of the first subset, at least, which is solved exactly."""
 
-GROWTH = 2.0
+GROWTH = 3.0
 
-IN_DOUBT = 0.05
+IN_DOUBT = 0.03
 """Share of the new samples that the band has to hold."""
 
 LAST_BANDS = (1.0, 0.25)
@@ -156,7 +156,7 @@ def _level(
         share * P.diag[own],
         constant=P.constant,
     )
-    own_columns = KernelColumns(part, columns.n_slack, memory_limit)
+    own_columns = KernelColumns(part, columns.n_slack, memory_limit, columns.memory)
     diagonal = program.diagonal[variables]
     diagonal[: len(own)] -= (1.0 - share) * P.diag[own]
     return Level(

@@ -18,7 +18,7 @@ from tests import tolerances
 
 EPS = 1e-9
 ENGINE = get("active-set")
-MANY = 1300
+MANY = 1600
 """Samples: a cascade of two levels."""
 
 
