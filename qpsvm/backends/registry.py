@@ -76,8 +76,8 @@ def get(name: str) -> Backend:
     Parameters
     ----------
     name : str
-        ``"cvxopt"``, ``"osqp"``, ``"cvxpy"``, ``"cvxpy:CLARABEL"``, ``"slsqp"``,
-        ``"qpsolvers:piqp"``, or one of an entry point. (``"auto"`` needs a program: see
+        ``"ipm"``, ``"active-set"``, ``"cvxopt"``, ``"osqp"``, ``"cvxpy"``, ``"cvxpy:CLARABEL"``,
+        ``"slsqp"``, ``"qpsolvers:piqp"``, or one of an entry point. (``"auto"`` needs a program: see
         ``choose``.)
 
     Raises

@@ -1,9 +1,9 @@
-"""A cascade of growing subsets: each one's machine is the guess for the next, twice as large.
+"""A cascade of growing subsets: each one's machine is the guess for the next, three times as large.
 
 A share of the samples with bounds 1 / share times as far apart makes about the same machine: the
 sums over all samples become sums over some, each counted so often. So do the costs
-``1/2 d_i x_i^2``, with share times d. The machine of half of the samples is wrong about the others
-by little, and only those in that band around their margins are in doubt (``smoothed``).
+``1/2 d_i x_i^2``, with share times d. The machine of a third of the samples is wrong about the
+others by little, and only those in that band around their margins are in doubt (``smoothed``).
 
 Source: Graf, Cosatto, Bottou, Dourdanovic and Vapnik, "Parallel support vector machines: the
 cascade SVM", *Advances in Neural Information Processing Systems* 17 (2005), where the support
