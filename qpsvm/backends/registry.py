@@ -77,8 +77,8 @@ def get(name: str) -> Backend:
     ----------
     name : str
         ``"ipm"``, ``"active-set"``, ``"cvxopt"``, ``"osqp"``, ``"cvxpy"``, ``"cvxpy:CLARABEL"``,
-        ``"slsqp"``, ``"qpsolvers:piqp"``, or one of an entry point. (``"auto"`` needs a program: see
-        ``choose``.)
+        ``"slsqp"``, ``"qpsolvers:piqp"``, or one of an entry point. (``"auto"`` needs a program:
+        see ``choose``.)
 
     Raises
     ------
