@@ -85,8 +85,8 @@ class SampleGram:
         return self.is_kept or 8 * self.size**2 <= KEPT_BYTES
 
     def of_samples(self, samples: Index) -> SampleGram:
-        """That of some of the samples; of a matrix that is kept, a part."""
-        if self.is_kept:
+        """That of some of the samples; of a matrix that is kept, a part if that is small."""
+        if self.is_kept and 8 * len(samples) ** 2 <= KEPT_BYTES // 4:
             part = self.dense[np.ix_(samples, samples)]
             return self.of_matrix(part, positive_semidefinite=self.positive_semidefinite)
         return SampleGram(

@@ -68,8 +68,15 @@ def minimise(
         point = effort.best
         if point is None or len(point.x) != box.size:  # before the first point of all samples
             point = settle(box, x, largest=largest, effort=effort)
+    point = replace(point, y=_with_signs(boxed, point.y))
     objective, gap = certified(box, point)
     return Found(boxed.solution(point, like), objective, gap)
+
+
+def _with_signs(boxed: Boxed, y: Vector) -> Vector:
+    """The multipliers of inequalities are not negative, not even by rounding."""
+    n_equalities = len(y) - len(boxed.inequalities)
+    return np.concatenate([y[:n_equalities], np.maximum(y[n_equalities:], 0.0)])
 
 
 def certified(box: BoxProgram, point: Point) -> tuple[float, float]:

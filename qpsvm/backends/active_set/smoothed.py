@@ -78,6 +78,13 @@ def widths(program: BoxProgram) -> Vector:
     return np.minimum(program.upper - program.lower, enough)
 
 
+def _centre(program: BoxProgram) -> Vector:
+    """Amid the bounds; with one bound there, without any at zero: their losses have one side."""
+    lower, upper = program.lower, program.upper
+    lower = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper, 0.0))
+    return np.where(np.isfinite(upper), 0.5 * (lower + upper), lower)
+
+
 def smoothed_newton(
     program: BoxProgram, columns: KernelColumns, at: Smooth, band: float, watch: Watch
 ) -> Smooth:
@@ -95,7 +102,7 @@ def smoothed_newton(
     """
     width = widths(program)
     sigma = 2.0 * band / float(np.median(width))
-    centre = np.where(np.isfinite(program.lower), program.lower, 0.0) + 0.5 * width
+    centre = _centre(program)
     for step in range(STEPS):
         r = program.gradient(at.Pv, at.y)
         for _ in range(HALVINGS):

@@ -12,7 +12,7 @@ from qpsvm.backends.active_set.columns import KernelColumns
 from qpsvm.backends.active_set.levels import _level
 from qpsvm.backends.active_set.smoothed import Smooth, smoothed_newton, widths
 from qpsvm.kernels import RBF
-from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
+from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram, sample_gram
 from qpsvm.qp.box_polish import settle
 from qpsvm.qp.box_program import Boxed
 from qpsvm.qp.effort import Effort
@@ -114,3 +114,16 @@ def test_the_band_shrinks_where_it_holds_too_many(monkeypatch) -> None:
     )
     assert seen
     assert max(seen) <= 20
+
+
+@pytest.mark.parametrize("kept", [0, 2**29])
+@pytest.mark.parametrize("is_matrix", [False, True])
+def test_some_samples_of_a_matrix(kept, is_matrix, monkeypatch) -> None:
+    monkeypatch.setattr(sample_gram, "KEPT_BYTES", kept)  # none of it is copied, or all
+    whole = hessian(50).gram
+    K, some = whole.dense, np.array([3, 4, 17, 40])
+    gram = SampleGram.of_matrix(K) if is_matrix else whole
+    part, out = gram.of_samples(some), np.empty((2, 4))
+    part.rows(np.array([1, 3]), out)
+    np.testing.assert_allclose(out, K[np.ix_([4, 40], some)], atol=ROUNDING)
+    assert part.is_kept == bool(kept)
