@@ -71,9 +71,14 @@ def largest_within(memory_limit: int) -> int:
     return max(1, min(LARGEST_WORKING_SET, int(np.sqrt(memory_limit / (8 * MATRICES)))))
 
 
-def settle(box: BoxProgram, x: Vector, *, largest: int, effort: Effort) -> Point:
-    """The best point found from x, by working sets of so many variables at most."""
-    return _Search(box, largest, effort).run(x)
+def settle(
+    box: BoxProgram, x: Vector, *, largest: int, effort: Effort, Px: Vector | None = None
+) -> Point:
+    """The best point found from x, by working sets of so many variables at most.
+
+    ``P x`` where it is known is not computed again.
+    """
+    return _Search(box, largest, effort).run(x, Px)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +95,11 @@ class _Search:
         few = self.box.size <= min(SMALLEST_WORKING_SET, self.largest)
         return few or isinstance(self.box.P, FactorCurvature)
 
-    def run(self, x: Vector) -> Point:
+    def run(self, start: Vector, Px: Vector | None = None) -> Point:
         """Rounds until nothing is violated, or nothing improves any more."""
         box = self.box
-        x = satisfying(box, x)
-        Px = box.P.product(x)
+        x = satisfying(box, start)
+        Px = box.P.product(x) if Px is None else Px + box.P.product(x - start)
         point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
         for _ in range(WHOLE_ROUNDS if self.takes_all else ROUNDS):
             residual, self.effort.best = box.residual(point), point

@@ -58,7 +58,7 @@ class ActiveSetBackend(Backend):
 
         start = _start(settings.warm_start, program.n_variables)
         effort = Effort(watch=watch)
-        found = minimise(program, start, memory_limit=memory_limit, effort=effort)
+        found = minimise(program, start, settings.eps, memory_limit=memory_limit, effort=effort)
         if effort.was_interrupted:
             stopped.append(Status.INTERRUPTED)
         if found.gap <= settings.eps:

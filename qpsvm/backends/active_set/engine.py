@@ -21,6 +21,10 @@ FOR_COLUMNS = 0.6
 """Share of the memory that is for kernel columns; the rest is for the matrices of working sets."""
 
 
+REFINEMENTS = 3
+"""Looks at the gradient anew, and working sets from there where it says that they are needed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Found:
     """A point with its multipliers, and how far from the optimum it is at most, relative."""
@@ -31,7 +35,12 @@ class Found:
 
 
 def minimise(
-    program: QuadraticProgram, start: Vector | None, *, memory_limit: int, effort: Effort
+    program: QuadraticProgram,
+    start: Vector | None,
+    eps: float,
+    *,
+    memory_limit: int,
+    effort: Effort,
 ) -> Found:
     """The optimum to the last digit, or the best point when the effort is over.
 
@@ -41,6 +50,8 @@ def minimise(
         That ``Boxed.suits``.
     start : array of shape (n,), optional
         A point near the optimum; without one a cascade looks for it.
+    eps : float
+        Relative gap, with which it may end.
     memory_limit : int
         Bytes for kernel columns and matrices.
     effort : Effort
@@ -63,6 +74,13 @@ def minimise(
             if start is None and P.gram.size >= GROWTH * FIRST:
                 x = guess(box, columns, for_columns, effort)
         point = settle(box, x, largest=largest, effort=effort)
+        for _ in range(REFINEMENTS):
+            # the gradient as others will evaluate it, not as the sum of all that was added to it
+            if not effort.is_over:
+                point = replace(point, Px=boxed.box.P.product(point.x))
+            if effort.is_over or certified(box, point)[1] <= eps:
+                break
+            point = settle(box, point.x, Px=point.Px, largest=largest, effort=effort)
     except KeyboardInterrupt:
         effort.is_over = effort.was_interrupted = True
         point = effort.best
