@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from qpsvm.kernels.rows import Rows, RowsByCall
 from qpsvm.qp._arrays import Dense, Vector, row_blocks
+from qpsvm.qp.sample_gram import Rows, RowsByCall
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,22 +22,6 @@ LARGEST_COPY = 2**30
 
 Finish = Callable[[Index, Dense], None]
 """Makes kernel values of the inner products of some rows with all, in place."""
-
-
-class Rows(Protocol):
-    """``K[rows]``, shape (m, n), into an array."""
-
-    def __call__(self, rows: Index, out: Dense) -> None: ...
-
-
-class RowsByCall:
-    """Of any kernel: by calling it."""
-
-    def __init__(self, kernel: Callable[[Any, Any], Dense], X: Any) -> None:
-        self.kernel, self.X = kernel, X
-
-    def __call__(self, rows: Index, out: Dense) -> None:
-        out[:] = self.kernel(self.X[rows], self.X)
 
 
 class RowsOfProducts:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from qpsvm.qp.box_program import Point
 
 
 @dataclass(eq=False)
@@ -28,8 +31,8 @@ class Effort:
         Whether the search was ended.
     was_interrupted : bool
         By Ctrl-C.
-    best : Any
-        The best point so far, for who interrupts the search.
+    best : Point or None
+        The last one of the working sets: what there is when the search is interrupted.
     """
 
     limit: float = math.inf
@@ -40,7 +43,11 @@ class Effort:
     residual: float = math.inf
     is_over: bool = False
     was_interrupted: bool = False
-    best: Any = None
+    best: Point | None = None
+
+    def interrupt(self) -> None:
+        """End the search: Ctrl-C was pressed."""
+        self.is_over = self.was_interrupted = True
 
     def add_factorisation(self, size: int, work: float) -> None:
         """One factorisation."""

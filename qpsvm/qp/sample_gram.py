@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,22 @@ class GramFunction(Protocol):
     """What ``SampleGram`` needs of a kernel: the Gram block between two sets of samples."""
 
     def __call__(self, X: Any, Z: Any) -> Dense: ...
+
+
+class Rows(Protocol):
+    """``K[rows]``, shape (m, n), into an array."""
+
+    def __call__(self, rows: Index, out: Dense) -> None: ...
+
+
+class RowsByCall:
+    """Of any kernel: by calling it."""
+
+    def __init__(self, kernel: GramFunction, X: Any) -> None:
+        self.kernel, self.X = kernel, X
+
+    def __call__(self, rows: Index, out: Dense) -> None:
+        out[:] = self.kernel(self.X[rows], self.X)
 
 
 class SampleGram:
@@ -144,15 +160,9 @@ class SampleGram:
             self._rows(samples, out)
 
     @cached_property
-    def _rows(self) -> Callable[[Index, Dense], None]:
-        against = getattr(self.kernel, "against", None)
-        if against is not None:
-            return cast("Callable[[Index, Dense], None]", against(self.X))
-
-        def by_call(samples: Index, out: Dense) -> None:
-            out[:] = self.kernel(self.X[samples], self.X)
-
-        return by_call
+    def _rows(self) -> Rows:
+        against: Callable[[Any], Rows] | None = getattr(self.kernel, "against", None)
+        return RowsByCall(self.kernel, self.X) if against is None else against(self.X)
 
     def _evaluated(self, V: Dense) -> Dense:
         if self.is_worth_keeping:

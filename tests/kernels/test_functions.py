@@ -179,6 +179,17 @@ def test_a_precomputed_block_needs_one_column_per_training_sample():
         kernels.Precomputed()(np.ones((2, 3)), X)
 
 
+@pytest.mark.parametrize("kernel", [kernels.RBF, kernels.Polynomial])
+def test_rows_of_a_subclass_have_its_own_values(kernel):
+    class Doubled(kernel):
+        def __call__(self, X, Z):
+            return 2.0 * super().__call__(X, Z)
+
+    out = np.empty((2, len(X)))
+    Doubled(0.3).against(X)(np.array([1, 2]), out)
+    np.testing.assert_allclose(out, Doubled(0.3)(X, X)[1:3], rtol=1e3 * KERNEL, atol=KERNEL)
+
+
 @EVERY
 @pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("offset", [0.0, 100.0])

@@ -20,7 +20,6 @@ from qpsvm.qp.solution import QPSolution, Status
 FOR_COLUMNS = 0.6
 """Share of the memory that is for kernel columns; the rest is for the matrices of working sets."""
 
-
 REFINEMENTS = 3
 """Looks at the gradient anew, and working sets from there where it says that they are needed."""
 
@@ -30,7 +29,6 @@ class Found:
     """A point with its multipliers, and how far from the optimum it is at most, relative."""
 
     solution: QPSolution
-    objective: float
     gap: float
 
 
@@ -57,38 +55,39 @@ def minimise(
     effort : Effort
     """
     P, for_columns = program.P, int(FOR_COLUMNS * memory_limit)
-    if (
-        isinstance(P, KernelQuadratic)
-        and P.gram.is_worth_keeping
-        and 8 * P.gram.size**2 <= for_columns
-    ):
+    fits = not isinstance(P, KernelQuadratic) or 8 * P.gram.size**2 <= for_columns
+    if isinstance(P, KernelQuadratic) and fits and P.gram.is_worth_keeping:
         _ = P.gram.dense  # for all who will ask: other programs of these samples, the verifier
     boxed, like = Boxed.of(program, memory_limit), QPSolution(Status.UNKNOWN)
     box = boxed.box
+    as_others = box.P
     x = box.clip(np.zeros(box.size)) if start is None else boxed.start(like.replace(x=start))
     largest = largest_within(memory_limit - for_columns)
     try:
         if isinstance(P, KernelQuadratic):
             columns = KernelColumns(P, box.size - P.size, for_columns)
             box = replace(box, P=columns)
+            if not fits and P.gram.is_worth_keeping:  # others keep what is not allowed here
+                as_others = columns
             if start is None and P.gram.size >= GROWTH * FIRST:
                 x = guess(box, columns, for_columns, effort)
         point = settle(box, x, largest=largest, effort=effort)
         for _ in range(REFINEMENTS):
             # the gradient as others will evaluate it, not as the sum of all that was added to it
-            if not effort.is_over:
-                point = replace(point, Px=boxed.box.P.product(point.x))
-            if effort.is_over or certified(box, point)[1] <= eps:
+            if effort.is_over:
+                break
+            point = replace(point, Px=as_others.product(point.x))
+            if relative_gap(box, point) <= eps:
                 break
             point = settle(box, point.x, Px=point.Px, largest=largest, effort=effort)
     except KeyboardInterrupt:
-        effort.is_over = effort.was_interrupted = True
-        point = effort.best
-        if point is None or len(point.x) != box.size:  # before the first point of all samples
-            point = settle(box, x, largest=largest, effort=effort)
+        effort.interrupt()
+        best = effort.best
+        if best is None or len(best.x) != box.size:  # before the first point of all samples
+            best = settle(box, x, largest=largest, effort=effort)
+        point = best
     point = replace(point, y=_with_signs(boxed, point.y))
-    objective, gap = certified(box, point)
-    return Found(boxed.solution(point, like), objective, gap)
+    return Found(boxed.solution(point, like), relative_gap(box, point))
 
 
 def _with_signs(boxed: Boxed, y: Vector) -> Vector:
@@ -97,8 +96,8 @@ def _with_signs(boxed: Boxed, y: Vector) -> Vector:
     return np.concatenate([y[:n_equalities], np.maximum(y[n_equalities:], 0.0)])
 
 
-def certified(box: BoxProgram, point: Point) -> tuple[float, float]:
-    """The objective, and the duality gap relative to it."""
+def relative_gap(box: BoxProgram, point: Point) -> float:
+    """The duality gap, relative to the objective."""
     r = box.gradient(point.Px, point.y)
     x = point.x
     # towards a bound that is infinite: as far again as x is from zero
@@ -107,6 +106,5 @@ def certified(box: BoxProgram, point: Point) -> tuple[float, float]:
     room = np.where(np.isinf(room), 1.0 + np.abs(x), room)
     missed = float(np.abs(point.y) @ np.abs(box.A @ x - box.b))
     gap = float(np.abs(r) @ room) + missed
-    objective = box.objective(point)
     mean = float(np.mean(box.diagonal)) or 1.0
-    return objective, gap / max(abs(objective), negligible_objective(box.q, mean, x))
+    return gap / max(abs(box.objective(point)), negligible_objective(box.q, mean, x))

@@ -88,16 +88,19 @@ def guess(program: BoxProgram, columns: KernelColumns, memory_limit: int, effort
     def watch() -> bool:
         return effort.may_go_on(np.inf)
 
-    for size in reversed(sizes):
-        level = _level(program, columns, order, known, size, memory_limit)
-        if known == 0:
-            at = _exactly(level, effort)
-        else:
-            at = _from(level, v[level.variables], y, known / size, watch, is_last=size == n)
-        v[level.variables], y, known = at.v, at.y, size
-        if effort.is_over:
-            break
-    if known < n:
+    try:
+        for size in reversed(sizes):
+            level = _level(program, columns, order, known, size, memory_limit)
+            if known == 0:
+                at = _exactly(level, effort)
+            else:
+                at = _from(level, v[level.variables], y, known / size, watch, is_last=size == n)
+            v[level.variables], y, known = at.v, at.y, size
+            if effort.is_over:
+                break
+    except KeyboardInterrupt:
+        effort.interrupt()
+    if known < n:  # what the last level says, with bounds that are closer
         return program.clip(v * known / n)
     return feasible_point(level.program, at).x
 
@@ -110,19 +113,19 @@ def _exactly(level: Level, effort: Effort) -> Smooth:
 
 
 def _from(
-    level: Level, v: Vector, y: Vector, growth: float, watch: Watch, *, is_last: bool
+    level: Level, v: Vector, y: Vector, share: float, watch: Watch, *, is_last: bool
 ) -> Smooth:
-    """The level before is so many times as large as this one."""
+    """The level before had that share of the samples of this one."""
     program = level.program
     Pv = program.P.product(v)
     # with bounds that are closer by that factor, its variables at a bound are there still
-    at = Smooth(v, Pv, growth * v, growth * Pv, y)
+    at = Smooth(v, Pv, share * v, share * Pv, y)
     r = np.abs(program.gradient(Pv, y))[level.is_new]
     band = float(np.quantile(r, IN_DOUBT)) if len(r) else 0.0
     if not band > 0.0:
         return at
-    for share in LAST_BANDS if is_last else LAST_BANDS[:1]:
-        at = smoothed_newton(program, level.columns, at, share * band, watch)
+    for part in LAST_BANDS if is_last else LAST_BANDS[:1]:
+        at = smoothed_newton(program, level.columns, at, part * band, watch)
     return at
 
 

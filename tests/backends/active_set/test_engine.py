@@ -78,7 +78,7 @@ def test_every_family_by_its_own_strength(name, kernel) -> None:
     problem = FAMILIES[name](KERNELS[kernel])
     found = raw(problem)
     assert certified(problem, found) <= EPS
-    if (name, kernel) != ("nu", "cubic"):  # no margin there: nothing to be relative to
+    if (name, kernel) != ("nu", "cubic"):  # w = 0 is best there: the program's own gap is 0 / 0
         assert found.status is Status.OPTIMAL
 
 
@@ -137,8 +137,9 @@ def test_kernels_that_are_numbers_or_functions() -> None:
 # --- memory, starts and stops ---------------------------------------------------------------------
 
 
-def test_memory_is_limited_and_the_answer_is_the_same() -> None:
-    n, limit = 9000, 40 * 2**20  # K would take 648 MB
+@pytest.mark.parametrize(("n", "limit"), [(9000, 40 * 2**20), (4000, 20 * 2**20)])
+def test_memory_is_limited_and_the_answer_is_the_same(n, limit) -> None:
+    # K would take 648 and 128 MB
     rng = np.random.default_rng(0)
     y = np.repeat([-1, 1], n // 2)
     X = rng.standard_normal((n, 2)) + 1.5 * y[:, None]
@@ -148,7 +149,7 @@ def test_memory_is_limited_and_the_answer_is_the_same() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert certified(problem, found) <= EPS
-    assert peak <= limit + 64 * 2**20  # and blocks of the update of the gradient
+    assert peak <= limit + 64 * 2**20  # and blocks that pass through
 
 
 def test_from_the_optimum_nothing_is_left_to_do() -> None:
@@ -192,6 +193,7 @@ def test_interrupted_it_hands_out_a_point(at) -> None:
     found = raw(problem, callback=interrupted)
     assert found.status is Status.INTERRUPTED
     _is_in_the_box(problem, found)
+    assert found.x.any() or at <= 5  # what the first subset says is not lost
 
 
 def test_limits_of_time_and_iterations() -> None:
