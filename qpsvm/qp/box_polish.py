@@ -40,6 +40,9 @@ PROGRESS = 1e-14
 INEXACT = 1e-2
 """A working set that is full is solved to this share of the violation: others follow."""
 
+CAREFUL = 0.3
+"""Share of the residual that should be enough for the gap."""
+
 WORK_OF_AN_ENTRY = 300.0
 """Evaluating a kernel takes about as long as so many steps of a factorisation."""
 
@@ -72,13 +75,21 @@ def largest_within(memory_limit: int) -> int:
 
 
 def settle(
-    box: BoxProgram, x: Vector, *, largest: int, effort: Effort, Px: Vector | None = None
+    box: BoxProgram,
+    x: Vector,
+    *,
+    largest: int,
+    effort: Effort,
+    Px: Vector | None = None,
+    roughly: float = 0.0,
+    eps: float = 0.0,
 ) -> Point:
     """The best point found from x, by working sets of so many variables at most.
 
-    ``P x`` where it is known is not computed again.
+    ``P x`` where it is known is not computed again. It may end where no residual is larger than
+    that share (``roughly``) of the largest at the start, or the relative duality gap is ``eps``.
     """
-    return _Search(box, largest, effort).run(x, Px)
+    return _Search(box, largest, effort, roughly, eps).run(x, Px)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +99,8 @@ class _Search:
     box: BoxProgram
     largest: int
     effort: Effort
+    roughly: float
+    eps: float
 
     @property
     def takes_all(self) -> bool:
@@ -101,18 +114,27 @@ class _Search:
         x = satisfying(box, start)
         Px = box.P.product(x) if Px is None else Px + box.P.product(x - start)
         point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
+        at_least = self.roughly * box.residual(point)
         for _ in range(WHOLE_ROUNDS if self.takes_all else ROUNDS):
             residual, self.effort.best = box.residual(point), point
-            if box.is_settled(point) or not self.effort.may_go_on(residual):
+            enough = max(at_least, self.enough(point, residual))
+            if residual <= enough or box.is_settled(point) or not self.effort.may_go_on(residual):
                 break
-            better = self.round(point, residual)
+            better = self.round(point, residual, enough)
             if better is None:
                 break
             point = better
         return point
 
-    def round(self, point: Point, residual: float) -> Point | None:
-        """The point after one working set; None if that is no better."""
+    def enough(self, point: Point, residual: float) -> float:
+        """The residual at which the gap will be eps, if it falls as the residual does."""
+        if not self.eps > 0.0:
+            return 0.0
+        gap = self.box.relative_gap(point)
+        return residual if gap <= self.eps else CAREFUL * residual * self.eps / gap
+
+    def round(self, point: Point, residual: float, enough: float) -> Point | None:
+        """The point after one working set, solved well enough; None if that is no better."""
         box, x = self.box, point.x
         index = self.working_set(point)
         low_rank = isinstance(box.P, FactorCurvature)
@@ -121,7 +143,7 @@ class _Search:
         inner = proximal_newton.solve(
             part,
             Point(x[index], part.P.product(x[index]), point.y),
-            tolerance=INEXACT * residual if is_full else 0.0,
+            tolerance=max(0.5 * enough, INEXACT * residual if is_full else 0.0),
             effort=self.effort,
         )
         moved = x.copy()

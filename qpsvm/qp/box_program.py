@@ -22,6 +22,7 @@ from qpsvm.qp._arrays import Dense, Index, Vector, as_dense
 from qpsvm.qp._rows import take_rows
 from qpsvm.qp.curvature import Curvature, DenseCurvature, FactorCurvature, HessianCurvature
 from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.negligible import negligible_objective
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 
@@ -108,6 +109,17 @@ class BoxProgram:
     def objective_terms(self, point: Point) -> float:
         """The size of the terms that the objective is the sum of."""
         return float(np.abs(point.x) @ (0.5 * np.abs(point.Px) + np.abs(self.q)))
+
+    def relative_gap(self, point: Point) -> float:
+        """The duality gap, relative to the objective; rows that are missed count."""
+        r, x = self.gradient(point.Px, point.y), point.x
+        # towards a bound that is infinite: as far again as x is from zero
+        room = np.where(r > 0.0, x - self.lower, self.upper - x)
+        room = np.where(np.isinf(room), 1.0 + np.abs(x), room)
+        missed = float(np.abs(point.y) @ np.abs(self.A @ x - self.b))
+        mean = float(np.mean(self.diagonal)) or 1.0
+        size = max(abs(self.objective(point)), negligible_objective(self.q, mean, x))
+        return (float(np.abs(r) @ room) + missed) / size
 
     def tolerances(self, point: Point) -> Vector:
         """Residuals that are only rounding, for every variable.

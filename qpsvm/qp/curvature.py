@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from qpsvm.qp._arrays import Dense, Index, Vector, as_dense
+from qpsvm.qp._arrays import IN_CACHE, Dense, Index, Vector, as_dense, row_blocks
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
 
@@ -64,10 +64,15 @@ class HessianCurvature(Curvature):
 
 
 class DenseCurvature(Curvature):
-    """A matrix."""
+    """A matrix.
+
+    All factors are made in one place: the next one overwrites the last. To write into fresh memory
+    takes longer than to factor a matrix of thousands.
+    """
 
     def __init__(self, matrix: Dense) -> None:
         self.matrix = matrix
+        self._room: Vector = np.empty(0)
 
     def product(self, d: Vector) -> Vector:
         used = np.flatnonzero(d)
@@ -77,6 +82,15 @@ class DenseCurvature(Curvature):
 
     def block(self, index: Index) -> Dense:
         return self.matrix[np.ix_(index, index)]
+
+    def factor(self, free: Index, sigma: float) -> Solve:
+        m = len(free)
+        if len(self._room) < m * m:
+            self._room = np.empty(self.matrix.size)
+        chosen = self._room[: m * m].reshape(m, m)
+        for rows in row_blocks(m, m, IN_CACHE):
+            chosen[rows] = self.matrix[np.ix_(free[rows], free)]
+        return cholesky(chosen, sigma)
 
 
 class FactorCurvature(HessianCurvature):

@@ -211,6 +211,7 @@ class _Proximal:
         key = free.tobytes()
         if self._factored is None or self._factored[0] != key:
             self.effort.add_factorisation(len(free), program.P.work(len(free)))
+            self._factored = None  # where its factor was the next one will be
             self._factored = key, Equations(program, free, sigma)
         d = program.clip(target) - point.x
         d[free] = 0.0

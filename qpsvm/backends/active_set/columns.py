@@ -19,6 +19,11 @@ AT_A_TIME = 256
 """Columns evaluated at a time: a product of matrices, and no large array."""
 
 
+OFTEN = 2
+"""Uses after which a column is kept: to write into memory for the first time takes as long as to
+evaluate a kernel, or longer."""
+
+
 class Memory:
     """Arrays that are written to again and again; what nobody wrote to yet takes no memory."""
 
@@ -36,8 +41,9 @@ class Memory:
 class KernelColumns(Curvature):
     """``P = R K R' + diag(d)``, and zeros for the slack variables behind.
 
-    Kept are columns of K, one for a sample, whoever shares it. One that is used once is evaluated,
-    multiplied, and forgotten: to write into memory for the first time costs more than a kernel.
+    Kept are columns of K, one for a sample, whoever shares it, once they were used some times:
+    those of the variables between their bounds, which every working set moves. The others are
+    evaluated, multiplied, and forgotten.
 
     Parameters
     ----------
@@ -63,27 +69,16 @@ class KernelColumns(Curvature):
         if memory is None:  # once and for all subsets, whose columns are shorter
             self.memory.matrix("columns", self.capacity, n)
         self._slot: Index = np.full(n, -1)
+        self._asked: Index = np.zeros(n, dtype=int)
         self._used = 0
 
     # --- what is kept ----------------------------------------------------------------------------
 
-    def samples_of(self, index: Index) -> Index:
-        """The samples of the variables that are not slack, each once."""
-        own = index[index < self.P.size]
-        return np.unique(np.asarray(self.P.selection.samples(own)))
-
-    def keep(self, index: Index) -> bool:
-        """Hold the columns of these variables; False if there is no room for so many."""
-        if self.P.gram.is_kept:  # all of them
-            return True
-        samples = self.samples_of(index)
-        if len(samples) > self.capacity:
-            return False
-        new = samples[self._slot[samples] < 0]
-        if self._used + len(new) > self.capacity:
-            self._forget_all_but(samples)
-        self._take(new)
-        return True
+    def _keep(self, samples: Index, others: Index) -> None:
+        """Hold the columns of these samples, as many as there is room for beside the others'."""
+        if self._used + len(samples) > self.capacity:
+            self._forget_all_but(others)
+        self._take(samples[: self.capacity - self._used])
 
     def _take(self, samples: Index) -> None:
         """Evaluate columns into the room that there is."""
@@ -111,7 +106,7 @@ class KernelColumns(Curvature):
         self._slot[kept] = np.arange(len(kept))
         self._used = len(kept)
 
-    # --- what a Newton step asks for -------------------------------------------------------------
+    # --- what working sets ask for -------------------------------------------------------------
 
     def product(self, d: Vector) -> Vector:
         P = self.P
@@ -129,6 +124,10 @@ class KernelColumns(Curvature):
         if self.P.gram.is_kept:
             K = self.P.gram.dense
             return v[used] @ K[used] if FEW * len(used) < len(v) else K @ v
+        wanted = used[(self._slot[used] < 0) & (self._asked[used] >= OFTEN)]
+        if len(wanted):
+            self._keep(wanted, used)
+        self._asked[used] += 1
         slots = self._slot[used]
         kept = slots >= 0
         if kept.any():

@@ -1,4 +1,4 @@
-"""From a kernel program to its solution: a guess by a cascade, then working sets, exactly."""
+"""From a kernel program to its solution: a guess by parts, then working sets, exactly."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.backends.active_set.columns import KernelColumns
-from qpsvm.backends.active_set.levels import FIRST, GROWTH, guess
+from qpsvm.backends.active_set.parts import Parts
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.box_polish import largest_within, settle
-from qpsvm.qp.box_program import Boxed, BoxProgram, Point
+from qpsvm.qp.box_program import Boxed
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.negligible import negligible_objective
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
@@ -22,6 +21,10 @@ FOR_COLUMNS = 0.6
 
 REFINEMENTS = 3
 """Looks at the gradient anew, and working sets from there where it says that they are needed."""
+
+
+TIGHTER = 0.1
+"""Share of the gap asked for that working sets end with, and of that again after every look."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +50,7 @@ def minimise(
     program : QuadraticProgram
         That ``Boxed.suits``.
     start : array of shape (n,), optional
-        A point near the optimum; without one a cascade looks for it.
+        A point near the optimum; without one parts of the samples say where it is.
     eps : float
         Relative gap, with which it may end.
     memory_limit : int
@@ -69,17 +72,22 @@ def minimise(
             box = replace(box, P=columns)
             if not fits and P.gram.is_worth_keeping:  # others keep what is not allowed here
                 as_others = columns
-            if start is None and P.gram.size >= GROWTH * FIRST:
-                x = guess(box, columns, for_columns, effort)
-        point = settle(box, x, largest=largest, effort=effort)
+            guess = None
+            if start is None:
+                guess = Parts(box, columns, for_columns, largest, effort).guess()
+            if guess is not None:
+                x, largest = box.clip(guess.x), guess.working_set(largest)
+        enough = TIGHTER * eps
+        point = settle(box, x, largest=largest, effort=effort, eps=enough)
         for _ in range(REFINEMENTS):
             # the gradient as others will evaluate it, not as the sum of all that was added to it
             if effort.is_over:
                 break
             point = replace(point, Px=as_others.product(point.x))
-            if relative_gap(box, point) <= eps:
+            if box.relative_gap(point) <= eps:
                 break
-            point = settle(box, point.x, Px=point.Px, largest=largest, effort=effort)
+            enough *= TIGHTER
+            point = settle(box, point.x, Px=point.Px, largest=largest, effort=effort, eps=enough)
     except KeyboardInterrupt:
         effort.interrupt()
         best = effort.best
@@ -87,24 +95,10 @@ def minimise(
             best = settle(box, x, largest=largest, effort=effort)
         point = best
     point = replace(point, y=_with_signs(boxed, point.y))
-    return Found(boxed.solution(point, like), relative_gap(box, point))
+    return Found(boxed.solution(point, like), box.relative_gap(point))
 
 
 def _with_signs(boxed: Boxed, y: Vector) -> Vector:
     """The multipliers of inequalities are not negative, not even by rounding."""
     n_equalities = len(y) - len(boxed.inequalities)
     return np.concatenate([y[:n_equalities], np.maximum(y[n_equalities:], 0.0)])
-
-
-def relative_gap(box: BoxProgram, point: Point) -> float:
-    """The duality gap, relative to the objective."""
-    r = box.gradient(point.Px, point.y)
-    x = point.x
-    # towards a bound that is infinite: as far again as x is from zero
-    below, above = x - box.lower, box.upper - x
-    room = np.where(r > 0.0, below, above)
-    room = np.where(np.isinf(room), 1.0 + np.abs(x), room)
-    missed = float(np.abs(point.y) @ np.abs(box.A @ x - box.b))
-    gap = float(np.abs(r) @ room) + missed
-    mean = float(np.mean(box.diagonal)) or 1.0
-    return gap / max(abs(box.objective(point)), negligible_objective(box.q, mean, x))

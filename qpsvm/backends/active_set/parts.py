@@ -1,0 +1,205 @@
+"""A guess by parts: a third of the samples, another third, and the last, and all of them together.
+
+A share of the samples with bounds 1 / share times as far apart makes about the same machine: the
+sums over all samples become sums over some, each counted so often. So do the costs
+``1/2 d_i x_i^2``, with share times d. The machines of three thirds, each x divided by three, make
+one of all samples that satisfies the rows. Every sample is judged by a machine that knows it:
+those that matter are among those that mattered in their third, but for some. The three together
+are better than any of them is on the others, and what is left are the variables near their margins.
+
+Each third is solved the same way, down to parts that are small enough to be solved at once.
+
+Source: Hsieh, Si and Dhillon, "A divide-and-conquer solver for kernel support vector machines",
+*ICML* 2014 (there by clusters, and so that the kernel between parts is small; here any parts do,
+with bounds that are wider).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qpsvm.backends.active_set import decomposition
+from qpsvm.backends.active_set.columns import KernelColumns
+from qpsvm.qp._arrays import Index, Vector
+from qpsvm.qp.box_polish import SMALLEST_WORKING_SET, settle
+from qpsvm.qp.box_program import BoxProgram
+from qpsvm.qp.effort import Effort
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+
+PARTS = 3
+
+SMALL = 1500
+"""Samples that working sets solve at once."""
+
+DECOMPOSED = 7000
+"""Samples that a decomposition solves at once."""
+
+ROUGHLY = 0.02
+"""A part is solved to this share of the violation of its guess."""
+
+WORKING_SET = 2.0
+"""So many times as large as the number of variables that the parts left free."""
+
+_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """A point and what it says about the next.
+
+    Attributes
+    ----------
+    x : array of shape (n,)
+        Of the whole program; zero where no sample was looked at.
+    n_free : int
+        Variables between their bounds in the parts, which are more than in the whole.
+    """
+
+    x: Vector
+    n_free: int
+
+    def working_set(self, largest: int) -> int:
+        """Variables that the next working sets should have, at most."""
+        return min(largest, max(SMALLEST_WORKING_SET, int(WORKING_SET * self.n_free)))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The program of some of the samples.
+
+    Attributes
+    ----------
+    program : BoxProgram
+    columns : KernelColumns
+        Its P.
+    variables : array of int of shape (m,)
+        Of the whole program.
+    """
+
+    program: BoxProgram
+    columns: KernelColumns
+    variables: Index
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """One program, to be guessed.
+
+    Attributes
+    ----------
+    program : BoxProgram
+    columns : KernelColumns
+        Its P.
+    for_columns, for_sets : int
+        Bytes for the columns of a part, and variables in its working sets.
+    effort : Effort
+        Watched after every part and between working sets.
+    """
+
+    program: BoxProgram
+    columns: KernelColumns
+    for_columns: int
+    for_sets: int
+    effort: Effort
+
+    def guess(self) -> Guess | None:
+        """A point near the optimum; None where working sets need none."""
+        n = self.columns.P.gram.size
+        if n <= self._at_once:
+            if not self._is_decomposed:
+                return None
+            x = decomposition.descended(self.program, self.columns, self.columns.memory)
+            return Guess(x, self._free(self.program, x))
+        return self._joined(np.random.default_rng(_SEED).permutation(n))
+
+    @property
+    def _is_decomposed(self) -> bool:
+        return decomposition.suits(self.program, self.columns)
+
+    @property
+    def _at_once(self) -> int:
+        """Samples that are solved at once, at most."""
+        if not self._is_decomposed:
+            return SMALL
+        return min(DECOMPOSED, max(SMALL, int(np.sqrt(self.for_columns / 8))))
+
+    def _n_parts(self, n: int) -> int:
+        """That are solved at once if a decomposition does it; else thirds of thirds."""
+        return -(-n // self._at_once) if self._is_decomposed else PARTS
+
+    def _joined(self, samples: Index) -> Guess:
+        """Of the parts of these samples, which are in random order."""
+        x, n_free = np.zeros(self.program.size), 0
+        try:
+            n_parts = self._n_parts(len(samples))
+            for first in range(n_parts):
+                own = samples[first::n_parts]
+                guess = self._solved(own)
+                x += guess.x * len(own) / len(samples)
+                n_free += guess.n_free
+                if not self.effort.may_go_on(np.inf):
+                    break
+        except KeyboardInterrupt:
+            self.effort.interrupt()
+        return Guess(x, n_free)
+
+    def _solved(self, samples: Index) -> Guess:
+        """Of the part that these samples are, in its own bounds."""
+        x = np.zeros(self.program.size)
+        part = self._part(np.sort(samples))
+        program, largest = part.program, self.for_sets
+        if len(samples) <= self._at_once and self._is_decomposed:
+            own = decomposition.descended(program, part.columns, self.columns.memory)
+        else:
+            start, n_samples = program.clip(np.zeros(program.size)), len(samples)
+            if n_samples > self._at_once:
+                guess = self._joined(samples)
+                start, largest = program.clip(guess.x[part.variables]), guess.working_set(largest)
+            if self.effort.is_over:
+                own = start
+            else:
+                own = settle(program, start, largest=largest, effort=self.effort, roughly=ROUGHLY).x
+        x[part.variables] = own
+        return Guess(x, self._free(program, own))
+
+    @staticmethod
+    def _free(program: BoxProgram, x: Vector) -> int:
+        return int(np.count_nonzero((x > program.lower) & (x < program.upper)))
+
+    def _part(self, samples: Index) -> Part:
+        """The program of these samples."""
+        program, columns = self.program, self.columns
+        P, n = columns.P, columns.P.gram.size
+        position = np.full(n, -1)
+        position[samples] = np.arange(len(samples))
+        of_variables = position[np.asarray(P.selection.samples(np.arange(P.size)))]
+        own = np.flatnonzero(of_variables >= 0)
+        variables = np.concatenate([own, np.arange(P.size, program.size)])
+        share, scale = len(samples) / n, np.ones(len(variables))
+        scale[: len(own)] = 1.0 / share
+        part = KernelQuadratic(
+            P.gram.of_samples(samples),
+            P.selection.signs[own],
+            None if P.selection.index is None else of_variables[own],
+            share * P.diag[own],
+            constant=P.constant,
+        )
+        own_columns = KernelColumns(part, columns.n_slack, self.for_columns, columns.memory)
+        diagonal = program.diagonal[variables]
+        diagonal[: len(own)] -= (1.0 - share) * P.diag[own]
+        return Part(
+            replace(
+                program,
+                P=own_columns,
+                q=program.q[variables],
+                A=program.A[:, variables],
+                lower=program.lower[variables] * scale,
+                upper=program.upper[variables] * scale,
+                diagonal=diagonal,
+                unit=float(np.max(diagonal)) or 1.0,
+            ),
+            own_columns,
+            variables,
+        )
