@@ -88,8 +88,8 @@ class DenseCurvature(Curvature):
         if len(self._room) < m * m:
             self._room = np.empty(self.matrix.size)
         chosen = self._room[: m * m].reshape(m, m)
-        for rows in row_blocks(m, m, IN_CACHE):
-            chosen[rows] = self.matrix[np.ix_(free[rows], free)]
+        for rows in row_blocks(m, m, IN_CACHE):  # the half that Cholesky reads
+            chosen[rows, rows.start :] = self.matrix[np.ix_(free[rows], free[rows.start :])]
         return cholesky(chosen, sigma)
 
 

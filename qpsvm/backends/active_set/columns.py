@@ -161,7 +161,7 @@ class KernelColumns(Curvature):
         if (slots >= 0).all() and len(slots):
             inner: Dense = self._room()[np.ix_(slots, samples)]
         else:
-            inner = np.array(P.gram.block(samples, samples))
+            inner = P.gram.block(samples, samples)
         signs = P.selection.signs[rows]
         inner += P.constant
         inner *= signs[:, None]
