@@ -29,6 +29,8 @@ class Progress:
     objective : float or None
     residual : float or None
         Worst residual as the solver (stage "solve") or the verifier (other stages) measures it.
+    gap : float or None
+        Relative duality gap of the best point so far, where the solver knows it.
     """
 
     stage: str
@@ -37,6 +39,7 @@ class Progress:
     seconds: float = 0.0
     objective: float | None = None
     residual: float | None = None
+    gap: float | None = None
 
 
 Callback: TypeAlias = Callable[[Progress], object]
@@ -142,11 +145,14 @@ class Clock:
         iteration: int | None = None,
         objective: float | None = None,
         residual: float | None = None,
+        gap: float | None = None,
     ) -> Status | None:
         """Like ``tick``, for solvers that can leave their loop: the reason to stop, or None."""
         callback = self.settings.callback
         if callback is not None:
-            event = Progress("solve", self.backend, iteration, self.seconds, objective, residual)
+            event = Progress(
+                "solve", self.backend, iteration, self.seconds, objective, residual, gap
+            )
             if callback(event) is False:
                 return Status.INTERRUPTED
         limit = self.settings.time_limit

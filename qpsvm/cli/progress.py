@@ -59,7 +59,9 @@ class SolveStatus:
         text = f"{event.backend}: {event.stage}"
         if event.iteration is not None:
             text += f", iteration {event.iteration}"
-        if event.residual is not None:
+        if event.gap is not None:
+            text += f", gap {event.gap:.1e}"
+        elif event.residual is not None:
             text += f", residual {event.residual:.1e}"
         with self._lock:
             self._text = text

@@ -14,7 +14,7 @@ Source: Joachims, "Making large-scale SVM learning practical", in *Advances in K
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def polish_box(
     point = settle(
         boxed.box, boxed.start(solution), largest=largest_within(memory_limit), effort=effort
     )
-    return boxed.solution(point, solution)
+    return boxed.solution(replace(point, x=boxed.box.at_bounds(point)), solution)
 
 
 def largest_within(memory_limit: int) -> int:
@@ -83,13 +83,15 @@ def settle(
     Px: Vector | None = None,
     roughly: float = 0.0,
     eps: float = 0.0,
+    expected_free: int | None = None,
 ) -> Point:
     """The best point found from x, by working sets of so many variables at most.
 
     ``P x`` where it is known is not computed again. It may end where no residual is larger than
     that share (``roughly``) of the largest at the start, or the relative duality gap is ``eps``.
+    Where one knows how many variables will be free, working sets need not hold all that violate.
     """
-    return _Search(box, largest, effort, roughly, eps).run(x, Px)
+    return _Search(box, largest, effort, roughly, eps, expected_free).run(x, Px)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +103,7 @@ class _Search:
     effort: Effort
     roughly: float
     eps: float
+    expected_free: int | None
 
     @property
     def takes_all(self) -> bool:
@@ -130,7 +133,7 @@ class _Search:
         """The residual at which the gap will be eps, if it falls as the residual does."""
         if not self.eps > 0.0:
             return 0.0
-        gap = self.box.relative_gap(point)
+        self.effort.gap = gap = self.box.relative_gap(point)
         return residual if gap <= self.eps else CAREFUL * residual * self.eps / gap
 
     def round(self, point: Point, residual: float, enough: float) -> Point | None:
@@ -173,8 +176,10 @@ class _Search:
         violated = np.flatnonzero(is_violated)
         turns = _turns(violations[violated], np.sign(box.A[:, violated] * r[violated]))
         order[violated] = turns - len(violated) - 1.0
-        needed = int(np.count_nonzero(is_free | is_violated))
-        size = min(box.size, self.largest, max(SMALLEST_WORKING_SET, 2 * needed))
+        needed = 2 * int(np.count_nonzero(is_free | is_violated))
+        if self.expected_free is not None:  # most of those that violate now will be bounded
+            needed = min(needed, 2 * max(self.expected_free, int(np.count_nonzero(is_free))))
+        size = min(box.size, self.largest, max(SMALLEST_WORKING_SET, needed))
         return np.sort(np.argsort(order, kind="stable")[:size])
 
 

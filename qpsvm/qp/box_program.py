@@ -137,6 +137,13 @@ class BoxProgram:
         natural = self.natural_residual(point.x, self.gradient(point.Px, point.y))
         return bool((natural <= self.tolerances(point)).all()) and self.rows_hold(point.x)
 
+    def at_bounds(self, point: Point) -> Vector:
+        """x, with what ended within rounding of the bound that holds it there."""
+        x, r = point.x, self.gradient(point.Px, point.y)
+        near = self.tolerances(point) / self.unit
+        x = np.where((x - self.lower <= near) & (r > 0.0), self.lower, x)
+        return np.where((self.upper - x <= near) & (r < 0.0), self.upper, x)
+
     def _missed(self, x: Vector) -> Vector:
         """``|Ax - b|``; zero where that is only rounding."""
         missed = np.abs(self.A @ x - self.b)
@@ -231,10 +238,6 @@ class Boxed:
         n, p = len(box.q) - len(rows), len(box.b) - len(rows)
         r = box.gradient(point.Px, point.y)[:n]
         x, lower, upper = point.x[:n], box.lower[:n], box.upper[:n]
-        # what ended within rounding of the bound that holds it is meant to be there
-        near = box.tolerances(point)[:n] / box.unit
-        x = np.where((x - lower <= near) & (r > 0.0), lower, x)
-        x = np.where((upper - x <= near) & (r < 0.0), upper, x)
         y = point.y / self.scales
         z = np.zeros(self.n_inequalities)
         z[rows] = np.maximum(y[p:], 0.0)

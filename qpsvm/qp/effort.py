@@ -27,6 +27,8 @@ class Effort:
         How many, and the number of unknowns of the largest.
     residual : float
         The last one known.
+    gap : float or None
+        The last relative duality gap of a point of the whole program, where it was asked for.
     is_over : bool
         Whether the search was ended.
     was_interrupted : bool
@@ -41,6 +43,7 @@ class Effort:
     factorisations: int = 0
     largest: int = 0
     residual: float = math.inf
+    gap: float | None = None
     is_over: bool = False
     was_interrupted: bool = False
     best: Point | None = None

@@ -49,7 +49,7 @@ class ActiveSetBackend(Backend):
         def watch(effort: Effort) -> bool:
             nonlocal steps
             steps += 1
-            reason = clock.report(steps, None, effort.residual)
+            reason = clock.report(steps, None, effort.residual, effort.gap)
             if reason is None and settings.max_iterations and steps > settings.max_iterations:
                 reason = Status.ITERATION_LIMIT
             if reason is not None:

@@ -37,6 +37,10 @@ class Memory:
             self._arrays[name] = np.empty(size)
         return self._arrays[name][:size].reshape(rows, columns)
 
+    def forget(self, name: str) -> None:
+        """Nobody needs that array any more."""
+        self._arrays.pop(name, None)
+
 
 class KernelColumns(Curvature):
     """``P = R K R' + diag(d)``, and zeros for the slack variables behind.

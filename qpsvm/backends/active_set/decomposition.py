@@ -30,7 +30,10 @@ STEPS = 30
 """For every sample, at most."""
 
 CACHE = 500
-"""MiB, for rows in single precision."""
+"""MiB, for rows in single precision, at most; and half of those of the matrix, which holds all."""
+
+MATRIX = "matrix"
+"""Its name in memory."""
 
 WIDEST = 1e4
 """Bounds further apart than this many times what moves a margin by one are as good as none."""
@@ -82,7 +85,11 @@ def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Ve
     cost = -float(program.q[0])
     upper = np.minimum(program.upper, WIDEST * cost / program.unit)
     machine = SVC(
-        C=1.0, kernel="precomputed", tol=TOLERANCE, cache_size=CACHE, max_iter=STEPS * len(K)
+        C=1.0,
+        kernel="precomputed",
+        tol=TOLERANCE,
+        cache_size=min(CACHE, K.nbytes / 2**21),
+        max_iter=STEPS * len(K),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -96,7 +103,7 @@ def _matrix(columns: KernelColumns, memory: Memory) -> Dense:
     P, gram = columns.P, columns.P.gram
     if gram.is_kept and not P.diag.any():
         return gram.dense
-    K = memory.matrix("matrix", gram.size, gram.size)
+    K = memory.matrix(MATRIX, gram.size, gram.size)
     gram.rows(np.arange(gram.size), K)
     K[np.diag_indices(gram.size)] += P.diag
     return K

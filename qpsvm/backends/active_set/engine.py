@@ -10,7 +10,7 @@ from qpsvm.backends.active_set.columns import KernelColumns
 from qpsvm.backends.active_set.parts import Parts
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.box_polish import largest_within, settle
-from qpsvm.qp.box_program import Boxed
+from qpsvm.qp.box_program import Boxed, BoxProgram, Point
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -43,7 +43,7 @@ def minimise(
     memory_limit: int,
     effort: Effort,
 ) -> Found:
-    """The optimum to the last digit, or the best point when the effort is over.
+    """A point with that gap or less, or the best one when the effort is over.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def minimise(
     start : array of shape (n,), optional
         A point near the optimum; without one parts of the samples say where it is.
     eps : float
-        Relative gap, with which it may end.
+        Relative gap with which it may end; as a rule the last step goes far below.
     memory_limit : int
         Bytes for kernel columns and matrices.
     effort : Effort
@@ -65,6 +65,7 @@ def minimise(
     box = boxed.box
     as_others = box.P
     x = box.clip(np.zeros(box.size)) if start is None else boxed.start(like.replace(x=start))
+    n_free: int | None = None
     largest = largest_within(memory_limit - for_columns)
     try:
         if isinstance(P, KernelQuadratic):
@@ -76,9 +77,9 @@ def minimise(
             if start is None:
                 guess = Parts(box, columns, for_columns, largest, effort).guess()
             if guess is not None:
-                x, largest = box.clip(guess.x), guess.working_set(largest)
+                x, n_free = box.clip(guess.x), guess.n_free
         enough = TIGHTER * eps
-        point = settle(box, x, largest=largest, effort=effort, eps=enough)
+        point = settle(box, x, largest=largest, effort=effort, eps=enough, expected_free=n_free)
         for _ in range(REFINEMENTS):
             # the gradient as others will evaluate it, not as the sum of all that was added to it
             if effort.is_over:
@@ -94,8 +95,20 @@ def minimise(
         if best is None or len(best.x) != box.size:  # before the first point of all samples
             best = settle(box, x, largest=largest, effort=effort)
         point = best
+    point = _handed_out(box, point)
     point = replace(point, y=_with_signs(boxed, point.y))
     return Found(boxed.solution(point, like), box.relative_gap(point))
+
+
+def _handed_out(box: BoxProgram, point: Point) -> Point:
+    """With what is within rounding of its bound there, if that is no worse.
+
+    A claim is about the point that is given. With x of 1e5 and more rounding is so wide that
+    many variables moved by it change the gradient.
+    """
+    x = box.at_bounds(point)
+    moved = replace(point, x=x, Px=point.Px + box.P.product(x - point.x))
+    return min(moved, point, key=box.relative_gap)
 
 
 def _with_signs(boxed: Boxed, y: Vector) -> Vector:

@@ -23,7 +23,7 @@ import numpy as np
 from qpsvm.backends.active_set import decomposition
 from qpsvm.backends.active_set.columns import KernelColumns
 from qpsvm.qp._arrays import Index, Vector
-from qpsvm.qp.box_polish import SMALLEST_WORKING_SET, settle
+from qpsvm.qp.box_polish import settle
 from qpsvm.qp.box_program import BoxProgram
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -36,11 +36,11 @@ SMALL = 1500
 DECOMPOSED = 7000
 """Samples that a decomposition solves at once."""
 
+FEWEST = 500
+"""Samples of a part, whatever the memory."""
+
 ROUGHLY = 0.02
 """A part is solved to this share of the violation of its guess."""
-
-WORKING_SET = 2.0
-"""So many times as large as the number of variables that the parts left free."""
 
 _SEED = 0
 
@@ -59,10 +59,6 @@ class Guess:
 
     x: Vector
     n_free: int
-
-    def working_set(self, largest: int) -> int:
-        """Variables that the next working sets should have, at most."""
-        return min(largest, max(SMALLEST_WORKING_SET, int(WORKING_SET * self.n_free)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +107,11 @@ class Parts:
             if not self._is_decomposed:
                 return None
             x = decomposition.descended(self.program, self.columns, self.columns.memory)
-            return Guess(x, self._free(self.program, x))
-        return self._joined(np.random.default_rng(_SEED).permutation(n))
+            guess = Guess(x, self._free(self.program, x))
+        else:
+            guess = self._joined(np.random.default_rng(_SEED).permutation(n))
+        self.columns.memory.forget(decomposition.MATRIX)
+        return guess
 
     @property
     def _is_decomposed(self) -> bool:
@@ -123,7 +122,7 @@ class Parts:
         """Samples that are solved at once, at most."""
         if not self._is_decomposed:
             return SMALL
-        return min(DECOMPOSED, max(SMALL, int(np.sqrt(self.for_columns / 8))))
+        return min(DECOMPOSED, max(FEWEST, int(np.sqrt(self.for_columns / 8))))
 
     def _n_parts(self, n: int) -> int:
         """That are solved at once if a decomposition does it; else thirds of thirds."""
@@ -149,18 +148,24 @@ class Parts:
         """Of the part that these samples are, in its own bounds."""
         x = np.zeros(self.program.size)
         part = self._part(np.sort(samples))
-        program, largest = part.program, self.for_sets
+        program = part.program
         if len(samples) <= self._at_once and self._is_decomposed:
             own = decomposition.descended(program, part.columns, self.columns.memory)
         else:
-            start, n_samples = program.clip(np.zeros(program.size)), len(samples)
-            if n_samples > self._at_once:
+            start, n_free = program.clip(np.zeros(program.size)), None
+            if len(samples) > self._at_once:
                 guess = self._joined(samples)
-                start, largest = program.clip(guess.x[part.variables]), guess.working_set(largest)
-            if self.effort.is_over:
-                own = start
-            else:
-                own = settle(program, start, largest=largest, effort=self.effort, roughly=ROUGHLY).x
+                start, n_free = program.clip(guess.x[part.variables]), guess.n_free
+            own = start
+            if not self.effort.is_over:
+                own = settle(
+                    program,
+                    start,
+                    largest=self.for_sets,
+                    effort=self.effort,
+                    roughly=ROUGHLY,
+                    expected_free=n_free,
+                ).x
         x[part.variables] = own
         return Guess(x, self._free(program, own))
 

@@ -10,7 +10,7 @@ from qpsvm.backends.ipm.engine import minimise
 from qpsvm.backends.ipm.presolve import Presolved
 from qpsvm.backends.ipm.translate import translation
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, SolveStatistics
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 MAX_ITERATIONS = 500
 
@@ -35,8 +35,11 @@ class IPMBackend(Backend):
         presolved = Presolved.of(way.structured())
         setup = clock.seconds
 
+        def report(iteration: int, objective: float, gap: float) -> Status | None:
+            return clock.report(iteration, objective, gap, gap)
+
         limit = settings.max_iterations or MAX_ITERATIONS
-        found = minimise(presolved.program, settings.eps, limit, clock.report)
+        found = minimise(presolved.program, settings.eps, limit, report)
         x, y, z = presolved.point(found.x, found.y)
         solution = way.solution(x, y, z, found.w)
         return solution.replace(

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import qpsvm
 from qpsvm.backends import Settings, get
+from qpsvm.backends.active_set import parts
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Custom, Polynomial
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
@@ -19,7 +20,7 @@ from tests import tolerances
 EPS = 1e-9
 ENGINE = get("active-set")
 MANY = 1600
-"""Samples: a cascade of two levels."""
+"""Samples: three parts where no decomposition does it at once."""
 
 
 def raw(problem, **changes):
@@ -80,6 +81,26 @@ def test_every_family_by_its_own_strength(name, kernel) -> None:
     assert certified(problem, found) <= EPS
     if (name, kernel) != ("nu", "cubic"):  # w = 0 is best there: the program's own gap is 0 / 0
         assert found.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("name", ["hinge", "penalised", "weights", "squared hinge", "large C"])
+def test_many_parts_by_decomposition(name, monkeypatch) -> None:
+    monkeypatch.setattr(parts, "DECOMPOSED", 500)
+    problem = FAMILIES[name](RBF(0.3))
+    found = raw(problem)
+    assert found.status is Status.OPTIMAL
+    assert certified(problem, found) <= EPS
+
+
+def test_the_gap_is_told_and_it_is_that_of_the_answer_at_the_end() -> None:
+    problem, events = FAMILIES["tube"](RBF(0.3)), []
+    found = raw(problem, callback=events.append)
+    gaps = [event.gap for event in events]
+    assert gaps[0] is None  # of a part there is no gap
+    known = [gap for gap in gaps if gap is not None]
+    assert known
+    assert known[-1] <= known[0]
+    assert certified(problem, found) <= EPS
 
 
 @pytest.mark.parametrize("name", ["hinge", "tube", "nu", "one class"])
@@ -169,7 +190,7 @@ def test_a_start_of_another_program_is_none(x) -> None:
 
 @pytest.mark.parametrize("at", [1, 5, 15, 25])
 def test_stopped_it_hands_out_a_point(at) -> None:
-    problem, calls = FAMILIES["hinge"](RBF(0.3)), []
+    problem, calls = FAMILIES["nu"](RBF(0.3)), []
 
     def stop(event):
         calls.append(event)
@@ -182,8 +203,10 @@ def test_stopped_it_hands_out_a_point(at) -> None:
 
 
 @pytest.mark.parametrize("at", [1, 5, 15, 25])
-def test_interrupted_it_hands_out_a_point(at) -> None:
-    problem, calls = FAMILIES["hinge"](RBF(0.3)), []
+@pytest.mark.parametrize("name", ["tube", "hinge"])
+def test_interrupted_it_hands_out_a_point(name, at, monkeypatch) -> None:
+    monkeypatch.setattr(parts, "DECOMPOSED", 60)
+    problem, calls = FAMILIES[name](RBF(0.3)), []
 
     def interrupted(event):
         calls.append(event)
@@ -193,7 +216,7 @@ def test_interrupted_it_hands_out_a_point(at) -> None:
     found = raw(problem, callback=interrupted)
     assert found.status is Status.INTERRUPTED
     _is_in_the_box(problem, found)
-    assert found.x.any() or at <= 5  # what the first subset says is not lost
+    assert found.x.any() or at <= 5  # what the parts say is not lost
 
 
 def test_limits_of_time_and_iterations() -> None:

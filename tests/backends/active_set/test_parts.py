@@ -1,4 +1,4 @@
-"""The parts of the kernel engine: columns, levels, and Newton's method on the smoothed program."""
+"""The parts of the kernel engine: columns, a guess by parts, and decomposition."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from qpsvm.backends.active_set import smoothed
-from qpsvm.backends.active_set.columns import KernelColumns
-from qpsvm.backends.active_set.levels import _level
-from qpsvm.backends.active_set.smoothed import Smooth, smoothed_newton, widths
+from qpsvm.backends.active_set import decomposition, parts
+from qpsvm.backends.active_set.columns import KernelColumns, Memory
+from qpsvm.backends.active_set.parts import Parts
 from qpsvm.kernels import RBF
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram, sample_gram
 from qpsvm.qp.box_polish import settle
@@ -42,14 +41,29 @@ def test_columns_are_those_of_the_matrix(doubled, slack, capacity, is_kept) -> N
     assert columns.capacity == capacity
     for _ in range(12):  # columns come and go
         index = np.sort(rng.choice(P.size, int(rng.integers(1, 20)), replace=False))
-        fits = is_kept or len(np.unique(index % 40)) <= capacity
-        assert columns.keep(index) == fits
         with_slack = np.append(index, P.size) if slack else index
         np.testing.assert_allclose(
             columns.block(with_slack), dense[np.ix_(with_slack, with_slack)], atol=ROUNDING
         )
         d = rng.standard_normal(P.size + slack) * (rng.random(P.size + slack) < 0.4)
         np.testing.assert_allclose(columns.product(d), dense @ d, atol=100 * ROUNDING)
+
+
+@pytest.mark.parametrize("capacity", [10, 40])
+def test_columns_that_are_used_often_are_evaluated_no_more(capacity) -> None:
+    P = hessian()
+    columns, evaluated = KernelColumns(P, 0, 8 * 40 * capacity), []
+    original = P.gram.rows
+    P.gram.rows = lambda samples, out: (evaluated.append(len(samples)), original(samples, out))
+    d = np.zeros(40)
+    d[:8] = 1.0
+    for _ in range(6):
+        columns.product(d)
+    assert sum(evaluated) == 8 * 3  # twice in passing, and once to stay
+    d[:] = 1.0
+    for _ in range(6):  # more than there is room for: the others pass every time
+        columns.product(d)
+    assert sum(evaluated[6:]) <= 40 * 6
 
 
 def program_of(P, C=1.0):
@@ -64,6 +78,10 @@ def optimum(program):
     return program.objective(found)
 
 
+def parts_of(program, columns):
+    return Parts(program, columns, PLENTY, 5000, Effort())
+
+
 @pytest.mark.parametrize("diag", [0.0, 0.5])
 def test_half_of_samples_that_all_come_twice_is_the_same_problem(diag) -> None:
     once = hessian(60, diag=diag)
@@ -71,49 +89,76 @@ def test_half_of_samples_that_all_come_twice_is_the_same_problem(diag) -> None:
     gram = SampleGram(RBF(0.4), X, positive_semidefinite=True)
     twice = KernelQuadratic(gram, signs, None, np.full(120, diag))
     program, columns = program_of(twice)
-    half = _level(program, columns, np.arange(120), 0, 60, PLENTY)
+    half = parts_of(program, columns)._part(np.arange(60))
     assert optimum(half.program) == pytest.approx(optimum(program), rel=SAME_OBJECTIVE)
     np.testing.assert_allclose(half.program.diagonal, half.columns.P.diagonal(), atol=ROUNDING)
-    assert half.is_new.all()
-    assert _level(program, columns, np.arange(120), 60, 120, PLENTY).is_new.sum() == 60
 
 
-@pytest.mark.parametrize("band", [0.05, 0.3, 2.0])
-@pytest.mark.parametrize("seed", range(4))
-def test_where_it_settles_the_smoothed_program_is_solved(band, seed, monkeypatch) -> None:
-    program, columns = program_of(hessian(200, seed), C=5.0)
-    rng = np.random.default_rng(seed)
-    v = rng.uniform(0.0, 5.0, 200)  # not feasible, and far off
-    Pv = program.P.product(v)
-    monkeypatch.setattr(smoothed, "STEPS", 200)
-    monkeypatch.setattr(smoothed, "SETTLED", 0.0)
-    at = Smooth(v, Pv, v, Pv, np.zeros(1))
-    for _ in range(10):  # it ends after a whole step from which nothing is far
-        at = smoothed_newton(program, columns, at, band, lambda: True)
-    sigma = 2.0 * band / float(np.median(widths(program)))
-    np.testing.assert_allclose(at.Pv, program.P.product(at.v), atol=1e-9)
-    x = program.clip(2.5 - program.gradient(at.Pv, at.y) / sigma)
-    np.testing.assert_allclose(at.v, x, atol=1e-7)  # v is x(r): the gradient of D vanishes
-    np.testing.assert_allclose(program.A @ x, program.b, atol=1e-7)
+@pytest.mark.parametrize("decomposed", [0, 300])
+def test_parts_that_are_all_the_same_make_the_optimum(decomposed, monkeypatch) -> None:
+    """Three copies of all samples, one in every part: the guess is the answer."""
+    monkeypatch.setattr(parts, "ROUGHLY", 0.0)
+    monkeypatch.setattr(parts, "SMALL", 200)
+    monkeypatch.setattr(parts, "DECOMPOSED", 100)
+    monkeypatch.setattr(decomposition, "TOLERANCE", 1e-9)
+    once = hessian(100)
+    X, signs = np.repeat(once.gram.X, 3, axis=0), np.repeat(once.selection.signs, 3)
+    gram = SampleGram(RBF(0.4), X, positive_semidefinite=True)
+    program, columns = program_of(KernelQuadratic(gram, signs))
+    if not decomposed:
+        monkeypatch.setattr(decomposition, "suits", lambda *_: False)
+    found = parts_of(program, columns)._joined(np.arange(300))
+    assert np.abs(program.A @ found.x).max() <= ROUNDING * 300
+    at = program.P.product(found.x)
+    value = float(found.x @ (0.5 * at + program.q))
+    assert value == pytest.approx(optimum(program), rel=1e-6)
+    assert found.n_free == np.count_nonzero((found.x > 1e-9) & (found.x < 1.0 - 1e-9))
 
 
-def test_the_band_shrinks_where_it_holds_too_many(monkeypatch) -> None:
-    program, columns = program_of(hessian(200))
-    monkeypatch.setattr(smoothed, "MOST_FREE", 20)
-    seen = []
-    original = smoothed.Equations
+@pytest.mark.parametrize("cost", [1.0, 7.0])
+@pytest.mark.parametrize("diag", [0.0, 0.5])
+@pytest.mark.parametrize("flip", [1.0, -1.0])
+@pytest.mark.parametrize("upper", [0.3, np.inf])
+def test_decomposition_comes_near_the_optimum(cost, diag, flip, upper) -> None:
+    P = hessian(200, diag=diag if np.isfinite(upper) else 0.5, constant=1.0)
+    program, columns = program_of(P, C=upper)
+    program = replace(program, q=cost * program.q, A=flip * program.A)
+    assert decomposition.suits(program, columns)
+    x = decomposition.descended(program, columns, Memory())
+    value = float(x @ (0.5 * program.P.product(x) + program.q))
+    best = optimum(program)
+    assert best < 0.0
+    assert best * (1.0 + SAME_OBJECTIVE) <= value <= 0.9 * best
+    assert (x >= 0.0).all()
+    assert (x <= upper).all()
 
-    def recorded(program, free, sigma):
-        seen.append(len(free))
-        return original(program, free, sigma)
 
-    monkeypatch.setattr(smoothed, "Equations", recorded)
-    zero = np.zeros(200)
-    smoothed_newton(
-        program, columns, Smooth(zero, zero, zero, zero, np.zeros(1)), 5.0, lambda: True
-    )
-    assert seen
-    assert max(seen) <= 20
+def test_decomposition_of_what_it_cannot_do() -> None:
+    program, columns = program_of(hessian(40))
+    for change in (
+        {"q": np.linspace(-2.0, -1.0, 40)},
+        {"q": np.ones(40)},
+        {"lower": np.full(40, -1.0)},
+        {"upper": np.append(np.ones(39), 0.0)},
+        {"b": np.ones(1)},
+        {"A": np.ones((1, 40))},
+        {"A": np.tile(program.A, (2, 1)), "b": np.zeros(2)},
+    ):
+        assert not decomposition.suits(replace(program, **change), columns)
+    doubled, columns = program_of(hessian(40, doubled=True))
+    assert not decomposition.suits(doubled, columns)
+
+
+@pytest.mark.parametrize("broken", ["nan", "one class"])
+def test_decomposition_without_an_answer(broken) -> None:
+    P = hessian(40)
+    signs = np.ones(40) if broken == "one class" else P.selection.signs
+    gram = SampleGram(lambda X, Z: np.full((len(X), len(Z)), np.nan), P.gram.X)
+    P = KernelQuadratic(gram if broken == "nan" else P.gram, signs)
+    columns = KernelColumns(P, 0, PLENTY)
+    program, _ = program_of(hessian(40))
+    program = replace(program, P=columns, A=signs[None])
+    assert not decomposition.descended(program, columns, Memory()).any()
 
 
 @pytest.mark.parametrize("kept", [0, 2**29])
