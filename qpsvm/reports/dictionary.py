@@ -107,7 +107,6 @@ def report_dict(report: Report, *, samples: bool) -> dict[str, Any]:
                 "seconds": event.seconds,
                 "objective": event.objective,
                 "residual": event.residual,
-                "gap": event.gap,
             }
             for event in report.trace
         ],

@@ -41,7 +41,8 @@ class ActiveSetBackend(Backend):
                 f"Backend {self.label!r} takes bounds and at most {MAX_ROWS} other rows, and a "
                 f"Hessian that is not sparse from {SMALL + 1} variables on; this program has "
                 f"{program.n_equalities} equalities and {program.n_inequalities} inequalities over "
-                f"{program.n_variables} variables. Use 'cvxopt' or 'cvxpy:CLARABEL'."
+                f"{program.n_variables} variables. The dual of a kernel machine is of that kind "
+                "(form='dual'); for others use 'cvxopt' or 'cvxpy:CLARABEL'."
             )
         memory_limit = _memory_limit(settings)
         clock, stopped, steps = Clock(self.label, settings), [], 0
