@@ -88,7 +88,8 @@ def settle(
     """The best point found from x, by working sets of so many variables at most.
 
     ``P x`` where it is known is not computed again. It may end where no residual is larger than
-    that share (``roughly``) of the largest at the start, or the relative duality gap is ``eps``.
+    that share (``roughly``) of the largest at the start, or both the relative duality gap and the
+    largest residual, relative to the entries of q, are at most ``eps``.
     Where one knows how many variables will be free, working sets need not hold all that violate.
     """
     return _Search(box, largest, effort, roughly, eps, expected_free).run(x, Px)
@@ -130,11 +131,14 @@ class _Search:
         return point
 
     def enough(self, point: Point, residual: float) -> float:
-        """The residual at which the gap will be eps, if it falls as the residual does."""
+        """A residual that is small, and with which the gap is, if it falls as residuals do."""
         if not self.eps > 0.0:
             return 0.0
-        self.effort.gap = gap = self.box.relative_gap(point)
-        return residual if gap <= self.eps else CAREFUL * residual * self.eps / gap
+        box = self.box
+        self.effort.gap = gap = box.relative_gap(point)
+        scale = float(np.max(np.abs(box.q))) or float(np.max(np.abs(point.Px)))
+        by_gap = residual if gap <= self.eps else CAREFUL * residual * self.eps / gap
+        return min(self.eps * scale, by_gap)
 
     def round(self, point: Point, residual: float, enough: float) -> Point | None:
         """The point after one working set, solved well enough; None if that is no better."""

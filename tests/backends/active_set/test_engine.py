@@ -271,5 +271,5 @@ def test_an_option_it_does_not_have() -> None:
 
 def test_many_rows_are_for_others() -> None:
     program = QuadraticProgram(np.eye(40), np.ones(40), G=np.eye(40), h=np.ones(40))
-    with pytest.raises(UnsupportedProgramError, match="40 inequalities.*form='dual'"):
+    with pytest.raises(UnsupportedProgramError, match=r"40 inequalities.*form='dual'"):
         ENGINE.solve(program, Settings())
