@@ -38,7 +38,10 @@ PROGRESS = 1e-14
 """A working set must lower the objective by this share of its terms, or halve the residual."""
 
 INEXACT = 1e-2
-"""A working set that is full is solved to this share of the violation: others follow."""
+"""A working set after which others have to follow is solved to this share of the violation."""
+
+MANY = 0.1
+"""Variables at a bound that violate, for every free one: others will follow."""
 
 CAREFUL = 0.3
 """Share of the residual that should be enough for the gap."""
@@ -143,14 +146,13 @@ class _Search:
     def round(self, point: Point, residual: float, enough: float) -> Point | None:
         """The point after one working set, solved well enough; None if that is no better."""
         box, x = self.box, point.x
-        index = self.working_set(point)
+        index, is_far = self.working_set(point)
         low_rank = isinstance(box.P, FactorCurvature)
         part = box if low_rank else box.restricted(index, point)
-        is_full = len(index) == self.largest < box.size
         inner = proximal_newton.solve(
             part,
             Point(x[index], part.P.product(x[index]), point.y),
-            tolerance=max(0.5 * enough, INEXACT * residual if is_full else 0.0),
+            tolerance=max(0.5 * enough, INEXACT * residual if is_far else 0.0),
             effort=self.effort,
         )
         moved = x.copy()
@@ -166,11 +168,15 @@ class _Search:
         falls = change < -PROGRESS * box.objective_terms(point)
         return new if falls or box.residual(new) < 0.5 * residual else None
 
-    def working_set(self, point: Point) -> Index:
-        """The variables that violate most, the free ones, and those nearest to a violation."""
+    def working_set(self, point: Point) -> tuple[Index, bool]:
+        """The variables that violate most, the free ones, and those nearest to a violation.
+
+        And whether others will have to follow: there is no room for all that violate, or there
+        are many, and when they are moved others will violate.
+        """
         box = self.box
         if self.takes_all:
-            return np.arange(box.size)
+            return np.arange(box.size), False
         r = box.gradient(point.Px, point.y)
         violations = box.natural_residual(point.x, r)
         is_violated = violations > box.tolerances(point)
@@ -180,11 +186,16 @@ class _Search:
         violated = np.flatnonzero(is_violated)
         turns = _turns(violations[violated], np.sign(box.A[:, violated] * r[violated]))
         order[violated] = turns - len(violated) - 1.0
-        needed = 2 * int(np.count_nonzero(is_free | is_violated))
+        n_free, wanted = (
+            int(np.count_nonzero(is_free)),
+            int(np.count_nonzero(is_free | is_violated)),
+        )
+        needed = 2 * wanted
         if self.expected_free is not None:  # most of those that violate now will be bounded
-            needed = min(needed, 2 * max(self.expected_free, int(np.count_nonzero(is_free))))
+            needed = min(needed, 2 * max(self.expected_free, n_free))
         size = min(box.size, self.largest, max(SMALLEST_WORKING_SET, needed))
-        return np.sort(np.argsort(order, kind="stable")[:size])
+        is_far = wanted > size or wanted - n_free > MANY * n_free
+        return np.sort(np.argsort(order, kind="stable")[:size]), is_far and size < box.size
 
 
 def _turns(sizes: Vector, directions: Dense) -> Vector:

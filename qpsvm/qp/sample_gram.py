@@ -12,8 +12,8 @@ from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Dense, Index, Vector, freeze, row_blocks
 from qpsvm.qp.single_precision import SinglePrecision
 
-KEPT_BYTES = 2**29
-"""Kernel matrices up to this size stay in memory: 8192 samples."""
+KEPT_BYTES = 2**27
+"""Kernel matrices up to this size stay in memory: 4096 samples."""
 
 REMEMBERED = 8
 """Number of products ``K v`` that are not computed again."""

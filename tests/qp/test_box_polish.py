@@ -133,8 +133,9 @@ def test_slack_variables_turn_inequalities_into_rows() -> None:
 def test_what_is_within_rounding_of_its_bound_is_there() -> None:
     program = QuadraticProgram(np.eye(2), [1.0, -3.0], lb=0.0, ub=[np.inf, 2.0])
     boxed = Boxed.of(program, PLENTY)
-    x = np.array([1e-16, 2.0 - 2e-16])
-    found = boxed.solution(Point(x, x, np.zeros(0)), QPSolution(Status.UNKNOWN))
+    near = np.array([1e-16, 2.0 - 2e-16])
+    x = boxed.box.at_bounds(Point(near, near, np.zeros(0)))
+    found = boxed.solution(Point(x, near, np.zeros(0)), QPSolution(Status.UNKNOWN))
     np.testing.assert_array_equal(found.x, [0.0, 2.0])
     np.testing.assert_allclose(found.z_lower, [1.0, 0.0])
     np.testing.assert_allclose(found.z_upper, [0.0, 1.0])

@@ -33,7 +33,7 @@ PARTS = 3
 SMALL = 1500
 """Samples that working sets solve at once."""
 
-DECOMPOSED = 7000
+DECOMPOSED = 4000
 """Samples that a decomposition solves at once."""
 
 FEWEST = 500
