@@ -35,6 +35,9 @@ FEW_COLUMNS = 1000
 ROWS_HOLD = 1e-13
 """Violation of a row that is only rounding, relative to its terms."""
 
+MISSED = 1e-6
+"""Violation of a row, relative to its terms, with which a point is none of the program."""
+
 ROUNDING = 32.0
 """Residuals of so many roundings count as zero."""
 
@@ -111,12 +114,16 @@ class BoxProgram:
         return float(np.abs(point.x) @ (0.5 * np.abs(point.Px) + np.abs(self.q)))
 
     def relative_gap(self, point: Point) -> float:
-        """The duality gap, relative to the objective; rows that are missed count."""
+        """The duality gap, relative to the objective; infinite where rows are missed."""
         r, x = self.gradient(point.Px, point.y), point.x
         # towards a bound that is infinite: as far again as x is from zero
         room = np.where(r > 0.0, x - self.lower, self.upper - x)
         room = np.where(np.isinf(room), 1.0 + np.abs(x), room)
-        missed = float(np.abs(point.y) @ np.abs(self.A @ x - self.b))
+        terms = np.abs(self.A) @ np.abs(x) + np.abs(self.b)
+        missing = np.abs(self.A @ x - self.b)
+        if (missing > MISSED * terms).any():
+            return np.inf
+        missed = float(np.abs(point.y) @ missing)
         mean = float(np.mean(self.diagonal)) or 1.0
         size = max(abs(self.objective(point)), negligible_objective(self.q, mean, x))
         return (float(np.abs(r) @ room) + missed) / size

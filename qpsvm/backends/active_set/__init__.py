@@ -1,1 +1,1 @@
-"""The kernel engine: exact solutions, and no kernel matrix is ever stored."""
+"""The kernel engine: exact solutions, and no kernel matrix of all samples."""

@@ -50,7 +50,8 @@ class ActiveSetBackend(Backend):
         def watch(effort: Effort) -> bool:
             nonlocal steps
             steps += 1
-            reason = clock.report(steps, None, effort.residual, effort.gap)
+            residual = effort.residual if np.isfinite(effort.residual) else None
+            reason = clock.report(steps, None, residual, effort.gap)
             if reason is None and settings.max_iterations and steps > settings.max_iterations:
                 reason = Status.ITERATION_LIMIT
             if reason is not None:
@@ -62,7 +63,7 @@ class ActiveSetBackend(Backend):
         found = minimise(program, start, settings.eps, memory_limit=memory_limit, effort=effort)
         if effort.was_interrupted:
             stopped.append(Status.INTERRUPTED)
-        if found.gap <= settings.eps:
+        if found.is_checked and found.gap <= settings.eps:
             status, words = Status.OPTIMAL, "certified gap reached"
         elif stopped:
             status, words = stopped[0], f"stopped: {stopped[0].value}"

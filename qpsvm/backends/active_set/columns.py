@@ -91,8 +91,8 @@ class KernelColumns(Curvature):
             some = samples[block]
             at = slice(self._used, self._used + len(some))
             self.P.gram.rows(some, columns[at])
-            self._slot[some] = np.arange(at.start, at.stop)
             self._used = at.stop
+            self._slot[some] = np.arange(at.start, at.stop)
 
     def _room(self) -> Dense:
         return self.memory.matrix("columns", self.capacity, len(self._slot))
@@ -103,10 +103,11 @@ class KernelColumns(Curvature):
     def _forget_all_but(self, samples: Index) -> None:
         kept = samples[self._slot[samples] >= 0]
         kept = kept[np.argsort(self._slot[kept])]  # rows move forward, none over one still needed
+        old = self._slot[kept]
+        self._slot[:], self._used = -1, 0  # whoever is interrupted in between has none
         columns = self._room()
-        for new, old in enumerate(self._slot[kept]):
-            columns[new] = columns[old]
-        self._slot[:] = -1
+        for to, where in enumerate(old):
+            columns[to] = columns[where]
         self._slot[kept] = np.arange(len(kept))
         self._used = len(kept)
 

@@ -39,6 +39,13 @@ WIDEST = 1e4
 """Bounds further apart than this many times what moves a margin by one are as good as none."""
 
 
+LARGEST = 1e30
+"""Entries of K that are neither too large nor, one over it, too small for single precision."""
+
+ROUNDING = 1e-14
+"""Of a bound."""
+
+
 def suits(program: BoxProgram, columns: KernelColumns) -> bool:
     """Whether it is the program of a classifier, up to c and the row."""
     signs = columns.P.selection.signs
@@ -80,10 +87,12 @@ def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Ve
 
     x = np.zeros(program.size)
     signs, K = columns.P.selection.signs, _matrix(columns, memory)
-    if np.all(signs == signs[0]) or not np.isfinite(np.sum(K)):
-        return x
     cost = -float(program.q[0])
     upper = np.minimum(program.upper, WIDEST * cost / program.unit)
+    largest = max(float(np.max(K)), -float(np.min(K)))
+    is_in_range = 1.0 / LARGEST < largest < LARGEST and bool((upper / cost > 0.0).all())
+    if np.all(signs == signs[0]) or not is_in_range:  # not where there is NaN
+        return x
     machine = SVC(
         C=1.0,
         kernel="precomputed",
@@ -95,6 +104,13 @@ def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Ve
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(K, signs, sample_weight=upper / cost)
     x[machine.support_] = cost * np.abs(machine.dual_coef_[0])
+    return at_bounds(program, x)
+
+
+def at_bounds(program: BoxProgram, x: Vector) -> Vector:
+    """In the box, and at a bound if only rounding is between, as after scaling there and back."""
+    for bound in (program.lower, program.upper):
+        x = np.where(np.abs(bound - x) <= ROUNDING * np.abs(x), bound, x)
     return program.clip(x)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.backends.active_set.columns import KernelColumns
+from qpsvm.backends.active_set.decomposition import at_bounds
 from qpsvm.backends.active_set.parts import Parts
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.box_polish import largest_within, settle
@@ -29,10 +30,14 @@ TIGHTER = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A point with its multipliers, and how far from the optimum it is at most, relative."""
+    """A point with its multipliers, and how far from the optimum it is at most, relative.
+
+    Checked is the gap if the gradient was evaluated anew for it.
+    """
 
     solution: QPSolution
     gap: float
+    is_checked: bool
 
 
 def minimise(
@@ -66,6 +71,7 @@ def minimise(
     as_others = box.P
     x = box.clip(np.zeros(box.size)) if start is None else boxed.start(like.replace(x=start))
     n_free: int | None = None
+    is_checked = False
     largest = largest_within(memory_limit - for_columns)
     try:
         if isinstance(P, KernelQuadratic):
@@ -77,15 +83,16 @@ def minimise(
             if start is None:
                 guess = Parts(box, columns, for_columns, largest, effort).guess()
             if guess is not None:
-                x, n_free = box.clip(guess.x), guess.n_free
+                x, n_free = at_bounds(box, guess.x), guess.n_free
         enough = TIGHTER * eps
         point = settle(box, x, largest=largest, effort=effort, eps=enough, expected_free=n_free)
-        for _ in range(REFINEMENTS):
+        for left in range(REFINEMENTS, -1, -1):
             # the gradient as others will evaluate it, not as the sum of all that was added to it
             if effort.is_over:
                 break
             point = replace(point, Px=as_others.product(point.x))
-            if box.relative_gap(point) <= eps:
+            is_checked = left == 0 or box.relative_gap(point) <= eps
+            if is_checked:
                 break
             enough *= TIGHTER
             point = settle(box, point.x, Px=point.Px, largest=largest, effort=effort, eps=enough)
@@ -97,7 +104,7 @@ def minimise(
         point = best
     point = _handed_out(box, point)
     point = replace(point, y=_with_signs(boxed, point.y))
-    return Found(boxed.solution(point, like), box.relative_gap(point))
+    return Found(boxed.solution(point, like), box.relative_gap(point), is_checked)
 
 
 def _handed_out(box: BoxProgram, point: Point) -> Point:
@@ -108,7 +115,7 @@ def _handed_out(box: BoxProgram, point: Point) -> Point:
     """
     x = box.at_bounds(point)
     moved = replace(point, x=x, Px=point.Px + box.P.product(x - point.x))
-    return min(moved, point, key=box.relative_gap)
+    return moved if box.relative_gap(moved) <= box.relative_gap(point) else point
 
 
 def _with_signs(boxed: Boxed, y: Vector) -> Vector:

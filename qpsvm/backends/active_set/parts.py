@@ -22,6 +22,7 @@ import numpy as np
 
 from qpsvm.backends.active_set import decomposition
 from qpsvm.backends.active_set.columns import KernelColumns
+from qpsvm.backends.active_set.decomposition import at_bounds
 from qpsvm.qp._arrays import Index, Vector
 from qpsvm.qp.box_polish import settle
 from qpsvm.qp.box_program import BoxProgram
@@ -35,6 +36,9 @@ SMALL = 1500
 
 DECOMPOSED = 4000
 """Samples that a decomposition solves at once."""
+
+BYTES = 16
+"""For every entry of the matrix of a part: itself, a row in single precision, and what is kept."""
 
 FEWEST = 500
 """Samples of a part, whatever the memory."""
@@ -102,16 +106,22 @@ class Parts:
 
     def guess(self) -> Guess | None:
         """A point near the optimum; None where working sets need none."""
-        n = self.columns.P.gram.size
-        if n <= self._at_once:
+        samples = self._samples
+        try:
+            if len(samples) > self._at_once:
+                return self._joined(np.random.default_rng(_SEED).permutation(samples))
             if not self._is_decomposed:
                 return None
             x = decomposition.descended(self.program, self.columns, self.columns.memory)
-            guess = Guess(x, self._free(self.program, x))
-        else:
-            guess = self._joined(np.random.default_rng(_SEED).permutation(n))
-        self.columns.memory.forget(decomposition.MATRIX)
-        return guess
+            return Guess(x, self._free(self.program, x))
+        finally:
+            self.columns.memory.forget(decomposition.MATRIX)
+
+    @property
+    def _samples(self) -> Index:
+        """Those that have a variable."""
+        P = self.columns.P
+        return np.unique(np.asarray(P.selection.samples(np.arange(P.size))))
 
     @property
     def _is_decomposed(self) -> bool:
@@ -122,7 +132,8 @@ class Parts:
         """Samples that are solved at once, at most."""
         if not self._is_decomposed:
             return SMALL
-        return min(DECOMPOSED, max(FEWEST, int(np.sqrt(self.for_columns / 8))))
+        fitting = int(np.sqrt(self.for_columns / BYTES))
+        return min(DECOMPOSED, max(FEWEST, fitting))
 
     def _n_parts(self, n: int) -> int:
         """That are solved at once if a decomposition does it; else thirds of thirds."""
@@ -155,7 +166,7 @@ class Parts:
             start, n_free = program.clip(np.zeros(program.size)), None
             if len(samples) > self._at_once:
                 guess = self._joined(samples)
-                start, n_free = program.clip(guess.x[part.variables]), guess.n_free
+                start, n_free = at_bounds(program, guess.x[part.variables]), guess.n_free
             own = start
             if not self.effort.is_over:
                 own = settle(
@@ -182,7 +193,7 @@ class Parts:
         of_variables = position[np.asarray(P.selection.samples(np.arange(P.size)))]
         own = np.flatnonzero(of_variables >= 0)
         variables = np.concatenate([own, np.arange(P.size, program.size)])
-        share, scale = len(samples) / n, np.ones(len(variables))
+        share, scale = len(samples) / len(self._samples), np.ones(len(variables))
         scale[: len(own)] = 1.0 / share
         part = KernelQuadratic(
             P.gram.of_samples(samples),

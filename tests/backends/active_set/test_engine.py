@@ -14,7 +14,7 @@ from qpsvm.backends import Settings, get
 from qpsvm.backends.active_set import parts
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Custom, Polynomial
-from qpsvm.qp import QPSolution, QuadraticProgram, Status
+from qpsvm.qp import KernelQuadratic, QPSolution, QuadraticProgram, SampleGram, Status
 from tests import tolerances
 
 EPS = 1e-9
@@ -246,6 +246,28 @@ def test_the_same_bits_every_time_and_in_every_thread() -> None:
     for thread in threads:
         thread.join()
     assert all(np.array_equal(x, first) for x in found)
+
+
+def test_rows_that_nothing_satisfies_are_no_optimum() -> None:
+    """No variable can move, and so no multiplier tells: the row does."""
+    gram = SampleGram(RBF(0.4), np.random.default_rng(0).standard_normal((30, 2)))
+    P, ones = KernelQuadratic(gram), np.ones((1, 30))
+    program = QuadraticProgram(P, -np.ones(30), A=ones, b=[1.0], lb=0.0, ub=0.0)
+    assert ENGINE.solve(program, Settings(eps=EPS)).status is not Status.OPTIMAL
+
+
+def test_a_kernel_too_large_for_single_precision() -> None:
+    X, y = classes(n=200)
+    problem = qpsvm.SoftMargin(C=1.0).dual(3e4 * X, y, kernel=Polynomial(gamma=1.0, degree=5))
+    assert raw(problem).status in {Status.OPTIMAL, Status.INACCURATE}  # and no error
+
+
+def test_stopped_at_a_good_point_it_is_still_stopped() -> None:
+    """What nobody looked at again is no claim, however small its gap."""
+    problem, events = FAMILIES["hinge"](RBF(0.3)), []
+    raw(problem, callback=events.append)
+    found = raw(problem, max_iterations=len(events) - 1)
+    assert found.status is Status.ITERATION_LIMIT
 
 
 # --- what it refuses, and who chooses it ----------------------------------------------------------

@@ -115,6 +115,26 @@ def test_parts_that_are_all_the_same_make_the_optimum(decomposed, monkeypatch) -
     assert found.n_free == np.count_nonzero((found.x > 1e-9) & (found.x < 1.0 - 1e-9))
 
 
+def test_samples_without_a_variable_are_in_no_part(monkeypatch) -> None:
+    monkeypatch.setattr(parts, "SMALL", 20)
+    index = np.arange(0, 90, 3)
+    whole = hessian(90)
+    P = KernelQuadratic(whole.gram, whole.selection.signs[index], index)
+    program, columns = program_of(P)
+    x = parts_of(program, columns).guess().x
+    value = float(x @ (0.5 * program.P.product(x) + program.q))
+    assert optimum(program) <= value < 0.0
+
+
+@pytest.mark.parametrize("n", [22, 41, 97])
+def test_a_bound_that_was_scaled_there_and_back_is_the_bound(n) -> None:
+    program, _ = program_of(hessian(40), C=3.0)
+    x = np.full(40, 3.0 / (7 / n) * 7 / n)
+    np.testing.assert_array_equal(decomposition.at_bounds(program, x), program.upper)
+    inside = np.full(40, 3.0 * (1.0 - 1e-12))
+    np.testing.assert_array_equal(decomposition.at_bounds(program, inside), inside)
+
+
 @pytest.mark.parametrize("cost", [1.0, 7.0])
 @pytest.mark.parametrize("diag", [0.0, 0.5])
 @pytest.mark.parametrize("flip", [1.0, -1.0])
