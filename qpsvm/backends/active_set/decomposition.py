@@ -36,7 +36,7 @@ MATRIX = "matrix"
 """Its name in memory."""
 
 WIDEST = 1e4
-"""Bounds further apart than this many times what moves a margin by one are as good as none."""
+"""Without an upper bound: so many times what moves a margin by one."""
 
 
 LARGEST = 1e30
@@ -88,7 +88,8 @@ def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Ve
     x = np.zeros(program.size)
     signs, K = columns.P.selection.signs, _matrix(columns, memory)
     cost = -float(program.q[0])
-    upper = np.minimum(program.upper, WIDEST * cost / program.unit)
+    enough = WIDEST * cost / float(np.median(program.diagonal) or program.unit)
+    upper = np.where(np.isfinite(program.upper), program.upper, enough)
     largest = max(float(np.max(K)), -float(np.min(K)))
     is_in_range = 1.0 / LARGEST < largest < LARGEST and bool((upper / cost > 0.0).all())
     if np.all(signs == signs[0]) or not is_in_range:  # not where there is NaN
