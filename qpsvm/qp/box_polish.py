@@ -139,9 +139,8 @@ class _Search:
             return 0.0
         box = self.box
         self.effort.gap = gap = box.relative_gap(point)
-        scale = float(np.max(np.abs(box.q))) or float(np.max(np.abs(point.Px)))
         by_gap = residual if gap <= self.eps else CAREFUL * residual * self.eps / gap
-        return min(self.eps * scale, by_gap)
+        return min(self.eps * box.scale(point), by_gap)
 
     def round(self, point: Point, residual: float, enough: float) -> Point | None:
         """The point after one working set, solved well enough; None if that is no better."""

@@ -128,6 +128,18 @@ class BoxProgram:
         size = max(abs(self.objective(point)), negligible_objective(self.q, mean, x))
         return (float(np.abs(r) @ room) + missed) / size
 
+    def scale(self, point: Point) -> float:
+        """The size of the entries of q, which residuals are relative to; of Px where q is zero."""
+        return float(np.max(np.abs(self.q))) or float(np.max(np.abs(point.Px)))
+
+    def is_optimal(self, point: Point, eps: float) -> bool:
+        """Whether gap and residuals are small, relative, or nothing but rounding is left of them.
+
+        The gap alone may be small where single samples are far from what they should be.
+        """
+        is_near = self.residual(point) <= eps * self.scale(point) or self.is_settled(point)
+        return is_near and self.relative_gap(point) <= eps
+
     def tolerances(self, point: Point) -> Vector:
         """Residuals that are only rounding, for every variable.
 

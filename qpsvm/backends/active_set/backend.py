@@ -63,7 +63,7 @@ class ActiveSetBackend(Backend):
         found = minimise(program, start, settings.eps, memory_limit=memory_limit, effort=effort)
         if effort.was_interrupted:
             stopped.append(Status.INTERRUPTED)
-        if found.is_checked and found.gap <= settings.eps:
+        if found.is_optimal:
             status, words = Status.OPTIMAL, "certified gap reached"
         elif stopped:
             status, words = stopped[0], f"stopped: {stopped[0].value}"

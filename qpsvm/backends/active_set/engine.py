@@ -32,12 +32,12 @@ TIGHTER = 0.1
 class Found:
     """A point with its multipliers, and how far from the optimum it is at most, relative.
 
-    Checked is the gap if the gradient was evaluated anew for it.
+    It is called optimal only by a gradient that was evaluated anew for it.
     """
 
     solution: QPSolution
     gap: float
-    is_checked: bool
+    is_optimal: bool
 
 
 def minimise(
@@ -71,7 +71,7 @@ def minimise(
     as_others = box.P
     x = box.clip(np.zeros(box.size)) if start is None else boxed.start(like.replace(x=start))
     n_free: int | None = None
-    is_checked = False
+    is_optimal = False
     largest = largest_within(memory_limit - for_columns)
     try:
         if isinstance(P, KernelQuadratic):
@@ -91,8 +91,8 @@ def minimise(
             if effort.is_over:
                 break
             point = replace(point, Px=as_others.product(point.x))
-            is_checked = left == 0 or box.relative_gap(point) <= eps
-            if is_checked:
+            is_optimal = box.is_optimal(point, eps)
+            if is_optimal or left == 0:
                 break
             enough *= TIGHTER
             point = settle(box, point.x, Px=point.Px, largest=largest, effort=effort, eps=enough)
@@ -103,8 +103,9 @@ def minimise(
             best = settle(box, x, largest=largest, effort=effort)
         point = best
     point = _handed_out(box, point)
+    is_optimal = is_optimal and box.is_optimal(point, eps)
     point = replace(point, y=_with_signs(boxed, point.y))
-    return Found(boxed.solution(point, like), box.relative_gap(point), is_checked)
+    return Found(boxed.solution(point, like), box.relative_gap(point), is_optimal)
 
 
 def _handed_out(box: BoxProgram, point: Point) -> Point:
