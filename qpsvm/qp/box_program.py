@@ -38,6 +38,9 @@ ROWS_HOLD = 1e-13
 MISSED = 1e-6
 """Violation of a row, relative to its terms, with which a point is none of the program."""
 
+SCALED_BACK = 1e-14
+"""Of x: the rounding of a product and a division."""
+
 ROUNDING = 32.0
 """Residuals of so many roundings count as zero."""
 
@@ -89,6 +92,12 @@ class BoxProgram:
     def clip(self, x: Vector) -> Vector:
         """The nearest point of the box."""
         return np.minimum(np.maximum(x, self.lower), self.upper)
+
+    def clip_scaled(self, x: Vector) -> Vector:
+        """``clip``, and at a bound if only the rounding of scaling there and back is between."""
+        for bound in (self.lower, self.upper):
+            x = np.where(np.abs(bound - x) <= SCALED_BACK * np.abs(x), bound, x)
+        return self.clip(x)
 
     def natural_residual(self, x: Vector, r: Vector) -> Vector:
         """``k |x - clip(x - r / k)|``, in the unit of r: with no digits of x in the way."""

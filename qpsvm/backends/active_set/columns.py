@@ -18,7 +18,6 @@ COPIED = 3
 AT_A_TIME = 256
 """Columns evaluated at a time: a product of matrices, and no large array."""
 
-
 OFTEN = 2
 """Uses after which a column is kept: to write into memory for the first time takes as long as to
 evaluate a kernel, or longer."""

@@ -38,12 +38,8 @@ MATRIX = "matrix"
 WIDEST = 1e4
 """Without an upper bound: so many times what moves a margin by one."""
 
-
 LARGEST = 1e30
 """Entries of K that are neither too large nor, one over it, too small for single precision."""
-
-ROUNDING = 1e-14
-"""Of a bound."""
 
 
 def suits(program: BoxProgram, columns: KernelColumns) -> bool:
@@ -105,14 +101,7 @@ def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Ve
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(K, signs, sample_weight=upper / cost)
     x[machine.support_] = cost * np.abs(machine.dual_coef_[0])
-    return at_bounds(program, x)
-
-
-def at_bounds(program: BoxProgram, x: Vector) -> Vector:
-    """In the box, and at a bound if only rounding is between, as after scaling there and back."""
-    for bound in (program.lower, program.upper):
-        x = np.where(np.abs(bound - x) <= ROUNDING * np.abs(x), bound, x)
-    return program.clip(x)
+    return program.clip_scaled(x)
 
 
 def _matrix(columns: KernelColumns, memory: Memory) -> Dense:

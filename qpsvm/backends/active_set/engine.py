@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.backends.active_set.columns import KernelColumns
-from qpsvm.backends.active_set.decomposition import at_bounds
 from qpsvm.backends.active_set.parts import Parts
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.box_polish import largest_within, settle
@@ -22,7 +21,6 @@ FOR_COLUMNS = 0.6
 
 REFINEMENTS = 3
 """Looks at the gradient anew, and working sets from there where it says that they are needed."""
-
 
 TIGHTER = 0.1
 """Share of the gap asked for that working sets end with, and of that again after every look."""
@@ -83,7 +81,7 @@ def minimise(
             if start is None:
                 guess = Parts(box, columns, for_columns, largest, effort).guess()
             if guess is not None:
-                x, n_free = at_bounds(box, guess.x), guess.n_free
+                x, n_free = box.clip_scaled(guess.x), guess.n_free
         enough = TIGHTER * eps
         point = settle(box, x, largest=largest, effort=effort, eps=enough, expected_free=n_free)
         for left in range(REFINEMENTS, -1, -1):

@@ -17,12 +17,12 @@ with bounds that are wider).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from qpsvm.backends.active_set import decomposition
 from qpsvm.backends.active_set.columns import KernelColumns
-from qpsvm.backends.active_set.decomposition import at_bounds
 from qpsvm.qp._arrays import Index, Vector
 from qpsvm.qp.box_polish import settle
 from qpsvm.qp.box_program import BoxProgram
@@ -117,17 +117,17 @@ class Parts:
         finally:
             self.columns.memory.forget(decomposition.MATRIX)
 
-    @property
+    @cached_property
     def _samples(self) -> Index:
         """Those that have a variable."""
         P = self.columns.P
         return np.unique(np.asarray(P.selection.samples(np.arange(P.size))))
 
-    @property
+    @cached_property
     def _is_decomposed(self) -> bool:
         return decomposition.suits(self.program, self.columns)
 
-    @property
+    @cached_property
     def _at_once(self) -> int:
         """Samples that are solved at once, at most."""
         if not self._is_decomposed:
@@ -166,7 +166,7 @@ class Parts:
             start, n_free = program.clip(np.zeros(program.size)), None
             if len(samples) > self._at_once:
                 guess = self._joined(samples)
-                start, n_free = at_bounds(program, guess.x[part.variables]), guess.n_free
+                start, n_free = program.clip_scaled(guess.x[part.variables]), guess.n_free
             own = start
             if not self.effort.is_over:
                 own = settle(

@@ -130,9 +130,9 @@ def test_samples_without_a_variable_are_in_no_part(monkeypatch) -> None:
 def test_a_bound_that_was_scaled_there_and_back_is_the_bound(n) -> None:
     program, _ = program_of(hessian(40), C=3.0)
     x = np.full(40, 3.0 / (7 / n) * 7 / n)
-    np.testing.assert_array_equal(decomposition.at_bounds(program, x), program.upper)
+    np.testing.assert_array_equal(program.clip_scaled(x), program.upper)
     inside = np.full(40, 3.0 * (1.0 - 1e-12))
-    np.testing.assert_array_equal(decomposition.at_bounds(program, inside), inside)
+    np.testing.assert_array_equal(program.clip_scaled(inside), inside)
 
 
 @pytest.mark.parametrize("cost", [1.0, 7.0])
