@@ -31,9 +31,10 @@ turns; memory is that above what the process had before it had the data.
 def main() -> None:
     """Write both."""
     rows = [json.loads(line) for line in (HERE / "rows.jsonl").read_text("utf-8").splitlines()]
-    sizes = sorted({row["n"] for row in rows})
+    sizes = sorted({row["n"] for row in rows if _of(rows, "LIBSVM", row["n"])})
     limit = max(row["limit"] for row in rows if row["what"] == "engine")
-    lines = [HEAD.format(limit=limit / 2**30)]
+    fewest = min(len(_of(rows, what, n)) for n in sizes for what in COLOURS)
+    lines = [HEAD.format(limit=limit / 2**30), f"Medians of {fewest} or more.", ""]
     figure, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
     medians = {what: [_median(rows, what, n) for n in sizes] for what in COLOURS}
     for what, colour in COLOURS.items():
