@@ -28,6 +28,9 @@ from qpsvm.qp.row_multipliers import row_multipliers, satisfying
 from qpsvm.qp.solution import QPSolution
 
 SMALLEST_WORKING_SET, LARGEST_WORKING_SET = 1000, 5000
+LARGEST_LAST_SET = 9000
+"""Variables, once few violate: a set without some of the free ones is never the last one."""
+
 MATRICES = 3
 """Matrices of the size of the working set that exist at a time."""
 
@@ -74,7 +77,7 @@ def polish_box(
 
 def largest_within(memory_limit: int) -> int:
     """Variables in a working set whose matrices take no more bytes than that."""
-    return max(1, min(LARGEST_WORKING_SET, int(np.sqrt(memory_limit / (8 * MATRICES)))))
+    return max(1, min(LARGEST_LAST_SET, int(np.sqrt(memory_limit / (8 * MATRICES)))))
 
 
 def settle(
@@ -93,7 +96,8 @@ def settle(
     ``P x`` where it is known is not computed again. It may end where no residual is larger than
     that share (``roughly``) of the largest at the start, or both the relative duality gap and the
     largest residual, relative to the entries of q, are at most ``eps``.
-    Where one knows how many variables will be free, working sets need not hold all that violate.
+    Where one knows how many variables will be free, about, working sets need not hold all that
+    violate.
     """
     return _Search(box, largest, effort, roughly, eps, expected_free).run(x, Px)
 
@@ -121,16 +125,18 @@ class _Search:
         x = satisfying(box, start)
         Px = box.P.product(x) if Px is None else Px + box.P.product(x - start)
         point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
-        at_least = self.roughly * box.residual(point)
+        at_least, expected_free = self.roughly * box.residual(point), self.expected_free
         for _ in range(WHOLE_ROUNDS if self.takes_all else ROUNDS):
             residual, self.effort.best = box.residual(point), point
             enough = max(at_least, self.enough(point, residual))
             if residual <= enough or box.is_settled(point) or not self.effort.may_go_on(residual):
                 break
-            better = self.round(point, residual, enough)
+            better = self.round(point, residual, enough, expected_free)
             if better is None:
                 break
             point = better
+            if expected_free is not None and box.residual(point) > 0.5 * residual:
+                expected_free *= 2  # the working set was too small
         return point
 
     def enough(self, point: Point, residual: float) -> float:
@@ -142,10 +148,12 @@ class _Search:
         by_gap = residual if gap <= self.eps else CAREFUL * residual * self.eps / gap
         return min(self.eps * box.scale(point), by_gap)
 
-    def round(self, point: Point, residual: float, enough: float) -> Point | None:
+    def round(
+        self, point: Point, residual: float, enough: float, expected_free: int | None
+    ) -> Point | None:
         """The point after one working set, solved well enough; None if that is no better."""
         box, x = self.box, point.x
-        index, is_far = self.working_set(point)
+        index, is_far = self.working_set(point, expected_free)
         low_rank = isinstance(box.P, FactorCurvature)
         part = box if low_rank else box.restricted(index, point)
         inner = proximal_newton.solve(
@@ -167,7 +175,7 @@ class _Search:
         falls = change < -PROGRESS * box.objective_terms(point)
         return new if falls or box.residual(new) < 0.5 * residual else None
 
-    def working_set(self, point: Point) -> tuple[Index, bool]:
+    def working_set(self, point: Point, expected_free: int | None) -> tuple[Index, bool]:
         """The variables that violate most, the free ones, and those nearest to a violation.
 
         And whether others will have to follow: there is no room for all that violate, or there
@@ -185,15 +193,15 @@ class _Search:
         violated = np.flatnonzero(is_violated)
         turns = _turns(violations[violated], np.sign(box.A[:, violated] * r[violated]))
         order[violated] = turns - len(violated) - 1.0
-        n_free, wanted = (
-            int(np.count_nonzero(is_free)),
-            int(np.count_nonzero(is_free | is_violated)),
-        )
+        n_free = int(np.count_nonzero(is_free))
+        wanted = int(np.count_nonzero(is_free | is_violated))
+        many_violate = wanted - n_free > MANY * n_free
         needed = 2 * wanted
-        if self.expected_free is not None:  # most of those that violate now will be bounded
-            needed = min(needed, 2 * max(self.expected_free, n_free))
-        size = min(box.size, self.largest, max(SMALLEST_WORKING_SET, needed))
-        is_far = wanted > size or wanted - n_free > MANY * n_free
+        if expected_free is not None:  # most of those that violate now will be bounded
+            needed = min(needed, 2 * max(expected_free, SMALLEST_WORKING_SET // 2, n_free))
+        largest = min(self.largest, LARGEST_WORKING_SET) if many_violate else self.largest
+        size = min(box.size, largest, max(SMALLEST_WORKING_SET, needed))
+        is_far = wanted > size or many_violate
         return np.sort(np.argsort(order, kind="stable")[:size]), is_far and size < box.size
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from qpsvm.qp._arrays import Dense, Index, Vector, as_dense
 from qpsvm.qp._rows import take_rows
-from qpsvm.qp.curvature import Curvature, DenseCurvature, FactorCurvature, HessianCurvature
+from qpsvm.qp.curvature import Curvature, FactorCurvature, HessianCurvature
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.negligible import negligible_objective
 from qpsvm.qp.program import QuadraticProgram
@@ -180,14 +180,14 @@ class BoxProgram:
 
     def restricted(self, index: Index, point: Point) -> BoxProgram:
         """The program in ``x[index]`` alone, the other variables fixed."""
-        P, A, own = self.P.block(index), self.A[:, index], point.x[index]
+        P, A, own = self.P.restricted(index), self.A[:, index], point.x[index]
         q, b = self.q, self.b
         if len(index) < self.size:
-            q = (point.Px + self.q)[index] - P @ own
+            q = (point.Px + self.q)[index] - P.matrix @ own
             b = b - self.A @ point.x + A @ own
         lower, upper = self.lower[index], self.upper[index]
-        curvature, diagonal = DenseCurvature(P), self.diagonal[index]
-        return BoxProgram(curvature, q, A, b, lower, upper, diagonal, self.unit)
+        diagonal = self.diagonal[index]
+        return BoxProgram(P, q, A, b, lower, upper, diagonal, self.unit)
 
 
 @dataclass(frozen=True, eq=False)

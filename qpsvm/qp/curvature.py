@@ -9,11 +9,20 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from qpsvm.qp._arrays import IN_CACHE, Dense, Index, Vector, as_dense, row_blocks
+from qpsvm.qp.cholesky import Bordered, Cholesky
 from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.memory import Memory
 from qpsvm.qp.quadratic import Quadratic
 
 Solve: TypeAlias = Callable[[Dense], Dense]
 """``r -> (P_FF + sigma I)^-1 r`` for r of shape (m,) or (m, p)."""
+
+UPDATED = 10
+"""Of so many variables one may have changed, for a factor to be used again: it takes a third of
+the time of another one."""
+
+FEW = 200
+"""Variables whose matrix is factored in no time."""
 
 
 class Curvature(ABC):
@@ -27,6 +36,10 @@ class Curvature(ABC):
     def block(self, index: Index) -> Dense:
         """``P[index][:, index]`` as a fresh array."""
 
+    def restricted(self, index: Index) -> DenseCurvature:
+        """That of some variables; valid until the next one is asked for."""
+        return DenseCurvature(self.block(index))
+
     def factor(self, free: Index, sigma: float) -> Solve:
         """Cholesky factorisation of ``P_FF + sigma I``.
 
@@ -35,7 +48,7 @@ class Curvature(ABC):
         LinAlgError
             It is indefinite, if only by rounding.
         """
-        return cholesky(self.block(free), sigma)
+        return Cholesky(self.block(free), sigma)
 
     def work(self, size: int) -> float:
         """What a factorisation with so many free variables takes, see ``Effort``."""
@@ -66,13 +79,15 @@ class HessianCurvature(Curvature):
 class DenseCurvature(Curvature):
     """A matrix.
 
-    All factors are made in one place: the next one overwrites the last. To write into fresh memory
-    takes longer than to factor a matrix of thousands.
+    All factors are made in one place: the next one overwrites the last. Where few variables change
+    no new one is made.
     """
 
-    def __init__(self, matrix: Dense) -> None:
+    def __init__(self, matrix: Dense, memory: Memory | None = None) -> None:
         self.matrix = matrix
-        self._room: Vector = np.empty(0)
+        self._memory = Memory() if memory is None else memory
+        self._memory.reserve("factor", matrix.size)
+        self._last: tuple[Index, float, Cholesky] | None = None
 
     def product(self, d: Vector) -> Vector:
         used = np.flatnonzero(d)
@@ -84,13 +99,39 @@ class DenseCurvature(Curvature):
         return self.matrix[np.ix_(index, index)]
 
     def factor(self, free: Index, sigma: float) -> Solve:
+        if self._last is not None and self._last[1] == sigma and len(free) > FEW:
+            bordered = self._bordered(free, *self._last)
+            if bordered is not None:
+                return bordered
         m = len(free)
-        if len(self._room) < m * m:
-            self._room = np.empty(self.matrix.size)
-        chosen = self._room[: m * m].reshape(m, m)
+        chosen, self._last = self._memory.matrix("factor", m, m), None
         for rows in row_blocks(m, m, IN_CACHE):  # the half that Cholesky reads
             chosen[rows, rows.start :] = self.matrix[np.ix_(free[rows], free[rows.start :])]
-        return cholesky(chosen, sigma)
+        self._last = free, sigma, Cholesky(chosen, sigma)
+        return self._last[2]
+
+    def _bordered(
+        self, free: Index, factored: Index, sigma: float, factor: Cholesky
+    ) -> Solve | None:
+        """By the factor that is there; None where too much has changed."""
+        positions = np.flatnonzero(np.isin(free, factored, assume_unique=True))
+        added = np.setdiff1d(np.arange(len(free)), positions, assume_unique=True)
+        kept = np.isin(factored, free, assume_unique=True)
+        removed = np.flatnonzero(~kept)
+        changes = len(added) + len(removed)
+        if UPDATED * changes > len(factored):
+            return None
+        if changes == 0:
+            return factor
+        self._memory.reserve("border", self.matrix.size // UPDATED)
+        border = self._memory.matrix("border", changes, len(factored))
+        border[: len(added)] = self.matrix[np.ix_(free[added], factored)]
+        corner = self.block(free[added])
+        corner[np.diag_indices(len(added))] += sigma
+        try:
+            return Bordered(factor, np.flatnonzero(kept), removed, positions, added, border, corner)
+        except np.linalg.LinAlgError:
+            return None
 
 
 class FactorCurvature(HessianCurvature):
@@ -116,7 +157,7 @@ class FactorCurvature(HessianCurvature):
         F = np.zeros((len(free), rows.shape[1]))
         F[own] = as_dense(rows[free[own]])
         scaled = F / D[:, None]
-        inner = cholesky(F.T @ scaled, 1.0)
+        inner = Cholesky(F.T @ scaled, 1.0)
         return lambda r: (r.T / D).T - scaled @ inner(scaled.T @ r)
 
     def work(self, size: int) -> float:
@@ -128,24 +169,3 @@ class FactorCurvature(HessianCurvature):
 
     def _is_long(self, size: int) -> bool:
         return size > 2 * int(self.low_rank.factor.shape[1])
-
-
-def cholesky(matrix: Dense, shift: float) -> Solve:
-    """Solves with ``matrix + shift I``. The matrix is overwritten.
-
-    Raises
-    ------
-    LinAlgError
-        It is not positive definite.
-    """
-    from scipy.linalg.lapack import dpotrf, dpotrs
-
-    n = len(matrix)
-    if n == 0:
-        return lambda r: r
-    matrix[np.diag_indices(n)] += shift
-    # in place: the transpose of a C-ordered array is what LAPACK calls a matrix
-    factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-    if info != 0:
-        raise np.linalg.LinAlgError("The matrix is not positive definite.")
-    return lambda r: np.asarray(dpotrs(factor, r, lower=1)[0])

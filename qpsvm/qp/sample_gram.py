@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Dense, Index, Vector, freeze, row_blocks
-from qpsvm.qp.single_precision import SinglePrecision
+from qpsvm.qp.single_precision import SinglePrecision, rows_of
 
 KEPT_BYTES = 2**27
 """Kernel matrices up to this size stay in memory: 4096 samples."""
@@ -106,7 +106,7 @@ class SampleGram:
             part = self.dense[np.ix_(samples, samples)]
             return self.of_matrix(part, positive_semidefinite=self.positive_semidefinite)
         return SampleGram(
-            self.kernel, self.X[samples], positive_semidefinite=self.positive_semidefinite
+            self.kernel, rows_of(self.X, samples), positive_semidefinite=self.positive_semidefinite
         )
 
     @cached_property

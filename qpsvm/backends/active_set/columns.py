@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpsvm.qp._arrays import Dense, Index, Vector, row_blocks
-from qpsvm.qp.curvature import Curvature
+from qpsvm.qp._arrays import IN_CACHE, Dense, Index, Vector, row_blocks
+from qpsvm.qp.curvature import Curvature, DenseCurvature
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.memory import Memory
 from qpsvm.qp.selection import add_diagonal
 
 FEW = 8
@@ -21,24 +22,6 @@ AT_A_TIME = 256
 OFTEN = 2
 """Uses after which a column is kept: to write into memory for the first time takes as long as to
 evaluate a kernel, or longer."""
-
-
-class Memory:
-    """Arrays that are written to again and again; what nobody wrote to yet takes no memory."""
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, Vector] = {}
-
-    def matrix(self, name: str, rows: int, columns: int) -> Dense:
-        """The array of that name, in that shape; what was in it may be."""
-        size = rows * columns
-        if name not in self._arrays or len(self._arrays[name]) < size:
-            self._arrays[name] = np.empty(size)
-        return self._arrays[name][:size].reshape(rows, columns)
-
-    def forget(self, name: str) -> None:
-        """Nobody needs that array any more."""
-        self._arrays.pop(name, None)
 
 
 class KernelColumns(Curvature):
@@ -157,22 +140,37 @@ class KernelColumns(Curvature):
         return result
 
     def block(self, index: Index) -> Dense:
+        return self._block(index, Memory())
+
+    def restricted(self, index: Index) -> DenseCurvature:
+        return DenseCurvature(self._block(index, self.memory), self.memory)
+
+    def _block(self, index: Index, memory: Memory) -> Dense:
         P = self.P
         own = np.flatnonzero(index < P.size)
         rows = index[own]
-        samples = np.asarray(P.selection.samples(rows))
-        slots = self._slot[samples]
-        if (slots >= 0).all() and len(slots):
-            inner: Dense = self._room()[np.ix_(slots, samples)]
-        else:
-            inner = P.gram.block(samples, samples)
+        inner = memory.matrix("working set", len(own), len(own))
+        self._evaluate(np.asarray(P.selection.samples(rows)), inner)
         signs = P.selection.signs[rows]
-        inner += P.constant
-        inner *= signs[:, None]
-        inner *= signs
+        for block in row_blocks(len(own), len(own), IN_CACHE):
+            inner[block] += P.constant
+            inner[block] *= signs[block, None]
+            inner[block] *= signs
         add_diagonal(inner, rows, rows, P.diag)
         if len(own) == len(index):
             return inner
-        block = np.zeros((len(index), len(index)))
-        block[np.ix_(own, own)] = inner
-        return block
+        whole = np.zeros((len(index), len(index)))
+        whole[np.ix_(own, own)] = inner
+        return whole
+
+    def _evaluate(self, samples: Index, out: Dense) -> None:
+        """The kernel between some samples."""
+        gram, n = self.P.gram, len(samples)
+        slots = self._slot[samples]
+        if gram.is_kept or (slots >= 0).all():
+            columns = gram.dense if gram.is_kept else self._room()
+            at = samples if gram.is_kept else slots
+            for block in row_blocks(n, n, IN_CACHE):
+                out[block] = columns[np.ix_(at[block], samples)]
+        else:
+            gram.of_samples(samples).rows(np.arange(n), out)

@@ -19,9 +19,10 @@ import warnings
 
 import numpy as np
 
-from qpsvm.backends.active_set.columns import KernelColumns, Memory
+from qpsvm.backends.active_set.columns import KernelColumns
 from qpsvm.qp._arrays import Dense, Vector
 from qpsvm.qp.box_program import BoxProgram
+from qpsvm.qp.memory import Memory
 
 TOLERANCE = 0.1
 """Of the optimality conditions, in margins."""

@@ -1,4 +1,4 @@
-"""From a kernel program to its solution: a guess by parts, then working sets, exactly."""
+"""From a kernel program to its solution: distinct samples, a guess by parts, then working sets."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.backends.active_set.columns import KernelColumns
+from qpsvm.backends.active_set.distinct import Distinct
 from qpsvm.backends.active_set.parts import Parts
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.box_polish import largest_within, settle
 from qpsvm.qp.box_program import Boxed, BoxProgram, Point
+from qpsvm.qp.curvature import Curvature
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, Status
 
 FOR_COLUMNS = 0.6
@@ -60,61 +63,134 @@ def minimise(
         Bytes for kernel columns and matrices.
     effort : Effort
     """
-    P, for_columns = program.P, int(FOR_COLUMNS * memory_limit)
-    fits = not isinstance(P, KernelQuadratic) or 8 * P.gram.size**2 <= for_columns
-    if isinstance(P, KernelQuadratic) and fits and P.gram.is_worth_keeping:
-        _ = P.gram.dense  # for all who will ask: other programs of these samples, the verifier
-    boxed, like = Boxed.of(program, memory_limit), QPSolution(Status.UNKNOWN)
-    box = boxed.box
-    as_others = box.P
-    x = box.clip(np.zeros(box.size)) if start is None else boxed.start(like.replace(x=start))
-    n_free: int | None = None
-    is_optimal = False
+    for_columns = int(FOR_COLUMNS * memory_limit)
     largest = largest_within(memory_limit - for_columns)
+    boxed, like = Boxed.of(program, memory_limit), QPSolution(Status.UNKNOWN)
+    search = _Search.of(boxed.box, program.P, for_columns, largest, eps, effort)
+    x = search.start(None if start is None else boxed.start(like.replace(x=start)))
+    is_optimal = False
     try:
-        if isinstance(P, KernelQuadratic):
-            columns = KernelColumns(P, box.size - P.size, for_columns)
-            box = replace(box, P=columns)
-            if not fits and P.gram.is_worth_keeping:  # others keep what is not allowed here
-                as_others = columns
-            guess = None
-            if start is None:
-                guess = Parts(box, columns, for_columns, largest, effort).guess()
-            if guess is not None:
-                x, n_free = box.clip_scaled(guess.x), guess.n_free
-        enough = TIGHTER * eps
-        point = settle(box, x, largest=largest, effort=effort, eps=enough, expected_free=n_free)
+        n_free: int | None = None
+        if start is None:
+            x, n_free = search.guess(x)
+        point, is_optimal = search.run(x, n_free)
+    except KeyboardInterrupt:
+        effort.interrupt()
+        point = search.interrupted(x)
+    point = search.handed_out(point)
+    is_optimal = is_optimal and boxed.box.is_optimal(point, eps)
+    point = replace(point, y=_with_signs(boxed, point.y))
+    return Found(boxed.solution(point, like), boxed.box.relative_gap(point), is_optimal)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """One program on its way.
+
+    Attributes
+    ----------
+    box : BoxProgram
+        What is solved: of distinct samples, and by columns where it is of a kernel.
+    distinct : Distinct or None
+        The way back from it.
+    evaluated : Curvature
+        P as others will evaluate it: not the sum of all that was added to a gradient.
+    for_columns, largest : int
+        Bytes for the columns, and variables in a working set.
+    eps : float
+    effort : Effort
+    """
+
+    box: BoxProgram
+    distinct: Distinct | None
+    evaluated: Curvature
+    for_columns: int
+    largest: int
+    eps: float
+    effort: Effort
+
+    @classmethod
+    def of(
+        cls,
+        given: BoxProgram,
+        P: Quadratic,
+        for_columns: int,
+        largest: int,
+        eps: float,
+        effort: Effort,
+    ) -> _Search:
+        """The program as it is given, if it is not that of a kernel."""
+        if not isinstance(P, KernelQuadratic):
+            return cls(given, None, given.P, for_columns, largest, eps, effort)
+        distinct = None if _is_small(P, for_columns) else Distinct.of(given, P)
+        box, P = (given, P) if distinct is None else (distinct.box, distinct.P)
+        evaluated = box.P
+        columns = KernelColumns(P, box.size - P.size, for_columns)
+        if _is_small(P, for_columns):
+            _ = P.gram.dense  # for all who will ask: other programs of these samples, the verifier
+        elif P.gram.is_worth_keeping:
+            evaluated = columns  # others would keep what is not allowed here
+        box = replace(box, P=columns)
+        return cls(box, distinct, evaluated, for_columns, largest, eps, effort)
+
+    def start(self, x: Vector | None) -> Vector:
+        """The point of this program that one of the given program is; the origin without one."""
+        if x is None:
+            return self.box.clip(np.zeros(self.box.size))
+        return x if self.distinct is None else self.distinct.sums(x)
+
+    def guess(self, x: Vector) -> tuple[Vector, int | None]:
+        """A point and how many variables are free in its parts; x where there is none."""
+        box = self.box
+        if not isinstance(box.P, KernelColumns):
+            return x, None
+        guess = Parts(box, box.P, self.for_columns, self.largest, self.effort).guess()
+        return (x, None) if guess is None else (box.clip_scaled(guess.x), guess.n_free)
+
+    def run(self, x: Vector, n_free: int | None) -> tuple[Point, bool]:
+        """A point, and whether it is optimal by a gradient that was evaluated anew."""
+        box, effort, is_optimal = self.box, self.effort, False
+        enough = TIGHTER * self.eps
+        point = settle(
+            box, x, largest=self.largest, effort=effort, eps=enough, expected_free=n_free
+        )
         for left in range(REFINEMENTS, -1, -1):
-            # the gradient as others will evaluate it, not as the sum of all that was added to it
             if effort.is_over:
                 break
-            point = replace(point, Px=as_others.product(point.x))
-            is_optimal = box.is_optimal(point, eps)
+            point = replace(point, Px=self.evaluated.product(point.x))
+            is_optimal = box.is_optimal(point, self.eps)
             if is_optimal or left == 0:
                 break
             enough *= TIGHTER
-            point = settle(box, point.x, Px=point.Px, largest=largest, effort=effort, eps=enough)
-    except KeyboardInterrupt:
-        effort.interrupt()
-        best = effort.best
-        if best is None or len(best.x) != box.size:  # before the first point of all samples
-            best = settle(box, x, largest=largest, effort=effort)
-        point = best
-    point = _handed_out(box, point)
-    is_optimal = is_optimal and box.is_optimal(point, eps)
-    point = replace(point, y=_with_signs(boxed, point.y))
-    return Found(boxed.solution(point, like), box.relative_gap(point), is_optimal)
+            point = settle(
+                box, point.x, Px=point.Px, largest=self.largest, effort=effort, eps=enough
+            )
+        return point, is_optimal
+
+    def interrupted(self, x: Vector) -> Point:
+        """The last point that is known; x before the first one of all samples."""
+        best = self.effort.best
+        if best is not None and len(best.x) == self.box.size:
+            return best
+        return settle(self.box, x, largest=self.largest, effort=self.effort)
+
+    def handed_out(self, point: Point) -> Point:
+        """The point of the given program.
+
+        With what is within rounding of its bound there, if that is no worse. A claim is about the
+        point that is given. With x of 1e5 and more rounding is so wide that many variables moved
+        by it change the gradient.
+        """
+        box = self.box
+        x = box.at_bounds(point)
+        moved = replace(point, x=x, Px=point.Px + box.P.product(x - point.x))
+        point = moved if box.relative_gap(moved) <= box.relative_gap(point) else point
+        return point if self.distinct is None else self.distinct.undone(point)
 
 
-def _handed_out(box: BoxProgram, point: Point) -> Point:
-    """With what is within rounding of its bound there, if that is no worse.
-
-    A claim is about the point that is given. With x of 1e5 and more rounding is so wide that
-    many variables moved by it change the gradient.
-    """
-    x = box.at_bounds(point)
-    moved = replace(point, x=x, Px=point.Px + box.P.product(x - point.x))
-    return moved if box.relative_gap(moved) <= box.relative_gap(point) else point
+def _is_small(P: KernelQuadratic, for_columns: int) -> bool:
+    """Whether the whole kernel matrix is kept."""
+    return P.gram.is_worth_keeping and 8 * P.gram.size**2 <= for_columns
 
 
 def _with_signs(boxed: Boxed, y: Vector) -> Vector:

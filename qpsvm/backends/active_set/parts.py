@@ -37,6 +37,9 @@ SMALL = 1500
 DECOMPOSED = 4000
 """Samples that a decomposition solves at once."""
 
+TOGETHER = 8000
+"""Samples that mattered in the parts, for a decomposition."""
+
 BYTES = 16
 """For every entry of the matrix of a part: itself, a row in single precision, and what is kept."""
 
@@ -109,7 +112,8 @@ class Parts:
         samples = self._samples
         try:
             if len(samples) > self._at_once:
-                return self._joined(np.random.default_rng(_SEED).permutation(samples))
+                guess = self._joined(np.random.default_rng(_SEED).permutation(samples))
+                return self._together(guess) if self._is_decomposed else guess
             if not self._is_decomposed:
                 return None
             x = decomposition.descended(self.program, self.columns, self.columns.memory)
@@ -132,8 +136,12 @@ class Parts:
         """Samples that are solved at once, at most."""
         if not self._is_decomposed:
             return SMALL
-        fitting = int(np.sqrt(self.for_columns / BYTES))
-        return min(DECOMPOSED, max(FEWEST, fitting))
+        return min(DECOMPOSED, max(FEWEST, self._fitting))
+
+    @property
+    def _fitting(self) -> int:
+        """Samples whose matrix there is room for."""
+        return int(np.sqrt(self.for_columns / BYTES))
 
     def _n_parts(self, n: int) -> int:
         """That are solved at once if a decomposition does it; else thirds of thirds."""
@@ -155,10 +163,20 @@ class Parts:
             self.effort.interrupt()
         return Guess(x, n_free)
 
+    def _together(self, guess: Guess) -> Guess:
+        """Of those that mattered in their part, all others at zero."""
+        used = np.flatnonzero(guess.x)
+        if self.effort.is_over or not 0 < len(used) <= min(TOGETHER, self._fitting):
+            return guess
+        part = self._part(used, share=1.0)
+        x = np.zeros(self.program.size)
+        x[used] = decomposition.descended(part.program, part.columns, self.columns.memory)
+        return Guess(x, self._free(self.program, x))
+
     def _solved(self, samples: Index) -> Guess:
         """Of the part that these samples are, in its own bounds."""
         x = np.zeros(self.program.size)
-        part = self._part(np.sort(samples))
+        part = self._part(np.sort(samples), share=len(samples) / len(self._samples))
         program = part.program
         if len(samples) <= self._at_once and self._is_decomposed:
             own = decomposition.descended(program, part.columns, self.columns.memory)
@@ -184,8 +202,8 @@ class Parts:
     def _free(program: BoxProgram, x: Vector) -> int:
         return int(np.count_nonzero((x > program.lower) & (x < program.upper)))
 
-    def _part(self, samples: Index) -> Part:
-        """The program of these samples."""
+    def _part(self, samples: Index, *, share: float) -> Part:
+        """The program of these samples, as if they were that share of all."""
         program, columns = self.program, self.columns
         P, n = columns.P, columns.P.gram.size
         position = np.full(n, -1)
@@ -193,7 +211,7 @@ class Parts:
         of_variables = position[np.asarray(P.selection.samples(np.arange(P.size)))]
         own = np.flatnonzero(of_variables >= 0)
         variables = np.concatenate([own, np.arange(P.size, program.size)])
-        share, scale = len(samples) / len(self._samples), np.ones(len(variables))
+        scale = np.ones(len(variables))
         scale[: len(own)] = 1.0 / share
         part = KernelQuadratic(
             P.gram.of_samples(samples),

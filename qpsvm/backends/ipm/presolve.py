@@ -15,16 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.backends.ipm.duplicates import first_equal
 from qpsvm.backends.ipm.factor import Factor
 from qpsvm.backends.ipm.program import FactorProgram
 from qpsvm.backends.ipm.structured import StructuredProgram
 from qpsvm.qp._arrays import Dense, Index, Mask, Vector
+from qpsvm.qp.duplicates import WORTH, Merged
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.single_precision import rows_of
-
-WORTH = 0.95
-"""Variables are merged where that leaves less than this share of them."""
 
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 """Bounds that are no further apart, relative, are one value."""
@@ -35,21 +32,25 @@ ROOM = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """``x_i = base_i + share_i X_group(i)``: the variables that were, from those that are left.
+    """The variables that were, from those that are left.
 
     Attributes
     ----------
-    base, share : arrays of shape (n,)
-    group : array of int of shape (n,)
+    base : array of shape (n,)
+        What is known at once; zero for the others.
+    left : array of int
+        The others.
+    merged : Merged or None
+        Of these.
     kept : array of int
-        The first of every group.
+        The first of every group, all that are left if none are merged.
     lower, upper, d : arrays of shape (kept,)
         Of the groups.
     """
 
     base: Vector
-    share: Vector
-    group: Index
+    left: Index
+    merged: Merged | None
     kept: Index
     lower: Vector
     upper: Vector
@@ -58,33 +59,22 @@ class Reduction:
     @classmethod
     def of(cls, given: StructuredProgram, rows: Dense) -> Reduction | None:
         """What can be left out; None if nothing can."""
-        P, n = given.P, len(given.q)
         base, is_known = _known(given, rows)
         left = np.flatnonzero(~is_known)
-        first = _first_equal(given, rows, left)
-        if first is None and len(left) == n:
-            return None
-        kept = left if first is None else left[np.flatnonzero(first == np.arange(len(left)))]
-        group, share = np.zeros(n, dtype=np.intp), np.zeros(n)
-        group[kept] = np.arange(len(kept))
-        lower, upper, d = given.lower[left], given.upper[left], P.diag[kept]
-        if first is None:
-            share[left] = 1.0
-            return cls(base, share, group, kept, lower, upper, d)
-        group[left] = group[left[first]]
-        room = _room(given, left, group[left], len(kept))
-        total = np.bincount(group[left], room)
-        lower = np.bincount(group[left], lower).astype(np.float64)
-        upper = np.bincount(group[left], upper).astype(np.float64)
-        share[left] = room / total[group[left]]
-        has_lower = np.flatnonzero(np.isfinite(given.lower[left]))  # the others are alone
-        own = left[has_lower]
-        base[own] = given.lower[own] - share[own] * lower[group[own]]
-        return cls(base, share, group, kept, lower, upper, d / np.bincount(group[left]))
+        merged = _merged(given, rows, left)
+        if merged is None:
+            if len(left) == len(base):
+                return None
+            bounds = given.lower[left], given.upper[left]
+            return cls(base, left, None, left, *bounds, given.P.diag[left])
+        kept = left[merged.kept]
+        return cls(base, left, merged, kept, merged.lower, merged.upper, merged.diag)
 
     def undone(self, X: Vector) -> Vector:
         """The variables that were."""
-        return self.base + self.share * X[self.group] if len(X) else self.base
+        x = self.base.copy()
+        x[self.left] = X if self.merged is None else self.merged.undone(X)
+        return x
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,26 +158,14 @@ def _known(given: StructuredProgram, rows: Dense) -> tuple[Vector, Mask]:
     return values, fixed | alone
 
 
-def _first_equal(given: StructuredProgram, rows: Dense, left: Index) -> Index | None:
-    """Of every variable that is left the first that it can be merged with; None: too few can."""
+def _merged(given: StructuredProgram, rows: Dense, left: Index) -> Merged | None:
+    """The variables that are left, with those that are the same as one."""
     P, R = given.P, given.P.selection
-    d, lower, upper = P.diag[left], given.lower[left], given.upper[left]
-    can = np.isfinite(lower) & ((d == 0.0) | ((lower == 0.0) & np.isinf(upper)))
-    alone = np.where(can, 0.0, np.arange(1.0, len(left) + 1.0))
     samples = R.samples(left) if R.index is not None or len(left) < R.size else None
-    others = [R.signs[left], given.q[left], d, alone, *rows[:, left]]
-    first = first_equal(P.samples, samples, others)
-    if first is None or np.sum(first == np.arange(len(left))) >= WORTH * len(left):
-        return None
-    return first
-
-
-def _room(given: StructuredProgram, left: Index, group: Index, n_groups: int) -> Vector:
-    """In proportion to which the variables of a group share their sum."""
-    width = given.upper[left] - given.lower[left]
-    endless = np.isinf(width)
-    has_endless = np.bincount(group, endless, n_groups) > 0.0
-    return np.where(has_endless[group], endless, np.where(endless, 0.0, width))
+    others = [R.signs[left], given.q[left], *rows[:, left]]
+    return Merged.of(
+        P.samples, samples, others, (given.lower[left], given.upper[left]), P.diag[left]
+    )
 
 
 def _factor(P: LowRankQuadratic, kept: Index | None, zeros: int) -> Factor:

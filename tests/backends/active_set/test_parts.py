@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from qpsvm.backends.active_set import decomposition, parts
-from qpsvm.backends.active_set.columns import KernelColumns, Memory
+from qpsvm.backends.active_set.columns import KernelColumns
 from qpsvm.backends.active_set.parts import Parts
 from qpsvm.kernels import RBF
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram, sample_gram
 from qpsvm.qp.box_polish import settle
 from qpsvm.qp.box_program import Boxed
 from qpsvm.qp.effort import Effort
+from qpsvm.qp.memory import Memory
 from tests.tolerances import ROUNDING, SAME_OBJECTIVE
 
 PLENTY = 2**30
@@ -89,7 +90,7 @@ def test_half_of_samples_that_all_come_twice_is_the_same_problem(diag) -> None:
     gram = SampleGram(RBF(0.4), X, positive_semidefinite=True)
     twice = KernelQuadratic(gram, signs, None, np.full(120, diag))
     program, columns = program_of(twice)
-    half = parts_of(program, columns)._part(np.arange(60))
+    half = parts_of(program, columns)._part(np.arange(60), share=0.5)
     assert optimum(half.program) == pytest.approx(optimum(program), rel=SAME_OBJECTIVE)
     np.testing.assert_allclose(half.program.diagonal, half.columns.P.diagonal(), atol=ROUNDING)
 

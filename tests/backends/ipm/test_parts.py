@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qpsvm.backends.ipm.central import above, between
-from qpsvm.backends.ipm.duplicates import first_equal
 from qpsvm.backends.ipm.factor import Factor
 from qpsvm.backends.ipm.feature_pairs import FeaturePairs
 from qpsvm.backends.ipm.newton import NewtonSystem, OfBoth, OfVariables, OfWeights
 from qpsvm.qp._rows import row_squares
+from qpsvm.qp.duplicates import first_equal
 from qpsvm.qp.single_precision import SinglePrecision
 from tests import tolerances
 

@@ -1,10 +1,12 @@
-"""Variables that are the same: equal rows of F and equal entries of every vector.
+"""Variables that are the same: equal samples and equal entries of every vector.
 
-Each is hashed to 64 bits, and those with equal hashes are compared.
+Each is hashed to 64 bits, and those with equal hashes are compared. Equal ones become one: only
+their sum matters, and it is shared out in proportion to the room that each has.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import scipy.sparse as sp
 from qpsvm.qp._arrays import IN_CACHE, Index, Mask, Vector, row_blocks
 
 Hash = npt.NDArray[np.uint64]
+Bounds = tuple[Vector, Vector]
 
 PROBE = 2048
 """So many variables without two equal ones: there are not many among all."""
@@ -21,9 +24,85 @@ PROBE = 2048
 ALWAYS = 4 * PROBE
 """So many are all looked at."""
 
+WORTH = 0.95
+"""Variables are merged where that leaves less than this share of them."""
+
 _SEED = 20_020_607
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _ONE = np.uint64(0x3FF0000000000000)
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """``x_i = base_i + share_i X_group(i)``: variables, from the sums of those that are the same.
+
+    Attributes
+    ----------
+    base, share : arrays of shape (n,)
+    group : array of int of shape (n,)
+    kept : array of int of shape (m,)
+        The first of every group.
+    lower, upper, diag : arrays of shape (m,)
+        Of the sums: their bounds, and d in their costs ``1/2 d_i x_i^2``.
+    """
+
+    base: Vector
+    share: Vector
+    group: Index
+    kept: Index
+    lower: Vector
+    upper: Vector
+    diag: Vector
+
+    @classmethod
+    def of(
+        cls, X: Any, samples: Index | None, vectors: list[Vector], bounds: Bounds, diag: Vector
+    ) -> Merged | None:
+        """Those that can be merged; None if that leaves hardly fewer.
+
+        Parameters
+        ----------
+        X : array or CSR array of shape (n_samples, r)
+        samples : array of int of shape (n,) or None
+            The row of X of each variable; None for their own.
+        vectors : list of arrays of shape (n,)
+            What else has to be equal.
+        bounds : pair of arrays of shape (n,)
+        diag : array of shape (n,)
+            d. Those whose d is positive are merged from zero upwards without end, when all of a
+            group are the same; others share their sum in any way.
+        """
+        lower, upper = bounds
+        can = np.isfinite(lower) & ((diag == 0.0) | ((lower == 0.0) & np.isinf(upper)))
+        alone = np.where(can, 0.0, np.arange(1.0, len(diag) + 1.0))
+        first = first_equal(X, samples, [*vectors, diag, alone])
+        if first is None:
+            return None
+        kept = np.flatnonzero(first == np.arange(len(first)))
+        if len(kept) >= WORTH * len(first):
+            return None
+        group = np.searchsorted(kept, first)
+        room = _room(lower, upper, group, len(kept))
+        share = room / np.bincount(group, room)[group]
+        # a sum of one is that one, to the last bit and if it is infinite
+        lowest, highest = (np.bincount(group, bound).astype(np.float64) for bound in bounds)
+        with np.errstate(invalid="ignore"):  # a lower bound of minus infinity
+            base = np.where(can, lower - share * lowest[group], 0.0)
+        return cls(base, share, group, kept, lowest, highest, diag[kept] / np.bincount(group))
+
+    def undone(self, X: Vector) -> Vector:
+        """The variables that were."""
+        return self.base + self.share * X[self.group]
+
+
+def _room(lower: Vector, upper: Vector, group: Index, n_groups: int) -> Vector:
+    """In proportion to which the variables of a group share their sum."""
+    width = upper - lower
+    endless = np.isinf(width)
+    has_endless = np.bincount(group, endless, n_groups) > 0.0
+    has_room = np.bincount(group, width, n_groups) > 0.0
+    room = np.where(has_endless[group], endless, width)
+    return np.where(has_room[group], room, 1.0)
 
 
 def first_equal(X: Any, samples: Index | None, vectors: list[Vector]) -> Index | None:

@@ -1,0 +1,33 @@
+"""Arrays that are written to again and again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qpsvm.qp._arrays import Dense, Vector
+
+
+class Memory:
+    """Arrays by name. What nobody wrote to yet takes no memory.
+
+    To write into fresh memory takes longer than to evaluate a kernel, or to factor a matrix of
+    thousands: pages are found and zeroed first.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Vector] = {}
+
+    def matrix(self, name: str, rows: int, columns: int) -> Dense:
+        """The array of that name, in that shape; what was in it may be."""
+        size = rows * columns
+        self.reserve(name, size)
+        return self._arrays[name][:size].reshape(rows, columns)
+
+    def reserve(self, name: str, size: int) -> None:
+        """Make sure that the array of that name has so many entries."""
+        if name not in self._arrays or len(self._arrays[name]) < size:
+            self._arrays[name] = np.empty(size)
+
+    def forget(self, name: str) -> None:
+        """Nobody needs that array any more."""
+        self._arrays.pop(name, None)
