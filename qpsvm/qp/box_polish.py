@@ -46,6 +46,10 @@ INEXACT = 1e-2
 MANY = 0.1
 """Variables at a bound that violate, for every free one: others will follow."""
 
+AROUND_MANY, AROUND_FEW = 2.0, 1.3
+"""Variables in a working set for every one that is free or violates: where many violate others are
+going to, where few do it is nearly the last."""
+
 CAREFUL = 0.3
 """Share of the residual that should be enough for the gap."""
 
@@ -196,7 +200,7 @@ class _Search:
         n_free = int(np.count_nonzero(is_free))
         wanted = int(np.count_nonzero(is_free | is_violated))
         many_violate = wanted - n_free > MANY * n_free
-        needed = 2 * wanted
+        needed = int((AROUND_MANY if many_violate else AROUND_FEW) * wanted)
         if expected_free is not None:  # most of those that violate now will be bounded
             needed = min(needed, 2 * max(expected_free, SMALLEST_WORKING_SET // 2, n_free))
         largest = min(self.largest, LARGEST_WORKING_SET) if many_violate else self.largest

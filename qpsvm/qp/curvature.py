@@ -32,6 +32,10 @@ class Curvature(ABC):
     def product(self, d: Vector) -> Vector:
         """``P d``; entries of d that are zero cost nothing or little."""
 
+    def looked_at(self, x: Vector) -> Vector:
+        """``P x`` of a whole point, which will not be asked for again."""
+        return self.product(x)
+
     @abstractmethod
     def block(self, index: Index) -> Dense:
         """``P[index][:, index]`` as a fresh array."""

@@ -96,25 +96,32 @@ class KernelColumns(Curvature):
     # --- what working sets ask for -------------------------------------------------------------
 
     def product(self, d: Vector) -> Vector:
+        return self._product(d, keeps=True)
+
+    def looked_at(self, x: Vector) -> Vector:
+        return self._product(x, keeps=False)
+
+    def _product(self, d: Vector, *, keeps: bool) -> Vector:
         P = self.P
         own = d[: P.size]
         of_samples = P.selection.gather(own)
-        product = self._product(of_samples)
+        product = self._of_samples(of_samples, keeps)
         if P.constant:
             product += P.constant * float(np.sum(of_samples))
         spread = np.asarray(P.selection.spread(product) + P.diag * own)
         return np.concatenate([spread, np.zeros(self.n_slack)]) if self.n_slack else spread
 
-    def _product(self, v: Vector) -> Vector:
-        """``K v``."""
+    def _of_samples(self, v: Vector, keeps: bool) -> Vector:
+        """``K v``; columns that are used often are kept if they may be."""
         result, used = np.zeros(len(v)), np.flatnonzero(v)
         if self.P.gram.is_kept:
             K = self.P.gram.dense
             return v[used] @ K[used] if FEW * len(used) < len(v) else K @ v
-        wanted = used[(self._slot[used] < 0) & (self._asked[used] >= OFTEN)]
-        if len(wanted):
-            self._keep(wanted, used)
-        self._asked[used] += 1
+        if keeps:
+            wanted = used[(self._slot[used] < 0) & (self._asked[used] >= OFTEN)]
+            if len(wanted):
+                self._keep(wanted, used)
+            self._asked[used] += 1
         slots = self._slot[used]
         kept = slots >= 0
         if kept.any():

@@ -2,9 +2,12 @@
 
 Sequential minimal optimisation moves two variables at a time, in compiled code. Where the kernel
 matrix is there already, it comes near the optimum sooner than anything that solves equations; it
-never gets to the end. Its program is that of a support vector classifier::
+never gets to the end. Its programs are those of support vector classification and regression::
 
     minimise 1/2 x'Px - e'x   subject to   s'x = 0, 0 <= x <= upper,      P = S K S + diag(d)
+
+    minimise 1/2 b'Kb - y'b + epsilon e'(x + z)   subject to   e'b = 0, 0 <= x, z <= upper,
+        b = x - z
 
 With ``-c e'x`` instead, x is c times that of the bounds ``upper / c``. A constant that is added to
 K changes nothing, for ``s'x = 0``; without that row the answer is one for a neighbour.
@@ -16,12 +19,15 @@ support vector machines", *JMLR* 6 (2005).
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from qpsvm.backends.active_set.columns import KernelColumns
-from qpsvm.qp._arrays import Dense, Vector
+from qpsvm.qp._arrays import Dense, Index, Vector
 from qpsvm.qp.box_program import BoxProgram
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.memory import Memory
 
 TOLERANCE = 0.1
@@ -39,33 +45,16 @@ MATRIX = "matrix"
 WIDEST = 1e4
 """Without an upper bound: so many times what moves a margin by one."""
 
+SAME = 1e-12
+"""Entries of q no further apart, relative to the largest, are the same up to rounding."""
+
 LARGEST = 1e30
 """Entries of K that are neither too large nor, one over it, too small for single precision."""
 
 
 def suits(program: BoxProgram, columns: KernelColumns) -> bool:
-    """Whether it is the program of a classifier, up to c and the row."""
-    signs = columns.P.selection.signs
-    return (
-        columns.n_slack == 0
-        and columns.P.selection.index is None
-        and bool((program.q == program.q[0]).all())
-        and bool(program.q[0] < 0.0)
-        and not program.lower.any()
-        and bool((program.upper > 0.0).all())
-        and bool((np.abs(signs) == 1.0).all())
-        and (len(program.b) == 0 or _is_balance(program, signs))
-    )
-
-
-def _is_balance(program: BoxProgram, signs: Vector) -> bool:
-    """``s'x = 0``, or the same with the other sign."""
-    a = program.A[0]
-    return (
-        len(program.b) == 1
-        and not program.b.any()
-        and (np.array_equal(a, signs) or np.array_equal(a, -signs))
-    )
+    """Whether it is the program of a classifier or a regression, up to c and the row."""
+    return _machine(program, columns) is not None
 
 
 def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Vector:
@@ -80,29 +69,127 @@ def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Ve
         Room for its matrix.
     """
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.svm import SVC
 
-    x = np.zeros(program.size)
-    signs, K = columns.P.selection.signs, _matrix(columns, memory)
-    cost = -float(program.q[0])
-    enough = WIDEST * cost / float(np.median(program.diagonal) or program.unit)
-    upper = np.where(np.isfinite(program.upper), program.upper, enough)
+    x, machine, K = np.zeros(program.size), _machine(program, columns), _matrix(columns, memory)
     largest = max(float(np.max(K)), -float(np.min(K)))
-    is_in_range = 1.0 / LARGEST < largest < LARGEST and bool((upper / cost > 0.0).all())
-    if np.all(signs == signs[0]) or not is_in_range:  # not where there is NaN
-        return x
-    machine = SVC(
-        C=1.0,
-        kernel="precomputed",
-        tol=TOLERANCE,
-        cache_size=min(CACHE, K.nbytes / 2**21),
-        max_iter=STEPS * len(K),
-    )
+    if machine is None or not machine.can_be_fitted or not 1.0 / LARGEST < largest < LARGEST:
+        return x  # nor where there is NaN
+    options = {
+        "kernel": "precomputed",
+        "C": 1.0,
+        "tol": TOLERANCE,
+        "cache_size": min(CACHE, K.nbytes / 2**21),
+        "max_iter": STEPS * len(K),
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(K, signs, sample_weight=upper / cost)
-    x[machine.support_] = cost * np.abs(machine.dual_coef_[0])
-    return program.clip_scaled(x)
+        return program.clip_scaled(machine.fitted(K, x, options))
+
+
+@dataclass(frozen=True, eq=False)
+class _Classifier:
+    """``c``, the labels, and the bounds of one for every sample."""
+
+    cost: float
+    signs: Vector
+    upper: Vector
+
+    @classmethod
+    def of(cls, program: BoxProgram, P: KernelQuadratic) -> _Classifier | None:
+        """None if the program is another."""
+        signs, q = P.selection.signs, program.q
+        if P.selection.index is not None or (q != q[0]).any() or not q[0] < 0.0:
+            return None
+        return cls(-float(q[0]), signs, _finite(program, -float(q[0])))
+
+    @property
+    def can_be_fitted(self) -> bool:
+        """There are two classes, and no bound is too small to be divided by c."""
+        return bool((self.signs != self.signs[0]).any() and (self.upper / self.cost > 0.0).all())
+
+    def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
+        """The zeros x with what was found."""
+        from sklearn.svm import SVC
+
+        machine = SVC(**options).fit(K, self.signs, sample_weight=self.upper / self.cost)
+        x[machine.support_] = self.cost * np.abs(machine.dual_coef_[0])
+        return x
+
+
+@dataclass(frozen=True, eq=False)
+class _Regression:
+    """The targets, and for every sample the variable on either side of the tube."""
+
+    above: Index
+    below: Index
+    targets: Vector
+    epsilon: float
+    upper: Vector
+
+    @classmethod
+    def of(cls, program: BoxProgram, P: KernelQuadratic) -> _Regression | None:
+        """None if the program is another."""
+        R, q = P.selection, program.q
+        above, below = np.flatnonzero(R.signs > 0.0), np.flatnonzero(R.signs < 0.0)
+        every = np.arange(R.n_samples)
+        if not all(np.array_equal(R.samples(side), every) for side in (above, below)):
+            return None
+        if any((v[above] != v[below]).any() for v in (program.upper, P.diag)):
+            return None
+        targets, epsilons = 0.5 * (q[below] - q[above]), 0.5 * (q[below] + q[above])
+        rounding = SAME * float(np.max(np.abs(q)))
+        if np.ptp(epsilons) > rounding or not epsilons[0] >= 0.0 or not np.ptp(targets) > rounding:
+            return None
+        upper = _finite(program, float(np.std(targets)))[above]
+        return cls(above, below, targets, float(epsilons[0]), upper)
+
+    @property
+    def can_be_fitted(self) -> bool:
+        """No bound is too small to be divided by the size of the targets."""
+        return bool((self.upper / np.std(self.targets) > 0.0).all())
+
+    def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
+        """The zeros x with what was found."""
+        from sklearn.svm import SVR
+
+        size = float(np.std(self.targets))
+        machine = SVR(**options, epsilon=self.epsilon / size)
+        machine.fit(K, self.targets / size, sample_weight=self.upper / size)
+        of_support = size * machine.dual_coef_[0]
+        x[self.above[machine.support_]] = np.maximum(of_support, 0.0)
+        x[self.below[machine.support_]] = np.maximum(-of_support, 0.0)
+        return x
+
+
+def _machine(program: BoxProgram, columns: KernelColumns) -> _Classifier | _Regression | None:
+    """Which of the two it is."""
+    P = columns.P
+    signs = P.selection.signs
+    if (
+        columns.n_slack
+        or program.lower.any()
+        or not (program.upper > 0.0).all()
+        or not (np.abs(signs) == 1.0).all()
+        or not (len(program.b) == 0 or _is_balance(program, signs))
+    ):
+        return None
+    return _Classifier.of(program, P) or _Regression.of(program, P)
+
+
+def _is_balance(program: BoxProgram, signs: Vector) -> bool:
+    """``s'x = 0``, or the same with the other sign."""
+    a = program.A[0]
+    return (
+        len(program.b) == 1
+        and not program.b.any()
+        and (np.array_equal(a, signs) or np.array_equal(a, -signs))
+    )
+
+
+def _finite(program: BoxProgram, size: float) -> Vector:
+    """Upper bounds; where there are none, more than moves a margin by that size."""
+    enough = WIDEST * size / float(np.median(program.diagonal) or program.unit)
+    return np.where(np.isfinite(program.upper), program.upper, enough)
 
 
 def _matrix(columns: KernelColumns, memory: Memory) -> Dense:
@@ -112,5 +199,5 @@ def _matrix(columns: KernelColumns, memory: Memory) -> Dense:
         return gram.dense
     K = memory.matrix(MATRIX, gram.size, gram.size)
     gram.rows(np.arange(gram.size), K)
-    K[np.diag_indices(gram.size)] += P.diag
+    K[np.diag_indices(gram.size)] += P.diag[: gram.size]  # in a regression that of either side
     return K

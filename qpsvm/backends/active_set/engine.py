@@ -12,7 +12,6 @@ from qpsvm.backends.active_set.parts import Parts
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.box_polish import largest_within, settle
 from qpsvm.qp.box_program import Boxed, BoxProgram, Point
-from qpsvm.qp.curvature import Curvature
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -93,8 +92,6 @@ class _Search:
         What is solved: of distinct samples, and by columns where it is of a kernel.
     distinct : Distinct or None
         The way back from it.
-    evaluated : Curvature
-        P as others will evaluate it: not the sum of all that was added to a gradient.
     for_columns, largest : int
         Bytes for the columns, and variables in a working set.
     eps : float
@@ -103,7 +100,6 @@ class _Search:
 
     box: BoxProgram
     distinct: Distinct | None
-    evaluated: Curvature
     for_columns: int
     largest: int
     eps: float
@@ -121,17 +117,14 @@ class _Search:
     ) -> _Search:
         """The program as it is given, if it is not that of a kernel."""
         if not isinstance(P, KernelQuadratic):
-            return cls(given, None, given.P, for_columns, largest, eps, effort)
+            return cls(given, None, for_columns, largest, eps, effort)
         distinct = None if _is_small(P, for_columns) else Distinct.of(given, P)
         box, P = (given, P) if distinct is None else (distinct.box, distinct.P)
-        evaluated = box.P
         columns = KernelColumns(P, box.size - P.size, for_columns)
         if _is_small(P, for_columns):
             _ = P.gram.dense  # for all who will ask: other programs of these samples, the verifier
-        elif P.gram.is_worth_keeping:
-            evaluated = columns  # others would keep what is not allowed here
         box = replace(box, P=columns)
-        return cls(box, distinct, evaluated, for_columns, largest, eps, effort)
+        return cls(box, distinct, for_columns, largest, eps, effort)
 
     def start(self, x: Vector | None) -> Vector:
         """The point of this program that one of the given program is; the origin without one."""
@@ -148,7 +141,10 @@ class _Search:
         return (x, None) if guess is None else (box.clip_scaled(guess.x), guess.n_free)
 
     def run(self, x: Vector, n_free: int | None) -> tuple[Point, bool]:
-        """A point, and whether it is optimal by a gradient that was evaluated anew."""
+        """A point, and whether it is optimal by a gradient that was evaluated anew for it.
+
+        Not by the sum of all that was added to the first one.
+        """
         box, effort, is_optimal = self.box, self.effort, False
         enough = TIGHTER * self.eps
         point = settle(
@@ -157,7 +153,7 @@ class _Search:
         for left in range(REFINEMENTS, -1, -1):
             if effort.is_over:
                 break
-            point = replace(point, Px=self.evaluated.product(point.x))
+            point = replace(point, Px=box.P.looked_at(point.x))
             is_optimal = box.is_optimal(point, self.eps)
             if is_optimal or left == 0:
                 break

@@ -34,10 +34,10 @@ PARTS = 3
 SMALL = 1500
 """Samples that working sets solve at once."""
 
-DECOMPOSED = 4000
+DECOMPOSED = 3000
 """Samples that a decomposition solves at once."""
 
-TOGETHER = 8000
+TOGETHER = 10000
 """Samples that mattered in the parts, for a decomposition."""
 
 BYTES = 16
@@ -165,12 +165,13 @@ class Parts:
 
     def _together(self, guess: Guess) -> Guess:
         """Of those that mattered in their part, all others at zero."""
-        used = np.flatnonzero(guess.x)
+        R = self.columns.P.selection
+        used = np.unique(R.samples(np.flatnonzero(guess.x[: R.size])))
         if self.effort.is_over or not 0 < len(used) <= min(TOGETHER, self._fitting):
             return guess
         part = self._part(used, share=1.0)
         x = np.zeros(self.program.size)
-        x[used] = decomposition.descended(part.program, part.columns, self.columns.memory)
+        x[part.variables] = decomposition.descended(part.program, part.columns, self.columns.memory)
         return Guess(x, self._free(self.program, x))
 
     def _solved(self, samples: Index) -> Guess:
