@@ -203,7 +203,8 @@ class _Search:
         needed = int((AROUND_MANY if many_violate else AROUND_FEW) * wanted)
         if expected_free is not None:  # most of those that violate now will be bounded
             needed = min(needed, 2 * max(expected_free, SMALLEST_WORKING_SET // 2, n_free))
-        largest = min(self.largest, LARGEST_WORKING_SET) if many_violate else self.largest
+        is_first = many_violate and n_free < LARGEST_WORKING_SET
+        largest = min(self.largest, LARGEST_WORKING_SET) if is_first else self.largest
         size = min(box.size, largest, max(SMALLEST_WORKING_SET, needed))
         is_far = wanted > size or many_violate
         return np.sort(np.argsort(order, kind="stable")[:size]), is_far and size < box.size

@@ -61,7 +61,8 @@ class Guess:
     x : array of shape (n,)
         Of the whole program; zero where no sample was looked at.
     n_free : int
-        Variables between their bounds in the parts, which are more than in the whole.
+        Variables between their bounds in the whole, about: more than in any part, whose others are
+        not there, and fewer than in all parts, which have many in common.
     """
 
     x: Vector
@@ -149,19 +150,19 @@ class Parts:
 
     def _joined(self, samples: Index) -> Guess:
         """Of the parts of these samples, which are in random order."""
-        x, n_free = np.zeros(self.program.size), 0
+        x, n_free = np.zeros(self.program.size), [0]
         try:
             n_parts = self._n_parts(len(samples))
             for first in range(n_parts):
                 own = samples[first::n_parts]
                 guess = self._solved(own)
                 x += guess.x * len(own) / len(samples)
-                n_free += guess.n_free
+                n_free.append(guess.n_free)
                 if not self.effort.may_go_on(np.inf):
                     break
         except KeyboardInterrupt:
             self.effort.interrupt()
-        return Guess(x, n_free)
+        return Guess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
 
     def _together(self, guess: Guess) -> Guess:
         """Of those that mattered in their part, all others at zero."""
