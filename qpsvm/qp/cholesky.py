@@ -15,6 +15,7 @@ programming", in *Reliable Numerical Computation* (1990).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -61,14 +62,17 @@ class Bordered:
     Parameters
     ----------
     factor : Cholesky
-    kept, removed : arrays of int
-        Positions in the factored set.
-    positions, added : arrays of int
-        Where those kept and those added are in the new one.
+    before : pair of arrays of int
+        Positions in the factored set of the variables that are kept, and of those removed.
+    after : pair of arrays of int
+        Positions in the new set of those kept, and of those added.
     border : array of shape (n_added + n_removed, n)
         Whose first rows are ``P_AF`` of the factored set F. It is overwritten.
     corner : array of shape (n_added, n_added)
         ``P_AA + sigma I``.
+    product : callable
+        ``u -> (P_FF + sigma I) u`` of the new set, for a refinement: S may be worse conditioned
+        than M.
 
     Raises
     ------
@@ -79,17 +83,18 @@ class Bordered:
     def __init__(
         self,
         factor: Cholesky,
-        kept: Index,
-        removed: Index,
-        positions: Index,
-        added: Index,
+        before: tuple[Index, Index],
+        after: tuple[Index, Index],
         border: Dense,
         corner: Dense,
+        product: Callable[[Dense], Dense],
     ) -> None:
         from scipy.linalg.lapack import dgetrf
 
-        self.factor, self.kept, self.positions, self.added = factor, kept, positions, added
-        n_added = len(added)
+        self.factor, self.product = factor, product
+        self.kept, removed = before
+        self.positions, self.added = after
+        n_added = len(self.added)
         border[n_added:] = 0.0
         border[np.arange(n_added, len(border)), removed] = 1.0
         self.W: Dense = factor.half(border.T)
@@ -101,6 +106,10 @@ class Bordered:
         self._schur: Any = lu, pivots
 
     def __call__(self, r: Dense) -> Dense:
+        u = self._solved(r)
+        return u + self._solved(r - self.product(u))
+
+    def _solved(self, r: Dense) -> Dense:
         from scipy.linalg.lapack import dgetrs
 
         shape = (self.factor.size, *r.shape[1:])

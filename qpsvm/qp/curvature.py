@@ -21,6 +21,9 @@ UPDATED = 10
 """Of so many variables one may have changed, for a factor to be used again: it takes a third of
 the time of another one."""
 
+SOUND = 1e-6
+"""Sigma, relative to the largest curvature, below which an updated factor loses too many digits."""
+
 FEW = 200
 """Variables whose matrix is factored in no time."""
 
@@ -103,7 +106,8 @@ class DenseCurvature(Curvature):
         return self.matrix[np.ix_(index, index)]
 
     def factor(self, free: Index, sigma: float) -> Solve:
-        if self._last is not None and self._last[1] == sigma and len(free) > FEW:
+        is_sound = sigma >= SOUND * float(np.max(np.diagonal(self.matrix), initial=0.0))
+        if self._last is not None and self._last[1] == sigma and len(free) > FEW and is_sound:
             bordered = self._bordered(free, *self._last)
             if bordered is not None:
                 return bordered
@@ -120,8 +124,8 @@ class DenseCurvature(Curvature):
         """By the factor that is there; None where too much has changed."""
         positions = np.flatnonzero(np.isin(free, factored, assume_unique=True))
         added = np.setdiff1d(np.arange(len(free)), positions, assume_unique=True)
-        kept = np.isin(factored, free, assume_unique=True)
-        removed = np.flatnonzero(~kept)
+        is_kept = np.isin(factored, free, assume_unique=True)
+        removed = np.flatnonzero(~is_kept)
         changes = len(added) + len(removed)
         if UPDATED * changes > len(factored):
             return None
@@ -132,8 +136,15 @@ class DenseCurvature(Curvature):
         border[: len(added)] = self.matrix[np.ix_(free[added], factored)]
         corner = self.block(free[added])
         corner[np.diag_indices(len(added))] += sigma
+
+        def product(u: Dense) -> Dense:
+            whole = np.zeros((len(self.matrix), *u.shape[1:]))
+            whole[free] = u
+            return np.asarray((self.matrix @ whole)[free] + sigma * u)
+
+        kept = np.flatnonzero(is_kept)
         try:
-            return Bordered(factor, np.flatnonzero(kept), removed, positions, added, border, corner)
+            return Bordered(factor, (kept, removed), (positions, added), border, corner, product)
         except np.linalg.LinAlgError:
             return None
 

@@ -34,11 +34,18 @@ _ONE = np.uint64(0x3FF0000000000000)
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """``x_i = base_i + share_i X_group(i)``: variables, from the sums of those that are the same.
+    """Variables, from the sums X of those that are the same.
+
+    Each gets what is nearest to zero in its bounds, and of what is left to the sum a share::
+
+        x_i = nearest_i + (share of the room above, or below) (X - sum of nearest)
+
+    Where zero is within the bounds that is a product, and rounds as x does: no offset as large as
+    a bound comes and goes.
 
     Attributes
     ----------
-    base, share : arrays of shape (n,)
+    nearest, above, below : arrays of shape (n,)
     group : array of int of shape (n,)
     kept : array of int of shape (m,)
         The first of every group.
@@ -46,8 +53,9 @@ class Merged:
         Of the sums: their bounds, and d in their costs ``1/2 d_i x_i^2``.
     """
 
-    base: Vector
-    share: Vector
+    nearest: Vector
+    above: Vector
+    below: Vector
     group: Index
     kept: Index
     lower: Vector
@@ -82,27 +90,26 @@ class Merged:
         if len(kept) >= WORTH * len(first):
             return None
         group = np.searchsorted(kept, first)
-        room = _room(lower, upper, group, len(kept))
-        share = room / np.bincount(group, room)[group]
+        nearest = np.where(can, np.clip(0.0, lower, upper), 0.0)
+        above, below = _shares(upper - nearest, group), _shares(nearest - lower, group)
         # a sum of one is that one, to the last bit and if it is infinite
         lowest, highest = (np.bincount(group, bound).astype(np.float64) for bound in bounds)
-        with np.errstate(invalid="ignore"):  # a lower bound of minus infinity
-            base = np.where(can, lower - share * lowest[group], 0.0)
-        return cls(base, share, group, kept, lowest, highest, diag[kept] / np.bincount(group))
+        of_sums = diag[kept] / np.bincount(group)
+        return cls(nearest, above, below, group, kept, lowest, highest, of_sums)
 
     def undone(self, X: Vector) -> Vector:
         """The variables that were."""
-        return self.base + self.share * X[self.group]
+        left = (X - np.bincount(self.group, self.nearest))[self.group]
+        return self.nearest + np.where(left > 0.0, self.above, self.below) * left
 
 
-def _room(lower: Vector, upper: Vector, group: Index, n_groups: int) -> Vector:
-    """In proportion to which the variables of a group share their sum."""
-    width = upper - lower
-    endless = np.isinf(width)
-    has_endless = np.bincount(group, endless, n_groups) > 0.0
-    has_room = np.bincount(group, width, n_groups) > 0.0
-    room = np.where(has_endless[group], endless, width)
-    return np.where(has_room[group], room, 1.0)
+def _shares(room: Vector, group: Index) -> Vector:
+    """In proportion to which the variables of a group share a sum: who has no end shares alone."""
+    endless = np.isinf(room)
+    has_endless = np.bincount(group, endless) > 0.0
+    room = np.where(has_endless[group], endless, np.where(endless, 0.0, room))
+    room = np.where((np.bincount(group, room) > 0.0)[group], room, 1.0)
+    return np.asarray(room / np.bincount(group, room)[group])
 
 
 def first_equal(X: Any, samples: Index | None, vectors: list[Vector]) -> Index | None:

@@ -77,8 +77,12 @@ class Distinct:
         return self.box.clip_scaled(np.concatenate([X, x[n:]]))
 
     def undone(self, point: Point) -> Point:
-        """The point of the given program."""
+        """The point of the given program, with the gradient of its own sums.
+
+        Shares round. Those of a sum at its bound are at theirs.
+        """
         m, group = len(self.merged.kept), self.merged.group
         x = np.concatenate([self.merged.undone(point.x[:m]), point.x[m:]])
-        Px = np.concatenate([point.Px[:m][group], point.Px[m:]])
-        return Point(self.given.clip_scaled(x), Px, point.y)
+        x = self.given.clip_scaled(x)
+        Px = point.Px + self.box.P.product(self.sums(x) - point.x)
+        return Point(x, np.concatenate([Px[:m][group], Px[m:]]), point.y)

@@ -124,6 +124,7 @@ class _Search:
         if _is_small(P, for_columns):
             _ = P.gram.dense  # for all who will ask: other programs of these samples, the verifier
         box = replace(box, P=columns)
+        distinct = None if distinct is None else replace(distinct, box=box)
         return cls(box, distinct, for_columns, largest, eps, effort)
 
     def start(self, x: Vector | None) -> Vector:

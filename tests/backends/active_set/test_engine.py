@@ -12,9 +12,18 @@ import scipy.sparse as sp
 import qpsvm
 from qpsvm.backends import Settings, get
 from qpsvm.backends.active_set import parts
+from qpsvm.backends.active_set.distinct import Distinct
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Custom, Polynomial
-from qpsvm.qp import KernelQuadratic, QPSolution, QuadraticProgram, SampleGram, Status
+from qpsvm.qp import (
+    KernelQuadratic,
+    QPSolution,
+    QuadraticProgram,
+    SampleGram,
+    Status,
+    sample_gram,
+)
+from qpsvm.qp.box_program import Boxed
 from tests import tolerances
 
 EPS = 1e-9
@@ -92,8 +101,61 @@ def test_many_parts_by_decomposition(name, monkeypatch) -> None:
     assert certified(problem, found) <= EPS
 
 
+REPEATED = {
+    "hinge": lambda X, y, w: qpsvm.SoftMargin(C=1.0).dual(X, y, kernel=RBF(0.3), sample_weight=w),
+    "penalised": lambda X, y, w: qpsvm.SoftMargin(C=1.0, intercept="penalized").dual(
+        X, y, kernel=RBF(0.3), sample_weight=w
+    ),
+    "squared hinge": lambda X, y, w: qpsvm.SoftMargin(C=1.0, loss="squared_hinge").dual(
+        X, y, kernel=RBF(0.3), sample_weight=w
+    ),
+    "tube": lambda X, y, w: qpsvm.EpsilonRegression(C=1.0, epsilon=0.1).dual(
+        X, y + 0.5 * X[:, 0], kernel=RBF(0.3), sample_weight=w
+    ),
+    "nu": lambda X, y, w: qpsvm.NuClassification(nu=0.4).dual(
+        X, y, kernel=RBF(0.3), sample_weight=w
+    ),
+    "one class": lambda X, _, w: qpsvm.OneClass(nu=0.2).dual(X, kernel=RBF(0.3), sample_weight=w),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_samples_that_come_again_are_weights(name, storage, monkeypatch) -> None:
+    """Four copies with weights of one to four are one sample with all of them; the same optimum.
+
+    And a point of the program that was given: feasible and certified, from a warm start too.
+    """
+    monkeypatch.setattr(sample_gram, "KEPT_BYTES", 0)  # what is kept is taken as it is
+    X, y = classes(n=300)
+    again, weights = np.tile(np.arange(300), 4), np.repeat([1.0, 2.0, 3.0, 4.0], 300)
+    many = REPEATED[name](storage(X[again]), y[again], weights)
+    once = REPEATED[name](X, y, np.full(300, 10.0))
+    found, other = raw(many), raw(once)
+    assert found.status is other.status is Status.OPTIMAL
+    assert certified(many, found) <= EPS
+    objectives = [p.qp.objective(f.x) for p, f in ((many, found), (once, other))]
+    assert objectives[0] == pytest.approx(objectives[1], rel=tolerances.SAME_OBJECTIVE)
+    warm = raw(many, warm_start=found)
+    assert warm.status is Status.OPTIMAL
+    assert warm.statistics.iterations <= 2
+
+
+def test_words_that_come_again() -> None:
+    """Samples that are not numbers are not compared."""
+    words = np.array([["ab"], ["abc"], ["b"]] * 40, dtype=object)
+
+    def shared(left, right):
+        return np.array([[len(set(a[0]) & set(b[0])) for b in right] for a in left], float)
+
+    gram = SampleGram(shared, words)
+    P = KernelQuadratic(gram)
+    box = Boxed.of(QuadraticProgram(P, -np.ones(120), lb=0.0, ub=1.0), 2**30).box
+    assert Distinct.of(box, P) is None
+
+
 def test_the_gap_is_told_and_it_is_that_of_the_answer_at_the_end() -> None:
-    problem, events = FAMILIES["tube"](RBF(0.3)), []
+    problem, events = FAMILIES["quantile"](RBF(0.3)), []
     found = raw(problem, callback=events.append)
     gaps = [event.gap for event in events]
     assert gaps[0] is None  # of a part there is no gap

@@ -113,7 +113,8 @@ def test_parts_that_are_all_the_same_make_the_optimum(decomposed, monkeypatch) -
     at = program.P.product(found.x)
     value = float(found.x @ (0.5 * at + program.q))
     assert value == pytest.approx(optimum(program), rel=1e-6)
-    assert found.n_free == np.count_nonzero((found.x > 1e-9) & (found.x < 1.0 - 1e-9))
+    free = np.count_nonzero((found.x > 1e-9) & (found.x < 1.0 - 1e-9))
+    assert free / 3 < found.n_free < free
 
 
 def test_samples_without_a_variable_are_in_no_part(monkeypatch) -> None:
@@ -152,6 +153,70 @@ def test_decomposition_comes_near_the_optimum(cost, diag, flip, upper) -> None:
     assert best * (1.0 + SAME_OBJECTIVE) <= value <= 0.9 * best
     assert (x >= 0.0).all()
     assert (x <= upper).all()
+
+
+def tube(n=200, *, C=1.0, epsilon=0.1, diag=0.0, size=1.0):
+    """The program of a regression, the conditions of one side after those of the other."""
+    rng = np.random.default_rng(7)
+    gram = SampleGram(RBF(0.4), rng.standard_normal((n, 3)), positive_semidefinite=True)
+    signs, index = np.repeat([1.0, -1.0], n), np.tile(np.arange(n), 2)
+    P = KernelQuadratic(gram, signs, index, np.full(2 * n, diag))
+    y = size * (gram.X[:, 0] + 0.3 * rng.standard_normal(n))
+    q = size * epsilon - signs * np.tile(y, 2)
+    program = QuadraticProgram(P, q, A=signs[None], b=[0.0], lb=0.0, ub=C)
+    columns = KernelColumns(P, 0, PLENTY)
+    return replace(Boxed.of(program, PLENTY).box, P=columns), columns
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3])
+@pytest.mark.parametrize("diag", [0.0, 0.5])
+@pytest.mark.parametrize("flip", [1.0, -1.0])
+@pytest.mark.parametrize("upper", [0.3, np.inf])
+def test_decomposition_of_a_regression_comes_near_the_optimum(size, diag, flip, upper) -> None:
+    diag = diag if np.isfinite(upper) else 0.5
+    program, columns = tube(C=size * upper, diag=diag, size=size)
+    program = replace(program, A=flip * program.A)
+    assert decomposition.suits(program, columns)
+    x = decomposition.descended(program, columns, Memory())
+    value = float(x @ (0.5 * program.P.product(x) + program.q))
+    best = optimum(program)
+    assert best < 0.0
+    assert best * (1.0 + SAME_OBJECTIVE) <= value <= 0.9 * best
+    assert np.abs(program.A @ x).max() <= ROUNDING * size * 200
+    assert (x >= 0.0).all()
+    assert (x <= size * upper).all()
+
+
+def test_parts_of_a_regression_together(monkeypatch) -> None:
+    """What mattered in no part is at zero; the others are nearer the optimum than their parts."""
+    monkeypatch.setattr(parts, "DECOMPOSED", 100)
+    monkeypatch.setattr(parts, "FEWEST", 100)
+    program, columns = tube(epsilon=0.5)
+    search = parts_of(program, columns)
+    joined = search._joined(np.arange(200))
+    together = search._together(joined)
+    of_samples = np.abs(joined.x.reshape(2, 200)).sum(axis=0)
+    assert not together.x.reshape(2, 200)[:, of_samples == 0.0].any()
+    values = [float(x @ (0.5 * program.P.product(x) + program.q)) for x in (joined.x, together.x)]
+    assert optimum(program) <= values[1] < values[0]
+
+
+def test_decomposition_of_regressions_that_it_cannot_do() -> None:
+    program, columns = tube(40)
+    more = np.where(np.arange(80) == 3, 0.1, 0.0)
+    for change in (
+        {"q": program.q + more},  # another epsilon for one sample
+        {"q": program.q - 0.2},  # a negative one
+        {"q": np.full(80, 0.1)},  # targets that are all the same
+        {"upper": program.upper + more},
+        {"lower": program.lower - more},
+        {"b": np.ones(1)},
+    ):
+        assert not decomposition.suits(replace(program, **change), columns), change
+    one_side = KernelColumns(
+        KernelQuadratic(columns.P.gram, np.ones(80), columns.P.selection.index), 0, PLENTY
+    )
+    assert not decomposition.suits(replace(program, A=np.ones((1, 80))), one_side)
 
 
 def test_decomposition_of_what_it_cannot_do() -> None:

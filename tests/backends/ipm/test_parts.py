@@ -13,7 +13,6 @@ from qpsvm.backends.ipm.factor import Factor
 from qpsvm.backends.ipm.feature_pairs import FeaturePairs
 from qpsvm.backends.ipm.newton import NewtonSystem, OfBoth, OfVariables, OfWeights
 from qpsvm.qp._rows import row_squares
-from qpsvm.qp.duplicates import first_equal
 from qpsvm.qp.single_precision import SinglePrecision
 from tests import tolerances
 
@@ -67,16 +66,6 @@ def test_products_are_those_of_the_dense_matrix(seed) -> None:
         found["products"] = (factor.squared_products(V, A, W), products)
         for name, (own, dense) in found.items():
             np.testing.assert_allclose(own, dense, atol=tolerances.ROUNDING, err_msg=name)
-
-
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
-def test_equal_variables_are_found_and_no_others(storage) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.integers(-2, 3, (9000, 3)) * rng.choice([1e-12, 1.0, 1e17], (9000, 1))
-    X[:, 0] *= 1e17  # would drown the others in a sum
-    first = first_equal(storage(X), None, [np.ones(len(X))])
-    _, own, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
-    np.testing.assert_array_equal(first, own[inverse.ravel()])
 
 
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.coo_array, np.asarray])
