@@ -1,4 +1,4 @@
-"""A guess by parts: a third of the samples, another third, and the last, and all of them together.
+"""A guess by parts of the samples, and by all that mattered in one.
 
 A share of the samples with bounds 1 / share times as far apart makes about the same machine: the
 sums over all samples become sums over some, each counted so often. So do the costs
@@ -7,11 +7,13 @@ one of all samples that satisfies the rows. Every sample is judged by a machine 
 those that matter are among those that mattered in their third, but for some. The three together
 are better than any of them is on the others, and what is left are the variables near their margins.
 
-Each third is solved the same way, down to parts that are small enough to be solved at once.
+A decomposition solves parts that are small enough at once, and once more what mattered in any of
+them, with its own bounds and all others at zero. Without one each third is solved by thirds.
 
-Source: Hsieh, Si and Dhillon, "A divide-and-conquer solver for kernel support vector machines",
+Sources: Hsieh, Si and Dhillon, "A divide-and-conquer solver for kernel support vector machines",
 *ICML* 2014 (there by clusters, and so that the kernel between parts is small; here any parts do,
-with bounds that are wider).
+with bounds that are wider); Graf, Cosatto, Bottou, Dourdanovic and Vapnik, "Parallel support vector
+machines: the cascade SVM", *NIPS* 2004 (what mattered in any part).
 """
 
 from __future__ import annotations
@@ -34,10 +36,10 @@ PARTS = 3
 SMALL = 1500
 """Samples that working sets solve at once."""
 
-DECOMPOSED = 3000
+DECOMPOSED = 3_000
 """Samples that a decomposition solves at once."""
 
-TOGETHER = 10000
+TOGETHER = 10_000
 """Samples that mattered in the parts, for a decomposition."""
 
 BYTES = 16
