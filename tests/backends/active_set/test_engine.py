@@ -119,8 +119,15 @@ REPEATED = {
 }
 
 
+def single(X):
+    """Nobody can write to it: it is not copied."""
+    X = np.asarray(X, dtype=np.float32)
+    X.flags.writeable = False
+    return X
+
+
 @pytest.mark.parametrize("name", REPEATED)
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array, single])
 def test_samples_that_come_again_are_weights(name, storage, monkeypatch) -> None:
     """Four copies with weights of one to four are one sample with all of them; the same optimum.
 
@@ -128,6 +135,7 @@ def test_samples_that_come_again_are_weights(name, storage, monkeypatch) -> None
     """
     monkeypatch.setattr(sample_gram, "KEPT_BYTES", 0)  # what is kept is taken as it is
     X, y = classes(n=300)
+    X = np.asarray(X.astype(np.float32), float)
     again, weights = np.tile(np.arange(300), 4), np.repeat([1.0, 2.0, 3.0, 4.0], 300)
     many = REPEATED[name](storage(X[again]), y[again], weights)
     once = REPEATED[name](X, y, np.full(300, 10.0))

@@ -61,7 +61,13 @@ def test_columns_that_are_used_often_are_evaluated_no_more(capacity) -> None:
     for _ in range(6):
         columns.product(d)
     assert sum(evaluated) == 8 * 3  # twice in passing, and once to stay
+    np.testing.assert_array_equal(columns.looked_at(d), columns.product(d))
     d[:] = 1.0
+    before = sum(evaluated)
+    for _ in range(4):  # who only looks keeps none
+        columns.looked_at(d)
+    assert sum(evaluated) == before + 4 * 32
+    del evaluated[6:]
     for _ in range(6):  # more than there is room for: the others pass every time
         columns.product(d)
     assert sum(evaluated[6:]) <= 40 * 6
