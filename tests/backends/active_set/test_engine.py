@@ -12,7 +12,6 @@ import scipy.sparse as sp
 import qpsvm
 from qpsvm.backends import Settings, get
 from qpsvm.backends.active_set import parts
-from qpsvm.backends.active_set.distinct import Distinct
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Custom, Polynomial
 from qpsvm.qp import (
@@ -23,7 +22,6 @@ from qpsvm.qp import (
     Status,
     sample_gram,
 )
-from qpsvm.qp.box_program import Boxed
 from tests import tolerances
 
 EPS = 1e-9
@@ -147,19 +145,6 @@ def test_samples_that_come_again_are_weights(name, storage, monkeypatch) -> None
     warm = raw(many, warm_start=found)
     assert warm.status is Status.OPTIMAL
     assert warm.statistics.iterations <= 2
-
-
-def test_words_that_come_again() -> None:
-    """Samples that are not numbers are not compared."""
-    words = np.array([["ab"], ["abc"], ["b"]] * 40, dtype=object)
-
-    def shared(left, right):
-        return np.array([[len(set(a[0]) & set(b[0])) for b in right] for a in left], float)
-
-    gram = SampleGram(shared, words)
-    P = KernelQuadratic(gram)
-    box = Boxed.of(QuadraticProgram(P, -np.ones(120), lb=0.0, ub=1.0), 2**30).box
-    assert Distinct.of(box, P) is None
 
 
 def test_the_gap_is_told_and_it_is_that_of_the_answer_at_the_end() -> None:
