@@ -45,6 +45,10 @@ MATRIX = "matrix"
 WIDEST = 1e4
 """Without an upper bound: so many times what moves a margin by one."""
 
+STEEPEST = 10.0
+"""A regression whose samples at their bounds move a prediction by more than so many times the
+spread of the targets takes a decomposition longer than working sets."""
+
 SAME = 1e-12
 """Entries of q no further apart, relative to the largest, are the same up to rounding."""
 
@@ -140,13 +144,16 @@ class _Regression:
         rounding = SAME * float(np.max(np.abs(q)))
         if np.ptp(epsilons) > rounding or not epsilons[0] >= 0.0 or not np.ptp(targets) > rounding:
             return None
-        upper = _finite(program, float(np.std(targets)))[above]
-        return cls(above, below, targets, float(epsilons[0]), upper)
+        moves = program.upper[above] * program.diagonal[above]
+        if not float(np.median(moves)) <= STEEPEST * float(np.std(targets)):
+            return None
+        return cls(above, below, targets, float(epsilons[0]), program.upper[above])
 
     @property
     def can_be_fitted(self) -> bool:
-        """No bound is too small to be divided by the size of the targets."""
-        return bool((self.upper / np.std(self.targets) > 0.0).all())
+        """No bound is too small or too large to be divided by the size of the targets."""
+        upper = self.upper / np.std(self.targets)
+        return bool((upper > 0.0).all() and np.isfinite(upper).all())
 
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
         """The zeros x with what was found."""

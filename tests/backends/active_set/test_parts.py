@@ -177,9 +177,8 @@ def tube(n=200, *, C=1.0, epsilon=0.1, diag=0.0, size=1.0):
 @pytest.mark.parametrize("size", [1.0, 1e3])
 @pytest.mark.parametrize("diag", [0.0, 0.5])
 @pytest.mark.parametrize("flip", [1.0, -1.0])
-@pytest.mark.parametrize("upper", [0.3, np.inf])
+@pytest.mark.parametrize("upper", [0.3, 3.0])
 def test_decomposition_of_a_regression_comes_near_the_optimum(size, diag, flip, upper) -> None:
-    diag = diag if np.isfinite(upper) else 0.5
     program, columns = tube(C=size * upper, diag=diag, size=size)
     program = replace(program, A=flip * program.A)
     assert decomposition.suits(program, columns)
@@ -215,6 +214,8 @@ def test_decomposition_of_regressions_that_it_cannot_do() -> None:
         {"q": program.q - 0.2},  # a negative one
         {"q": np.full(80, 0.1)},  # targets that are all the same
         {"upper": program.upper + more},
+        {"upper": 100.0 * program.upper},  # slow there
+        {"upper": np.full(80, np.inf)},
         {"lower": program.lower - more},
         {"b": np.ones(1)},
     ):
