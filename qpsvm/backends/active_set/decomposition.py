@@ -57,8 +57,12 @@ LARGEST = 1e30
 
 
 def suits(program: BoxProgram, columns: KernelColumns) -> bool:
-    """Whether it is the program of a classifier or a regression, up to c and the row."""
-    return _machine(program, columns) is not None
+    """Whether it is the program of a classifier or a regression, up to c and the row.
+
+    And one that a decomposition is quick with.
+    """
+    machine = _machine(program, columns)
+    return machine is not None and not machine.is_steep(program)
 
 
 def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Vector:
@@ -106,6 +110,10 @@ class _Classifier:
             return None
         return cls(-float(q[0]), signs, _finite(program, -float(q[0])))
 
+    def is_steep(self, _: BoxProgram) -> bool:
+        """Never: after its steps a decomposition is nearer than anything else would be."""
+        return False
+
     @property
     def can_be_fitted(self) -> bool:
         """There are two classes, and no bound is too small to be divided by c."""
@@ -144,10 +152,13 @@ class _Regression:
         rounding = SAME * float(np.max(np.abs(q)))
         if np.ptp(epsilons) > rounding or not epsilons[0] >= 0.0 or not np.ptp(targets) > rounding:
             return None
-        moves = program.upper[above] * program.diagonal[above]
-        if not float(np.median(moves)) <= STEEPEST * float(np.std(targets)):
-            return None
-        return cls(above, below, targets, float(epsilons[0]), program.upper[above])
+        upper = _finite(program, float(np.std(targets)))[above]
+        return cls(above, below, targets, float(epsilons[0]), upper)
+
+    def is_steep(self, program: BoxProgram) -> bool:
+        """Whether its bounds are that far apart. Those of its parts are further."""
+        moves = float(np.median(program.upper[self.above] * program.diagonal[self.above]))
+        return not moves <= STEEPEST * float(np.std(self.targets))
 
     @property
     def can_be_fitted(self) -> bool:
