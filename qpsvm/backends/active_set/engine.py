@@ -64,6 +64,7 @@ def minimise(
     """
     for_columns = int(FOR_COLUMNS * memory_limit)
     largest = largest_within(memory_limit - for_columns)
+    _keep_if_small(program.P, for_columns)
     boxed, like = Boxed.of(program, memory_limit), QPSolution(Status.UNKNOWN)
     search = _Search.of(boxed.box, program.P, for_columns, largest, eps, effort)
     x = search.start(None if start is None else boxed.start(like.replace(x=start)))
@@ -121,8 +122,7 @@ class _Search:
         distinct = None if _is_small(P, for_columns) else Distinct.of(given, P)
         box, P = (given, P) if distinct is None else (distinct.box, distinct.P)
         columns = KernelColumns(P, box.size - P.size, for_columns)
-        if _is_small(P, for_columns):
-            _ = P.gram.dense  # for all who will ask: other programs of these samples, the verifier
+        _keep_if_small(P, for_columns)
         box = replace(box, P=columns)
         distinct = None if distinct is None else replace(distinct, box=box)
         return cls(box, distinct, for_columns, largest, eps, effort)
@@ -188,6 +188,12 @@ class _Search:
 def _is_small(P: KernelQuadratic, for_columns: int) -> bool:
     """Whether the whole kernel matrix is kept."""
     return P.gram.is_worth_keeping and 8 * P.gram.size**2 <= for_columns
+
+
+def _keep_if_small(P: Quadratic, for_columns: int) -> None:
+    """For all who will ask: other programs of these samples, the verifier."""
+    if isinstance(P, KernelQuadratic) and _is_small(P, for_columns):
+        _ = P.gram.dense
 
 
 def _with_signs(boxed: Boxed, y: Vector) -> Vector:
