@@ -94,6 +94,7 @@ def settle(
     roughly: float = 0.0,
     eps: float = 0.0,
     expected_free: int | None = None,
+    into_rounding: bool = False,
 ) -> Point:
     """The best point found from x, by working sets of so many variables at most.
 
@@ -101,9 +102,10 @@ def settle(
     that share (``roughly``) of the largest at the start, or both the relative duality gap and the
     largest residual, relative to the entries of q, are at most ``eps``.
     Where one knows how many variables will be free, about, working sets need not hold all that
-    violate.
+    violate. It goes ``into_rounding``, where residuals fall by luck, for as long as they do.
     """
-    return _Search(box, largest, effort, roughly, eps, expected_free).run(x, Px)
+    search = _Search(box, largest, effort, roughly, eps, expected_free, into_rounding)
+    return search.run(x, Px)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +118,7 @@ class _Search:
     roughly: float
     eps: float
     expected_free: int | None
+    into_rounding: bool
 
     @property
     def takes_all(self) -> bool:
@@ -133,7 +136,8 @@ class _Search:
         for _ in range(WHOLE_ROUNDS if self.takes_all else ROUNDS):
             residual, self.effort.best = box.residual(point), point
             enough = max(at_least, self.enough(point, residual))
-            if residual <= enough or box.is_settled(point) or not self.effort.may_go_on(residual):
+            is_done = residual <= enough or (box.is_settled(point) and not self.into_rounding)
+            if is_done or not self.effort.may_go_on(residual):
                 break
             better = self.round(point, residual, enough, expected_free)
             if better is None:
@@ -165,6 +169,7 @@ class _Search:
             Point(x[index], part.P.product(x[index]), point.y),
             tolerance=max(0.5 * enough, INEXACT * residual if is_far else 0.0),
             effort=self.effort,
+            into_rounding=self.into_rounding,
         )
         moved = x.copy()
         moved[index] = inner.x

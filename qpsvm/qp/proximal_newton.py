@@ -57,10 +57,18 @@ SAME_OBJECTIVE = 1e-13
 """Change of the objective that is only rounding, relative to its terms."""
 
 
-def solve(program: BoxProgram, start: Point, *, tolerance: float, effort: Effort) -> Point:
+def solve(
+    program: BoxProgram,
+    start: Point,
+    *,
+    tolerance: float,
+    effort: Effort,
+    into_rounding: bool = False,
+) -> Point:
     """Proximal points, one the centre of the next, until the residual is within the tolerance.
 
-    Ends earlier where only rounding is left, and where the effort ends it. The objective of
+    Ends earlier where only rounding is left (unless it shall go ``into_rounding``, as long as the
+    residual falls), and where the effort ends it. The objective of
     the result is at most that of the start, if that satisfies the rows.
     """
     unit = program.unit
@@ -68,7 +76,8 @@ def solve(program: BoxProgram, start: Point, *, tolerance: float, effort: Effort
     residual = lowest = program.residual(start)
     sigma, smallest, stalls = _first_sigma(program, start), SIGMA_SMALLEST * unit, 0
     for _ in range(CENTRES):
-        is_done = lowest <= tolerance or stalls == STALLS or program.is_settled(best)
+        is_done = lowest <= tolerance or stalls == STALLS
+        is_done = is_done or (program.is_settled(best) and not into_rounding)
         if is_done or not effort.may_go_on(lowest):
             break
         proximal = _Proximal(program, centre, sigma, effort)

@@ -160,7 +160,13 @@ class _Search:
                 break
             enough *= TIGHTER
             point = settle(
-                box, point.x, Px=point.Px, largest=self.largest, effort=effort, eps=enough
+                box,
+                point.x,
+                Px=point.Px,
+                largest=self.largest,
+                effort=effort,
+                eps=enough,
+                into_rounding=True,
             )
         return point, is_optimal
 
