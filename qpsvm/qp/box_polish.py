@@ -178,9 +178,9 @@ class _Search:
         if not low_rank:
             self.effort.work += WORK_OF_AN_ENTRY * box.size * int(np.count_nonzero(d))
         change = float(d @ (point.Px + box.q + 0.5 * Pd))
-        Px = point.Px + Pd
+        Px, drift = point.Px + Pd, point.drift + float(np.max(box.rounding(d)))
         ys = row_multipliers(box, moved, Px, inner.y), inner.y
-        new = min((Point(moved, Px, y) for y in ys), key=box.residual)
+        new = min((Point(moved, Px, y, drift) for y in ys), key=box.residual)
         falls = change < -PROGRESS * box.objective_terms(point)
         return new if falls or box.residual(new) < 0.5 * residual else None
 
@@ -207,7 +207,7 @@ class _Search:
         many_violate = wanted - n_free > MANY * n_free
         needed = int((AROUND_MANY if many_violate else AROUND_FEW) * wanted)
         if expected_free is not None:  # most of those that violate now will be bounded
-            needed = min(needed, 2 * max(expected_free, SMALLEST_WORKING_SET // 2, n_free))
+            needed = min(needed, max(2 * expected_free, SMALLEST_WORKING_SET))
         is_first = many_violate and n_free < LARGEST_WORKING_SET
         largest = min(self.largest, LARGEST_WORKING_SET) if is_first else self.largest
         size = min(box.size, largest, max(SMALLEST_WORKING_SET, needed))

@@ -41,17 +41,21 @@ MISSED = 1e-6
 SCALED_BACK = 1e-14
 """Of x: the rounding of a product and a division."""
 
-ROUNDING = 32.0
-"""Residuals of so many roundings count as zero."""
+ROUNDED = 32.0 * float(np.finfo(np.float64).eps)
+"""Residuals of so many roundings count as zero, relative to their terms."""
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """``x``, ``P x`` and the multipliers of the rows."""
+    """``x``, ``P x`` and the multipliers of the rows.
+
+    ``drift`` is what rounding may have added to an entry of ``P x`` since that was evaluated.
+    """
 
     x: Vector
     Px: Vector
     y: Vector
+    drift: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,41 +129,51 @@ class BoxProgram:
     def relative_gap(self, point: Point) -> float:
         """The duality gap, relative to the objective; infinite where rows are missed."""
         r, x = self.gradient(point.Px, point.y), point.x
-        # towards a bound that is infinite: as far again as x is from zero
-        room = np.where(r > 0.0, x - self.lower, self.upper - x)
-        room = np.where(np.isinf(room), 1.0 + np.abs(x), room)
+        room = _finite(np.where(r > 0.0, x - self.lower, self.upper - x), x)
         terms = np.abs(self.A) @ np.abs(x) + np.abs(self.b)
         missing = np.abs(self.A @ x - self.b)
         if (missing > MISSED * terms).any():
             return np.inf
         missed = float(np.abs(point.y) @ missing)
+        return (float(np.abs(r) @ room) + missed) / self._size(point)
+
+    def _size(self, point: Point) -> float:
+        """Of the objective, which gaps are relative to."""
         mean = float(np.mean(self.diagonal)) or 1.0
-        size = max(abs(self.objective(point)), negligible_objective(self.q, mean, x))
-        return (float(np.abs(r) @ room) + missed) / size
+        negligible = negligible_objective(self.q, mean, point.x)
+        return max(abs(self.objective(point)), negligible)
 
     def scale(self, point: Point) -> float:
         """The size of the entries of q, which residuals are relative to; of Px where q is zero."""
         return float(np.max(np.abs(self.q))) or float(np.max(np.abs(point.Px)))
 
     def is_optimal(self, point: Point, eps: float) -> bool:
-        """Whether gap and residuals are small, relative.
+        """Whether gap and residuals are small, relative, whatever the drift of ``P x`` is.
 
         The gap alone may be small where single samples are far from what they should be. Nor is it
         enough that only rounding is left: with x of 1e5 that is more than what was asked for.
         """
-        is_near = self.residual(point) <= eps * self.scale(point)
-        return is_near and self.relative_gap(point) <= eps
+        is_near = self.residual(point) + point.drift <= eps * self.scale(point)
+        widths = _finite(self.upper - self.lower, point.x)
+        drifted = point.drift * float(np.sum(widths)) / self._size(point)
+        return is_near and self.relative_gap(point) + drifted <= eps
 
     def tolerances(self, point: Point) -> Vector:
         """Residuals that are only rounding, for every variable.
 
-        ``|P_ij x_j| <= sqrt(P_ii) sqrt(P_jj) |x_j|``, and errors in many terms add up to the norm
-        of these: a curvature and an x that are large need not have met.
+        A curvature and an x that are large need not have met.
+        """
+        others = np.abs(self.q) + np.abs(point.y) @ np.abs(self.A)
+        return np.asarray(np.maximum(self.rounding(point.x), ROUNDED * others))
+
+    def rounding(self, d: Vector) -> Vector:
+        """That of the entries of ``P d``.
+
+        ``|P_ij d_j| <= sqrt(P_ii) sqrt(P_jj) |d_j|``, and errors in many terms add up to the norm
+        of these.
         """
         size = np.sqrt(self.diagonal)
-        terms = size * float(np.linalg.norm(size * point.x))
-        others = np.abs(self.q) + np.abs(point.y) @ np.abs(self.A)
-        return np.asarray(ROUNDING * float(np.finfo(np.float64).eps) * np.maximum(terms, others))
+        return ROUNDED * float(np.linalg.norm(size * d)) * size
 
     def is_settled(self, point: Point) -> bool:
         """Nothing is left but rounding; false for NaN."""
@@ -189,6 +203,11 @@ class BoxProgram:
         lower, upper = self.lower[index], self.upper[index]
         diagonal = self.diagonal[index]
         return BoxProgram(P, q, A, b, lower, upper, diagonal, self.unit)
+
+
+def _finite(room: Vector, x: Vector) -> Vector:
+    """Towards a bound that is infinite: as far again as x is from zero."""
+    return np.where(np.isinf(room), 1.0 + np.abs(x), room)
 
 
 @dataclass(frozen=True, eq=False)

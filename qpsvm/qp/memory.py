@@ -28,6 +28,7 @@ class Memory:
         if name not in self._arrays or len(self._arrays[name]) < size:
             self._arrays[name] = np.empty(size)
 
-    def forget(self, name: str) -> None:
-        """Nobody needs that array any more."""
-        self._arrays.pop(name, None)
+    def shrink(self, name: str, size: int) -> None:
+        """Nobody needs more than so many entries of that array any more."""
+        if len(self._arrays[name]) > size:
+            del self._arrays[name]

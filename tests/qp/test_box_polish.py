@@ -21,7 +21,7 @@ from qpsvm.qp import (
     Status,
     residuals,
 )
-from qpsvm.qp.box_polish import polish_box
+from qpsvm.qp.box_polish import polish_box, settle
 from qpsvm.qp.box_program import Boxed, BoxProgram, Point
 from qpsvm.qp.curvature import DenseCurvature, FactorCurvature
 from qpsvm.qp.effort import Effort
@@ -224,6 +224,31 @@ def test_every_working_set_lowers_the_objective() -> None:
     assert heights[0] < 0.0
     assert len(set(heights)) > 3  # the limits did cut the search short
     assert all(b <= a + ROUNDING * abs(a) for a, b in itertools.pairwise(heights))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("far", [1.0, 1e8])
+def test_what_sums_lose_is_within_the_drift_and_no_claim_leaves_it_out(
+    seed: int, far: float
+) -> None:
+    program, n, wide = box(seed, n=60, p=1), 60, np.full(60, far)
+    P = DenseCurvature(program.P.matrix + np.eye(n))
+    program = replace(program, P=P, diagonal=np.diagonal(P.matrix), b=np.zeros(1))
+    program = replace(program, lower=-wide, upper=wide, unit=float(np.max(program.diagonal)))
+    start = wide * np.sign(np.random.default_rng(seed).normal(size=n))
+    found = settle(program, start, largest=30, effort=Effort())
+    exact = np.asarray(program.P.matrix, dtype=np.longdouble) @ found.x
+    assert np.max(np.abs(found.Px - exact)) <= found.drift + np.max(program.rounding(found.x))
+    fresh = replace(found, Px=program.P.product(found.x), drift=0.0)
+    eps = 1e-6
+    if far > 1.0:
+        assert found.drift > eps * program.scale(found)
+        assert not program.is_optimal(found, eps)
+        return
+    assert program.is_optimal(fresh, eps)
+    assert program.is_optimal(found, eps)
+    for lost in (2.0 * eps * program.scale(fresh), np.inf, np.nan):
+        assert not program.is_optimal(replace(fresh, drift=lost), eps)
 
 
 def test_whoever_watches_can_stop_it() -> None:

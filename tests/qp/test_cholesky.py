@@ -67,12 +67,15 @@ def test_nothing_to_factor() -> None:
     assert Cholesky(np.empty((0, 0)), 1.0)(np.empty(0)).shape == (0,)
 
 
-def test_memory_is_written_to_again_and_grows() -> None:
+def test_memory_is_written_to_again_and_grows_and_shrinks() -> None:
     memory = Memory()
     one = memory.matrix("one", 4, 5)
     one[:] = 1.0
     assert np.shares_memory(memory.matrix("one", 2, 3), one)
     assert not np.shares_memory(memory.matrix("two", 2, 3), one)
     assert memory.matrix("one", 10, 10).shape == (10, 10)
-    memory.forget("one")
-    assert not np.shares_memory(memory.matrix("one", 2, 3), one)
+    larger = memory.matrix("one", 10, 10)
+    memory.shrink("one", 100)
+    assert np.shares_memory(memory.matrix("one", 2, 3), larger)
+    memory.shrink("one", 99)
+    assert not np.shares_memory(memory.matrix("one", 2, 3), larger)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from qpsvm.backends.active_set import decomposition
 from qpsvm.backends.active_set.engine import minimise
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
@@ -31,6 +32,9 @@ class ActiveSetBackend(Backend):
     distribution = "qpsvm"
     required_modules = ()
     capabilities = Capabilities(bounds=True, warm_start=True, time_limit=True, callback=True)
+
+    def load(self) -> None:
+        decomposition.load()
 
     @np.errstate(all="ignore")  # overflow becomes a gap that is not finite, and no claim
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:

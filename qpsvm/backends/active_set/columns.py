@@ -19,9 +19,15 @@ COPIED = 3
 AT_A_TIME = 256
 """Columns evaluated at a time: a product of matrices, and no large array."""
 
-OFTEN = 2
+OFTEN, OFTEN_IF_CHEAP = 2, 6
 """Uses after which a column is kept: to write into memory for the first time takes as long as to
 evaluate a kernel, or longer."""
+
+CHEAP = 64
+"""Features, up to which a kernel is evaluated faster than that."""
+
+WORKING_SET = "working set"
+"""Of its matrix: the name in memory."""
 
 
 class KernelColumns(Curvature):
@@ -57,6 +63,8 @@ class KernelColumns(Curvature):
         self._slot: Index = np.full(n, -1)
         self._asked: Index = np.zeros(n, dtype=int)
         self._used = 0
+        X = P.gram.X
+        self._often = OFTEN_IF_CHEAP if np.ndim(X) == 2 and X.shape[1] <= CHEAP else OFTEN
 
     # --- what is kept ----------------------------------------------------------------------------
 
@@ -118,7 +126,7 @@ class KernelColumns(Curvature):
             K = self.P.gram.dense
             return v[used] @ K[used] if FEW * len(used) < len(v) else K @ v
         if keeps:
-            wanted = used[(self._slot[used] < 0) & (self._asked[used] >= OFTEN)]
+            wanted = used[(self._slot[used] < 0) & (self._asked[used] >= self._often)]
             if len(wanted):
                 self._keep(wanted, used)
             self._asked[used] += 1
@@ -156,7 +164,7 @@ class KernelColumns(Curvature):
         P = self.P
         own = np.flatnonzero(index < P.size)
         rows = index[own]
-        inner = memory.matrix("working set", len(own), len(own))
+        inner = memory.matrix(WORKING_SET, len(own), len(own))
         self._evaluate(np.asarray(P.selection.samples(rows)), inner)
         signs = P.selection.signs[rows]
         for block in row_blocks(len(own), len(own), IN_CACHE):

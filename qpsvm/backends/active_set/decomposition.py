@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.backends.active_set.columns import KernelColumns
+from qpsvm.backends.active_set.columns import WORKING_SET, KernelColumns
 from qpsvm.qp._arrays import Dense, Index, Vector
 from qpsvm.qp.box_program import BoxProgram
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -39,8 +39,8 @@ STEPS = 30
 CACHE = 500
 """MiB, for rows in single precision, at most; and half of those of the matrix, which holds all."""
 
-MATRIX = "matrix"
-"""Its name in memory."""
+MATRIX = WORKING_SET
+"""Where it is in memory: nobody needs both at a time."""
 
 WIDEST = 1e4
 """Without an upper bound: so many times what moves a margin by one."""
@@ -54,6 +54,13 @@ SAME = 1e-12
 
 LARGEST = 1e30
 """Entries of K that are neither too large nor, one over it, too small for single precision."""
+
+
+def load() -> Any:
+    """LIBSVM, which takes a quarter of a second to import."""
+    from sklearn import svm
+
+    return svm
 
 
 def suits(program: BoxProgram, columns: KernelColumns) -> bool:
@@ -121,9 +128,7 @@ class _Classifier:
 
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
         """The zeros x with what was found."""
-        from sklearn.svm import SVC
-
-        machine = SVC(**options).fit(K, self.signs, sample_weight=self.upper / self.cost)
+        machine = load().SVC(**options).fit(K, self.signs, sample_weight=self.upper / self.cost)
         x[machine.support_] = self.cost * np.abs(machine.dual_coef_[0])
         return x
 
@@ -168,10 +173,8 @@ class _Regression:
 
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
         """The zeros x with what was found."""
-        from sklearn.svm import SVR
-
         size = float(np.std(self.targets))
-        machine = SVR(**options, epsilon=self.epsilon / size)
+        machine = load().SVR(**options, epsilon=self.epsilon / size)
         machine.fit(K, self.targets / size, sample_weight=self.upper / size)
         of_support = size * machine.dual_coef_[0]
         x[self.above[machine.support_]] = np.maximum(of_support, 0.0)

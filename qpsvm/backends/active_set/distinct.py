@@ -85,4 +85,4 @@ class Distinct:
         x = np.concatenate([self.merged.undone(point.x[:m]), point.x[m:]])
         x = self.given.clip_scaled(x)
         Px = point.Px + self.box.P.product(self.sums(x) - point.x)
-        return Point(x, np.concatenate([Px[:m][group], Px[m:]]), point.y)
+        return Point(x, np.concatenate([Px[:m][group], Px[m:]]), point.y, point.drift)

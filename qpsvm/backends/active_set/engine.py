@@ -32,7 +32,7 @@ TIGHTER = 0.1
 class Found:
     """A point with its multipliers, and how far from the optimum it is at most, relative.
 
-    It is called optimal only by a gradient that was evaluated anew for it.
+    It is called optimal only by its gradient, and where rounding cannot have made that one small.
     """
 
     solution: QPSolution
@@ -142,19 +142,21 @@ class _Search:
         return (x, None) if guess is None else (box.clip_scaled(guess.x), guess.n_free)
 
     def run(self, x: Vector, n_free: int | None) -> tuple[Point, bool]:
-        """A point, and whether it is optimal by a gradient that was evaluated anew for it.
+        """A point, and whether it is optimal.
 
-        Not by the sum of all that was added to the first one.
+        By a gradient that was evaluated anew for it, unless what was added to the first one is so
+        little that it cannot matter.
         """
-        box, effort, is_optimal = self.box, self.effort, False
+        box, effort = self.box, self.effort
         enough = TIGHTER * self.eps
         point = settle(
             box, x, largest=self.largest, effort=effort, eps=enough, expected_free=n_free
         )
+        is_optimal = not effort.is_over and box.is_optimal(point, self.eps)
         for left in range(REFINEMENTS, -1, -1):
-            if effort.is_over:
+            if is_optimal or effort.is_over:
                 break
-            point = replace(point, Px=box.P.looked_at(point.x))
+            point = replace(point, Px=box.P.looked_at(point.x), drift=0.0)
             is_optimal = box.is_optimal(point, self.eps)
             if is_optimal or left == 0:
                 break

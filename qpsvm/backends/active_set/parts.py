@@ -112,17 +112,19 @@ class Parts:
 
     def guess(self) -> Guess | None:
         """A point near the optimum; None where working sets need none."""
-        samples = self._samples
+        samples, memory = self._samples, self.columns.memory
+        of_sets = min(self.for_sets, self.program.size) ** 2
+        memory.reserve(decomposition.MATRIX, of_sets)
         try:
             if len(samples) > self._at_once:
                 guess = self._joined(np.random.default_rng(_SEED).permutation(samples))
                 return self._together(guess) if self._is_decomposed else guess
             if not self._is_decomposed:
                 return None
-            x = decomposition.descended(self.program, self.columns, self.columns.memory)
+            x = decomposition.descended(self.program, self.columns, memory)
             return Guess(x, self._free(self.program, x))
         finally:
-            self.columns.memory.forget(decomposition.MATRIX)
+            memory.shrink(decomposition.MATRIX, of_sets)
 
     @cached_property
     def _samples(self) -> Index:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from qpsvm.backends.active_set import decomposition, parts
-from qpsvm.backends.active_set.columns import KernelColumns
+from qpsvm.backends.active_set.columns import CHEAP, OFTEN, OFTEN_IF_CHEAP, KernelColumns
 from qpsvm.backends.active_set.parts import Parts
 from qpsvm.kernels import RBF
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram, sample_gram
@@ -21,9 +21,10 @@ from tests.tolerances import ROUNDING, SAME_OBJECTIVE
 PLENTY = 2**30
 
 
-def hessian(n=40, seed=0, *, doubled=False, diag=0.0, constant=0.0):
+def hessian(n=40, seed=0, *, doubled=False, diag=0.0, constant=0.0, features=3):
     rng = np.random.default_rng(seed)
-    gram = SampleGram(RBF(0.4), rng.standard_normal((n, 3)), positive_semidefinite=True)
+    X = rng.standard_normal((n, features))
+    gram = SampleGram(RBF(1.2 / features), X, positive_semidefinite=True)
     signs = np.where(rng.random(2 * n if doubled else n) < 0.5, -1.0, 1.0)
     index = np.tile(np.arange(n), 2) if doubled else None
     return KernelQuadratic(gram, signs, index, np.full(len(signs), diag), constant=constant)
@@ -34,7 +35,8 @@ def hessian(n=40, seed=0, *, doubled=False, diag=0.0, constant=0.0):
 @pytest.mark.parametrize("capacity", [1, 7, 15, 40])
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_columns_are_those_of_the_matrix(doubled, slack, capacity, is_kept) -> None:
-    P, same = (hessian(doubled=doubled, diag=0.3, constant=1.0) for _ in range(2))
+    more = {"diag": 0.3, "constant": 1.0, "features": CHEAP + 1}  # columns soon stay
+    P, same = (hessian(doubled=doubled, **more) for _ in range(2))
     dense = np.zeros((P.size + slack, P.size + slack))
     dense[: P.size, : P.size] = (P if is_kept else same).to_dense()
     assert P.gram.is_kept == is_kept
@@ -51,26 +53,27 @@ def test_columns_are_those_of_the_matrix(doubled, slack, capacity, is_kept) -> N
 
 
 @pytest.mark.parametrize("capacity", [10, 40])
-def test_columns_that_are_used_often_are_evaluated_no_more(capacity) -> None:
-    P = hessian()
+@pytest.mark.parametrize(("features", "often"), [(CHEAP, OFTEN_IF_CHEAP), (CHEAP + 1, OFTEN)])
+def test_columns_that_are_used_often_are_evaluated_no_more(capacity, features, often) -> None:
+    P = hessian(features=features)
     columns, evaluated = KernelColumns(P, 0, 8 * 40 * capacity), []
     original = P.gram.rows
     P.gram.rows = lambda samples, out: (evaluated.append(len(samples)), original(samples, out))
     d = np.zeros(40)
     d[:8] = 1.0
-    for _ in range(6):
+    for _ in range(often + 4):
         columns.product(d)
-    assert sum(evaluated) == 8 * 3  # twice in passing, and once to stay
+    assert sum(evaluated) == 8 * (often + 1)  # so often in passing, and once to stay
     np.testing.assert_array_equal(columns.looked_at(d), columns.product(d))
     d[:] = 1.0
     before = sum(evaluated)
     for _ in range(4):  # who only looks keeps none
         columns.looked_at(d)
     assert sum(evaluated) == before + 4 * 32
-    del evaluated[6:]
-    for _ in range(6):  # more than there is room for: the others pass every time
+    before = sum(evaluated)
+    for _ in range(often + 4):  # more than there is room for: the others pass every time
         columns.product(d)
-    assert sum(evaluated[6:]) <= 40 * 6
+    assert sum(evaluated) - before <= 40 * (often + 4)
 
 
 def program_of(P, C=1.0):
@@ -143,6 +146,15 @@ def test_a_bound_that_was_scaled_there_and_back_is_the_bound(n) -> None:
     np.testing.assert_array_equal(program.clip_scaled(inside), inside)
 
 
+def require_near_the_optimum(program, x) -> None:
+    value = float(x @ (0.5 * program.P.product(x) + program.q))
+    best = optimum(program)
+    assert best < 0.0
+    assert best * (1.0 + SAME_OBJECTIVE) <= value <= 0.9 * best
+    assert (x >= 0.0).all()
+    assert (x <= program.upper).all()
+
+
 @pytest.mark.parametrize("cost", [1.0, 7.0])
 @pytest.mark.parametrize("diag", [0.0, 0.5])
 @pytest.mark.parametrize("flip", [1.0, -1.0])
@@ -153,12 +165,7 @@ def test_decomposition_comes_near_the_optimum(cost, diag, flip, upper) -> None:
     program = replace(program, q=cost * program.q, A=flip * program.A)
     assert decomposition.suits(program, columns)
     x = decomposition.descended(program, columns, Memory())
-    value = float(x @ (0.5 * program.P.product(x) + program.q))
-    best = optimum(program)
-    assert best < 0.0
-    assert best * (1.0 + SAME_OBJECTIVE) <= value <= 0.9 * best
-    assert (x >= 0.0).all()
-    assert (x <= upper).all()
+    require_near_the_optimum(program, x)
 
 
 def tube(n=200, *, C=1.0, epsilon=0.1, diag=0.0, size=1.0):
@@ -183,13 +190,8 @@ def test_decomposition_of_a_regression_comes_near_the_optimum(size, diag, flip, 
     program = replace(program, A=flip * program.A)
     assert decomposition.suits(program, columns)
     x = decomposition.descended(program, columns, Memory())
-    value = float(x @ (0.5 * program.P.product(x) + program.q))
-    best = optimum(program)
-    assert best < 0.0
-    assert best * (1.0 + SAME_OBJECTIVE) <= value <= 0.9 * best
+    require_near_the_optimum(program, x)
     assert np.abs(program.A @ x).max() <= ROUNDING * size * 200
-    assert (x >= 0.0).all()
-    assert (x <= size * upper).all()
 
 
 def test_parts_of_a_regression_together(monkeypatch) -> None:
