@@ -70,11 +70,8 @@ class Merged:
 
         Parameters
         ----------
-        X : array or CSR array of shape (n_samples, r)
-        samples : array of int of shape (n,) or None
-            The row of X of each variable; None for their own.
-        vectors : list of arrays of shape (n,)
-            What else has to be equal.
+        X, samples, vectors
+            See ``first_equal``.
         bounds : pair of arrays of shape (n,)
         diag : array of shape (n,)
             d. Those whose d is positive are merged from zero upwards without end, when all of a
