@@ -153,10 +153,13 @@ class BoxProgram:
         The gap alone may be small where single samples are far from what they should be. Nor is it
         enough that only rounding is left: with x of 1e5 that is more than what was asked for.
         """
-        is_near = self.residual(point) + point.drift <= eps * self.scale(point)
         widths = _finite(self.upper - self.lower, point.x)
         drifted = point.drift * float(np.sum(widths)) / self._size(point)
-        return is_near and self.relative_gap(point) + drifted <= eps
+        return self.is_near(point, eps) and self.relative_gap(point) + drifted <= eps
+
+    def is_near(self, point: Point, eps: float) -> bool:
+        """Whether the residuals are small, relative; the gap is another matter."""
+        return self.residual(point) + point.drift <= eps * self.scale(point)
 
     def tolerances(self, point: Point) -> Vector:
         """Residuals that are only rounding, for every variable.

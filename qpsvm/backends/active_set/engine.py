@@ -12,6 +12,7 @@ from qpsvm.backends.active_set.parts import Parts
 from qpsvm.qp._arrays import Vector
 from qpsvm.qp.box_polish import largest_within, settle
 from qpsvm.qp.box_program import Boxed, BoxProgram, Point
+from qpsvm.qp.cheap_side import on_the_cheap_side
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -152,25 +153,36 @@ class _Search:
         point = settle(
             box, x, largest=self.largest, effort=effort, eps=enough, expected_free=n_free
         )
-        is_optimal = not effort.is_over and box.is_optimal(point, self.eps)
         for left in range(REFINEMENTS, -1, -1):
-            if is_optimal or effort.is_over:
+            if effort.is_over:
                 break
+            if box.is_optimal(point, self.eps):
+                return point, True
             point = replace(point, Px=box.P.looked_at(point.x), drift=0.0)
-            is_optimal = box.is_optimal(point, self.eps)
-            if is_optimal or left == 0:
-                break
-            enough *= TIGHTER
-            point = settle(
-                box,
-                point.x,
-                Px=point.Px,
-                largest=self.largest,
-                effort=effort,
-                eps=enough,
-                into_rounding=True,
-            )
-        return point, is_optimal
+            if box.is_optimal(point, self.eps):
+                return point, True
+            if left:
+                enough *= TIGHTER
+                point = self.refined(point, enough)
+        return point, False
+
+    def refined(self, point: Point, enough: float) -> Point:
+        """A point after which the gradient may be small enough, if rounding lets it.
+
+        Where only the gap is too large that is what rounding costs.
+        """
+        box, effort = self.box, self.effort
+        if box.is_near(point, self.eps):
+            return on_the_cheap_side(box, point, largest=self.largest, effort=effort)
+        return settle(
+            box,
+            point.x,
+            Px=point.Px,
+            largest=self.largest,
+            effort=effort,
+            eps=enough,
+            into_rounding=True,
+        )
 
     def interrupted(self, x: Vector) -> Point:
         """The last point that is known; x before the first one of all samples."""
