@@ -5,9 +5,10 @@ what that costs in the duality gap is ::
 
     r_i (x_i - lower_i)  where r_i > 0,        -r_i (upper_i - x_i)  where r_i < 0
 
-With bounds of 10,000 and variables of 0.1 one side costs 100,000 times as much as the other. So the
-free variables are moved until their gradients are not zero but, on the cheap side, a little more than
-rounding: the margins of a machine without errors are not 1, but 1 + 1e-13, and cost nothing.
+With bounds of 10,000 and variables of 0.1 one side costs 100,000 times as much as the other. So
+the free variables are moved until their gradients are not zero but, on the cheap side, a little
+more than rounding: the margins of a machine without errors are not 1, but 1 + 1e-13, and cost
+nothing.
 """
 
 from __future__ import annotations
