@@ -178,6 +178,13 @@ class BoxProgram:
         size = np.sqrt(self.diagonal)
         return ROUNDED * float(np.linalg.norm(size * d)) * size
 
+    def doubt(self, point: Point) -> float:
+        """What rounding may add to the relative gap, where no sign of r is certain."""
+        tolerances, x = self.tolerances(point), point.x
+        is_open = np.abs(self.gradient(point.Px, point.y)) <= tolerances
+        room = _finite(np.maximum(x - self.lower, self.upper - x), x)
+        return float(tolerances[is_open] @ room[is_open]) / self._size(point)
+
     def is_settled(self, point: Point) -> bool:
         """Nothing is left but rounding; false for NaN."""
         natural = self.natural_residual(point.x, self.gradient(point.Px, point.y))

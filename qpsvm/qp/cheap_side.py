@@ -25,17 +25,22 @@ AWAY = 4.0
 """From zero, in the largest residual there is: whoever evaluates P in another order rounds as
 far the other way."""
 
+CERTAIN = 2.0
+"""From zero, in what rounding may be: then the sign of r is certain, whoever looks."""
+
 
 def on_the_cheap_side(box: BoxProgram, point: Point, *, largest: int, effort: Effort) -> Point:
-    """A point with a smaller duality gap near one whose residuals are rounding; else that one."""
+    """A point with a smaller duality gap near one whose residuals are rounding; else that one.
+
+    With the gap counts what rounding may add to it, so that it may be larger and certain.
+    """
     x, r = point.x, box.gradient(point.Px, point.y)
     below, above = x - box.lower, box.upper - x
-    residual = box.natural_residual(x, r)
-    is_free = (below > 0.0) & (above > 0.0)
-    away = AWAY * float(np.max(residual))
-    wanted = np.where(below < above, away, -away) * (is_free | (residual > 0.0))
+    residual, tolerances = box.natural_residual(x, r), box.tolerances(point)
+    is_open = ((below > 0.0) & (above > 0.0)) | (residual > 0.0)
+    away = np.maximum(AWAY * float(np.max(residual)), CERTAIN * tolerances) * is_open
     moved = settle(
-        replace(box, q=box.q - wanted),
+        replace(box, q=box.q - np.where(below < above, away, -away)),
         x,
         Px=point.Px,
         largest=largest,
@@ -44,4 +49,4 @@ def on_the_cheap_side(box: BoxProgram, point: Point, *, largest: int, effort: Ef
         into_rounding=True,
     )
     moved = replace(moved, drift=moved.drift + point.drift)
-    return moved if box.relative_gap(moved) < box.relative_gap(point) else point
+    return min(point, moved, key=lambda p: box.relative_gap(p) + box.doubt(p))

@@ -157,14 +157,24 @@ class _Search:
             if effort.is_over:
                 break
             if box.is_optimal(point, self.eps):
-                return point, True
+                return self.certain(point), True
             point = replace(point, Px=box.P.looked_at(point.x), drift=0.0)
             if box.is_optimal(point, self.eps):
-                return point, True
+                return self.certain(point), True
             if left:
                 enough *= TIGHTER
                 point = self.refined(point, enough)
         return point, False
+
+    def certain(self, point: Point) -> Point:
+        """An optimal point that stays one in whatever order the gradient is evaluated."""
+        if self.box.doubt(point) <= self.eps:
+            return point
+        moved = self.cheaply_rounded(point)
+        return moved if self.box.is_optimal(moved, self.eps) else point
+
+    def cheaply_rounded(self, point: Point) -> Point:
+        return on_the_cheap_side(self.box, point, largest=self.largest, effort=self.effort)
 
     def refined(self, point: Point, enough: float) -> Point:
         """A point after which the gradient may be small enough, if rounding lets it.
@@ -173,7 +183,7 @@ class _Search:
         """
         box, effort = self.box, self.effort
         if box.is_near(point, self.eps):
-            return on_the_cheap_side(box, point, largest=self.largest, effort=effort)
+            return self.cheaply_rounded(point)
         return settle(
             box,
             point.x,

@@ -90,6 +90,14 @@ def test_every_family_by_its_own_strength(name, kernel) -> None:
         assert found.status is Status.OPTIMAL
 
 
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e6])
+def test_no_bound_is_too_far_for_a_proof(C) -> None:
+    """Rounding is on the side of the margin where it costs nothing, and the verifier sees that."""
+    problem = qpsvm.SoftMargin(C=C).dual(*classes(n=400), kernel=RBF(3.0))
+    certificate = qpsvm.certify(problem, problem.recover(raw(problem)))
+    assert certificate.relative_gap + certificate.rounding <= EPS
+
+
 @pytest.mark.parametrize("name", ["hinge", "penalised", "weights", "squared hinge", "large C"])
 def test_many_parts_by_decomposition(name, monkeypatch) -> None:
     monkeypatch.setattr(parts, "DECOMPOSED", 500)
