@@ -43,6 +43,8 @@ def main() -> None:
         axes.loglog(sizes, np.exp(intercept) * np.asarray(sizes) ** slope, color=colour, lw=1)
         axes.loglog(sizes, seconds, "o", color=colour, label=f"{what}: slope {slope:.2f}")
         lines.append(f"Slope of {what}: {slope:.2f} (least squares in logarithms).")
+    axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("samples n (20 features)")
     axes.set_ylabel("seconds (median)")
     axes.legend()
