@@ -162,7 +162,7 @@ class BoxProgram:
         return self.residual(point) + point.drift <= eps * self.scale(point)
 
     def tolerances(self, point: Point) -> Vector:
-        """Residuals that are only rounding, for every variable.
+        """Residuals that are only rounding, for every variable: of ``P x``, q and ``A'y``.
 
         A curvature and an x that are large need not have met.
         """

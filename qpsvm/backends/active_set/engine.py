@@ -174,6 +174,7 @@ class _Search:
         return moved if self.box.is_optimal(moved, self.eps) else point
 
     def cheaply_rounded(self, point: Point) -> Point:
+        """The same with rounding where it costs least."""
         return on_the_cheap_side(self.box, point, largest=self.largest, effort=self.effort)
 
     def refined(self, point: Point, enough: float) -> Point:

@@ -197,20 +197,23 @@ def test_samples_in_every_form_are_the_same_program(form) -> None:
     )
 
 
-def test_kernels_that_are_numbers_or_functions() -> None:
+def test_kernels_that_are_matrices_files_or_functions(tmp_path) -> None:
     X, y = classes()
     K = RBF(0.3)(X, X)
     plain = qpsvm.SoftMargin(C=1.0).dual(X, y, kernel=RBF(0.3))
     objective = plain.qp.objective(raw(plain).x)
-    words = np.array([str(i) for i in range(MANY)])
+    numbers = np.arange(MANY, dtype=float)[:, None]
+    K.tofile(tmp_path / "kernel")
+    mapped = np.memmap(tmp_path / "kernel", dtype=np.float64, mode="r", shape=K.shape)
 
-    def by_name(left, right):
+    def by_number(left, right):
         return K[np.ix_([int(a[0]) for a in left], [int(b[0]) for b in right])]
 
     for problem in (
         qpsvm.SoftMargin(C=1.0).dual(K, y, kernel="precomputed"),
+        qpsvm.SoftMargin(C=1.0).dual(mapped, y, kernel="precomputed"),
         qpsvm.SoftMargin(C=1.0).dual(X, y, kernel=Custom(RBF(0.3).__call__)),
-        qpsvm.SoftMargin(C=1.0).dual(words.astype(float)[:, None], y, kernel=Custom(by_name)),
+        qpsvm.SoftMargin(C=1.0).dual(numbers, y, kernel=Custom(by_number)),
     ):
         found = raw(problem)
         assert problem.qp.objective(found.x) == pytest.approx(
