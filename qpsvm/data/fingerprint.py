@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 
 from qpsvm.files import json_text
 from qpsvm.qp._arrays import row_blocks
+from qpsvm.qp.contents import bytes_of
 
 if TYPE_CHECKING:
     from qpsvm.data.training_sets import TrainingSet
@@ -31,7 +33,8 @@ def fingerprint(data: TrainingSet) -> str:
     -------
     str
         64 hexadecimal digits. Over the shape of X and, in blocks of rows, its entries other than
-        zero with their places (as CSR arrays, int64 and float64, little-endian); then the name and
+        zero with their places (as CSR arrays, int64 and float64, little-endian), or what
+        ``qpsvm.qp.contents`` says of samples that are no numbers; then the name and
         the entries of every other field: numbers as float64, anything else as JSON text.
 
     Examples
@@ -46,18 +49,24 @@ def fingerprint(data: TrainingSet) -> str:
     X = data.X
     digest = hashlib.sha256()
     digest.update(np.array(X.shape, dtype="<i8").tobytes())
+    for part in (bytes_of(X),) if data.storage == "objects" else _entries(X):
+        digest.update(part)
+    for field in fields(data):
+        if field.name not in NOT_HASHED:
+            digest.update(f"\n{field.name}\n".encode())
+            digest.update(_bytes(getattr(data, field.name)))
+    return digest.hexdigest()
+
+
+def _entries(X: Any) -> Iterator[bytes]:
+    """Those other than zero, with their places."""
     for rows in row_blocks(*X.shape):
         block: Any = sp.csr_array(X[rows])
         block.sum_duplicates()
         block.eliminate_zeros()
         block.sort_indices()
         for part, dtype in ((block.indptr, "<i8"), (block.indices, "<i8"), (block.data, "<f8")):
-            digest.update(part.astype(dtype).tobytes())
-    for field in fields(data):
-        if field.name not in NOT_HASHED:
-            digest.update(f"\n{field.name}\n".encode())
-            digest.update(_bytes(getattr(data, field.name)))
-    return digest.hexdigest()
+            yield part.astype(dtype).tobytes()
 
 
 def _bytes(values: Any) -> bytes:

@@ -5,15 +5,29 @@ Every refusal names the argument, the row or column, the value seen and the reme
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.data.objects import as_objects, is_missing, is_numeric
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.kernels import Kernel
 from qpsvm.qp._arrays import Index, Vector, all_finite, freeze, immutable, is_immutable
 from qpsvm.qp.single_precision import SinglePrecision
+
+
+def samples_for(kernel: Kernel, X: Any) -> Any:
+    """X as this kernel takes samples: a table of numbers, or objects if that is what they are.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_samples`` and ``as_objects``.
+    """
+    if kernel.takes_objects and not is_numeric(X):
+        return as_objects(X)
+    return as_samples(X, keep_single=True)
 
 
 def as_samples(X: Any, name: str = "X", *, keep_single: bool = False) -> Any:
@@ -71,7 +85,8 @@ def _dense(X: Any, name: str, keep_single: bool) -> Any:
             raise
         raise InvalidDataError(
             f"{name} must be a table of numbers ({error}); encode text and categories first, "
-            "for instance with sklearn.preprocessing.OneHotEncoder."
+            "for instance with sklearn.preprocessing.OneHotEncoder, or pass a kernel function of "
+            "your own, which may take any samples."
         ) from error
     if matrix.ndim != 2:
         raise InvalidDataError(_not_two_dimensional(name, matrix.shape))
@@ -308,11 +323,7 @@ def _missing(labels: Any) -> Any:
         return np.zeros(len(labels), dtype=bool)
     if labels.dtype.kind == "f":
         return np.isnan(labels)
-    return np.array([_is_missing(label) for label in labels.tolist()])
-
-
-def _is_missing(label: Any) -> bool:
-    return label is None or (isinstance(label, float) and math.isnan(label)) or str(label) == "<NA>"
+    return np.array([is_missing(label) for label in labels.tolist()])
 
 
 def _plain(label: Any) -> Any:

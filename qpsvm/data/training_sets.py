@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data.inputs import (
     as_classes,
-    as_samples,
     as_signs,
     as_targets,
     as_weights,
     feature_names,
+    samples_for,
 )
+from qpsvm.data.objects import NUMERIC
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
+from qpsvm.qp.contents import bytes_of
 from qpsvm.qp.single_precision import SinglePrecision, rows_of
 
 
@@ -30,7 +32,8 @@ class TrainingSet:
     ----------
     X : array or CSR array of shape (n, d), float64, read-only
         Or ``SinglePrecision``: an array of float32 that nobody can write to, as it came
-        (``numpy.asarray(data.X)`` makes it one of float64).
+        (``numpy.asarray(data.X)`` makes it one of float64). Or objects, for a kernel that takes
+        them: a read-only array of shape (n,) or (n, d) of any other dtype.
     weights : array of shape (n,)
         Sample weights, above zero.
     kept : array of int of shape (n,)
@@ -57,8 +60,15 @@ class TrainingSet:
 
     @property
     def n_features(self) -> int:
-        """Number of columns of X."""
-        return int(self.X.shape[1])
+        """Number of columns of X; 1 where every sample is one object."""
+        return int(self.X.shape[1]) if self.X.ndim == 2 else 1
+
+    @property
+    def storage(self) -> Literal["dense", "sparse", "objects"]:
+        """How X is stored; "objects" are samples that are no numbers."""
+        if sp.issparse(self.X):
+            return "sparse"
+        return "dense" if self.X.dtype.kind in NUMERIC else "objects"
 
     @property
     def targets(self) -> Any:
@@ -73,6 +83,8 @@ class TrainingSet:
             return False
         if sp.issparse(self.X) or sp.issparse(other.X):
             same = (sp.csr_array(self.X) - sp.csr_array(other.X)).count_nonzero() == 0
+        elif "objects" in (self.storage, other.storage):
+            same = bytes_of(self.X) == bytes_of(other.X)
         else:
             same = np.array_equal(self.X, other.X)
         names_differ = (
@@ -254,7 +266,7 @@ def regression_training_set(
 
 def _samples(X: Any, n_labels: int | None, kernel: Kernel, sample_weight: Any) -> dict[str, Any]:
     """The fields every training set has."""
-    samples = as_samples(X, keep_single=True)
+    samples = samples_for(kernel, X)
     n = samples.shape[0]
     if n_labels is not None and n_labels != n:
         raise InvalidDataError(

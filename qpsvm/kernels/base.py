@@ -17,6 +17,9 @@ class Kernel(ABC):
     """A kernel function. ``kernel(X, Z)`` is a fresh Gram block of shape (len(X), len(Z))."""
 
     name: ClassVar[str]
+    takes_objects: ClassVar[bool] = False
+    """Whether samples may be something else than rows of numbers: text, sequences, graphs. X and Z
+    are then arrays of shape (n,) with an object in each entry, or tables of shape (n, d)."""
 
     @abstractmethod
     def __call__(self, X: Any, Z: Any) -> Dense:

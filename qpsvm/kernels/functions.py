@@ -280,13 +280,38 @@ class Precomputed(Kernel):
 class Custom(Kernel):
     """Any callable ``function(X, Z)`` that returns the Gram block of shape (len(X), len(Z)).
 
+    Parameters
+    ----------
+    function : callable
+        X and Z are arrays or CSR arrays of float64 with a sample in each row. Where the samples are
+        no numbers (text, sequences of different lengths, graphs) they are arrays of shape (n,) with
+        a sample in each entry, or of shape (n, d) if the samples came as a table. They are
+        read-only.
+
     Raises
     ------
     KernelError
         When called: the function returned another shape, or NaN.
+
+    Notes
+    -----
+    Whether a matrix of such a kernel is positive semidefinite is checked, for which all of it is
+    evaluated. Who knows that it is derives a class from ``Kernel`` that says so, with
+    ``takes_objects = True`` for samples that are no numbers.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> def common_letters(X, Z):
+    ...     return [[len(set(x) & set(z)) for z in Z] for x in X]
+    >>> words, y = ["ant", "tan", "bee", "web"], ["a", "a", "b", "b"]
+    >>> problem = qpsvm.SoftMargin(C=10.0).dual(words, y, kernel=Custom(common_letters))
+    >>> qpsvm.solve(problem).predict(["natant", "ebb"])
+    array(['a', 'b'], dtype='<U1')
     """
 
     name = "custom"
+    takes_objects = True
     function: Callable[[Any, Any], Any]
 
     def __call__(self, X: Any, Z: Any) -> Dense:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from qpsvm.data.inputs import as_samples, feature_names
+from qpsvm.data.objects import as_objects
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
@@ -118,10 +119,19 @@ class KernelMachine(Machine):
         InvalidDataError
             As ``decision_function``.
         """
-        samples, data = as_samples(X, keep_single=True), self.data
+        data = self.data
+        if data.storage == "objects":
+            samples = as_objects(X)
+            if samples.ndim != data.X.ndim:
+                raise InvalidDataError(
+                    f"X has shape {samples.shape}, the model was trained on samples of shape "
+                    f"{data.X.shape}; pass new ones as those came."
+                )
+        else:
+            samples = as_samples(X, keep_single=True)
         if isinstance(self.kernel, Precomputed) and samples.shape[1] == data.n_given:
             samples = samples[:, data.kept]  # rows of weight zero have left the training data
-        if samples.shape[1] != data.n_features:
+        if samples.ndim == 2 and samples.shape[1] != data.n_features:
             raise InvalidDataError(
                 f"X has {samples.shape[1]} columns, the model was trained on {data.n_features}."
             )

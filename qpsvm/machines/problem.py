@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
@@ -147,10 +146,9 @@ class TrainingProblem(Generic[Model, Solution]):
 
     def __repr__(self) -> str:
         data = self.data
-        kind = "sparse" if sp.issparse(data.X) else "dense"
         return (
             f"{type(self).__name__}({self.family}, {self.form}, {self.kernel} kernel, "
-            f"{data.n_samples} samples x {data.n_features} features ({kind}), "
+            f"{data.n_samples} samples x {data.n_features} features ({data.storage}), "
             f"{self.qp.n_variables} variables)"
         )
 

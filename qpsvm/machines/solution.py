@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.data.training_sets import BinaryTrainingSet, TrainingSet
 from qpsvm.exceptions import InvalidDataError
@@ -132,10 +131,9 @@ class SVMSolution(KernelMachine):
         return self.kernel.diagonal(samples)
 
     def __repr__(self) -> str:
-        kind = "sparse" if sp.issparse(self.data.X) else "dense"
         return (
             f"SVMSolution({self.status.value}, {self.n_support} of {self.data.n_samples} support "
-            f"vectors, {self.kernel} kernel, {kind} data)"
+            f"vectors, {self.kernel} kernel, {self.data.storage} data)"
         )
 
 

@@ -62,7 +62,7 @@ def save(
         A kernel, parameter or label that cannot be written as plain data; NaN; a path that cannot
         be written.
     """
-    data = _plain_training_set(problem)
+    data, kernel = _plain_training_set(problem), metadata.from_kernel(problem.kernel)
     arrays = _arrays(problem, solution, scaling)
     for name, array in arrays.items():
         if not np.isfinite(array).all():
@@ -77,7 +77,7 @@ def save(
             "versions": _versions(solution),
             "formulation": metadata.from_formulation(problem.formulation),
             "form": problem.form,
-            "kernel": metadata.from_kernel(problem.kernel),
+            "kernel": kernel,
             "classes": metadata.from_classes(data.classes),
             "n_samples": data.n_samples,
             "n_features": data.n_features,

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Matrix, Vector, as_matrix, as_vector, require_finite, require_memory
 from qpsvm.qp._rows import fold, take_rows
+from qpsvm.qp.contents import bytes_of
 from qpsvm.qp.quadratic import Quadratic, as_quadratic
 from qpsvm.qp.single_precision import SinglePrecision
 
@@ -338,7 +339,7 @@ def _update(digest: Any, part: Any) -> None:
             digest.update(np.ascontiguousarray(piece).tobytes())
         digest.update(repr(part.shape).encode())
     elif isinstance(part, np.ndarray | SinglePrecision):
-        digest.update(np.ascontiguousarray(part).tobytes())
+        digest.update(bytes_of(part))
         digest.update(repr(part.shape).encode())
     else:
         digest.update(repr(part).encode())

@@ -8,8 +8,6 @@ from __future__ import annotations
 import importlib.resources
 from typing import TYPE_CHECKING, Any
 
-import scipy.sparse as sp
-
 from qpsvm.files import json_text
 from qpsvm.reports.explanations import EXPLANATIONS
 from qpsvm.reports.implications import implications
@@ -147,7 +145,7 @@ def _data(report: Report) -> dict[str, Any]:
         "n_samples": data.n_samples,
         "n_given": data.n_given,
         "n_features": data.n_features,
-        "storage": "sparse" if sp.issparse(data.X) else "dense",
+        "storage": data.storage,
         "feature_names": data.feature_names,
         "classes": [label for label, _ in classes] or None,
         "class_counts": [size for _, size in classes] or None,

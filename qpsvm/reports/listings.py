@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import scipy.sparse as sp
-
 from qpsvm.machines.samples import MarginSummary
 from qpsvm.plotting import Convergence
 from qpsvm.plotting.picture import count
@@ -50,8 +48,7 @@ def _problem(report: Report) -> Iterator[tuple[str, str]]:
 def _data(report: Report) -> Iterator[tuple[str, str]]:
     data = report.data
     yield "Source", report.source or "given as arrays"
-    storage = "sparse" if sp.issparse(data.X) else "dense"
-    yield "Size", f"{data.n_samples:,} samples x {data.n_features:,} features, {storage}"
+    yield "Size", f"{data.n_samples:,} samples x {data.n_features:,} features, {data.storage}"
     if data.n_given > data.n_samples:
         yield "Left out", f"{count(data.n_given - data.n_samples, 'row')} of weight zero"
     classes = report.kind.classes(report)

@@ -43,7 +43,7 @@ class Distinct:
     def of(cls, box: BoxProgram, P: KernelQuadratic) -> Distinct | None:
         """None where samples cannot be compared, or hardly any are there twice."""
         n, R, X = P.size, P.selection, P.gram.X
-        if np.ndim(X) != 2 or X.dtype == object:
+        if np.ndim(X) != 2 or X.dtype.kind != "f":
             return None
         others = [R.signs, box.q[:n], *box.A[:, :n]]
         merged = Merged.of(X, R.index, others, (box.lower[:n], box.upper[:n]), P.diag)

@@ -73,7 +73,9 @@ def entry_errors(kernel: Kernel, X: Any, Z: Any) -> EntryErrors:
         # e^E - 1 <= E (1 + E)
         rows, columns = (np.where(E <= 1.0, outward(E * (1.0 + E)), np.inf) for E in exponents)
         return EntryErrors(rows, columns, np.zeros(m), np.zeros(n))
-    terms = 0 if isinstance(kernel, Precomputed) else max(n_terms(X), n_terms(Z))
+    if type(kernel) not in (Linear, Polynomial, Sigmoid):  # what it returns is what K is
+        return EntryErrors.of_product(np.zeros(m), np.zeros(n))
+    terms = max(n_terms(X), n_terms(Z))
     if type(kernel) is Linear:
         return EntryErrors.of_product(outward(gamma(terms) * _norms(X)), _norms(Z))
     if type(kernel) is Polynomial:
@@ -81,11 +83,10 @@ def entry_errors(kernel: Kernel, X: Any, Z: Any) -> EntryErrors:
         left, right = (_argument(kernel, S) ** (0.5 * p) for S in (X, Z))
         k = p * (terms + 3) + FUNCTION_ROUNDINGS
         return EntryErrors.of_product(outward(gamma(k) * outward(left)), outward(right))
-    if type(kernel) is Sigmoid:
-        left, right = (root(1.0 + _argument(kernel, S)) for S in (X, Z))
-        k = terms + 3 + FUNCTION_ROUNDINGS
-        return EntryErrors.of_product(outward(gamma(k) * left), right)
-    return EntryErrors.of_product(np.zeros(m), np.zeros(n))
+    assert type(kernel) is Sigmoid
+    left, right = (root(1.0 + _argument(kernel, S)) for S in (X, Z))
+    k = terms + 3 + FUNCTION_ROUNDINGS
+    return EntryErrors.of_product(outward(gamma(k) * left), right)
 
 
 def _exponent_errors(kernel: RBF, X: Any, Z: Any) -> tuple[Vector, Vector]:

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.kernels import Kernel
@@ -93,11 +92,10 @@ class JointSolution(KernelMachine):
         return len(self.support)
 
     def __repr__(self) -> str:
-        kind = "sparse" if sp.issparse(self.data.X) else "dense"
         return (
             f"JointSolution({self.status.value}, {len(self.classes)} classes, "
             f"{self.n_support} of {self.data.n_samples} support vectors, {self.kernel} kernel, "
-            f"{kind} data)"
+            f"{self.data.storage} data)"
         )
 
 

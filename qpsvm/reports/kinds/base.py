@@ -162,7 +162,9 @@ def plane(
     """The plane of two features, if these are all there are."""
     data, solution = report.problem.data, report.solution
     kernel = getattr(report.problem, "kernel", None)
-    if data.n_features != 2 or isinstance(kernel, Precomputed) or not predicts(solution):
+    if data.n_features != 2 or data.storage == "objects":
+        return None
+    if isinstance(kernel, Precomputed) or not predicts(solution):
         return None
     X = as_dense(data.X)
     features = data.feature_names or ("feature 0", "feature 1")

@@ -1,0 +1,90 @@
+"""Samples that are no table of numbers: text, sequences, graphs, for a kernel that takes them."""
+
+from __future__ import annotations
+
+import math
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.qp._arrays import freeze
+from qpsvm.qp.single_precision import SinglePrecision
+
+NUMERIC = "biufc"
+"""Kinds of NumPy dtypes that are numbers."""
+
+
+def is_numeric(X: Any) -> bool:
+    """Whether all entries of X are numbers, or missing ones."""
+    if sp.issparse(X) or isinstance(X, SinglePrecision):
+        return True
+    dtypes = getattr(X, "dtypes", None)
+    if dtypes is not None and hasattr(X, "columns"):
+        return all(getattr(dtype, "kind", "O") in NUMERIC for dtype in dtypes)
+    entries = _table(X)
+    if entries.dtype != object:
+        return entries.dtype.kind in NUMERIC
+    return all(_is_number(entry) for entry in entries.flat)
+
+
+def as_objects(X: Any, name: str = "X") -> Any:
+    """X as a read-only array: of shape (n,) with a sample in each entry, or a table (n, d).
+
+    A list of samples is one with an entry for each, as it came: a number among words stays one. A
+    list of rows that are equally long is a table. The objects themselves are not copied.
+
+    Raises
+    ------
+    InvalidDataError
+        Empty; neither one nor two dimensions; missing values (None, NaN, NA), with their row.
+    """
+    samples = _table(X)
+    if samples.ndim not in (1, 2):
+        raise InvalidDataError(
+            f"{name} has shape {samples.shape}; samples that are no numbers come as a list, an "
+            "array with one in each entry, or a table."
+        )
+    if samples.size == 0:
+        raise InvalidDataError(f"{name} is empty: shape {samples.shape}; pass at least one sample.")
+    if samples.dtype == object or samples.dtype.kind in "mM":
+        missing = np.array([is_missing(entry) for entry in samples.flat]).reshape(samples.shape)
+        if missing.any():
+            where = tuple(int(i) for i in np.argwhere(missing)[0])
+            column = f", column {where[1]}" if len(where) == 2 else ""
+            rows = int(missing.reshape(len(samples), -1).any(axis=1).sum())
+            raise InvalidDataError(
+                f"{name} has {samples[where]!r} in row {where[0]}{column} ({rows} such rows); put "
+                "a value there that the kernel knows, or drop the rows."
+            )
+    return freeze(samples)
+
+
+def _table(X: Any) -> Any:
+    """A fresh array of what is in X, in which NumPy has turned nothing into something else."""
+    if not isinstance(X, list | tuple):
+        return np.array(X)
+    if X and all(isinstance(sample, list | tuple | np.ndarray) for sample in X):
+        try:
+            return np.array(X, dtype=object)
+        except ValueError:  # shapes that agree only in part: no table
+            pass
+    samples = np.empty(len(X), dtype=object)
+    for i, sample in enumerate(X):
+        samples[i] = sample
+    return samples
+
+
+def _is_number(entry: Any) -> bool:
+    return isinstance(entry, Number | np.number | np.bool_) or is_missing(entry)
+
+
+def is_missing(entry: Any) -> bool:
+    """Whether an entry is None, NaN, NaT or pandas' NA."""
+    if entry is None or (isinstance(entry, float | np.floating) and math.isnan(entry)):
+        return True
+    if isinstance(entry, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(entry))
+    return type(entry).__name__ in ("NAType", "NaTType")

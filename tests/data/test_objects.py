@@ -1,0 +1,244 @@
+"""Samples that are no numbers: what a kernel function gets, what is refused, what comes out."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import qpsvm
+from qpsvm import reports
+from qpsvm.data.fingerprint import fingerprint
+from qpsvm.data.objects import as_objects, is_numeric
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.kernels import Custom, Kernel
+from tests import tolerances
+
+RNG = np.random.default_rng(3)
+WORDS = np.array(["".join(RNG.choice(list("abc"), RNG.integers(3, 9))) for _ in range(90)])
+MANY_A = np.array([word.count("a") for word in WORDS]) + RNG.normal(0.0, 0.7, 90)
+Y = np.where(MANY_A > 2.0, "yes", "no")
+NEW = ["abba", "cab", "aaaa"]
+
+
+def letters(X, Z):
+    """Products of letter counts: positive semidefinite, with a matrix of rank three."""
+    left, right = ([Counter(text(x)) for x in samples] for samples in (X, Z))
+    return np.array([[sum(a[c] * b[c] for c in a) for b in right] for a in left], dtype=float)
+
+
+def text(sample):
+    return sample if isinstance(sample, str) else "".join(map(str, sample))
+
+
+@dataclass(frozen=True)
+class Letters(Kernel):
+    """The same from an author who knows what it is."""
+
+    name = "letters"
+    takes_objects = True
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        return True
+
+    def __call__(self, X, Z):
+        return letters(X, Z)
+
+
+FAMILIES = {
+    "hinge": (qpsvm.SoftMargin(C=0.5), Y),
+    "squared hinge": (qpsvm.SoftMargin(C=0.5, loss="squared_hinge"), Y),
+    "nu": (qpsvm.NuClassification(nu=0.5), Y),
+    "regression": (qpsvm.EpsilonRegression(C=0.5, epsilon=0.2), MANY_A),
+    "nu regression": (qpsvm.NuRegression(C=0.5, nu=0.5), MANY_A),
+    "quantile": (qpsvm.QuantileRegression(tau=0.3, C=0.5), MANY_A),
+    "one class": (qpsvm.OneClass(nu=0.3), None),
+    "ball": (qpsvm.DataDescription(C=0.3), None),
+    "several classes": (qpsvm.CrammerSinger(C=0.5), [word[0] for word in WORDS]),
+    "pairs of classes": (qpsvm.OneVsOne(qpsvm.SoftMargin()), [word[0] for word in WORDS]),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kernel", [Custom(letters), Letters()], ids=str)
+def test_words_are_what_their_kernel_matrix_is(family, kernel) -> None:
+    formulation, y = FAMILIES[family]
+    problem = formulation.dual(WORDS, y, kernel=kernel)
+    found = qpsvm.solve(problem)
+    assert qpsvm.verify(problem, found).passed
+    gram = qpsvm.solve(formulation.dual(letters(WORDS, WORDS), y, kernel="precomputed"))
+    if family != "ball":  # which needs k(x, x) of new samples
+        np.testing.assert_allclose(
+            found.decision_function(NEW),
+            gram.decision_function(letters(NEW, WORDS)),
+            atol=tolerances.SAME_DECISION,
+        )
+    assert "objects" in str(reports.build(problem, found))
+
+
+def test_certificates_of_predictions_for_words() -> None:
+    problem = qpsvm.SoftMargin(C=0.5).dual(WORDS, Y, kernel=letters)
+    certificate = qpsvm.certify(problem, qpsvm.solve(problem))
+    values = certificate.decision_bounds(NEW)
+    assert (values.lower <= values.upper).all()
+    assert len(certificate.predict_certified(NEW)) == len(NEW)
+
+
+# --- what the function gets ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("samples", "shape", "first"),
+    [
+        (["ab", "c", "d"], (3,), "ab"),
+        (("ab", "c", "d"), (3,), "ab"),
+        (np.array(["ab", "c", "d"]), (3,), "ab"),
+        (pd.Series(["ab", "c", "d"]), (3,), "ab"),
+        ([["a", 1], ["b", 2], ["c", 3]], (3, 2), ["a", 1]),
+        (pd.DataFrame({"name": ["a", "b", "c"], "size": [1, 2, 3]}), (3, 2), ["a", 1]),
+        ([[1.0, 2.0], [3.0], [4.0, 5.0, 6.0]], (3,), [1.0, 2.0]),
+        ([{"a", "b"}, {"c"}, set()], (3,), {"a", "b"}),
+        ([b"\x00", b"ab", b""], (3,), b"\x00"),
+        (["a", 1, 2.5], (3,), "a"),
+        ([np.zeros((2, 3)), np.zeros((2, 4)), np.zeros((1, 1))], (3,), np.zeros((2, 3))),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_function_gets_samples_as_they_came(samples, shape, first) -> None:
+    seen = []
+
+    def kernel(X, Z):
+        seen.append(X)
+        return np.eye(len(X), len(Z))
+
+    qpsvm.SoftMargin().dual(samples, [1, 2, 2], kernel=kernel)
+    assert seen[0].shape == shape
+    assert not seen[0].flags.writeable
+    given = seen[0][0]
+    np.testing.assert_equal(given.tolist() if len(shape) == 2 else given, first)
+    assert all(isinstance(entry, type(first)) for entry in [given] if len(shape) == 1)
+
+
+def test_numbers_stay_numbers() -> None:
+    for samples in ([[1, 2], [3, 4]], np.array([[1, Fraction(1, 2)], [2, 3]], dtype=object)):
+        assert is_numeric(samples)
+        data = qpsvm.SoftMargin().dual(samples, [1, 2], kernel=lambda X, Z: X @ Z.T).data
+        assert data.X.dtype == np.float64
+        assert data.storage == "dense"
+
+
+def test_the_caller_cannot_change_what_was_learned_from() -> None:
+    words = WORDS.copy()
+    data = qpsvm.OneClass().dual(words, kernel=Letters()).data
+    words[:] = "c"
+    assert (data.X == WORDS).all()
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("samples", "words"),
+    [
+        (["a", None, "b"], ["None in row 1", "(1 such rows)", "kernel knows"]),
+        ([["a", 1.0], ["b", np.nan], ["c", 2.0]], ["nan in row 1, column 1"]),
+        (pd.Series(["a", None, pd.NA], dtype="string"), ["row 1", "(2 such rows)"]),
+        (np.array(["2020-01-01", "NaT", "2021-01-01"], "M8[D]"), ["NaT", "row 1"]),
+        ("abc", ["shape ()", "as a list"]),
+        (np.full((3, 2, 2), "a"), ["shape (3, 2, 2)", "or a table"]),
+        (np.zeros((0,), dtype=object), ["empty"]),
+    ],
+    ids=str,
+)
+def test_what_no_samples_are(samples, words) -> None:
+    with pytest.raises(InvalidDataError) as caught:
+        as_objects(samples)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_kernels_of_numbers_refuse_words_and_say_what_takes_them() -> None:
+    with pytest.raises(InvalidDataError, match="a kernel function of your own"):
+        qpsvm.SoftMargin().dual(WORDS, Y, kernel="rbf")
+
+
+@pytest.mark.parametrize("new", [np.array([["a"]]), "abc", ["a", None]], ids=str)
+def test_new_samples_come_as_the_old_ones_did(new) -> None:
+    machine = qpsvm.solve(qpsvm.SoftMargin(C=0.5).dual(WORDS, Y, kernel=letters))
+    with pytest.raises(InvalidDataError):
+        machine.predict(new)
+
+
+def test_new_rows_of_a_table_have_its_columns() -> None:
+    machine = qpsvm.solve(qpsvm.SoftMargin(C=0.5).dual(WORDS[:, None], Y, kernel=letters))
+    with pytest.raises(InvalidDataError, match="2 columns, the model was trained on 1"):
+        machine.predict([["a", "b"]])
+
+
+# --- the same samples, or others ------------------------------------------------------------------
+
+
+def training_set(samples):
+    return qpsvm.OneClass().dual(samples, kernel=lambda X, Z: np.eye(len(X), len(Z))).data
+
+
+def test_a_hash_is_of_the_contents() -> None:
+    own = training_set(WORDS)
+    for stored in (WORDS.tolist(), WORDS.astype(object), pd.Series(WORDS)):
+        same = training_set(stored)
+        assert fingerprint(same) == fingerprint(own)
+        assert same.equals(own)
+    again = pickle.loads(pickle.dumps(own))
+    assert fingerprint(again) == fingerprint(own)
+    others = [WORDS[::-1], WORDS[:-1], WORDS[:, None], [*WORDS[:-1], "a"], np.char.encode(WORDS)]
+    assert fingerprint(training_set([{"a", "b"}, {1: 2, 3: 4}])) == fingerprint(
+        training_set([{"b", "a"}, {3: 4, 1: 2}])
+    )
+    hashes = {fingerprint(training_set(other)) for other in others} | {fingerprint(own)}
+    assert len(hashes) == len(others) + 1
+    assert not any(own.equals(training_set(other)) for other in others)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (["ab", "c"], ["a", "bc"]),
+        ([["a", "bc"], ["d", "e"]], [["ab", "c"], ["d", "e"]]),
+        ([[1.0], [1.0, 2.0]], [[1.0, 1.0], [2.0]]),
+        ([(1, (2, 3)), "x"], [(1, 2, 3), "x"]),
+        ([{1, 2}, {3}], [{1}, {2, 3}]),
+        ([{1: 2}, {3: 4}], [{1: 3}, {2: 4}]),
+        (["1", "a"], [1, "a"]),
+        ([2**53, "a"], [2**53 + 1, "a"]),
+        ([np.zeros((1, 2)), np.zeros((3, 1))], [np.zeros((2, 1)), np.zeros((3, 1))]),
+        ([lambda: 1, "a"], [lambda: 1, "a"]),  # which nothing can compare
+    ],
+    ids=lambda value: type(value[0]).__name__,
+)
+def test_others_are_others(one, other) -> None:
+    one, other = training_set(one), training_set(other)
+    assert one.equals(one)
+    assert not one.equals(other)
+    assert fingerprint(one) != fingerprint(other)
+
+
+def test_a_machine_of_other_words_is_not_believed() -> None:
+    problem = qpsvm.SoftMargin(C=0.5).dual(WORDS, Y, kernel=Letters())
+    words = WORDS.copy()
+    words[5] = "ccc"
+    stranger = qpsvm.solve(qpsvm.SoftMargin(C=0.5).dual(words, Y, kernel=Letters()))
+    assert qpsvm.verify(problem, qpsvm.solve(problem)).passed
+    report = qpsvm.verify(problem, stranger)
+    assert not report.passed
+    assert "other training data" in str(report)
+
+
+def test_a_program_of_words_has_a_hash_of_their_contents() -> None:
+    programs = [qpsvm.OneClass().dual(w, kernel=Letters()).qp for w in (WORDS, WORDS.tolist())]
+    assert programs[0].fingerprint() == programs[1].fingerprint()
