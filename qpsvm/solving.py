@@ -27,10 +27,12 @@ from qpsvm.exceptions import (
     ToleranceNotReachedWarning,
     UnboundedProgramError,
 )
-from qpsvm.machines import SVMProblem
+from qpsvm.machines import SVMProblem, SVMSolution
+from qpsvm.machines.carried import carried
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.qp.infeasibility import find_infeasibility
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport
@@ -114,7 +116,9 @@ def solve(
     warm_start : solution of such a problem, or QPSolution, optional
         Used by the backends that can (``capabilities.warm_start``); ``statistics.note`` says where
         it was not. An interior-point method cannot: it begins far from all bounds. Where a warm
-        start leads nowhere, the second attempt goes without.
+        start leads nowhere, the second attempt goes without. An SVMSolution may be of other
+        samples, in any order, or of other prices: samples that it knows keep their share of the
+        box, new ones begin with zero (``qpsvm.machines.carried``).
     callback : callable, optional
         Receives ``qpsvm.backends.Progress`` events; returning False asks to stop.
     strict : bool
@@ -138,7 +142,8 @@ def solve(
     UnknownBackendError, BackendNotInstalledError, UnsupportedProgramError, SolverFailedError
         The backend cannot be used; the message says what to do.
     InvalidParameterError
-        A setting outside its domain.
+        A setting outside its domain; a warm start of another kind of problem, or one that knows
+        none of the samples.
     NotPositiveSemidefiniteError
         A program that is not convex; the message has the smallest eigenvalue of P.
 
@@ -276,13 +281,13 @@ def _resolve(backend: str | Backend, program: QuadraticProgram) -> tuple[Backend
 
 def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:
     if svm is not None and isinstance(start, svm.solution_type):
-        if start.data.n_samples != svm.data.n_samples:
+        if not isinstance(svm, SVMProblem) and start.data.n_samples != svm.data.n_samples:
             raise InvalidParameterError(
                 "warm_start is a solution with another number of samples than the problem; pass "
                 "one with as many samples, or none."
             )
         try:
-            return svm.to_qp(start)
+            return _carried(svm, start) if isinstance(svm, SVMProblem) else svm.to_qp(start)
         except (ValueError, IndexError) as error:
             raise InvalidParameterError(
                 "warm_start is a solution of another kind of problem (other features, conditions "
@@ -298,6 +303,19 @@ def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:
             "warm_start has no x, or NaN or infinite entries in it; pass a solution with a point."
         )
     return start
+
+
+def _carried(problem: SVMProblem, start: SVMSolution) -> QPSolution:
+    """The start as a solution of this program; of a large kernel only x.
+
+    Multipliers would take a pass over the kernel matrix, and who goes through it column by column
+    has no use for them.
+    """
+    own, P = carried(problem.model, start), problem.qp.P
+    if isinstance(P, KernelQuadratic) and problem.form == "dual" and not P.gram.is_worth_keeping:
+        x = np.concatenate([own.alpha, own.constraint_multipliers])
+        return QPSolution(Status.UNKNOWN, x=x, native_status="from a model")
+    return problem.to_qp(own)
 
 
 def _shortfall(solution: QPSolution, report: KKTReport, eps: float) -> str:

@@ -196,7 +196,7 @@ class _Search:
         r = box.gradient(point.Px, point.y)
         violations = box.natural_residual(point.x, r)
         is_violated = violations > box.tolerances(point)
-        is_free = (point.x > box.lower) & (point.x < box.upper)
+        is_free = box.is_free(point.x)
         order = np.abs(r) / box.unit  # how far a variable at a bound is from leaving it
         order[is_free] = -1.0
         violated = np.flatnonzero(is_violated)

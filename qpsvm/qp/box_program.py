@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.qp._arrays import Dense, Index, Vector, as_dense
+from qpsvm.qp._arrays import Dense, Index, Mask, Vector, as_dense
 from qpsvm.qp._rows import take_rows
 from qpsvm.qp.curvature import Curvature, FactorCurvature, HessianCurvature
 from qpsvm.qp.low_rank import LowRankQuadratic
@@ -102,6 +102,10 @@ class BoxProgram:
         for bound in (self.lower, self.upper):
             x = np.where(np.abs(bound - x) <= SCALED_BACK * np.abs(x), bound, x)
         return self.clip(x)
+
+    def is_free(self, x: Vector) -> Mask:
+        """Which variables are between their bounds."""
+        return (x > self.lower) & (x < self.upper)
 
     def natural_residual(self, x: Vector, r: Vector) -> Vector:
         """``k |x - clip(x - r / k)|``, in the unit of r: with no digits of x in the way."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 
 def bytes_of(array: Any) -> bytes:
@@ -28,6 +30,12 @@ def bytes_of(array: Any) -> bytes:
     if values.dtype.kind not in "US" and not values.dtype.hasobject:
         return values.tobytes()
     return b"".join(map(_content, values.ravel().tolist()))
+
+
+def row_hashes(samples: Any) -> npt.NDArray[np.uint64]:
+    """64 bits for every entry of an array of shape (n,), or every row of a table."""
+    digests = [hashlib.blake2b(_content(row), digest_size=8) for row in samples.tolist()]
+    return np.frombuffer(b"".join(digest.digest() for digest in digests), dtype=np.uint64)
 
 
 def _content(entry: Any) -> bytes:

@@ -124,10 +124,10 @@ def first_equal(X: Any, samples: Index | None, vectors: list[Vector]) -> Index |
     rows = np.arange(n) if samples is None else samples
     if n > ALWAYS:
         probe = np.sort(np.random.default_rng(_SEED).choice(n, PROBE, replace=False))
-        some = _of_rows(X[rows[probe]]) + _of_vectors([v[probe] for v in vectors])
+        some = row_hashes(X[rows[probe]]) + _of_vectors([v[probe] for v in vectors])
         if len(np.unique(some)) == PROBE:
             return None
-    hashes = _of_rows(X)[rows] + _of_vectors(vectors)
+    hashes = row_hashes(X)[rows] + _of_vectors(vectors)
     _, begin, inverse = np.unique(hashes, return_index=True, return_inverse=True)
     first = np.asarray(begin[inverse.ravel()], dtype=np.intp)
     second = np.flatnonzero(first != np.arange(n))
@@ -152,7 +152,8 @@ def _factors(size: int) -> Hash:
     return 2 * numbers + np.uint64(1)
 
 
-def _of_rows(X: Any) -> Hash:
+def row_hashes(X: Any) -> Hash:
+    """Of every row of X: equal for equal rows, and hardly ever for others."""
     n, r = X.shape
     if sp.issparse(X):
         return _of_sparse_rows(X)

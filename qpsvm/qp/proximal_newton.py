@@ -184,7 +184,7 @@ class _Proximal:
     def accepted(self, point: Point, target: Vector) -> Point | None:
         """The point, at its bounds exactly; None where rounding made it worse than the centre."""
         program, centre = self.program, self.centre
-        inside = (target > program.lower) & (target < program.upper)
+        inside = program.is_free(target)
         x = program.clip(np.where(inside, point.x, target))
         new = Point(x, program.P.product(x), point.y)
         if not program.rows_hold(x):
@@ -216,7 +216,7 @@ class _Proximal:
         """``dv``, ``P dv`` and ``dy`` to the solution on the active set of the target."""
         program, sigma = self.program, self.sigma
         self.steps += 1
-        free = np.flatnonzero((target > program.lower) & (target < program.upper))
+        free = np.flatnonzero(program.is_free(target))
         key = free.tobytes()
         if self._factored is None or self._factored[0] != key:
             self.effort.add_factorisation(len(free), program.P.work(len(free)))

@@ -30,7 +30,7 @@ def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Ve
         missed = A @ program.clip(target) - b
         if (np.abs(missed) <= ROWS_HOLD * terms).all():
             break
-        moving = A[:, (target > program.lower) & (target < program.upper)]
+        moving = A[:, program.is_free(target)]
         weights, vectors = np.linalg.eigh(moving @ moving.T / k)
         # rows that nothing moves get a long step: the search finds where something does
         dy = vectors @ ((vectors.T @ missed) / np.maximum(weights, SMALLEST_WEIGHT / k))
@@ -48,7 +48,7 @@ def satisfying(program: BoxProgram, x: Vector) -> Vector:
     everything is: a variable at its bound is usually there for good.
     """
     zeros, none = np.zeros(program.size), np.zeros(len(program.b))
-    inside = (x > program.lower) & (x < program.upper)
+    inside = program.is_free(x)
     still = replace(
         program,
         q=zeros,

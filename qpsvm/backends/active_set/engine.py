@@ -74,6 +74,8 @@ def minimise(
         n_free: int | None = None
         if start is None:
             x, n_free = search.guess(x)
+        else:
+            n_free = int(np.sum(search.box.is_free(x)))
         point, is_optimal = search.run(x, n_free)
     except KeyboardInterrupt:
         effort.interrupt()

@@ -122,7 +122,7 @@ class Parts:
             if not self._is_decomposed:
                 return None
             x = decomposition.descended(self.program, self.columns, memory)
-            return Guess(x, self._free(self.program, x))
+            return Guess(x, int(np.sum(self.program.is_free(x))))
         finally:
             memory.shrink(decomposition.MATRIX, of_sets)
 
@@ -177,7 +177,7 @@ class Parts:
         part = self._part(used, share=1.0)
         x = np.zeros(self.program.size)
         x[part.variables] = decomposition.descended(part.program, part.columns, self.columns.memory)
-        return Guess(x, self._free(self.program, x))
+        return Guess(x, int(np.sum(self.program.is_free(x))))
 
     def _solved(self, samples: Index) -> Guess:
         """Of the part that these samples are, in its own bounds."""
@@ -202,11 +202,7 @@ class Parts:
                     expected_free=n_free,
                 ).x
         x[part.variables] = own
-        return Guess(x, self._free(program, own))
-
-    @staticmethod
-    def _free(program: BoxProgram, x: Vector) -> int:
-        return int(np.count_nonzero((x > program.lower) & (x < program.upper)))
+        return Guess(x, int(np.sum(program.is_free(own))))
 
     def _part(self, samples: Index, *, share: float) -> Part:
         """The program of these samples, as if they were that share of all."""

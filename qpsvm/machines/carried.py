@@ -1,0 +1,126 @@
+"""A solution as the start of a problem of other samples, or other prices.
+
+Known samples keep their share of the box, ``alpha_k upper'_k / upper_k``; new ones begin with zero.
+A sample is known by its features and its sign; where there are several of a kind, by their order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.data.training_sets import TrainingSet
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.kernels import Precomputed
+from qpsvm.machines.conditions import Conditions
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.qp import contents, duplicates
+from qpsvm.qp._arrays import Index, Vector
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def carried(model: SupportVectorModel, start: SVMSolution) -> SVMSolution:
+    """What an earlier solution says about this problem.
+
+    Parameters
+    ----------
+    model : SupportVectorModel
+    start : SVMSolution
+        Of the same family, of samples with as many features.
+
+    Returns
+    -------
+    SVMSolution
+        Its alpha is feasible; coef (of the linear kernel), intercept and width are the start's.
+
+    Raises
+    ------
+    InvalidParameterError
+        Another family; or no sample of the start is known to be one of the problem's.
+    """
+    old, new = _known(model, start)
+    alpha = np.zeros(len(model.conditions))
+    alpha[new] = _grown(start.alpha[old], _at(start.conditions, old), _at(model.conditions, new))
+    multipliers = start.constraint_multipliers
+    if len(multipliers) != model.n_constraints:
+        multipliers = np.zeros(model.n_constraints)
+    point = model.feasible_dual(alpha, multipliers)
+    return start.replace(
+        alpha=point.alpha,
+        expansion=model.expansion(point.alpha),
+        coef=start.coef if model.is_linear else None,
+        constraint_multipliers=point.constraint_multipliers,
+        slack=np.zeros(len(alpha)),
+        conditions=model.conditions,
+        kernel=model.kernel,
+        data=model.data,
+        repair=model.repair,
+    )
+
+
+def _known(model: SupportVectorModel, start: SVMSolution) -> tuple[Index, Index]:
+    """Conditions that are in both: their numbers in the start, and in the problem."""
+    n, N = model.data.n_samples, len(model.conditions)
+    given, asked = start.data.n_samples, len(start.conditions)
+    if asked * n != N * given and model.conditions.selection is not None:
+        raise InvalidParameterError(
+            f"warm_start is a solution of another kind of problem ({asked} conditions on {given} "
+            f"samples, this one has {N} on {n}); pass one of the same kind, or none."
+        )
+    every = np.arange(N)
+    if given == n and asked == N and start.data.equals(model.data):
+        return every, every
+    if model.conditions.selection is not None and not isinstance(model.kernel, Precomputed):
+        sparse = sp.issparse(start.data.X) or sp.issparse(model.data.X)
+        earlier = _keys(start.data, start.conditions, sparse)
+        _, old, new = np.intersect1d(
+            earlier, _keys(model.data, model.conditions, sparse), return_indices=True
+        )
+        if len(old):
+            return old, new
+    if given == n and asked == N:  # scaled anew; a matrix of another kernel
+        return every, every
+    raise InvalidParameterError(
+        f"warm_start is a solution of {given} samples, none of which is known to be one of the "
+        f"{n} of the problem; pass one that shares samples, scaled in the same way, or none. "
+        "(Ranked pairs, and rows of a kernel matrix, are not compared.)"
+    )
+
+
+def _at(conditions: Conditions, chosen: Index) -> tuple[Vector, Vector]:
+    return conditions.lower[chosen], conditions.upper[chosen]
+
+
+def _grown(alpha: Vector, earlier: tuple[Vector, Vector], own: tuple[Vector, Vector]) -> Vector:
+    """At the same share of the way to the bound; as they are where that way has no end."""
+    before, now = (np.where(alpha < 0.0, *box) for box in (earlier, own))
+    ends = np.isfinite(before) & np.isfinite(now) & (before != 0.0)
+    return np.where(ends, alpha / np.where(ends, before, 1.0) * np.where(ends, now, 1.0), alpha)
+
+
+def _keys(data: TrainingSet, conditions: Conditions, sparse: bool) -> Any:
+    """A number for every condition, shape (N,)."""
+    assert conditions.selection is not None
+    signs, index = conditions.selection
+    if data.storage == "objects":
+        of_samples = contents.row_hashes(data.X)
+    else:
+        of_samples = duplicates.row_hashes(sp.csr_array(data.X[:]) if sparse else data.X)
+    keys = of_samples if index is None else of_samples[index]
+    keys = np.where(signs > 0.0, keys, ~keys)
+    return keys + _ODD * _occurrence(keys)
+
+
+def _occurrence(keys: Any) -> Any:
+    """How many equal ones come before each."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    places = np.arange(len(keys))
+    occurrence = np.empty(len(keys), dtype=np.uint64)
+    occurrence[order] = places - np.maximum.accumulate(np.where(is_first, places, 0))
+    return occurrence
