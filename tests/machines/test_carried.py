@@ -89,7 +89,7 @@ def test_several_of_a_kind_are_known_by_their_order() -> None:
     start = qpsvm.solve(family.dual(twice, y, kernel=KERNEL))
     other = np.arange(1.0, 2 * N + 1.0) / (4.0 * N)  # alphas to be told apart by
     start = start.replace(alpha=other)
-    order = np.concatenate([np.arange(N)[::-1], np.arange(N, 2 * N)])
+    order = np.concatenate([[N], np.arange(N)[::-1], np.arange(N + 1, 2 * N)])
     found = carried(family.dual(twice[order], y[order], kernel=KERNEL).model, start)
     np.testing.assert_array_equal(found.alpha, other[order])
 
