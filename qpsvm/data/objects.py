@@ -24,7 +24,7 @@ def is_numeric(X: Any) -> bool:
     dtypes = getattr(X, "dtypes", None)
     if dtypes is not None and hasattr(X, "columns"):
         return all(getattr(dtype, "kind", "O") in NUMERIC for dtype in dtypes)
-    entries = _table(X)
+    entries = X if isinstance(X, np.ndarray) else _table(X)
     if entries.dtype != object:
         return entries.dtype.kind in NUMERIC
     return all(_is_number(entry) for entry in entries.flat)

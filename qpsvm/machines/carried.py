@@ -66,7 +66,9 @@ def _known(model: SupportVectorModel, start: SVMSolution) -> tuple[Index, Index]
     """Conditions that are in both: their numbers in the start, and in the problem."""
     n, N = model.data.n_samples, len(model.conditions)
     given, asked = start.data.n_samples, len(start.conditions)
-    if asked * n != N * given and model.conditions.selection is not None:
+    both = start.conditions, model.conditions
+    of_one_sample_each = all(conditions.selection is not None for conditions in both)
+    if asked * n != N * given and of_one_sample_each:
         raise InvalidParameterError(
             f"warm_start is a solution of another kind of problem ({asked} conditions on {given} "
             f"samples, this one has {N} on {n}); pass one of the same kind, or none."
@@ -74,7 +76,9 @@ def _known(model: SupportVectorModel, start: SVMSolution) -> tuple[Index, Index]
     every = np.arange(N)
     if given == n and asked == N and start.data.equals(model.data):
         return every, every
-    if model.conditions.selection is not None and not isinstance(model.kernel, Precomputed):
+    if of_one_sample_each and not any(
+        isinstance(k, Precomputed) for k in (start.kernel, model.kernel)
+    ):
         sparse = sp.issparse(start.data.X) or sp.issparse(model.data.X)
         earlier = _keys(start.data, start.conditions, sparse)
         _, old, new = np.intersect1d(

@@ -25,7 +25,7 @@ from qpsvm.exceptions import SuiteError
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
     *("accuracy", "backends", "ill-conditioned", "infeasible"),
-    *("kernel", "large", "linear", "repeatability", "smoke"),
+    *("kernel-long", "kernel", "large", "linear", "repeatability", "smoke"),
 )
 HAS_FOLDER = (folder() / "load.py").is_file()
 
