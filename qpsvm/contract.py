@@ -115,7 +115,11 @@ def _attempt(contract: Contract, settings: Settings) -> Outcome:
         raw = raw.with_statistics(note="; ".join(notes))
     if raw.status in _NO_OPTIMUM and not contract.is_proof(raw):
         raw = raw.replace(status=Status.UNKNOWN)
-    outcome = Outcome(raw, contract.measure(raw))
+    try:
+        outcome = Outcome(raw, contract.measure(raw))
+    except KeyboardInterrupt:  # what was found is worth nothing unmeasured: that is the last step
+        raw = raw.replace(status=Status.INTERRUPTED)
+        outcome = Outcome(raw, contract.measure(raw))
     if not is_settled(outcome) and raw.status is not Status.INTERRUPTED:
         _announce(contract, "polish", raw.statistics.total_seconds, outcome)
         polished = polish(

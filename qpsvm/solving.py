@@ -28,7 +28,7 @@ from qpsvm.exceptions import (
     UnboundedProgramError,
 )
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.machines.carried import carried
+from qpsvm.machines.carried import NothingKnownError, carried
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.qp.infeasibility import find_infeasibility
@@ -120,7 +120,8 @@ def solve(
         samples, in any order, or of other prices: samples that it knows keep their share of the
         box, new ones begin with zero (``qpsvm.machines.carried``).
     callback : callable, optional
-        Receives ``qpsvm.backends.Progress`` events; returning False asks to stop.
+        Receives ``qpsvm.backends.Progress`` events; returning False asks to stop. What it raises
+        comes out as it is.
     strict : bool
         Raise instead of warning when the result is not a verified optimum.
     options : mapping, optional
@@ -234,7 +235,10 @@ def _solve_parts(problem: ReducedProblem, start: Any, **settings: Any) -> Reduce
     solutions = []
     for part, name, warm_start in zip(problem.problems, problem.names, starts, strict=True):
         try:
-            solutions.append(solve(part, warm_start=warm_start, **settings))
+            try:
+                solutions.append(solve(part, warm_start=warm_start, **settings))
+            except NothingKnownError:  # others may
+                solutions.append(solve(part, **settings))
         except QPSVMError as error:
             error.add_note(f"This was in {name!r}.")
             raise
@@ -288,6 +292,8 @@ def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:
             )
         try:
             return _carried(svm, start) if isinstance(svm, SVMProblem) else svm.to_qp(start)
+        except InvalidParameterError:
+            raise
         except (ValueError, IndexError) as error:
             raise InvalidParameterError(
                 "warm_start is a solution of another kind of problem (other features, conditions "

@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 import qpsvm
 from qpsvm.backends import Backend, Capabilities, Progress, Settings
 from qpsvm.backends.registry import get
+from qpsvm.contract import Contract
 from qpsvm.exceptions import (
     InfeasibleProgramError,
     InvalidParameterError,
@@ -239,6 +240,31 @@ def test_a_warm_start_never_ends_worse(
     own, other = (qpsvm.verify(problem, qp).relative_gap for qp in (raw, cold))
     assert own <= max(1e-8, other)
     assert qpsvm.solve(problem, backend, warm_start=starts[start]).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("backend", ["cvxopt", "active-set", "ipm"])
+def test_what_a_callback_raises_comes_out_as_it_is(backend: str) -> None:
+    def careless(event: Progress) -> None:
+        raise ZeroDivisionError(event.stage)
+
+    with pytest.raises(ZeroDivisionError, match="solve"):
+        qpsvm.solve(PROBLEM, backend, callback=careless)
+
+
+def test_interrupted_while_it_is_verified_an_answer_is_not_lost(monkeypatch) -> None:
+    measure, calls = Contract.measure, []
+
+    def interrupted(contract, solution):
+        calls.append(solution)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return measure(contract, solution)
+
+    monkeypatch.setattr(Contract, "measure", interrupted)
+    solution = qpsvm.solve(PROBLEM, "active-set")
+    assert solution.status is Status.OPTIMAL
+    assert qpsvm.verify(PROBLEM, solution).passed
+    assert len(calls) == 2
 
 
 def test_the_callback_hears_how_it_went() -> None:

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from qpsvm.backends.settings import Callback, Clock, Progress, Settings, Stop
+from qpsvm.backends.settings import Callback, CallbackFailed, Clock, Progress, Settings, Stop
 from qpsvm.exceptions import (
     BackendNotInstalledError,
     QPSVMError,
@@ -134,7 +134,7 @@ class Backend(ABC):
         UnsupportedProgramError
             The program is not for this backend; the message says which would cope.
         SolverFailedError
-            The solver raised something of its own.
+            The solver raised something of its own. What a callback raises comes out as it is.
         MemoryLimitError
             A matrix the solver needs does not fit.
         """
@@ -155,6 +155,8 @@ class Backend(ABC):
         except Stop as stop:
             early = QPSolution(stop.status, native_status=f"stopped: {stop.status.value}")
             solution = stop.solution or early
+        except CallbackFailed as failed:
+            raise failed.error from None
         except (QPSVMError, MemoryError, KeyboardInterrupt):
             raise
         except Exception as error:

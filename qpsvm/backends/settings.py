@@ -116,6 +116,20 @@ class Stop(Exception):  # noqa: N818 - a signal, not an error
         self.solution = solution
 
 
+class CallbackFailed(Exception):  # noqa: N818 - a signal, not an error
+    """What a callback raised, on its way out through a solver.
+
+    Parameters
+    ----------
+    error : Exception
+        The caller's own.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class Clock:
     """Wall clock, limit and callback of one solve: ``tick`` once per iteration."""
 
@@ -153,7 +167,11 @@ class Clock:
             event = Progress(
                 "solve", self.backend, iteration, self.seconds, objective, residual, gap
             )
-            if callback(event) is False:
+            try:
+                goes_on = callback(event) is not False
+            except Exception as error:
+                raise CallbackFailed(error) from error
+            if not goes_on:
                 return Status.INTERRUPTED
         limit = self.settings.time_limit
         if limit is not None and self.seconds > limit:

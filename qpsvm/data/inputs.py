@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.objects import as_objects, is_missing, is_numeric
+from qpsvm.data.objects import as_objects, is_missing, is_numeric, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.qp._arrays import Index, Vector, all_finite, freeze, immutable, is_immutable
@@ -68,7 +68,7 @@ def _sparse(X: Any, name: str) -> Any:
 
 def _dense(X: Any, name: str, keep_single: bool) -> Any:
     _require_numeric_columns(X, name)
-    _require_unmasked(X, name)
+    require_unmasked(X, name)
     try:
         raw = np.asarray(X)
         if np.issubdtype(raw.dtype, np.complexfloating):
@@ -191,7 +191,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> Vector:
     """
     if sample_weight is None:
         return np.asarray(freeze(np.ones(n_samples)))
-    _require_unmasked(sample_weight, "sample_weight")
+    require_unmasked(sample_weight, "sample_weight")
     raw = np.asarray(sample_weight)
     if raw.dtype.kind not in "biuf":
         raise InvalidDataError(f"sample_weight must hold numbers, its dtype is {raw.dtype}.")
@@ -244,7 +244,7 @@ def _as_column(y: Any, what: str) -> Any:
     """A one-dimensional array out of a vector, or a matrix with one row or column."""
     if y is None:
         raise InvalidDataError(f"y is missing; pass one {what} per sample.")
-    _require_unmasked(y, "y")
+    require_unmasked(y, "y")
     column = y.toarray() if sp.issparse(y) else np.asarray(y)
     if column.ndim == 2 and 1 in column.shape:
         column = column.ravel()
@@ -260,19 +260,12 @@ def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:
         f" Reshape it with {name}.reshape(-1, 1) (one feature) or {name}.reshape(1, -1) "
         "(one sample)."
         if len(shape) == 1
+        else f" Flatten every sample, {name}.reshape(len({name}), -1); for a kernel function of "
+        "your own put each into an entry of an array of objects."
+        if len(shape) > 2
         else ""
     )
     return f"{name} must have two dimensions (samples, features), got shape {shape}." + remedy
-
-
-def _require_unmasked(values: Any, name: str) -> None:
-    """NumPy drops a mask silently, and the hidden values come back."""
-    if np.ma.is_masked(values):
-        hidden = int(np.sum(np.ma.getmaskarray(values)))
-        raise InvalidDataError(
-            f"{name} is a masked array with {hidden} hidden entries; fill them "
-            f"({name}.filled(...)) or drop those rows."
-        )
 
 
 def _require_numeric_columns(X: Any, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from numbers import Number
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.qp import contents
 from qpsvm.qp._arrays import freeze
 from qpsvm.qp.single_precision import SinglePrecision
 
@@ -30,18 +32,21 @@ def is_numeric(X: Any) -> bool:
     return all(_is_number(entry) for entry in entries.flat)
 
 
-def as_objects(X: Any, name: str = "X") -> Any:
+def as_objects(X: Any, name: str = "X", *, one_each: bool = False) -> Any:
     """X as a read-only array: of shape (n,) with a sample in each entry, or a table (n, d).
 
     A list of samples is one with an entry for each, as it came: a number among words stays one. A
-    list of rows that are equally long is a table. The objects themselves are not copied.
+    list of rows that are equally long is a table, unless there shall be ``one_each``. Lists, sets,
+    dictionaries and arrays are copied; other objects must not change as long as they are in use.
 
     Raises
     ------
     InvalidDataError
-        Empty; neither one nor two dimensions; missing values (None, NaN, NA), with their row.
+        Empty; neither one nor two dimensions; missing values (None, NaN, NA, masked), with their
+        row.
     """
-    samples = _table(X)
+    require_unmasked(X, name)
+    samples = _table(X, one_each=one_each)
     if samples.ndim not in (1, 2):
         raise InvalidDataError(
             f"{name} has shape {samples.shape}; samples that are no numbers come as a list, an "
@@ -49,8 +54,10 @@ def as_objects(X: Any, name: str = "X") -> Any:
         )
     if samples.size == 0:
         raise InvalidDataError(f"{name} is empty: shape {samples.shape}; pass at least one sample.")
-    if samples.dtype == object or samples.dtype.kind in "mM":
-        missing = np.array([is_missing(entry) for entry in samples.flat]).reshape(samples.shape)
+    if samples.dtype == object:
+        _own(samples)
+    if samples.dtype.kind in "OmMV":
+        missing = np.array([_has_missing(entry) for entry in samples.flat]).reshape(samples.shape)
         if missing.any():
             where = tuple(int(i) for i in np.argwhere(missing)[0])
             column = f", column {where[1]}" if len(where) == 2 else ""
@@ -62,11 +69,22 @@ def as_objects(X: Any, name: str = "X") -> Any:
     return freeze(samples)
 
 
-def _table(X: Any) -> Any:
+def require_unmasked(values: Any, name: str) -> None:
+    """NumPy drops a mask silently, and the hidden values come back."""
+    if np.ma.is_masked(values):
+        hidden = int(np.sum(np.ma.getmaskarray(values)))
+        raise InvalidDataError(
+            f"{name} is a masked array with {hidden} hidden entries; fill them "
+            f"({name}.filled(...)) or drop those rows."
+        )
+
+
+def _table(X: Any, *, one_each: bool = False) -> Any:
     """A fresh array of what is in X, in which NumPy has turned nothing into something else."""
     if not isinstance(X, list | tuple):
-        return np.array(X)
-    if X and all(isinstance(sample, list | tuple | np.ndarray) for sample in X):
+        array = np.array(X)
+        return array.astype(object) if array.dtype.kind == "T" else array
+    if X and not one_each and all(isinstance(sample, list | tuple | np.ndarray) for sample in X):
         try:
             return np.array(X, dtype=object)
         except ValueError:  # shapes that agree only in part: no table
@@ -75,6 +93,18 @@ def _table(X: Any) -> Any:
     for i, sample in enumerate(X):
         samples[i] = sample
     return samples
+
+
+def _own(samples: Any) -> None:
+    for place, sample in np.ndenumerate(samples):
+        with suppress(RecursionError):  # so deep that nobody compares it either
+            samples[place] = contents.own_copy(sample)
+
+
+def _has_missing(entry: Any) -> bool:
+    if isinstance(entry, np.void):  # a record
+        return entry.dtype.names is not None and any(map(is_missing, entry.item()))
+    return is_missing(entry)
 
 
 def _is_number(entry: Any) -> bool:

@@ -19,8 +19,8 @@ from qpsvm.data.inputs import (
 from qpsvm.data.objects import NUMERIC
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.qp import contents
 from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
-from qpsvm.qp.contents import bytes_of
 from qpsvm.qp.single_precision import SinglePrecision, rows_of
 
 
@@ -84,7 +84,7 @@ class TrainingSet:
         if sp.issparse(self.X) or sp.issparse(other.X):
             same = (sp.csr_array(self.X) - sp.csr_array(other.X)).count_nonzero() == 0
         elif "objects" in (self.storage, other.storage):
-            same = bytes_of(self.X) == bytes_of(other.X)
+            same = contents.same(self.X, other.X)
         else:
             same = np.array_equal(self.X, other.X)
         names_differ = (

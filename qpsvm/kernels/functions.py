@@ -319,6 +319,9 @@ class Custom(Kernel):
         left = X if sp.issparse(X) else np.asarray(X)
         right = left if Z is X else Z if sp.issparse(Z) else np.asarray(Z)
         result = self.function(left, right)
+        if np.iscomplexobj(result) or np.ma.is_masked(result):
+            what = "complex numbers" if np.iscomplexobj(result) else "masked entries"
+            raise KernelError(f"The kernel function must return real numbers, not {what}.")
         try:
             gram = np.array(
                 result.toarray() if sp.issparse(result) else result, dtype=np.float64

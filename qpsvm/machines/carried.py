@@ -23,6 +23,10 @@ from qpsvm.qp._arrays import Index, Vector
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
+class NothingKnownError(InvalidParameterError):
+    """No sample of a warm start is one of the problem's."""
+
+
 def carried(model: SupportVectorModel, start: SVMSolution) -> SVMSolution:
     """What an earlier solution says about this problem.
 
@@ -42,13 +46,16 @@ def carried(model: SupportVectorModel, start: SVMSolution) -> SVMSolution:
     InvalidParameterError
         Another family; or no sample of the start is known to be one of the problem's.
     """
+    if start.alpha is None:
+        raise InvalidParameterError("warm_start has no alpha; pass a solution that has, or none.")
     old, new = _known(model, start)
     alpha = np.zeros(len(model.conditions))
     alpha[new] = _grown(start.alpha[old], _at(start.conditions, old), _at(model.conditions, new))
     multipliers = start.constraint_multipliers
-    if len(multipliers) != model.n_constraints:
+    if multipliers is None or len(multipliers) != model.n_constraints:
         multipliers = np.zeros(model.n_constraints)
-    point = model.feasible_dual(alpha, multipliers)
+    with np.errstate(over="ignore", invalid="ignore"):  # whatever there was to start from
+        point = model.feasible_dual(alpha, multipliers)
     return start.replace(
         alpha=point.alpha,
         expansion=model.expansion(point.alpha),
@@ -88,7 +95,7 @@ def _known(model: SupportVectorModel, start: SVMSolution) -> tuple[Index, Index]
             return old, new
     if given == n and asked == N:  # scaled anew; a matrix of another kernel
         return every, every
-    raise InvalidParameterError(
+    raise NothingKnownError(
         f"warm_start is a solution of {given} samples, none of which is known to be one of the "
         f"{n} of the problem; pass one that shares samples, scaled in the same way, or none. "
         "(Ranked pairs, and rows of a kernel matrix, are not compared.)"
@@ -103,7 +110,9 @@ def _grown(alpha: Vector, earlier: tuple[Vector, Vector], own: tuple[Vector, Vec
     """At the same share of the way to the bound; as they are where that way has no end."""
     before, now = (np.where(alpha < 0.0, *box) for box in (earlier, own))
     ends = np.isfinite(before) & np.isfinite(now) & (before != 0.0)
-    return np.where(ends, alpha / np.where(ends, before, 1.0) * np.where(ends, now, 1.0), alpha)
+    with np.errstate(over="ignore", invalid="ignore"):
+        grown = alpha / np.where(ends, before, 1.0) * np.where(ends, now, 1.0)
+    return np.where(ends, grown, alpha)
 
 
 def _keys(data: TrainingSet, conditions: Conditions, sparse: bool) -> Any:

@@ -121,11 +121,12 @@ class KernelMachine(Machine):
         """
         data = self.data
         if data.storage == "objects":
-            samples = as_objects(X)
+            samples = as_objects(X, one_each=data.X.ndim == 1)
             if samples.ndim != data.X.ndim:
                 raise InvalidDataError(
                     f"X has shape {samples.shape}, the model was trained on samples of shape "
-                    f"{data.X.shape}; pass new ones as those came."
+                    f"{data.X.shape}; pass a list with a sample in each entry, or rows of a table, "
+                    "as those came."
                 )
         else:
             samples = as_samples(X, keep_single=True)

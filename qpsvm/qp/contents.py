@@ -1,22 +1,67 @@
-"""Bytes that say what an array holds: not where in memory its objects are."""
+"""What arrays of objects hold: whether two hold the same, and bytes that say what is in one.
+
+Numbers, text, bytes and None count by type and value; so do lists, tuples, sets, dictionaries and
+arrays of these: whatever a kernel could tell apart is different, as are 1 and True, a list and a
+tuple, two units of time. Any other object is the same as another one if it *is* that one, or if its
+class itself defines ``==``, and that says so.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import pickle
+from collections.abc import Iterable, Iterator
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+_CONTAINERS = (list, tuple, set, frozenset, dict)
+
+
+def own_copy(entry: Any) -> Any:
+    """An object whose lists, sets, dictionaries and arrays nobody else has; other parts shared."""
+    kind = type(entry)
+    if kind in (list, tuple, set, frozenset):
+        return kind(map(own_copy, entry))
+    if kind is dict:
+        return {key: own_copy(value) for key, value in entry.items()}
+    if kind is np.ndarray:
+        copy = entry.copy()
+        if entry.dtype == object:
+            for place, inner in np.ndenumerate(entry):
+                copy[place] = own_copy(inner)
+        copy.flags.writeable = False
+        return copy
+    return entry
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two arrays of objects hold the same; False where that cannot be told.
+
+    Examples
+    --------
+    >>> words = np.array(["ant", "bee"])
+    >>> same(words, words.astype(object)), same(words, words[::-1])
+    (True, False)
+    """
+    if one.shape != other.shape or _layout(one) != _layout(other):
+        return False
+    if not _holds_objects(one):
+        return bool(one.tobytes() == other.tobytes())
+    entries = zip(one.ravel().tolist(), other.ravel().tolist(), strict=True)
+    try:
+        return all(a is b or _same(_tokens(a), _tokens(b)) for a, b in entries)
+    except Exception:  # noqa: BLE001 - whatever an object's own code raises, depth among it
+        return False
+
 
 def bytes_of(array: Any) -> bytes:
     """The entries of an array one after the other; its shape is not among them.
 
-    Numbers, text and bytes count by value, and so do lists, tuples, sets,
-    dictionaries and arrays of them. Any other
-    object counts as it is pickled. One that cannot be is like no other: it counts by its place in
-    memory, which is another one in every process.
+    An object that is no value counts as it is pickled; one that cannot be, by its place in memory:
+    as long as it is kept, it is like no other.
 
     Examples
     --------
@@ -27,9 +72,10 @@ def bytes_of(array: Any) -> bytes:
     False
     """
     values = np.ascontiguousarray(array)
-    if values.dtype.kind not in "US" and not values.dtype.hasobject:
-        return values.tobytes()
-    return b"".join(map(_content, values.ravel().tolist()))
+    layout = _layout(values).encode()
+    if not _holds_objects(values):
+        return layout + values.tobytes()
+    return layout + b"".join(map(_content, values.ravel().tolist()))
 
 
 def row_hashes(samples: Any) -> npt.NDArray[np.uint64]:
@@ -38,31 +84,70 @@ def row_hashes(samples: Any) -> npt.NDArray[np.uint64]:
     return np.frombuffer(b"".join(digest.digest() for digest in digests), dtype=np.uint64)
 
 
-def _content(entry: Any) -> bytes:
-    """Kind, length and content, so that no two sequences of entries are the same bytes."""
-    if isinstance(entry, np.generic):
-        entry = entry.item()
-    if isinstance(entry, str):
-        kind, content = "text", entry.encode("utf-8", "surrogatepass")
-    elif isinstance(entry, bytes):
-        kind, content = "bytes", entry
-    elif isinstance(entry, int | float | complex):  # 1, 1.0 and True are equal
-        kind, content = "number", repr(complex(entry) if abs(entry) < 2**53 else entry).encode()
-    elif isinstance(entry, list | tuple):
-        kind, content = "list", b"".join(map(_content, entry))
-    elif isinstance(entry, set | frozenset):
-        kind, content = "set", b"".join(sorted(map(_content, entry)))
-    elif isinstance(entry, dict):
-        kind, content = "mapping", b"".join(sorted(map(_content, entry.items())))
-    elif isinstance(entry, np.ndarray):
-        kind, content = f"array {entry.dtype.str} {entry.shape}", bytes_of(entry)
+def _holds_objects(array: Any) -> bool:
+    return array.dtype.kind in "UST" or bool(array.dtype.hasobject)
+
+
+def _layout(array: Any) -> str:
+    """Type of the entries, with units and names of fields; text may be stored in several."""
+    is_plain = _holds_objects(array) and array.dtype.names is None
+    return "objects" if is_plain else str(array.dtype)
+
+
+def _tokens(entry: Any) -> Iterator[Any]:
+    """What an object is made of: bytes with type and value, and objects that are no values."""
+    kind = type(entry)
+    if kind in (str, np.str_):
+        yield _token("str", str(entry).encode("utf-8", "surrogatepass"))
+    elif kind in (bytes, np.bytes_):
+        yield _token("bytes", bytes(entry))
+    elif kind in (bool, int, float, complex, type(None)):
+        yield _token(kind.__name__, repr(entry).encode())
+    elif isinstance(entry, np.number | np.bool_ | np.datetime64):
+        yield _token(entry.dtype.str, entry.tobytes())
+    elif kind in _CONTAINERS:
+        yield _token(kind.__name__, str(len(entry)).encode())
+        items: Iterable[Any] = entry.items() if kind is dict else entry
+        if kind in (set, frozenset):  # whose order says nothing
+            items = sorted(items, key=_content)
+        yield from chain.from_iterable(map(_tokens, items))
+    elif kind is np.ndarray:
+        yield _token(f"array of {entry.dtype}", str(entry.shape).encode())
+        if _holds_objects(entry):
+            yield from chain.from_iterable(map(_tokens, entry.ravel().tolist()))
+        else:
+            yield entry.tobytes()
     else:
-        kind, content = f"{type(entry).__module__}.{type(entry).__qualname__}", _pickled(entry)
+        yield entry
+
+
+def _token(kind: str, content: bytes) -> bytes:
     return f"{kind} {len(content)}\n".encode() + content
 
 
-def _pickled(entry: Any) -> bytes:
+def _same(one: Iterator[Any], other: Iterator[Any]) -> bool:
+    for a, b in zip_longest(one, other):
+        kind = type(a)
+        if a is b:
+            continue
+        if kind is not type(b) or not (kind is bytes or "__eq__" in vars(kind)):
+            return False
+        if (a == b) is not True:
+            return False
+    return True
+
+
+def _content(entry: Any) -> bytes:
     try:
-        return pickle.dumps(entry, protocol=4)
+        return b"".join(t if type(t) is bytes else _pickled(t) for t in _tokens(entry))
+    except RecursionError:
+        return _pickled(entry)
+
+
+def _pickled(entry: Any) -> bytes:
+    kind = type(entry)
+    try:
+        content = pickle.dumps(entry, protocol=4)
     except Exception:  # noqa: BLE001 - whatever an object's own code raises
-        return b"at " + str(id(entry)).encode()
+        content = b"at " + str(id(entry)).encode()
+    return _token(f"{kind.__module__}.{kind.__qualname__}", content)

@@ -136,6 +136,20 @@ def test_parts_of_several_classes_take_theirs() -> None:
     assert qpsvm.verify(problem, qpsvm.solve(problem, "active-set", warm_start=start)).passed
 
 
+def test_a_part_without_a_sample_in_common_starts_anew() -> None:
+    y = np.arange(N + 20) // 20
+    reduction = qpsvm.OneVsOne(qpsvm.SoftMargin(C=1.0))
+    start = qpsvm.solve(reduction.dual(X[:N], y[:N], kernel=KERNEL), "active-set")
+    problem = reduction.dual(X[20:], y[20:], kernel=KERNEL)
+    assert qpsvm.verify(problem, qpsvm.solve(problem, "active-set", warm_start=start)).passed
+
+
+@pytest.mark.parametrize("change", [{"alpha": np.full(N, 1e308)}, {"constraint_multipliers": None}])
+def test_from_nonsense_it_gets_there_all_the_same(change) -> None:
+    start, problem = solved("hinge", np.arange(N)).replace(**change), problem_of("hinge", range(50))
+    assert qpsvm.verify(problem, qpsvm.solve(problem, "active-set", warm_start=start)).passed
+
+
 def test_a_linear_machine_keeps_its_weights() -> None:
     family = qpsvm.SoftMargin(C=1.0)
     start = qpsvm.solve(family.primal(X[:N], Y[:N]))
@@ -162,10 +176,12 @@ def test_a_linear_machine_keeps_its_weights() -> None:
 )
 def test_what_does_not_fit_says_why(problem, words) -> None:
     start = solved("hinge", np.arange(N))
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match=r"^warm_start [^:]*$") as caught:
         qpsvm.solve(problem, "active-set", warm_start=start)
     for word in words:
         assert word in str(caught.value)
+    with pytest.raises(InvalidParameterError, match="no alpha"):
+        carried(problem.model, start.replace(alpha=None))
 
 
 @pytest.mark.parametrize("samples", [2 * X, None], ids=["scaled anew", "matrix"])

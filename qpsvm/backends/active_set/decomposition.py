@@ -18,8 +18,8 @@ support vector machines", *JMLR* 6 (2005).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -56,11 +56,16 @@ LARGEST = 1e30
 """Entries of K that are neither too large nor, one over it, too small for single precision."""
 
 
-def load() -> Any:
-    """LIBSVM, which takes a quarter of a second to import."""
+@cache
+def load() -> tuple[Any, Any]:
+    """LIBSVM for classes and for numbers, which take a quarter of a second to import.
+
+    Without a warning at the end of their steps: to filter it out is not a thread's own affair.
+    """
     from sklearn import svm
 
-    return svm
+    silent = {"_warn_from_fit_status": lambda _: None}
+    return type("SVC", (svm.SVC,), silent), type("SVR", (svm.SVR,), silent)
 
 
 def suits(program: BoxProgram, columns: KernelColumns) -> bool:
@@ -83,8 +88,6 @@ def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Ve
     memory : Memory
         Room for its matrix.
     """
-    from sklearn.exceptions import ConvergenceWarning
-
     x, machine, K = np.zeros(program.size), _machine(program, columns), _matrix(columns, memory)
     largest = max(float(np.max(K)), -float(np.min(K)))
     if machine is None or not machine.can_be_fitted or not 1.0 / LARGEST < largest < LARGEST:
@@ -96,9 +99,7 @@ def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Ve
         "cache_size": min(CACHE, K.nbytes / 2**21),
         "max_iter": STEPS * len(K),
     }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return program.clip_scaled(machine.fitted(K, x, options))
+    return program.clip_scaled(machine.fitted(K, x, options))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,8 @@ class _Classifier:
 
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
         """The zeros x with what was found."""
-        machine = load().SVC(**options).fit(K, self.signs, sample_weight=self.upper / self.cost)
+        machine = load()[0](**options)
+        machine.fit(K, self.signs, sample_weight=self.upper / self.cost)
         x[machine.support_] = self.cost * np.abs(machine.dual_coef_[0])
         return x
 
@@ -174,7 +176,7 @@ class _Regression:
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
         """The zeros x with what was found."""
         size = float(np.std(self.targets))
-        machine = load().SVR(**options, epsilon=self.epsilon / size)
+        machine = load()[1](**options, epsilon=self.epsilon / size)
         machine.fit(K, self.targets / size, sample_weight=self.upper / size)
         of_support = size * machine.dual_coef_[0]
         x[self.above[machine.support_]] = np.maximum(of_support, 0.0)

@@ -148,7 +148,8 @@ class _Search:
         """A point, and whether it is optimal.
 
         By a gradient that was evaluated anew for it, unless what was added to the first one is so
-        little that it cannot matter.
+        little that it cannot matter. Where rounding may cost more than what was asked for nobody
+        knows, whatever the gap is by this gradient.
         """
         box, effort = self.box, self.effort
         enough = TIGHTER * self.eps
@@ -159,21 +160,27 @@ class _Search:
             if effort.is_over:
                 break
             if box.is_optimal(point, self.eps):
-                return self.certain(point), True
+                return self.certain(point)
             point = replace(point, Px=box.P.looked_at(point.x), drift=0.0)
             if box.is_optimal(point, self.eps):
-                return self.certain(point), True
+                return self.certain(point)
             if left:
                 enough *= TIGHTER
                 point = self.refined(point, enough)
         return point, False
 
-    def certain(self, point: Point) -> Point:
-        """An optimal point that stays one in whatever order the gradient is evaluated."""
-        if self.box.doubt(point) <= self.eps:
-            return point
-        moved = self.cheaply_rounded(point)
-        return moved if self.box.is_optimal(moved, self.eps) else point
+    def certain(self, point: Point) -> tuple[Point, bool]:
+        """An optimal point, and whether it is one in whatever order the gradient is evaluated."""
+        box = self.box
+        if box.doubt(point) <= self.eps:
+            return point, True
+        try:
+            moved = self.cheaply_rounded(point)
+        except KeyboardInterrupt:  # what was reached is not lost
+            self.effort.interrupt()
+            return point, False
+        point = moved if box.is_optimal(moved, self.eps) else point
+        return point, box.doubt(point) <= self.eps
 
     def cheaply_rounded(self, point: Point) -> Point:
         """The same with rounding where it costs least."""
