@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data.inputs import as_classes, as_samples, as_weights
+from qpsvm.data.objects import as_objects, is_numeric
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations.multiclass import Reduction, Split
 from qpsvm.qp._arrays import Index, Vector
@@ -36,16 +37,21 @@ class Inputs:
     nu: float | None = None
     epsilon: float | None = None
 
-    def samples(self, n_features: int | None = None) -> Any:
+    def samples(self, n_features: int | None = None, *, objects: bool = False) -> Any:
         """X as a float64 array or CSR array, with as many columns as the model has.
+
+        Samples that are no numbers are taken, too, where the model's kernel is a function
+        (``objects``).
 
         Raises
         ------
         AuditRefusedError
             Another number of columns.
         InvalidDataError
-            As ``as_samples``.
+            As ``as_samples`` and ``as_objects``.
         """
+        if objects and not is_numeric(self.X):
+            return as_objects(self.X)
         samples = as_samples(self.X)
         if n_features is not None and samples.shape[1] != n_features:
             raise AuditRefusedError(

@@ -84,7 +84,7 @@ def _expansions(model: Any, inputs: Inputs) -> Expansions:
     if not hasattr(model, "dual_coef_"):
         raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
     shape = model.shape_fit_
-    samples = inputs.samples(None if len(shape) < 2 else shape[1])
+    samples = inputs.samples(None if len(shape) < 2 else shape[1], objects=callable(model.kernel))
     if samples.shape[0] != shape[0]:
         raise AuditRefusedError(
             f"This {name} was fitted on {shape[0]} samples, X has {samples.shape[0]}; pass the "
