@@ -198,6 +198,21 @@ def test_samples_of_weight_zero_may_be_anywhere(model, n_classes):
         assert one.relative_gap == pytest.approx(other.relative_gap, rel=1e-6)
 
 
+@pytest.mark.parametrize("model", [SVC(), SVR(), OneClassSVM()], ids=lambda m: type(m).__name__)
+def test_a_machine_of_words_is_that_of_their_kernel_matrix(model):
+    def letters(left, right):
+        return np.array([[float(len(set(a) & set(b))) for b in right] for a in left])
+
+    rng = np.random.default_rng(0)
+    words = np.array(["".join(rng.choice(list("abcdef"), 5)) for _ in range(80)])
+    y = np.array([word.count("a") for word in words]) > 0
+    found = qpsvm.audit(clone(model).set_params(kernel=letters).fit(words, y), words, y)
+    K = letters(words, words)
+    of_matrix = qpsvm.audit(clone(model).set_params(kernel="precomputed").fit(K, y), K, y)
+    assert found.relative_gap == pytest.approx(of_matrix.relative_gap, rel=1e-6)
+    assert found.verdict == of_matrix.verdict
+
+
 @pytest.mark.parametrize("value", [0.0, 1.0, 3.0])
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
 def test_constant_samples_have_the_gamma_of_the_fit(value, kernel):
