@@ -72,7 +72,7 @@ class BoxProgram:
     diagonal : array of shape (n,)
         That of P.
     unit : float
-        k, the largest diagonal entry of P; 1 where P is zero.
+        k, the largest diagonal entry of P, the median one in a working set; 1 where P is zero.
     """
 
     P: Curvature
@@ -216,7 +216,9 @@ class BoxProgram:
             b = b - self.A @ point.x + A @ own
         lower, upper = self.lower[index], self.upper[index]
         diagonal = self.diagonal[index]
-        return BoxProgram(P, q, A, b, lower, upper, diagonal, self.unit)
+        # the typical curvature: one sample far out must not decide how near proximal points are
+        unit = float(np.median(diagonal[diagonal > 0.0])) if diagonal.any() else self.unit
+        return BoxProgram(P, q, A, b, lower, upper, diagonal, unit)
 
 
 def _finite(room: Vector, x: Vector) -> Vector:

@@ -95,6 +95,16 @@ def test_every_family_by_its_own_strength(name, kernel) -> None:
         assert found.status is Status.OPTIMAL
 
 
+@pytest.mark.parametrize("factor", [20.0, 50.0])
+def test_samples_far_out_do_not_decide_how_near_proximal_points_are(factor) -> None:
+    """Their curvature in a cubic kernel is a million times, and more, that of the others."""
+    X, y = classes(n=1200)
+    X[:4] *= factor
+    problem = qpsvm.SoftMargin(C=1e4).dual(X, y, kernel=Polynomial(0.3, 3, 1.0))
+    found = raw(problem, max_iterations=1000)
+    assert certified(problem, found) <= EPS
+
+
 @pytest.mark.parametrize("C", [1.0, 1e3, 1e6])
 def test_no_bound_is_too_far_for_a_proof(C) -> None:
     """Rounding is on the side of the margin where it costs nothing, and the verifier sees that."""
