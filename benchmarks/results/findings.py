@@ -88,6 +88,7 @@ def main() -> None:
             results = store.read(HERE / f"{name}.jsonl")
             page = between(page, f"{name}: means", means(results))
             page = between(page, f"{name}: marks", marks(results))
+    page = between(page, "kernel-long: every row", every_row(HERE / "kernel-long.jsonl"))
     page = between(page, "linear: engine", against_peers(store.read(HERE / "linear.jsonl"), ENGINE))
     PAGE.write_text(page, encoding="utf-8")
 
@@ -113,6 +114,20 @@ def every_cell(rows: Iterable[Row]) -> str:
         lines.append(f"| {program} | " + " | ".join(signs) + " |")
     used = Counter(row.outcome for row in rows)
     lines += ["", ", ".join(f"{n} {outcome}" for outcome, n in used.most_common()) + "."]
+    return "\n".join(lines)
+
+
+def every_row(path: Path) -> str:
+    """How every cell of a small suite ended."""
+    lines = ["| program | contestant | tolerance | outcome | certified gap | seconds |"]
+    lines.append("|---" * 6 + "|")
+    rows = store.read(path).rows
+    for row in sorted(rows, key=lambda row: (row.instance, row.contestant, -row.cell.eps)):
+        ended = row.outcome not in ("time limit", "not run")
+        gap, seconds = f"{row.gap:.1e}", f"{row.total_seconds:.0f}"
+        entries = [row.instance, row.contestant.partition("(")[0], f"{row.cell.eps:.0e}"]
+        entries += [row.outcome, gap if ended else "", seconds if ended else ""]
+        lines.append("| " + " | ".join(map(str, entries)) + " |")
     return "\n".join(lines)
 
 
