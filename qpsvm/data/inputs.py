@@ -316,7 +316,8 @@ def _missing(labels: Any) -> Any:
         return np.zeros(len(labels), dtype=bool)
     if labels.dtype.kind == "f":
         return np.isnan(labels)
-    return np.array([is_missing(label) for label in labels.tolist()])
+    # pandas' NA, also where it has become text
+    return np.array([is_missing(label) or str(label) == "<NA>" for label in labels.tolist()])
 
 
 def _plain(label: Any) -> Any:

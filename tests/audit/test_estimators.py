@@ -211,6 +211,10 @@ def test_a_machine_of_words_is_that_of_their_kernel_matrix(model):
     of_matrix = qpsvm.audit(clone(model).set_params(kernel="precomputed").fit(K, y), K, y)
     assert found.relative_gap == pytest.approx(of_matrix.relative_gap, rel=1e-6)
     assert found.verdict == of_matrix.verdict
+    table = words[:, None]
+    fitted = clone(model).set_params(kernel=lambda a, b: letters(a[:, 0], b[:, 0])).fit(table, y)
+    with pytest.raises(qpsvm.exceptions.AuditRefusedError, match="fitted on 1 columns"):
+        qpsvm.audit(fitted, np.hstack([table, table]), y)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 3.0])

@@ -50,13 +50,13 @@ class Inputs:
         InvalidDataError
             As ``as_samples`` and ``as_objects``.
         """
-        if objects and not is_numeric(self.X):
-            return as_objects(self.X)
-        samples = as_samples(self.X)
-        if n_features is not None and samples.shape[1] != n_features:
+        taken = as_objects if objects and not is_numeric(self.X) else as_samples
+        samples = taken(self.X)
+        columns = samples.shape[1] if samples.ndim == 2 else 1
+        if n_features is not None and columns != n_features:
             raise AuditRefusedError(
-                f"The model was fitted on {n_features} columns, X has {samples.shape[1]}; pass the "
-                "training data."
+                f"The model was fitted on {n_features} columns, X has {columns}; pass the training "
+                "data."
             )
         return samples
 
