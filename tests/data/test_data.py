@@ -456,3 +456,10 @@ def test_training_data_are_read_only(samples):
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
+
+
+def test_a_missing_label_that_has_become_text_is_missing():
+    labels = pd.array(["a", None, "b", "b"], dtype="string").astype(str)
+    assert labels[1] == "<NA>"
+    with pytest.raises(InvalidDataError, match=r"y\[1\].*missing labels"):
+        SoftMargin().dual(X, labels)
