@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.qp._arrays import IN_CACHE, Index, Mask, Vector, row_blocks
+from qpsvm.qp.cancelling import sums_of_groups
 
 Hash = npt.NDArray[np.uint64]
 Bounds = tuple[Vector, Vector]
@@ -90,7 +91,7 @@ class Merged:
         nearest = np.where(can, np.clip(0.0, lower, upper), 0.0)
         above, below = _shares(upper - nearest, group), _shares(nearest - lower, group)
         # a sum of one is that one, to the last bit and if it is infinite
-        lowest, highest = (np.bincount(group, bound).astype(np.float64) for bound in bounds)
+        lowest, highest = (sums_of_groups(group, bound, len(kept)) for bound in bounds)
         of_sums = diag[kept] / np.bincount(group)
         return cls(nearest, above, below, group, kept, lowest, highest, of_sums)
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from qpsvm.exceptions import InvalidProgramError
+from qpsvm.qp import cancelling
 from qpsvm.qp._arrays import Dense, Index, Vector, freeze, row_blocks
 from qpsvm.qp.single_precision import SinglePrecision, rows_of
 
@@ -166,12 +167,11 @@ class SampleGram:
 
     def _evaluated(self, V: Dense) -> Dense:
         if self.is_worth_keeping:
-            # column by column: a product has the same bits whatever it is computed beside
-            return np.column_stack([self.dense @ v for v in np.ascontiguousarray(V.T)])
+            return cancelling.product(self.dense, V)
         used = np.flatnonzero(V.any(axis=1))  # NaN counts
         result, weights = np.zeros(V.shape), V[used]
         for rows, block in self.blocks(used) if used.size else ():
-            result[rows] = block @ weights
+            result[rows] = cancelling.product(block, weights)
         return result
 
     def block(self, rows: Index, columns: Index) -> Dense:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
+from qpsvm.qp import cancelling
 from qpsvm.qp._arrays import IN_CACHE, Dense, Index, Vector, row_blocks
 from qpsvm.qp.curvature import Curvature, DenseCurvature
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -104,43 +108,59 @@ class KernelColumns(Curvature):
     # --- what working sets ask for -------------------------------------------------------------
 
     def product(self, d: Vector) -> Vector:
-        return self._product(d, keeps=True)
+        return self._product(d, self._of_samples)
 
     def looked_at(self, x: Vector) -> Vector:
-        return self._product(x, keeps=False)
+        return self._product(x, self._of_terms_that_cancel)
 
-    def _product(self, d: Vector, *, keeps: bool) -> Vector:
+    def _product(self, d: Vector, of_samples: Callable[[Vector], Vector]) -> Vector:
         P = self.P
         own = d[: P.size]
-        of_samples = P.selection.gather(own)
-        product = self._of_samples(of_samples, keeps)
+        v = P.selection.gather(own)
+        product = of_samples(v)
         if P.constant:
-            product += P.constant * float(np.sum(of_samples))
+            product += P.constant * math.fsum(v)
         spread = np.asarray(P.selection.spread(product) + P.diag * own)
         return np.concatenate([spread, np.zeros(self.n_slack)]) if self.n_slack else spread
 
-    def _of_samples(self, v: Vector, keeps: bool) -> Vector:
+    def _of_samples(self, v: Vector) -> Vector:
         """``K v``; columns that are used often are kept if they may be."""
         result, used = np.zeros(len(v)), np.flatnonzero(v)
         if self.P.gram.is_kept:
             K = self.P.gram.dense
             return v[used] @ K[used] if FEW * len(used) < len(v) else K @ v
-        if keeps:
-            wanted = used[(self._slot[used] < 0) & (self._asked[used] >= self._often)]
-            if len(wanted):
-                self._keep(wanted, used)
-            self._asked[used] += 1
+        wanted = used[(self._slot[used] < 0) & (self._asked[used] >= self._often)]
+        if len(wanted):
+            self._keep(wanted, used)
+        self._asked[used] += 1
         slots = self._slot[used]
         kept = slots >= 0
         if kept.any():
             result += self._combined(slots[kept], v[used[kept]])
-        others = used[~kept]
-        passing = self._passing(len(others))
-        for block in row_blocks(len(others), 1, 8 * AT_A_TIME):
-            samples = others[block]
-            self.P.gram.rows(samples, passing[: len(samples)])
-            result += v[samples] @ passing[: len(samples)]
+        for samples, columns in self._in_passing(used[~kept]):
+            result += v[samples] @ columns
         return result
+
+    def _of_terms_that_cancel(self, v: Vector) -> Vector:
+        """The same with more digits in its sums; no other columns are kept."""
+        if self.P.gram.is_kept:
+            return cancelling.product(self.P.gram.dense, v[:, None])[:, 0]
+        total, used = cancelling.Total((len(v), 1)), np.flatnonzero(v)
+        kept, columns = used[self._slot[used] >= 0], self._room()
+        for block in row_blocks(len(kept), 1, 8 * AT_A_TIME):
+            samples = kept[block]
+            total.add(columns[self._slot[samples]].T, v[samples, None])
+        for samples, evaluated in self._in_passing(used[self._slot[used] < 0]):
+            total.add(evaluated.T, v[samples, None])
+        return total.value[:, 0]
+
+    def _in_passing(self, samples: Index) -> Iterator[tuple[Index, Dense]]:
+        """Columns, a few at a time, in one place."""
+        passing = self._passing(len(samples))
+        for block in row_blocks(len(samples), 1, 8 * AT_A_TIME):
+            some = samples[block]
+            self.P.gram.rows(some, passing[: len(some)])
+            yield some, passing[: len(some)]
 
     def _combined(self, slots: Index, weights: Vector) -> Vector:
         """The sum of kept columns: of a copy of them, or with zeros for those between them."""

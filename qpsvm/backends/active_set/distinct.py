@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.qp._arrays import Vector
+from qpsvm.qp._arrays import Index, Vector
 from qpsvm.qp.box_program import BoxProgram, Point
+from qpsvm.qp.cancelling import sums_of_groups
 from qpsvm.qp.curvature import HessianCurvature
 from qpsvm.qp.duplicates import Merged
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -73,16 +74,28 @@ class Distinct:
     def sums(self, x: Vector) -> Vector:
         """The point that a point of the given program is."""
         n, group = len(self.merged.group), self.merged.group
-        X = np.bincount(group, x[:n]).astype(np.float64)
+        X = sums_of_groups(group, x[:n], len(self.merged.kept))
         return self.box.clip_scaled(np.concatenate([X, x[n:]]))
 
     def undone(self, point: Point) -> Point:
         """The point of the given program, with the gradient of its own sums.
 
-        Shares round. Those of a sum at its bound are at theirs.
+        Shares round, and one of them takes what that leaves of the sum. Those of a sum at its bound
+        are at theirs.
         """
         m, group = len(self.merged.kept), self.merged.group
         x = np.concatenate([self.merged.undone(point.x[:m]), point.x[m:]])
         x = self.given.clip_scaled(x)
+        takes = self._with_most_room(x)
+        x[takes] += (point.x - self.sums(x))[:m]
+        x = self.given.clip(x)
         Px = point.Px + self.box.P.product(self.sums(x) - point.x)
         return Point(x, np.concatenate([Px[:m][group], Px[m:]]), point.y, point.drift)
+
+    def _with_most_room(self, x: Vector) -> Index:
+        """Of every group the variable that is furthest from its bounds."""
+        n, group = len(self.merged.group), self.merged.group
+        room = np.minimum(x - self.given.lower, self.given.upper - x)[:n]
+        order = np.lexsort((room, group))
+        last = np.append(np.flatnonzero(np.diff(group[order])), n - 1)
+        return np.asarray(order[last])

@@ -17,6 +17,7 @@ from qpsvm.qp.effort import Effort
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.refinement import refine
 from qpsvm.qp.solution import QPSolution, Status
 
 FOR_COLUMNS = 0.6
@@ -161,12 +162,12 @@ class _Search:
                 break
             if box.is_optimal(point, self.eps):
                 return self.certain(point)
-            point = replace(point, Px=box.P.looked_at(point.x), drift=0.0)
+            point = self.looked_at(point)
             if box.is_optimal(point, self.eps):
                 return self.certain(point)
             if left:
                 enough *= TIGHTER
-                point = self.refined(point, enough)
+                point = self.moved(point, enough)
         return point, False
 
     def certain(self, point: Point) -> tuple[Point, bool]:
@@ -175,6 +176,7 @@ class _Search:
         if box.doubt(point) <= self.eps:
             return point, True
         try:
+            point = self.refined(self.looked_at(point))
             moved = self.cheaply_rounded(point)
         except KeyboardInterrupt:  # what was reached is not lost
             self.effort.interrupt()
@@ -182,18 +184,28 @@ class _Search:
         point = moved if box.is_optimal(moved, self.eps) else point
         return point, box.doubt(point) <= self.eps
 
+    def looked_at(self, point: Point) -> Point:
+        """The same with a gradient that was evaluated anew, in more digits."""
+        return replace(point, Px=self.box.P.looked_at(point.x), drift=0.0)
+
     def cheaply_rounded(self, point: Point) -> Point:
         """The same with rounding where it costs least."""
         return on_the_cheap_side(self.box, point, largest=self.largest, effort=self.effort)
 
-    def refined(self, point: Point, enough: float) -> Point:
-        """A point after which the gradient may be small enough, if rounding lets it.
+    def refined(self, point: Point) -> Point:
+        """The same if the gradient just evaluated is small enough; else one nearer to the optimum.
 
-        Where only the gap is too large that is what rounding costs.
+        By far, because shares of sums are rounded, and whoever looks next evaluates it another way.
         """
+        if self.box.is_optimal(point, TIGHTER * self.eps):
+            return point
+        return refine(self.box, point, largest=self.largest, effort=self.effort)
+
+    def moved(self, point: Point, enough: float) -> Point:
+        """A point after which the gradient may be small enough, if rounding lets it."""
         box, effort = self.box, self.effort
-        if box.is_near(point, self.eps):
-            return self.cheaply_rounded(point)
+        if box.is_near(point, self.eps) or box.is_settled(point):
+            return self.refined(point)
         return settle(
             box,
             point.x,
