@@ -160,8 +160,8 @@ class _Search:
         for left in range(REFINEMENTS, -1, -1):
             if effort.is_over:
                 break
-            if box.is_optimal(point, self.eps):
-                return self.certain(point)
+            if box.is_optimal(point, self.eps) and box.doubt(point) <= self.eps:
+                return point, True
             point = self.looked_at(point)
             if box.is_optimal(point, self.eps):
                 return self.certain(point)
@@ -171,12 +171,18 @@ class _Search:
         return point, False
 
     def certain(self, point: Point) -> tuple[Point, bool]:
-        """An optimal point, and whether it is one in whatever order the gradient is evaluated."""
+        """An optimal point, and whether it is one in whatever order the gradient is evaluated.
+
+        Parameters
+        ----------
+        point : Point
+            One that is optimal by the gradient just evaluated.
+        """
         box = self.box
         if box.doubt(point) <= self.eps:
             return point, True
         try:
-            point = self.refined(self.looked_at(point))
+            point = self.refined(point)
             moved = self.cheaply_rounded(point)
         except KeyboardInterrupt:  # what was reached is not lost
             self.effort.interrupt()
@@ -205,7 +211,8 @@ class _Search:
         """A point after which the gradient may be small enough, if rounding lets it."""
         box, effort = self.box, self.effort
         if box.is_near(point, self.eps) or box.is_settled(point):
-            return self.refined(point)
+            point = self.refined(point)
+            return point if box.is_optimal(point, self.eps) else self.cheaply_rounded(point)
         return settle(
             box,
             point.x,
