@@ -47,7 +47,7 @@ def sums_of_groups(group: Index, x: Vector, size: int) -> Vector:
     bits = BITS - math.ceil(math.log2(max(2, len(x))))
     unit = _larger(x, bits, axis=0)
     leading = (x + unit) - unit
-    rest = np.where(np.isfinite(x), x - leading, 0.0)
+    rest = np.subtract(x, leading, where=np.isfinite(x), out=np.zeros(len(x)))
     sums = np.bincount(group, leading, size) + np.bincount(group, rest, size)
     return sums.astype(np.float64)
 
@@ -71,6 +71,10 @@ class Total:
 
     def add(self, A: Dense, V: Dense) -> None:
         """Add ``A V``."""
+        with np.errstate(invalid="ignore", over="ignore"):  # of numbers that are not finite
+            self._add_cut(A, V)
+
+    def _add_cut(self, A: Dense, V: Dense) -> None:
         k, p = V.shape
         bits = (BITS - math.ceil(math.log2(max(2, k)))) // 2
         unit = _larger(V, bits, axis=0)

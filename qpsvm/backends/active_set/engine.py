@@ -212,7 +212,10 @@ class _Search:
         box, effort = self.box, self.effort
         if box.is_near(point, self.eps) or box.is_settled(point):
             point = self.refined(point)
-            return point if box.is_optimal(point, self.eps) else self.cheaply_rounded(point)
+            if box.is_optimal(point, self.eps):
+                return point
+        if box.is_near(point, self.eps):
+            return self.cheaply_rounded(point)
         return settle(
             box,
             point.x,
