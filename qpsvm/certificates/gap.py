@@ -8,7 +8,8 @@ dual objective is at most the optimum. So whatever a solver claims::
 The multipliers need not be feasible as they come: they are clipped to their box and balanced
 (``SupportVectorModel.feasible_dual``) before the dual objective is evaluated.
 
-The figures are evaluated in float64. ``rounding`` estimates what that can hide.
+The figures are evaluated in float64, sums of kernel values with more digits (``qp.cancelling``):
+the gap is that of the kernel values as they are rounded. ``rounding`` estimates what that hides.
 """
 
 from __future__ import annotations

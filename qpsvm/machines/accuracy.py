@@ -80,9 +80,10 @@ def _missed_constraints(c: LinearConstraints, w: Vector, b: float) -> Vector:
 def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float) -> float:
     """What rounding can add to the objective, relative to it (hard margin: to the smallest margin).
 
-    A decision value is a sum whose terms may be far larger than it is: its error is of the
-    order of ``e_i = u (sum |terms| + |b| + |p|)`` with the rounding unit u, and each condition
-    passes on its slope times that. An estimate, not an enclosure.
+    A decision value is a sum whose terms may be far larger than it is, and each of them is rounded,
+    however well they are added up: its error is of the order of ``e_i = u (sum |terms| + |b| +
+    |p|)`` with the rounding unit u, and each condition passes on its slope times that. An
+    estimate, not an enclosure.
     """
     c = model.conditions
     sizes = term_sizes(model, solution)

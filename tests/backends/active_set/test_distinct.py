@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,22 @@ def test_the_smaller_program_is_the_same_one(shared, diag, rows) -> None:
         one, other = getattr(found.box, measure)(small), getattr(given, measure)(large)
         if measure == "objective" or not diag:  # room without an end is taken to be 1 + x
             assert one == pytest.approx(other, rel=100 * ROUNDING)
+
+
+def test_shares_add_up_to_their_sum() -> None:
+    """Hundreds of products of the same two numbers are all rounded the same way."""
+    rng = np.random.default_rng(1)
+    counts = np.array([2, 3, 7, 500, 1300])
+    X = np.repeat(rng.standard_normal((5, 2)), counts, axis=0)
+    given, _ = boxed(X, None)
+    found = Distinct.of(given, KernelQuadratic(SampleGram(KERNEL, X), None, None, None))
+    assert found is not None
+    sums = counts * rng.uniform(0.1, 0.9, 5)
+    x = found.undone(Point(sums, np.zeros(5), np.zeros(0))).x
+    ends = np.cumsum(counts)
+    exact = [math.fsum(part) for part in np.split(x, ends[:-1])]
+    np.testing.assert_allclose(exact, sums, rtol=2.0**-53)
+    assert ((x >= 0.0) & (x <= 1.0)).all()
 
 
 @pytest.mark.parametrize("X", [np.array([["ab"], ["b"]] * 40, dtype=object), np.arange(80) % 2])

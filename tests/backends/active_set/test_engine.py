@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -103,6 +104,33 @@ def test_samples_far_out_do_not_decide_how_near_proximal_points_are(factor) -> N
     problem = qpsvm.SoftMargin(C=1e4).dual(X, y, kernel=Polynomial(0.3, 3, 1.0))
     found = raw(problem, max_iterations=1000)
     assert certified(problem, found) <= EPS
+
+
+def test_more_digits_than_products_of_matrices_have() -> None:
+    """The gap in rational arithmetic, of a kernel whose values are exact in double precision."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (700, 24))
+    y = np.where(X[:, :3].sum(axis=1) + rng.standard_normal(700) > 0.0, 1, -1)
+    kernel = Polynomial(gamma=0.125, degree=3, coef0=1.0)
+    problem = qpsvm.SoftMargin(C=1e4).dual(X, y, kernel=kernel)
+    solution = problem.recover(raw(problem))
+    assert exact_gap(kernel(X, X), y, 1e4, solution) <= 1e-11
+    certificate = qpsvm.certify(problem, solution)
+    assert abs(certificate.relative_gap - exact_gap(kernel(X, X), y, 1e4, solution)) <= 1e-12
+
+
+def exact_gap(K, y, C, solution):
+    """Of a C-SVC with beta = y alpha and its intercept, relative to the primal objective."""
+    beta = [Fraction(v) for v in solution.expansion]
+    used = [j for j, v in enumerate(beta) if v]
+    scores = [sum((Fraction(row[j]) * beta[j] for j in used), Fraction(0)) for row in K]
+    square = sum((beta[j] * scores[j] for j in used), Fraction(0))
+    b = Fraction(solution.intercept)
+    hinge = (max(Fraction(0), 1 - int(s) * (f + b)) for s, f in zip(y, scores, strict=True))
+    primal = square / 2 + Fraction(C) * sum(hinge, Fraction(0))
+    dual = sum((Fraction(a) for a in solution.alpha), Fraction(0)) - square / 2
+    missed = abs(b * sum(beta, Fraction(0)))  # y'alpha = 0 but for rounding, at its price
+    return float((primal - dual + missed) / primal)
 
 
 @pytest.mark.parametrize("C", [1.0, 1e3, 1e6])
