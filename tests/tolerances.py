@@ -55,6 +55,10 @@ size of the row or gradient, a few hundred on manufactured programs; curvature i
 ROUNDING = 1e-12
 """Two ways of evaluating the same formula on a few hundred numbers of order 1."""
 
+FINER = 2.0**-14
+"""Share of the rounding of a product that sums whose terms cancel may have, with a few hundred
+terms: a part of a number has 22 bits, of which adding up and the range of numbers take a few."""
+
 SAME_OBJECTIVE = 2e-8
 """Relative difference of two objectives, each certified to a relative gap of 1e-8."""
 

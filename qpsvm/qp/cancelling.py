@@ -82,7 +82,11 @@ class Total:
         rest = V - first
         unit = _larger(rest, bits, axis=0)
         second = (rest + unit) - unit
-        parts = np.hstack([first, second, rest - second])
+        parts, third = np.hstack([first, second]), rest - second
+        columns = [
+            (np.ascontiguousarray(v), np.ascontiguousarray(w))
+            for v, w in zip(third.T, V.T, strict=True)
+        ]
         blocks = row_blocks(len(A), k, IN_CACHE)
         # in the order of A, so that every pass goes through memory as it lies there
         leading = np.empty_like(A[blocks[0]]) if blocks else A
@@ -95,15 +99,18 @@ class Total:
             np.subtract(high, unit, out=high)
             np.subtract(block, high, out=low)
             products = high @ parts
-            self._add(rows, products[:, :p], products[:, p:], low @ V)
+            # what is not exact column by column: the same bits whatever it is computed beside
+            smallest = np.empty((len(block), p))
+            for j, (v, w) in enumerate(columns):
+                smallest[:, j] = high @ v + low @ w
+            self._add(rows, products[:, :p], products[:, p:] + smallest)
 
-    def _add(self, rows: slice, exact: Dense, small: Dense, smaller: Dense) -> None:
-        p = exact.shape[1]
+    def _add(self, rows: slice, exact: Dense, small: Dense) -> None:
         before = self._sum[rows]
         after = before + exact
         added = after - before
         rounded = (before - (after - added)) + (exact - added)
-        self._lost[rows] += rounded + (small[:, :p] + (small[:, p:] + smaller))
+        self._lost[rows] += rounded + small
         self._sum[rows] = after
 
 

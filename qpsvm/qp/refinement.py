@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from qpsvm.qp._arrays import Index
 from qpsvm.qp.box_program import BoxProgram, Point
 from qpsvm.qp.effort import Effort
 from qpsvm.qp.proximal_newton import Equations
 from qpsvm.qp.row_multipliers import row_multipliers
 
 STEPS = 5
+"""At most: each removes all digits that the factorisation has."""
 
 PROXIMAL_TERMS = (1e-12, 1e-10, 1e-8)
 """Relative to the curvature: the first with which there is a factorisation."""
@@ -58,7 +60,7 @@ def refine(box: BoxProgram, point: Point, *, largest: int, effort: Effort) -> Po
     return point
 
 
-def _equations(box: BoxProgram, free: np.ndarray, point: Point, effort: Effort) -> Equations | None:
+def _equations(box: BoxProgram, free: Index, point: Point, effort: Effort) -> Equations | None:
     part = box.restricted(free, point)
     for term in PROXIMAL_TERMS:
         effort.add_factorisation(len(free), part.P.work(len(free)))

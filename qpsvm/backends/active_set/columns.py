@@ -146,10 +146,12 @@ class KernelColumns(Curvature):
         if self.P.gram.is_kept:
             return cancelling.product(self.P.gram.dense, v[:, None])[:, 0]
         total, used = cancelling.Total((len(v), 1)), np.flatnonzero(v)
-        kept, columns = used[self._slot[used] >= 0], self._room()
+        kept, columns, passing = used[self._slot[used] >= 0], self._room(), self._passing(len(used))
         for block in row_blocks(len(kept), 1, 8 * AT_A_TIME):
             samples = kept[block]
-            total.add(columns[self._slot[samples]].T, v[samples, None])
+            some = passing[: len(samples)]  # no fresh memory
+            np.take(columns, self._slot[samples], axis=0, out=some, mode="clip")
+            total.add(some.T, v[samples, None])
         for samples, evaluated in self._in_passing(used[self._slot[used] < 0]):
             total.add(evaluated.T, v[samples, None])
         return total.value[:, 0]

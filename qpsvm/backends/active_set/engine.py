@@ -167,7 +167,7 @@ class _Search:
                 return self.certain(point)
             if left:
                 enough *= TIGHTER
-                point = self.moved(point, enough)
+                point = self.improved(point, enough)
         return point, False
 
     def certain(self, point: Point) -> tuple[Point, bool]:
@@ -207,7 +207,7 @@ class _Search:
             return point
         return refine(self.box, point, largest=self.largest, effort=self.effort)
 
-    def moved(self, point: Point, enough: float) -> Point:
+    def improved(self, point: Point, enough: float) -> Point:
         """A point after which the gradient may be small enough, if rounding lets it."""
         box, effort = self.box, self.effort
         if box.is_near(point, self.eps) or box.is_settled(point):
