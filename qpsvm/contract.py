@@ -4,7 +4,8 @@ In order:
 
 1. the backend solves with all of its tolerances derived from ``eps``;
 2. the verifier measures; within ``eps``: OPTIMAL;
-3. otherwise polish (``qpsvm.qp.polish``), and measure again;
+3. otherwise move the answer onto rows and bounds that it misses by little, and measure again;
+   then polish (``qpsvm.qp.polish``), and measure again;
 4. otherwise ask the backend once more, with a hundredth of ``eps`` and without a warm start,
    polish, and measure;
 5. otherwise look for evidence that there is no optimum, and verify that;
@@ -19,8 +20,10 @@ from typing import Any
 
 from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.certificates import certify_infeasible
-from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.qp.bounds import repaired
 from qpsvm.qp.infeasibility import find_infeasibility, find_unboundedness
+from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.polish import polish
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -31,6 +34,19 @@ SMALL_RESIDUAL = 1e-4
 
 SEARCH_SECONDS = 10.0
 """Longest search for evidence by each of the two linear programs."""
+
+OF_FEASIBILITY = frozenset(
+    [
+        "inequality",
+        "equality",
+        "lower_bound",
+        "upper_bound",
+        "feasibility",
+        "natural",
+        "certified_gap",
+    ]
+)
+"""Checks that a point fails because it misses rows or bounds; moving it there mends them."""
 
 NO_WARM_START = "the warm start was not used: this backend cannot begin at a given point"
 
@@ -120,16 +136,55 @@ def _attempt(contract: Contract, settings: Settings) -> Outcome:
     except KeyboardInterrupt:  # what was found is worth nothing unmeasured: that is the last step
         raw = raw.replace(status=Status.INTERRUPTED)
         outcome = Outcome(raw, contract.measure(raw))
+    if not is_settled(outcome):
+        outcome = _repaired(contract, outcome)
     if not is_settled(outcome) and raw.status is not Status.INTERRUPTED:
         _announce(contract, "polish", raw.statistics.total_seconds, outcome)
         polished = polish(
             contract.program,
             outcome.solution,
             goal=contract.settings.eps / 100,
-            measure=lambda candidate: contract.measure(candidate).worst,
+            measure=lambda candidate: _worst_on_rows(contract, candidate),
         )
         if polished is not outcome.solution:
-            outcome = outcome.better_of(Outcome(polished, contract.measure(polished)))
+            found = Outcome(polished, contract.measure(polished))
+            if not is_settled(found):
+                found = _repaired(contract, found)
+            outcome = outcome.better_of(found)
+    return outcome
+
+
+def _worst_on_rows(contract: Contract, candidate: QPSolution) -> float:
+    """The worst residual of a candidate, or of the point beside it that satisfies the rows.
+
+    Without the second a polish would go on because of a row all of whose terms are rounding.
+    """
+    report = contract.measure(candidate)
+    failed = {check.name for check in report.checks if not check.passed}
+    if not failed or not failed <= OF_FEASIBILITY:
+        return report.worst
+    moved = next(repaired(contract.program, candidate), candidate)
+    return min(report.worst, contract.measure(moved).worst)
+
+
+def _repaired(contract: Contract, outcome: Outcome) -> Outcome:
+    """The nearest point that satisfies rows and bounds, with multipliers that go with it.
+
+    A solver's answer satisfies both to its own tolerance, and a verdict asks for more.
+    """
+    solution, problem = outcome.solution, contract.problem
+    if checked_vectors(contract.program, solution)[0] is None:
+        return outcome
+    if isinstance(problem, SVMProblem) and problem.model.n_constraints:
+        moved = problem.to_qp(problem.recover(solution))
+        candidate = solution.replace(
+            x=moved.x, z=moved.z, y=moved.y, z_lower=moved.z_lower, z_upper=moved.z_upper
+        )
+        outcome = outcome.better_of(Outcome(candidate, contract.measure(candidate)))
+    for candidate in repaired(contract.program, outcome.solution):
+        if is_settled(outcome):
+            break
+        outcome = outcome.better_of(Outcome(candidate, contract.measure(candidate)))
     return outcome
 
 

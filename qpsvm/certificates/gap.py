@@ -32,7 +32,7 @@ from qpsvm.certificates.predictions import (
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import Enclosure, enclose
 from qpsvm.certificates.screening import Screening, screen
-from qpsvm.machines.accuracy import price_of_missing
+from qpsvm.machines.feasibility import FeasibleMachine, feasible_machine
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import Solution, TrainingProblem
@@ -63,8 +63,9 @@ class Certificate:
         What the certificate is about.
     enclosure : Enclosure or None
         With ``rigorous=True``: bounds on both objectives that hold in exact arithmetic.
-    missing : float
-        What the objective may owe to constraints that are missed, at their multipliers' price.
+    feasible : FeasibleMachine or None
+        For constraints on (w, b): the nearest machine found that satisfies all of them, whose
+        objective is at least the optimum. None without constraints.
     """
 
     primal_objective: float
@@ -76,7 +77,7 @@ class Certificate:
     model: Any
     solution: Any
     enclosure: Enclosure | None = None
-    missing: float = 0.0
+    feasible: FeasibleMachine | None = None
 
     # --- the gap ---------------------------------------------------------------------------------
 
@@ -97,14 +98,37 @@ class Certificate:
         return float(self.model.objective_floor)
 
     @property
+    def feasible_objective(self) -> float:
+        """At least the optimum: the objective of a machine that satisfies every constraint.
+
+        ``primal_objective`` where there are none, or where this machine satisfies them; infinite
+        where no such machine was found.
+        """
+        return self.primal_objective if self.feasible is None else self.feasible.objective
+
+    @property
+    def distance(self) -> float:
+        """No more than this lies between the objective and the optimum, but for rounding.
+
+        The optimum is between ``dual_objective`` and ``feasible_objective``. ``primal_objective``
+        need not be, if a constraint is missed.
+        """
+        return float(np.maximum(self._spread, abs(self.gap)))  # NaN stays NaN
+
+    @property
+    def _spread(self) -> float:
+        """From the lowest of the three objectives that bound the optimum to the highest."""
+        highest = np.maximum(self.primal_objective, self.feasible_objective)
+        return float(highest - np.minimum(self.primal_objective, self.dual_objective))
+
+    @property
     def relative_gap(self) -> float:
-        """``(|gap| + missing) / max(|primal objective|, floor)``; infinite if not computable.
+        """``distance / max(|primal objective|, floor)``; infinite if not computable.
 
         There is no ``max(1, ...)`` below: the optimum of a classifier is above zero, and with large
         features or a small C it is far below one. An absolute gap would then prove nothing.
         """
-        distance = abs(self.gap) + self.missing
-        return distance / self._size if math.isfinite(distance) else math.inf
+        return self.distance / self._size if math.isfinite(self.distance) else math.inf
 
     @property
     def rigorous(self) -> bool:
@@ -116,15 +140,13 @@ class Certificate:
         """The objective is at most this far above the optimum; everything below follows from it.
 
         With ``rigorous=True`` that is true in exact arithmetic on the given float64 data; otherwise
-        ``gap`` and the estimate of the rounding together. Infinite where nothing is proved: a
-        constraint on (w, b) that is missed by however little leaves the optimum above the
-        objective.
+        ``distance`` and the estimate of the rounding together. Infinite where nothing is proved.
+        A machine that misses constraints pays for the way to one that satisfies them; in exact
+        arithmetic missing a constraint by however little leaves the optimum above the objective.
         """
         if self.enclosure is not None:
             return self.enclosure.gap_upper
-        if self.infeasibility > 0.0 and self.model.n_constraints:
-            return math.inf
-        upper = max(self.gap, 0.0) + self.rounding * self._size
+        upper = self._spread + self.rounding * self._size
         return upper if math.isfinite(upper) else math.inf
 
     @property
@@ -132,8 +154,13 @@ class Certificate:
         return max(abs(self.primal_objective), self.floor, float(np.finfo(float).tiny))
 
     def passed(self, eps: float) -> bool:
-        """True when relative gap, infeasibility and rounding are at most ``eps``; NaN is not."""
-        return self.relative_gap <= eps and self.infeasibility <= eps and self.rounding <= eps
+        """True when ``gap_upper``, relative, and infeasibility are at most ``eps``; NaN is not."""
+        return self.relative_gap_upper <= eps and self.infeasibility <= eps
+
+    @property
+    def relative_gap_upper(self) -> float:
+        """``gap_upper / max(|primal objective|, floor)``: what a verdict rests on."""
+        return self.gap_upper / self._size if math.isfinite(self.gap_upper) else math.inf
 
     # --- the ball --------------------------------------------------------------------------------
 
@@ -154,6 +181,8 @@ class Certificate:
             if self.enclosure is not None:
                 upper, short = self.enclosure.primal_upper, 1.0 - self.enclosure.margin
             scaling = short * math.sqrt(2.0 * max(upper, 0.0) / curvature)
+        if self.enclosure is None and self.feasible is not None:
+            scaling = self.feasible.distance
         return OUTWARD * (math.sqrt(2.0 * self.gap_upper / curvature) + scaling)
 
     def decision_bounds(self, X: Any, *, squares: Any = None) -> DecisionBounds:
@@ -260,6 +289,7 @@ class Certificate:
             "dual_objective": self.dual_objective,
             "gap": self.gap,
             "gap_upper": self.gap_upper,
+            "feasible_objective": self.feasible_objective,
             "rigorous": self.rigorous,
             "relative_gap": self.relative_gap,
             "repair": self.repair,
@@ -340,11 +370,9 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
             model=model,
             solution=solution,
             enclosure=enclose(model, solution) if rigorous else None,
-            missing=_missing(model, solution, feasible),
+            feasible=_feasible(model, solution),
         )
 
 
-def _missing(model: Any, solution: Any, point: Any) -> float:
-    if not isinstance(model, SupportVectorModel):
-        return 0.0
-    return price_of_missing(model, solution, point)
+def _feasible(model: Any, solution: Any) -> FeasibleMachine | None:
+    return feasible_machine(model, solution) if isinstance(model, SupportVectorModel) else None

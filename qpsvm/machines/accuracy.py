@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.losses import losses, slopes
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Vector, as_dense
+from qpsvm.qp._arrays import Vector
 
 if TYPE_CHECKING:
-    from qpsvm.constraints import LinearConstraints
-    from qpsvm.machines.model import DualPoint, SupportVectorModel
+    from qpsvm.machines.model import SupportVectorModel
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
@@ -32,34 +32,11 @@ a unit."""
 def infeasibility(model: SupportVectorModel, solution: SVMSolution) -> float:
     """By how much a condition or constraint is missed that must hold.
 
-    Conditions relative to their unit; a constraint ``g'w + g_b b <= h`` relative to
-    ``|h| + max|g| max|w| + |g_b b|``.
+    Conditions relative to their unit; a constraint ``g'w + g_b b <= h`` relative to the sum of its
+    terms, ``sum_j |g_j w_j| + |g_b b| + |h|``.
     """
-    worst = float(np.max(_missed_conditions(model, solution), initial=0.0))
-    c = model.constraints
-    if c is not None and solution.coef is not None:
-        size = float(np.max(np.abs(solution.coef)))
-        missed = _missed_constraints(c, solution.coef, solution.intercept)
-        on_w = as_dense(abs(c.rows[:, :-1]).max(axis=1)).ravel()
-        scale = np.abs(c.right) + size * on_w + np.abs(solution.intercept * c.intercept_column)
-        worst = float(np.maximum(worst, np.max(missed / np.maximum(scale, TINY))))
-    return worst
-
-
-def price_of_missing(model: SupportVectorModel, solution: SVMSolution, point: DualPoint) -> float:
-    """``sum_k a_k max(0, v_k) + mu'missed``: what the objective may owe to what must hold.
-
-    Over conditions that must hold and constraints, with their multipliers. Missing by eps what the
-    objective is steep in can take more than eps off it. Zero without constraints: the objective of
-    a hard margin is then that of a feasible multiple.
-    """
-    c = model.constraints
-    if c is None or solution.coef is None:
-        return 0.0
-    hard = model.conditions.is_hard
-    price = float(np.abs(point.alpha[hard]) @ _missed_conditions(model, solution))
-    missed = _missed_constraints(c, solution.coef, solution.intercept)
-    return price + float(np.abs(point.constraint_multipliers) @ missed)
+    missed = np.append(_missed_conditions(model, solution), missed_constraints(model, solution))
+    return float(np.max(missed, initial=0.0))
 
 
 def _missed_conditions(model: SupportVectorModel, solution: SVMSolution) -> Vector:
@@ -69,12 +46,6 @@ def _missed_conditions(model: SupportVectorModel, solution: SVMSolution) -> Vect
         return np.zeros(0)
     v = model.violations(model.scores_and_norm(solution)[0], solution.intercept, 0.0)
     return np.asarray(np.maximum(v[hard], 0.0))
-
-
-def _missed_constraints(c: LinearConstraints, w: Vector, b: float) -> Vector:
-    """``max(0, g'w + g_b b - h)`` of inequalities, ``|g'w + g_b b - h|`` of equalities."""
-    missed = np.asarray(c.rows @ np.append(w, b)) - c.right
-    return np.where(c.lower == 0.0, np.maximum(missed, 0.0), np.abs(missed))
 
 
 def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float) -> float:

@@ -29,7 +29,7 @@ from qpsvm.data.training_sets import TrainingSet
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
-from qpsvm.machines import accuracy, consistency, samples
+from qpsvm.machines import accuracy, consistency, feasibility, samples
 from qpsvm.machines.accuracy import TINY
 from qpsvm.machines.conditions import Conditions, squared_spread
 from qpsvm.machines.intercept import Interval
@@ -390,6 +390,9 @@ class SupportVectorModel:
             qp=qp,
             repair=self.repair,
         )
+        if self.constraints is not None:
+            draft = feasibility.cleaned(self, draft.replace(intercept=b))
+            b = draft.intercept
         self.prefetch(draft, DualPoint(alpha))
         scores, _ = self.scores_and_norm(draft)
         interval, width = best_offsets(self, scores, b, t)

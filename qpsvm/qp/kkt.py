@@ -11,27 +11,36 @@ With ``r = Px + q + G'z + A'y - z_lower + z_upper`` and slacks ``s = h - Gx``, `
 residual         absolute                              scaled: each entry divided by
 ===============  ====================================  ===========================================
 stationarity     ``|r_i|``                             ``max(u, |q_i|, |(Px)_i|)``
-inequality       ``(Gx - h)_j`` if positive            the row's size ``max(max_k |G_jk|, |h_j|)``
-equality         ``|(Ax - b)_j|``                      the row's size ``max(max_k |A_jk|, |b_j|)``
-bounds           ``lb_i - x_i`` and ``x_i - ub_i``     ``min(ub_i - lb_i, max(1, |bound_i|))``
+inequality       ``(Gx - h)_j`` if positive            the row's terms ``sum_k |G_jk x_k| + |h_j|``
+equality         ``|(Ax - b)_j|``                      the row's terms ``sum_k |A_jk x_k| + |b_j|``
+bounds           ``lb_i - x_i`` and ``x_i - ub_i``     ``min(ub_i - lb_i, max(v, |bound_i|))``
 multiplier sign  ``-z_j`` if positive, all three       ``max(u, max_i |q_i|)`` over the row's norm
 complementarity  ``|z_j s_j|``, all three              ``max(1, |primal objective|)``
 duality gap      ``|primal - dual objective|``, twice  ``max(1, |primal objective|)``
-natural          ``|min(z_j, s_j)|``, ``|r|, |Ax-b|``  the scales above
+natural          ``|min(z_j, s_j)|``, ``|r|, |Ax-b|``  those above, s by ``max_k |G_jk|, |h_j|``
 ===============  ====================================  ===========================================
 
 Here ``u = min(1, max(max_i |q_i|, max_i P_ii))`` is the objective's own unit: a program whose
-coefficients are all tiny is not solved by any point that comes along.
+coefficients are all tiny is not solved by any point that comes along. The unit of the variables is
+``v = min(1, max_i |x_i|)``.
+
+A row's scaled residual is its componentwise backward error: the smallest relative change of the
+row's numbers that makes the row hold. Dividing by the row's largest entry instead would let a large
+entry that multiplies nothing hide what a small one misses.
 
 The duality gap is taken with the multipliers as they are and with repaired ones (negative ones
 set to zero, those of finite bounds read off stationarity), whichever is larger: the repaired ones
 bound the optimum of a program with bounded variables whatever the solver returned.
 
 No scale depends on the multipliers: a candidate with huge multipliers that cancel each other
-would otherwise scale its own error away. The row scales make the verdict independent of the units
-a constraint was written in.
+would otherwise scale its own error away. (A sum of such terms that is zero but for its rounding
+counts as zero; what that rounding may hide is part of the bound on the optimum.) The row scales
+make the residuals independent of the units a constraint was written in.
 
-Sources: Boyd and Vandenberghe, *Convex Optimization*, section 5.5.3; for the natural residual
+Residuals explain a verdict; the verdict itself is a bound on the optimum (``bounds``).
+
+Sources: Boyd and Vandenberghe, *Convex Optimization*, section 5.5.3; for the backward error Higham,
+*Accuracy and Stability of Numerical Algorithms* (2002), section 7.1; for the natural residual
 Facchinei and Pang, *Finite-Dimensional Variational Inequalities*, section 1.5.
 """
 
@@ -50,7 +59,10 @@ from qpsvm.qp._arrays import Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram, finite_dot
 from qpsvm.qp.solution import QPSolution
 
+NOT_CONVEX = "P is not positive semidefinite: stationarity does not mean optimality"
+
 INFINITE = math.inf
+EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -171,7 +183,9 @@ RESIDUAL_NAMES = (
 )
 
 
-def residuals(program: QuadraticProgram, solution: QPSolution) -> KKTResiduals:
+def residuals(
+    program: QuadraticProgram, solution: QPSolution, *, known_convex: bool = False
+) -> KKTResiduals:
     """Measure every KKT residual of a candidate; the formulas are in the module's docstring.
 
     Parameters
@@ -179,6 +193,9 @@ def residuals(program: QuadraticProgram, solution: QPSolution) -> KKTResiduals:
     program : QuadraticProgram
     solution : QPSolution
         Its ``status`` and ``native_status`` are not looked at.
+    known_convex : bool
+        Do not look whether P is positive semidefinite: for programs built from a kernel that was
+        held to its own tolerance.
 
     Returns
     -------
@@ -196,8 +213,8 @@ def residuals(program: QuadraticProgram, solution: QPSolution) -> KKTResiduals:
     1.0
     """
     vectors, problems = checked_vectors(program, solution)
-    if not program.is_convex:
-        problems += ("P is not positive semidefinite: stationarity does not mean optimality",)
+    if not known_convex and not program.is_convex:
+        problems += (NOT_CONVEX,)
     if vectors is None or problems:
         return _unusable(problems)
     with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed below
@@ -212,25 +229,24 @@ def _measure(
 
     # stationarity: r = Px + q + G'z + A'y - z_lower + z_upper
     r = np.abs(Px + program.q + G.T @ z + A.T @ y - z_lower + z_upper)
+    pulls = abs(G).T @ np.abs(z) + abs(A).T @ np.abs(y) + np.abs(z_lower) + np.abs(z_upper)
+    r = np.where(r <= EPS * pulls, 0.0, r)  # what rounding leaves of terms that cancel
     unit = _objective_unit(program)
     gradient_scale = np.maximum(unit, np.maximum(np.abs(program.q), np.abs(Px)))
     stationarity = _residual("stationarity", r, r / gradient_scale)
 
     # primal feasibility, block by block
-    G_norm, A_norm = _row_norms(G), _row_norms(A)
+    G_norm = _row_norms(G)
     slack = program.h - G @ x
     G_scale = _positive(np.maximum(G_norm, np.where(np.isfinite(program.h), np.abs(program.h), 0)))
     violation = np.maximum(-slack, 0.0)
-    inequality = _residual("inequality", violation, violation / G_scale)
-
+    inequality = _residual("inequality", violation, _backward(violation, G, x, program.h))
     mismatch = np.abs(A @ x - program.b)
-    equality = _residual(
-        "equality", mismatch, mismatch / _positive(np.maximum(A_norm, np.abs(program.b)))
-    )
+    equality = _residual("equality", mismatch, _backward(mismatch, A, x, program.b))
 
     lower_slack, upper_slack = x - program.lb, program.ub - x
-    lower_scale = _bound_scale(program.lb, program.ub - program.lb)
-    upper_scale = _bound_scale(program.ub, program.ub - program.lb)
+    lower_scale = _bound_scale(program.lb, program.ub - program.lb, x)
+    upper_scale = _bound_scale(program.ub, program.ub - program.lb, x)
     below, above = np.maximum(-lower_slack, 0.0), np.maximum(-upper_slack, 0.0)
     lower_bound = _residual("lower_bound", below, below / lower_scale)
     upper_bound = _residual("upper_bound", above, above / upper_scale)
@@ -384,6 +400,14 @@ def _positive(scale: Vector) -> Vector:
     return np.where(scale > 0.0, scale, 1.0)
 
 
-def _bound_scale(bound: Vector, width: Vector) -> Vector:
-    size = np.maximum(1.0, np.where(np.isfinite(bound), np.abs(bound), 1.0))
+def _backward(missed: Vector, rows: Matrix, x: Vector, right: Vector) -> Vector:
+    """``missed_j / (sum_k |R_jk x_k| + |right_j|)``; zero where nothing is missed."""
+    terms = np.asarray(abs(rows) @ np.abs(x)) + np.where(np.isfinite(right), np.abs(right), 0.0)
+    return np.where(missed == 0.0, 0.0, missed / np.where(terms > 0.0, terms, 1.0))
+
+
+def _bound_scale(bound: Vector, width: Vector, x: Vector) -> Vector:
+    largest = float(np.max(np.abs(x)))
+    unit = min(1.0, largest) if largest > 0.0 else 1.0
+    size = np.maximum(unit, np.where(np.isfinite(bound), np.abs(bound), unit))
     return np.where(width > 0.0, np.minimum(width, size), size)

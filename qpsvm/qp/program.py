@@ -12,6 +12,7 @@ from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Matrix, Vector, as_matrix, as_vector, require_finite, require_memory
 from qpsvm.qp._rows import fold, take_rows
 from qpsvm.qp.contents import bytes_of
+from qpsvm.qp.convexity import Convexity
 from qpsvm.qp.quadratic import Quadratic, as_quadratic
 from qpsvm.qp.single_precision import SinglePrecision
 
@@ -78,7 +79,7 @@ class QuadraticProgram:
     QuadraticProgram(1 variable, 0 inequalities, 0 equalities, 1 finite bound, P dense)
     """
 
-    __slots__ = ("A", "G", "P", "_is_convex", "b", "h", "lb", "names", "q", "ub")
+    __slots__ = ("A", "G", "P", "_convexity", "b", "h", "lb", "names", "q", "ub")
 
     P: Quadratic
     q: Vector
@@ -190,14 +191,20 @@ class QuadraticProgram:
 
     @property
     def is_convex(self) -> bool:
-        """Whether P is positive semidefinite; computed once.
+        """Whether P is positive semidefinite as far as double precision can tell; computed once.
 
         Without it a stationary point proves nothing, and no verifier passes it.
+        ``qpsvm.qp.convexity`` has the tolerance.
         """
-        known: bool | None = getattr(self, "_is_convex", None)
+        return self.convexity.is_convex
+
+    @property
+    def convexity(self) -> Convexity:
+        """Whether P is positive semidefinite, and how far rounding leaves that open."""
+        known: Convexity | None = getattr(self, "_convexity", None)
         if known is None:
-            known = self.P.is_positive_semidefinite()
-            object.__setattr__(self, "_is_convex", known)
+            known = self.P.convexity()
+            object.__setattr__(self, "_convexity", known)
         return known
 
     # --- values --------------------------------------------------------------------------------

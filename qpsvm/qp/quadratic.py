@@ -34,12 +34,15 @@ from qpsvm.qp._arrays import (
     require_memory,
     row_blocks,
 )
+from qpsvm.qp.convexity import Convexity, of_matrix
 
 SYMMETRY_RTOL = 1e-10
 """P counts as symmetric when ``max|P - P'| <= SYMMETRY_RTOL max|P|``: it is then symmetrised."""
 
 PSD_RTOL = 1e-10
-"""P counts as positive semidefinite down to ``-PSD_RTOL * sqrt(n) * max diagonal``."""
+"""A kernel matrix that is data counts as positive semidefinite down to
+``-PSD_RTOL * sqrt(n) * max diagonal``: its entries may have been rounded by whoever computed them.
+A program's own P is held to ``convexity``."""
 
 DENSE_EIGENVALUE_SIZE = 1500
 """Up to this many variables the smallest eigenvalue comes from LAPACK, beyond from Lanczos."""
@@ -154,15 +157,29 @@ class Quadratic(ABC):
         used = terms > 0.0
         return float(np.max(np.abs(self.matvec(x))[used] / terms[used], initial=0.0))
 
+    def convexity(self) -> Convexity:
+        """Whether P is positive semidefinite, and how far rounding leaves that open."""
+        matrix = getattr(self, "matrix", None)
+        if self.is_psd_by_construction:
+            return Convexity.proven(self.size)
+        if matrix is not None:
+            return of_matrix(matrix)
+        if not self.is_positive_semidefinite():
+            return Convexity.refuted(self.size)
+        return Convexity(True, np.full(self.size, self._psd_tolerance()))
+
+    def _psd_tolerance(self) -> float:
+        return float(PSD_RTOL * np.sqrt(self.size) * largest_magnitude(self.diagonal()))
+
     def is_positive_semidefinite(self) -> bool:
-        """Whether P has no negative eigenvalue, up to rounding.
+        """Whether P has no eigenvalue below ``-PSD_RTOL * sqrt(n) * max diagonal``.
 
         A Cholesky factorisation of P plus a multiple of I at rounding level decides it, at a third
         of the cost of an eigenvalue; Lanczos for large sparse matrices.
         """
         if self.is_psd_by_construction:
             return True
-        rounding = PSD_RTOL * np.sqrt(self.size) * largest_magnitude(self.diagonal())
+        rounding = self._psd_tolerance()
         if self.prefers_sparse and self.size > DENSE_EIGENVALUE_SIZE:
             return bool(self.smallest_eigenvalue() >= -rounding)
         from scipy.linalg.lapack import dpotrf
@@ -174,15 +191,15 @@ class Quadratic(ABC):
         return bool(info == 0)
 
     def require_positive_semidefinite(self, name: str = "P") -> None:
-        """Raise unless ``is_positive_semidefinite``, with the smallest eigenvalue.
+        """Raise unless ``convexity`` says so, with the smallest eigenvalue.
 
         Raises
         ------
         NotPositiveSemidefiniteError
             Carries the eigenvalue.
         """
-        if not self.is_positive_semidefinite():
-            smallest = self.smallest_eigenvalue()
+        if not self.convexity().is_convex:
+            smallest = min(self.smallest_eigenvalue(), float(np.min(self.diagonal())))
             raise NotPositiveSemidefiniteError(
                 f"{name} is not positive semidefinite: its smallest eigenvalue is "
                 f"{smallest:.6g}, so the program is not convex and a solver's answer would mean "

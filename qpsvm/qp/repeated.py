@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.qp._arrays import Dense, Index, Sparse, Vector, freeze, require_memory
+from qpsvm.qp.convexity import Convexity
 from qpsvm.qp.quadratic import Quadratic
 
 
@@ -59,6 +60,10 @@ class RepeatedQuadratic(Quadratic):
     @property
     def is_psd_by_construction(self) -> bool:
         return self.part.is_psd_by_construction
+
+    def convexity(self) -> Convexity:
+        own = self.part.convexity()
+        return Convexity(own.is_convex, np.tile(own.doubt, self.times))
 
     def is_positive_semidefinite(self) -> bool:
         return self.part.is_positive_semidefinite()

@@ -199,14 +199,24 @@ def test_the_one_norm_proves_nothing_about_weights():
     assert proof.screening.count("undecided") == len(case.data)
 
 
-def test_a_missed_constraint_proves_nothing():
+def test_a_machine_that_misses_a_constraint_pays_for_the_way_to_one_that_does_not():
     case = BY_NAME["hinge"]
     rule = qpsvm.constraints.nonnegative(0)
     problem = qpsvm.SoftMargin(C=2.0).dual(case.data.X, -case.data.y, constraints=rule)
     solution = qpsvm.solve(problem)
     missed = solution.replace(coef=solution.coef - np.array([1e-9, 0.0, 0.0]))
     assert missed.coef[0] < 0.0
-    assert qpsvm.certify(problem, missed).gap_upper == np.inf
+    proof, best = qpsvm.certify(problem, missed), qpsvm.certify(problem, solution)
+    assert proof.infeasibility == 1.0
+    assert proof.feasible.coef[0] == 0.0
+    noise = 1e-13 * best.primal_objective
+    assert proof.feasible_objective >= best.dual_objective - noise
+    cheaper = best.primal_objective - proof.primal_objective
+    assert cheaper > noise
+    assert proof.gap_upper >= cheaper - noise
+    assert proof.weight_error >= 1e-9
+    # in exact arithmetic it is no machine of the problem at all
+    assert qpsvm.certify(problem, missed, rigorous=True).gap_upper == np.inf
 
 
 def test_a_precomputed_kernel_needs_the_squares():

@@ -33,9 +33,9 @@ def test_residuals_by_hand() -> None:
     assert measured.stationarity.absolute == 2.75
     assert measured.stationarity.scaled == 2.5  # 2.75 / |Px| = 2; 2.5 / |q| = 1
     assert measured.inequality.absolute == 2.0
-    assert measured.inequality.scaled == 2.0
+    assert measured.inequality.scaled == 2.0 / 6.0  # the terms are 1, 4 and 1
     assert measured.equality.absolute == 8.0
-    assert measured.equality.scaled == pytest.approx(8.0 / 3.0)
+    assert measured.equality.scaled == 1.0  # 1, 4 and 3
     assert measured.lower_bound.absolute == 1.0
     assert measured.upper_bound.absolute == 0.0
     assert measured.multiplier_sign.absolute == 0.25

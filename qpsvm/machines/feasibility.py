@@ -1,0 +1,200 @@
+"""The feasible machine beside one that misses constraints on (w, b) or a hard margin.
+
+Only the objective of a machine that satisfies every constraint bounds the optimum from above. One
+that misses a constraint, by however little, may cost less than the optimum, and no multiplier that
+came with it says how much less. So the nearest machine that satisfies all rows is looked for
+(``qpsvm.qp.nearest``), and its objective is the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.machines.losses import slopes
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.qp._arrays import Mask, Vector
+from qpsvm.qp.exact_sums import row_residuals
+from qpsvm.qp.nearest import MatrixRows, Restrictions, nearest_feasible
+
+if TYPE_CHECKING:
+    from qpsvm.machines.model import SupportVectorModel
+
+SOLVER_TOLERANCE = 1e-6
+"""Share of a row's terms by which solvers miss it: up to this, recovery moves the weights until
+they satisfy the row; a machine that misses by more is left as it is, for the verifier to refuse."""
+
+
+@dataclass(frozen=True)
+class FeasibleMachine:
+    """A machine that satisfies everything that must hold, near a given one.
+
+    Attributes
+    ----------
+    objective : float
+        Its objective, from above but for rounding: at least the optimum. Infinite if no such
+        machine was found.
+    distance : float
+        How far its weights are from those of the given machine (with a penalised intercept, of
+        (w, b)).
+    coef, intercept : array of shape (d,), float
+    blocked : str
+        Name of the constraint that could not be satisfied; empty if all are.
+    """
+
+    objective: float
+    distance: float
+    coef: Vector
+    intercept: float
+    blocked: str = ""
+
+
+def feasible_machine(model: SupportVectorModel, solution: SVMSolution) -> FeasibleMachine | None:
+    """The nearest machine that satisfies all constraints; None for a problem without any.
+
+    Parameters
+    ----------
+    model : SupportVectorModel
+    solution : SVMSolution
+        Its ``coef`` and ``intercept`` are looked at, and nothing else.
+    """
+    if model.constraints is None or solution.coef is None:
+        return None
+    given = np.append(solution.coef, solution.intercept)
+    if not np.isfinite(given).all():
+        return FeasibleMachine(
+            math.inf, math.inf, solution.coef, solution.intercept, "weights that are not finite"
+        )
+    restrictions = restrictions_of(model)
+    found = nearest_feasible(restrictions, given)
+    coef, b = found.point[:-1], float(found.point[-1])
+    if found.blocked is not None:
+        name = row_name(model, found.blocked)
+        return FeasibleMachine(math.inf, math.inf, solution.coef, solution.intercept, name)
+    objective = model.primal_objective(solution.replace(coef=coef, intercept=b))
+    moved = found.point - given
+    if not model.constant:
+        moved = moved[:-1]
+    return FeasibleMachine(
+        objective + _price_of_change(model, coef, b, solution.width, found.change),
+        float(np.linalg.norm(moved)) + float(np.linalg.norm(found.change)),
+        coef,
+        b,
+    )
+
+
+def restrictions_of(model: SupportVectorModel) -> Restrictions:
+    """All that must hold for (w, b): constraints, then the conditions of a hard margin."""
+    rules, c = model.constraints, model.conditions
+    assert rules is not None
+    rows, right = rules.rows, rules.right
+    is_equality = rules.lower < 0.0
+    hard = np.flatnonzero(c.is_hard)
+    if len(hard):
+        features = c.rows[hard] @ model.data.X
+        column = c.signs[hard][:, None]
+        if sp.issparse(features) or sp.issparse(rows):
+            own = sp.hstack([sp.csr_array(features), sp.csr_array(column)], format="csr")
+            rows = sp.vstack([sp.csr_array(rows), -own], format="csr")
+        else:
+            rows = np.vstack([rows, -np.hstack([features, column])])
+        right = np.append(right, -c.required[hard])
+        is_equality = np.append(is_equality, np.zeros(len(hard), dtype=bool))
+    reach = np.full(rows.shape[1], np.inf)
+    if model.intercept == "none":
+        reach[-1] = 0.0
+    return Restrictions(MatrixRows.of(rows), right, is_equality, -reach, reach)
+
+
+def row_name(model: SupportVectorModel, row: int) -> str:
+    """The name of a row of ``restrictions_of``."""
+    rules = model.constraints
+    assert rules is not None
+    if row < len(rules):
+        return f"constraint {rules.names[row]!r}"
+    sample = int(
+        model.conditions.samples[np.flatnonzero(model.conditions.is_hard)[row - len(rules)]]
+    )
+    return f"the margin of sample {int(model.data.kept[sample])}"
+
+
+def missed_constraints(model: SupportVectorModel, solution: SVMSolution) -> Vector:
+    """By how much each constraint on (w, b) is missed, relative to its terms, shape (m,).
+
+    ``max(0, g'w + g_b b - h) / (sum_j |g_j w_j| + |g_b b| + |h|)``: the smallest relative change of
+    the row's numbers that makes it hold. The absolute value for equalities. Residuals are rounded
+    once.
+    """
+    rules = model.constraints
+    if rules is None or solution.coef is None:
+        return np.zeros(0)
+    residuals = row_residuals(rules.rows, np.append(solution.coef, solution.intercept), rules.right)
+    value = np.where(rules.lower < 0.0, np.abs(residuals.value), np.maximum(residuals.value, 0.0))
+    missed = np.where(
+        value == 0.0, 0.0, value / np.where(residuals.size > 0.0, residuals.size, 1.0)
+    )
+    return np.where(np.isnan(residuals.value), np.inf, missed)
+
+
+def cleaned(model: SupportVectorModel, solution: SVMSolution) -> SVMSolution:
+    """The machine moved onto the constraints that it misses by a solver's tolerance only."""
+    if model.constraints is None or solution.coef is None:
+        return solution
+    missed = missed_constraints(model, solution)
+    if not missed.any() or not (missed <= SOLVER_TOLERANCE).all():
+        beyond = missed > SOLVER_TOLERANCE
+        if not beyond.any() or not _is_noise(model, solution, beyond):
+            return solution
+    found = feasible_machine(model, solution)
+    if found is None or found.blocked:
+        return solution
+    return solution.replace(coef=found.coef, intercept=found.intercept)
+
+
+def _is_noise(model: SupportVectorModel, solution: SVMSolution, beyond: Mask) -> bool:
+    """Whether rows are missed only because all of their terms are noise beside the weights.
+
+    ``w_j >= 0`` is missed altogether by ``w_j = -1e-15``. What counts then is whether weights of
+    that size matter: the decision values they contribute, beside those of all weights.
+    """
+    rules = model.constraints
+    assert rules is not None
+    assert solution.coef is not None
+    columns = np.asarray(
+        abs(model.data.X).max(axis=0).todense()
+        if sp.issparse(model.data.X)
+        else np.max(np.abs(model.data.X), axis=0)
+    ).ravel()
+    effect = np.append(columns * np.abs(solution.coef), abs(solution.intercept))
+    rows = sp.csr_array(rules.rows)[np.flatnonzero(beyond)]
+    touched = np.unique(rows.indices)
+    return bool(
+        np.sum(effect[touched]) <= SOLVER_TOLERANCE * max(float(np.max(effect)), model.unit)
+    )
+
+
+def _price_of_change(
+    model: SupportVectorModel, coef: Vector, b: float, t: float, change: Vector
+) -> float:
+    """What the objective may gain when (w, b) changes by something of the order of rounding."""
+    if not change.any():
+        return 0.0
+    c, dw, db = model.conditions, np.abs(change[:-1]), abs(float(change[-1]))
+    scores = np.asarray(model.data.X @ coef)
+    v = model.violations(scores, b, t)
+    moved = np.asarray(abs(c.rows) @ np.asarray(abs(model.data.X) @ dw)) + np.abs(c.signs) * db
+    steepest = np.maximum(
+        np.abs(slopes(v + moved, c.lower, c.upper, c.curvature)),
+        np.abs(slopes(v - moved, c.lower, c.upper, c.curvature)),
+    )
+    soft = ~c.is_hard
+    price = float(steepest[soft] @ moved[soft]) + abs(c.intercept_price) * db
+    if model.norm_curvature > 0.0:
+        price += model.norm_curvature * float(dw @ np.abs(coef) + 0.5 * dw @ dw)
+    else:
+        price += float(np.sum(dw))
+    return price + model.constant * (db * abs(b) + 0.5 * db * db)

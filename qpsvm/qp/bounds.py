@@ -1,0 +1,392 @@
+"""Bounds on the optimum of a quadratic program, from any point and any multipliers.
+
+The objective of every feasible point is at least the optimum, and for multipliers ``z, z_lower,
+z_upper >= 0`` and any w with ``Pw + q + G'z + A'y - z_lower + z_upper = 0`` the dual objective is
+at most the optimum. What a solver returns satisfies neither condition exactly. So a feasible point
+near x and feasible multipliers near z and y are found first (``nearest``); what they cost is part
+of the bound. With them, at a feasible x and ``w``::
+
+    objective - dual objective = sum_j distance of x_j from the bound that its multiplier presses on
+                                 x that multiplier + z'(h - Gx) + 1/2 (x - w)'P(x - w)
+
+which is evaluated in this form, because the two objectives may be far larger than their difference.
+Multipliers of the bounds are read off stationarity. Stationarity in a variable without the bound
+that it would press on is a condition on (w, y, z), one row of a system like ``Gx <= h``.
+
+Rounding is estimated, not enclosed. A Hessian that is semidefinite only up to rounding
+(``convexity``) costs what the curvature in doubt can do over the bounds of x: without bounds there
+is no bound on the optimum.
+
+Sources: Boyd and Vandenberghe, *Convex Optimization*, section 5.5.3; for bounds from multipliers
+that are nearly feasible Jansson, "Rigorous lower and upper bounds in linear programming", *SIAM
+Journal on Optimization* 14 (2004), section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.qp._arrays import Index, Mask, Matrix, Vector
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.nearest import EPS, MatrixRows, NearestPoint, Restrictions, nearest_feasible
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.solution import QPSolution
+
+MOVABLE_SIZE = 3000
+"""Up to so many variables all entries of w may move to make stationarity hold; of more, where P is
+not sparse, only those of the variables in question."""
+
+NEGLIGIBLE = 1e-10
+"""Share of the objective that the rounding of a reduced cost may contribute through one far bound;
+a variable inside bounds further apart than that is made stationary like one without bounds."""
+
+PROPAGATIONS = 3
+"""Passes over the rows in search of bounds that follow from them."""
+
+
+@dataclass(frozen=True)
+class ProgramBound:
+    """How far a point of a quadratic program is from its optimum, at most.
+
+    Attributes
+    ----------
+    objective : float
+        Of x as it came; NaN where it cannot be computed.
+    upper : float
+        At least the optimum: the objective of a feasible point near x. Infinite if none was found.
+    lower : float
+        At most the optimum: the dual objective of feasible multipliers. Minus infinity if none were
+        found.
+    rounding : float
+        Estimate of what rounding may have done to both, absolute.
+    reason : str
+        Why there is no bound; empty if there is one.
+    """
+
+    objective: float
+    upper: float
+    lower: float
+    rounding: float
+    reason: str = ""
+
+    @property
+    def gap_upper(self) -> float:
+        """The objective of x is at most this far from the optimum; infinite if unknown."""
+        highest = np.maximum(self.upper, self.objective)  # NaN stays NaN
+        gap = float(highest - np.minimum(self.lower, self.objective)) + self.rounding
+        return gap if math.isfinite(gap) else math.inf
+
+    @property
+    def relative_gap(self) -> float:
+        """``gap_upper / max(1, |objective|)``."""
+        if not math.isfinite(self.gap_upper):
+            return math.inf
+        return self.gap_upper / max(1.0, abs(self.objective))
+
+
+@dataclass(frozen=True, eq=False)
+class FeasiblePair:
+    """A feasible point and feasible multipliers, as far as floating point has them.
+
+    Attributes
+    ----------
+    x : array of shape (n,)
+    w : array of shape (n,)
+        The point that stationarity is about; x itself if the program is bounded or curved enough.
+    y, z : arrays of shape (p,) and (m,)
+    z_lower, z_upper : arrays of shape (n,)
+    """
+
+    x: Vector
+    w: Vector
+    y: Vector
+    z: Vector
+    z_lower: Vector
+    z_upper: Vector
+
+
+def bound(
+    program: QuadraticProgram, x: Vector, z: Vector, y: Vector
+) -> tuple[ProgramBound, FeasiblePair]:
+    """Bound the distance of x from the optimum, whatever the multipliers are worth.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    x : array of shape (n,)
+    z, y : arrays of shape (m,) and (p,)
+        Multipliers of the rows; those of the bounds follow. All entries finite.
+
+    Returns
+    -------
+    bound : ProgramBound
+    pair : FeasiblePair
+        The point and the multipliers the bound is about.
+
+    Examples
+    --------
+    >>> program = QuadraticProgram([[1.0]], [-3.0], ub=[2.0])
+    >>> bound(program, np.array([2.0]), np.zeros(0), np.zeros(0))[0].gap_upper < 1e-15
+    True
+    """
+    with np.errstate(all="ignore"):  # what overflows becomes NaN, and proves nothing
+        return _Bounding(program).bound(x, z, y)
+
+
+def repaired(program: QuadraticProgram, solution: QPSolution) -> Iterator[QPSolution]:
+    """Solutions beside a given one that satisfy rows and bounds.
+
+    First with the multipliers as they are, then with those that a bound on the optimum is about.
+    Nothing where x, y or z is missing.
+    """
+    if solution.x is None or solution.z is None or solution.y is None:
+        return
+    with np.errstate(all="ignore"):
+        point = nearest_feasible(_primal_restrictions(program), solution.x)
+        if point.blocked is None:
+            yield solution.replace(x=point.point)
+        pair = _Bounding(program).bound(point.point, solution.z, solution.y)[1]
+    yield solution.replace(x=pair.x, z=pair.z, y=pair.y, z_lower=pair.z_lower, z_upper=pair.z_upper)
+
+
+class _Bounding:
+    """The steps of ``bound``."""
+
+    def __init__(self, program: QuadraticProgram) -> None:
+        self.program = program
+
+    def bound(self, x: Vector, z: Vector, y: Vector) -> tuple[ProgramBound, FeasiblePair]:
+        program = self.program
+        objective = program.objective(x)
+        point = nearest_feasible(_primal_restrictions(program), x)
+        x = point.point
+        Px = program.P.matvec(x)
+        gradient = Px + program.q
+        upper = 0.5 * float(x @ Px) + float(program.q @ x)
+        upper_rounding = EPS * float(np.abs(x) @ (_terms(program.P, x) + np.abs(program.q)))
+        upper_rounding += float(np.abs(gradient) @ np.abs(point.change))
+        known = np.isfinite(program.h)
+        z = np.where(known, np.maximum(z, 0.0), 0.0)
+        w, y, z, g, error, moved = self._stationary(x, y, z)
+        z_lower = np.where(np.isfinite(program.lb), np.maximum(g, 0.0), 0.0)
+        z_upper = np.where(np.isfinite(program.ub), np.maximum(-g, 0.0), 0.0)
+        pair = FeasiblePair(x, w, y, z, z_lower, z_upper)
+        if point.blocked is not None:
+            reason = f"no point near x satisfies {_row_name(program, point.blocked)}"
+            return ProgramBound(objective, math.inf, -math.inf, 0.0, reason), pair
+        if moved.blocked is not None:
+            j = int(self._rows[moved.blocked])
+            reason = f"no multipliers near those given make x[{j}] stationary"
+            return ProgramBound(objective, upper, -math.inf, upper_rounding, reason), pair
+        gap, rounding = self._gap(x, w, z, g, error)
+        rounding += self._price(x, moved)
+        # of a program whose rows contradict each other by the rounding of their numbers
+        rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
+        rounding += float(np.abs(x[self._rows]) @ moved.left)
+        doubt = self._curvature_in_doubt(w)
+        reason = ""
+        if not math.isfinite(doubt):
+            reason = "P has curvature that rounding hides, in variables without bounds"
+        return ProgramBound(
+            objective, upper, upper - gap - doubt, upper_rounding + rounding, reason
+        ), pair
+
+    def _gap(
+        self, x: Vector, w: Vector, z: Vector, g: Vector, error: Vector
+    ) -> tuple[float, float]:
+        """The gap by complementarity, and its rounding."""
+        program = self.program
+        below, above = x - program.lb, program.ub - x
+        known = np.isfinite(program.h)
+        slack = np.maximum(np.where(known, program.h - program.G @ x, 0.0), 0.0)
+        sizes = abs(program.G) @ np.abs(x) + np.where(known, np.abs(program.h), 0.0)
+        apart = x - w
+        square = 0.5 * float(apart @ program.P.matvec(apart)) if apart.any() else 0.0
+        pressed = np.where(g > 0.0, below, np.where(g < 0.0, above, 0.0)) * np.abs(g)
+        gap = float(np.sum(pressed)) + float(z @ slack) + max(square, 0.0)
+        # a reduced cost within its rounding may press on the other bound
+        unsure = np.abs(g) <= error
+        reach = np.where(g > 0.0, below, above)
+        reach = np.where(unsure, np.maximum(_finite(below), _finite(above)), reach)
+        return gap, float(error @ _finite(reach)) + EPS * float(z @ sizes)
+
+    # --- stationarity ----------------------------------------------------------------------------
+
+    def _stationary(self, x: Vector, y: Vector, z: Vector) -> Any:
+        """(w, y, z), the reduced costs, their rounding, and how the multipliers had to move."""
+        program = self.program
+        w = x
+        g, error = self._reduced_costs(w, y, z)
+        is_lower, is_upper = np.isfinite(program.lb), np.isfinite(program.ub)
+        free = ~is_lower & ~is_upper
+        widest = np.maximum(_finite(x - program.lb), _finite(program.ub - x))
+        allowed = NEGLIGIBLE * max(1.0, abs(program.objective(x)))
+        far = is_lower & is_upper & (np.abs(g) <= error) & (error * widest > allowed)
+        is_equality = free | far
+        one_sided = is_lower ^ is_upper
+        wrong = (one_sided & is_lower & (g < error)) | (one_sided & is_upper & (g > -error))
+        self._rows: Index = np.flatnonzero(is_equality | wrong)
+        if not len(self._rows):
+            return w, y, z, g, error, NearestPoint(np.zeros(0), np.zeros(0), np.zeros(0))
+        is_equality, sides = is_equality[self._rows], np.where(is_lower & ~is_equality, -1.0, 1.0)
+        for movable in (np.zeros(0, dtype=np.intp), self._movable()):
+            restrictions = self._stationarity(w, movable, sides[self._rows], is_equality)
+            moved = nearest_feasible(restrictions, np.concatenate([w[movable], y, z]))
+            if moved.blocked is None and not moved.left.any():
+                break
+        n_w = len(moved.point) - len(y) - len(z)
+        w = w.copy()
+        w[movable], y, z = np.split(moved.point, [n_w, n_w + len(y)])
+        g, error = self._reduced_costs(w, y, z)
+        # a real neighbour has these reduced costs on the right side of zero
+        g[self._rows[is_equality]] = 0.0
+        g = np.where(one_sided & is_lower, np.maximum(g, 0.0), g)
+        g = np.where(one_sided & is_upper, np.minimum(g, 0.0), g)
+        error[self._rows[is_equality]] = 0.0
+        return w, y, z, g, error, moved
+
+    def _stationarity(
+        self, w: Vector, movable: Index, sides: Vector, is_equality: Mask
+    ) -> Restrictions:
+        """Reduced costs on the right side of zero, as restrictions on (w[movable], y, z)."""
+        program, rows = self.program, self._rows
+        matrix = _stationarity_rows(program, rows, movable)
+        # what w contributes through the entries that stay where they are
+        still = w.copy()
+        still[movable] = 0.0
+        constant = program.q[rows] + (program.P.matvec(still)[rows] if still.any() else 0.0)
+        by_side = sp.diags_array(sides) @ matrix if sp.issparse(matrix) else matrix * sides[:, None]
+        free = np.full(len(movable) + program.n_equalities, np.inf)
+        return Restrictions(
+            MatrixRows.of(by_side),
+            -sides * constant,
+            is_equality,
+            np.concatenate([-free, np.zeros(program.n_inequalities)]),
+            np.concatenate([free, np.where(np.isfinite(program.h), np.inf, 0.0)]),
+        )
+
+    def _reduced_costs(self, w: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector]:
+        """``Pw + q + A'y + G'z`` and the rounding of each."""
+        program = self.program
+        g = program.P.matvec(w) + program.q + program.A.T @ y + program.G.T @ z
+        terms = _terms(program.P, w) + np.abs(program.q)
+        terms = terms + abs(program.A).T @ np.abs(y) + abs(program.G).T @ np.abs(z)
+        return np.asarray(g), np.asarray(EPS * terms)
+
+    def _movable(self) -> Index:
+        program = self.program
+        curved = program.P.diagonal() > 0.0
+        if program.n_variables > MOVABLE_SIZE and not program.P.prefers_sparse:
+            chosen = np.zeros(program.n_variables, dtype=bool)
+            chosen[self._rows] = True
+            curved &= chosen
+        return np.flatnonzero(curved)
+
+    def _price(self, x: Vector, moved: NearestPoint) -> float:
+        """What the real change of the multipliers may add to the gap."""
+        if not moved.change.any():
+            return 0.0
+        program = self.program
+        n_w = len(moved.change) - program.n_equalities - program.n_inequalities
+        change = np.abs(moved.change[n_w + program.n_equalities :])
+        known = np.isfinite(program.h)
+        slack = np.abs(np.where(known, program.h - program.G @ x, 0.0))
+        dw = np.abs(moved.change[:n_w])
+        curvature = float(np.max(program.P.diagonal(), initial=0.0))
+        return float(change @ slack) + curvature * float(np.sum(dw)) ** 2
+
+    def _curvature_in_doubt(self, w: Vector) -> float:
+        """``1/2 sum_j doubt_j max |x_j - w_j|^2`` over the bounds of x."""
+        doubt = self.program.convexity.doubt
+        if not doubt.any():
+            return 0.0
+        lower, upper = implied_bounds(self.program)
+        reach = np.maximum(np.maximum(upper - w, w - lower), 0.0)
+        return 0.5 * float(np.sum(np.where(doubt > 0.0, doubt * reach**2, 0.0)))
+
+
+def implied_bounds(program: QuadraticProgram) -> tuple[Vector, Vector]:
+    """Bounds of x that follow from the rows and the bounds the program has.
+
+    ``a'x <= r`` says of every x_j what the smallest value of the other terms leaves for it.
+    """
+    lower, upper = program.lb.copy(), program.ub.copy()
+    rows = sp.coo_array(_stacked(_stacked(program.G, program.A), -program.A))
+    right = np.concatenate([program.h, program.b, -program.b])
+    k, j, a = rows.coords[0], rows.coords[1], rows.data
+    k, j, a = k[a != 0.0], j[a != 0.0], a[a != 0.0]
+    for _ in range(PROPAGATIONS):
+        least = np.where(a > 0.0, a * lower[j], a * upper[j])
+        infinite = np.isinf(least)
+        known = np.bincount(k, np.where(infinite, 0.0, least), len(right))
+        count = np.bincount(k, infinite, len(right))
+        others = np.where(
+            count[k] - infinite == 0, known[k] - np.where(infinite, 0.0, least), -np.inf
+        )
+        end = (right[k] - others) / a
+        # what rounding may have done to an end is nothing beside a tenth of it
+        end = end + np.where(a > 0.0, 0.1, -0.1) * np.abs(end)
+        np.minimum.at(upper, j[a > 0.0], end[a > 0.0])
+        np.maximum.at(lower, j[a < 0.0], end[a < 0.0])
+    return lower, upper
+
+
+def _primal_restrictions(program: QuadraticProgram) -> Restrictions:
+    rows = _stacked(program.G, program.A)
+    is_equality = np.arange(rows.shape[0]) >= program.n_inequalities
+    return Restrictions(
+        MatrixRows.of(rows),
+        np.concatenate([program.h, program.b]),
+        is_equality,
+        program.lb,
+        program.ub,
+    )
+
+
+def _stationarity_rows(program: QuadraticProgram, rows: Index, movable: Index) -> Matrix:
+    """The rows of ``[P, A', G']`` that belong to some variables, with some columns of P."""
+    P: Any = program.P
+    if P.prefers_sparse:
+        parts = [sp.csr_array(P.to_sparse())[rows][:, movable]]
+    else:
+        parts = [P.block(rows, movable)]
+    for matrix in (program.A, program.G):
+        columns = sp.csc_array(matrix)[:, rows].T if sp.issparse(matrix) else matrix[:, rows].T
+        parts.append(columns)
+    if any(sp.issparse(part) for part in parts):
+        return sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts]))
+    return np.hstack(parts)
+
+
+def _stacked(upper: Matrix, lower: Matrix) -> Matrix:
+    if sp.issparse(upper) or sp.issparse(lower):
+        return sp.csr_array(sp.vstack([sp.csr_array(upper), sp.csr_array(lower)]))
+    return np.vstack([upper, lower])
+
+
+def _row_name(program: QuadraticProgram, row: int) -> str:
+    m = program.n_inequalities
+    return f"row {row} of Gx <= h" if row < m else f"row {row - m} of Ax = b"
+
+
+def _terms(P: Quadratic, x: Vector) -> Vector:
+    """``|P| |x|``, or an upper bound on it."""
+    matrix = getattr(P, "matrix", None)
+    if matrix is not None:
+        return np.asarray(abs(matrix) @ np.abs(x))
+    if isinstance(P, LowRankQuadratic):
+        F: Any = P.factor
+        return np.asarray(abs(F) @ (abs(F).T @ np.abs(x)) + P.diag * np.abs(x))
+    norms = np.sqrt(np.abs(P.diagonal()))  # |P_ij| <= sqrt(P_ii P_jj)
+    return np.asarray(norms * float(norms @ np.abs(x)))
+
+
+def _finite(distance: Vector) -> Vector:
+    return np.where(np.isfinite(distance), distance, 0.0)

@@ -1,0 +1,182 @@
+"""Whether a Hessian is positive semidefinite, and how far rounding leaves that open.
+
+A stored matrix is seldom semidefinite to the last bit: a rounded Gram matrix has eigenvalues of
+``-1e-17``. Three answers are possible, in this order:
+
+1. *certain*: the type guarantees it (``F F' + diag(d)``), the matrix is diagonal, the Cholesky
+   factorisation of ``P - c I`` succeeds, or the matrix falls into small blocks that are factored in
+   rational numbers. Here ``c = 8 u |P|_F`` is what rounding may do to an eigenvalue, with the unit
+   roundoff ``u = 2^-53`` and the root ``|P|_F`` of the sum of squares;
+2. *within rounding*: the Cholesky factorisation of ``P + c I`` succeeds. P then counts as
+   semidefinite, but ``x'Px`` down to ``-2 c |x|^2`` is not excluded, and whoever bounds an optimum
+   has to pay for that over every feasible x;
+3. *no*.
+
+The tolerance is relative to the rounding of P: a matrix ``diag(-1e-10, 1)`` is not convex.
+
+Source: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section 10.1, for the
+rounding of a Cholesky factorisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.qp._arrays import Dense, Index, Vector
+
+U = 2.0**-53
+TINY = float(np.finfo(np.float64).tiny)
+
+DENSE_SIZE = 4000
+"""Blocks of a sparse matrix up to this size are factored as dense ones."""
+
+RATIONAL_SIZE = 32
+"""Blocks of so many variables are factored in rational numbers: a hundredth of a second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Convexity:
+    """What is known about the eigenvalues of a symmetric matrix.
+
+    Attributes
+    ----------
+    is_convex : bool
+        Positive semidefinite, as far as double precision can tell.
+    doubt : array of shape (n,)
+        ``P + diag(doubt)`` is positive semidefinite; zero where P itself is, infinite where it
+        is not.
+    """
+
+    is_convex: bool
+    doubt: Vector
+
+    @classmethod
+    def proven(cls, n: int) -> Convexity:
+        """That of a matrix which is known to be positive semidefinite."""
+        return cls(True, np.zeros(n))
+
+    @classmethod
+    def refuted(cls, n: int) -> Convexity:
+        """That of a matrix which is not."""
+        return cls(False, np.full(n, np.inf))
+
+
+def of_matrix(matrix: Any) -> Convexity:
+    """The convexity of a stored symmetric matrix, dense or sparse, of shape (n, n).
+
+    Examples
+    --------
+    >>> of_matrix(np.diag([1.0, 0.0])).doubt
+    array([0., 0.])
+    >>> of_matrix(np.diag([1.0, -1e-16])).is_convex
+    False
+    """
+    n = matrix.shape[0]
+    doubt = np.zeros(n)
+    for index, block in _blocks(matrix):
+        found = _doubt_of(block) if len(index) <= DENSE_SIZE else _doubt_of_large(block)
+        if found is None:
+            return Convexity.refuted(n)
+        doubt[index] = found
+    return Convexity(True, doubt)
+
+
+def _doubt_of(block: Dense) -> float | None:
+    """The doubt about a dense symmetric matrix; None if it is not convex."""
+    n = len(block)
+    if n == 1:
+        return 0.0 if block[0, 0] >= 0.0 else None
+    rounding = max(8.0 * U * float(np.linalg.norm(block)), TINY)
+    if _factors(block, -rounding) or (n <= RATIONAL_SIZE and is_semidefinite_exactly(block)):
+        return 0.0
+    return 2.0 * rounding if _factors(block, rounding) else None
+
+
+def _doubt_of_large(block: Any) -> float | None:
+    """The same for a block that is kept sparse."""
+    rounding = max(8.0 * U * float(np.linalg.norm(block.data)), TINY)
+    if _factors_sparse(block, -rounding):
+        return 0.0
+    return 2.0 * rounding if _factors_sparse(block, rounding) else None
+
+
+def _factors_sparse(matrix: Any, shift: float) -> bool:
+    """Whether ``P + shift I = L D L'`` with positive D only; no pivot is exchanged."""
+    from scipy.sparse.linalg import splu
+
+    shifted = sp.csc_array(matrix + shift * sp.eye_array(matrix.shape[0]))
+    try:
+        factor = splu(
+            shifted,
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+    except RuntimeError:  # a pivot of zero
+        return False
+    unexchanged = np.array_equal(factor.perm_r, factor.perm_c)
+    return bool(unexchanged and (factor.U.diagonal() > 0.0).all())
+
+
+def _factors(matrix: Dense, shift: float) -> bool:
+    """Whether the Cholesky factorisation of ``P + shift I`` succeeds."""
+    from scipy.linalg.lapack import dpotrf
+
+    shifted = np.array(matrix, order="C")
+    shifted.flat[:: len(shifted) + 1] += shift
+    # in place: the transpose of a C-ordered copy is what LAPACK calls a matrix
+    _, info = dpotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
+    return bool(info == 0)
+
+
+def _blocks(matrix: Any) -> Iterator[tuple[Index, Any]]:
+    """The blocks that a permutation makes P fall into: their variables, and the matrix."""
+    from scipy.sparse.csgraph import connected_components
+
+    sparse = sp.csr_array(matrix)
+    count, label = connected_components(sparse, directed=False)
+    order = np.argsort(label, kind="stable")
+    ends = np.cumsum(np.bincount(label, minlength=count))
+    for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+        index = order[begin:end]
+        if len(index) == matrix.shape[0] and not sp.issparse(matrix):
+            yield np.arange(len(index)), matrix
+        else:
+            block = sparse[index][:, index]
+            yield index, block.toarray() if len(index) <= DENSE_SIZE else block
+
+
+def is_semidefinite_exactly(matrix: Dense) -> bool:
+    """Whether a small symmetric matrix is positive semidefinite, decided in rational numbers.
+
+    Symmetric elimination: every pivot must be positive, or zero with a row of zeros.
+
+    Examples
+    --------
+    >>> is_semidefinite_exactly(np.array([[1.0, 1.0], [1.0, 1.0]]))
+    True
+    >>> is_semidefinite_exactly(np.array([[1.0, 1.0], [1.0, 1.0 - 2.0**-50]]))
+    False
+    """
+    n = len(matrix)
+    rows = [[Fraction(value) for value in row] for row in matrix.tolist()]
+    for k in range(n):
+        pivot = rows[k][k]
+        if pivot < 0 or (pivot == 0 and any(rows[k][j] != 0 for j in range(k + 1, n))):
+            return False
+        if pivot == 0:
+            continue
+        for i in range(k + 1, n):
+            if rows[i][k] == 0:
+                continue
+            factor = rows[i][k] / pivot
+            for j in range(i, n):
+                rows[i][j] -= factor * rows[k][j]
+                rows[j][i] = rows[i][j]
+    return True

@@ -1,0 +1,209 @@
+"""Bounds on the optimum of any program, from any point and any multipliers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qpsvm
+from qpsvm.qp import QPSolution, QuadraticProgram, Status
+from qpsvm.qp.bounds import bound, implied_bounds, repaired
+from qpsvm.qp.exact_sums import row_residuals
+from qpsvm.qp.low_rank import LowRankQuadratic
+from tests.strategies import manufactured_program
+from tests.tolerances import EXACT
+
+Made = tuple[QuadraticProgram, QPSolution]
+
+HELD = QuadraticProgram(np.eye(2), [0.0, -50.0], G=[[1e10, 1.0]], h=[1.0], A=[[1.0, 0.0]], b=[0.0])
+"""The first column is held at zero by one row, and is large in another: the optimum is (0, 1)."""
+
+
+def answer(x: Any, z: Any = (), y: Any = ()) -> QPSolution:
+    """A solution with these vectors and no multipliers of bounds."""
+    n = len(x)
+    return QPSolution(
+        Status.UNKNOWN, x=x, z=list(z), y=list(y), z_lower=np.zeros(n), z_upper=np.zeros(n)
+    )
+
+
+@settings(max_examples=150, derandomize=True)
+@given(made=manufactured_program(strict=False, definite=True))
+def test_the_optimum_is_within_the_bounds_and_they_meet_there(made: Made) -> None:
+    program, exact = made
+    found, _ = bound(program, exact.x, exact.z, exact.y)
+    size = max(1.0, abs(found.objective))
+    assert found.gap_upper <= 1e-10 * size, found
+    assert (
+        found.lower - found.rounding
+        <= found.objective
+        <= found.upper + found.rounding + EXACT * size
+    )
+
+
+@settings(max_examples=300, derandomize=True)
+@given(
+    made=manufactured_program(strict=False, definite=True),
+    seed=st.integers(0, 2**32 - 1),
+    exponent=st.integers(-12, 1),
+)
+def test_no_point_and_no_multipliers_give_a_bound_that_excludes_the_optimum(
+    made: Made, seed: int, exponent: int
+) -> None:
+    program, exact = made
+    rng = np.random.default_rng(seed)
+    moved = [
+        np.asarray(v) + 10.0**exponent * rng.normal(size=len(v)) * (rng.random(len(v)) < 0.7)
+        for v in (exact.x, exact.z, exact.y)
+    ]
+    best = program.objective(exact.x)
+    found, _ = bound(program, *moved)
+    noise = found.rounding + 1e-11 * max(1.0, abs(best))
+    assert found.lower <= best + noise
+    assert best <= found.upper + noise
+    assert abs(program.objective(moved[0]) - best) <= found.gap_upper + noise
+
+
+@pytest.mark.parametrize("x", [(0.0, 50.0), (0.0, 2.0), (1e-17, 50.0), (-4.9e-9, 50.0)])
+@pytest.mark.parametrize("z", [0.0, 49.0])
+def test_a_large_entry_that_multiplies_nothing_hides_no_miss(x: Any, z: float) -> None:
+    report = qpsvm.verify(HELD, answer(x, [z], [-1e10 * z]))
+    assert not report.passed
+    assert report.relative_gap > 1e-2
+
+
+def test_the_optimum_beside_a_large_entry_passes() -> None:
+    assert qpsvm.verify(HELD, answer((0.0, 1.0), [49.0], [-49e10])).passed
+
+
+@pytest.mark.parametrize("backend", ["auto", "cvxopt", "osqp", "cvxpy:CLARABEL", "ipm", "slsqp"])
+@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
+def test_no_backend_calls_a_wrong_answer_optimal(backend: str) -> None:
+    solution = qpsvm.solve(HELD, backend)
+    if solution.status is Status.OPTIMAL:
+        assert solution.x[0] == 0.0
+        assert abs(solution.x[1] - 1.0) <= 1e-7
+
+
+@settings(max_examples=100, derandomize=True)
+@given(
+    made=manufactured_program(strict=False, definite=True),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_a_repaired_point_satisfies_rows_and_bounds(made: Made, seed: int) -> None:
+    program, exact = made
+    rng = np.random.default_rng(seed)
+    x = np.asarray(exact.x) + 1e-9 * rng.normal(size=program.n_variables)
+    found, pair = bound(program, x, exact.z, exact.y)
+    assert math.isfinite(found.gap_upper), found.reason
+    assert (program.lb <= pair.x).all()
+    assert (pair.x <= program.ub).all()
+    for rows, right, is_equality in ((program.G, program.h, False), (program.A, program.b, True)):
+        binding = np.isfinite(right)
+        value, size = row_residuals(np.asarray(rows)[binding], pair.x, right[binding])
+        missed = np.abs(value) if is_equality else np.maximum(value, 0.0)
+        assert (missed <= 1e-14 * size).all()
+
+
+def test_multipliers_of_free_variables_are_moved_until_they_are_stationary() -> None:
+    # a linear program: x free, 3 <= x; any z but 1 leaves the dual infeasible
+    program = QuadraticProgram(None, [1.0], G=[[-1.0]], h=[-3.0])
+    found, pair = bound(program, np.array([3.0]), np.array([1.0 + 1e-9]), np.zeros(0))
+    assert found.gap_upper <= EXACT
+    assert pair.z[0] == 1.0
+
+
+def test_without_rows_to_hold_a_free_variable_there_is_no_bound() -> None:
+    program = QuadraticProgram(None, [1e-9, 0.0], G=[[0.0, 1.0]], h=[0.0])
+    found, _ = bound(program, np.zeros(2), np.zeros(1), np.zeros(0))
+    assert found.gap_upper == math.inf
+    assert "x[0]" in found.reason
+
+
+def test_a_row_that_cannot_hold_is_named() -> None:
+    program = QuadraticProgram([[1.0]], [0.0], G=[[1.0], [-1.0]], h=[0.0, -1.0])
+    report = qpsvm.verify(program, answer((0.5,), [1.0, 1.0]))
+    assert not report.passed
+    assert any("of Gx <= h" in note for note in report.notes)
+
+
+# --- curvature -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("curvature", [-1e-6, -1e-10, -1e-14, -1e-17, -1e-300])
+def test_an_unbounded_direction_of_negative_curvature_has_no_optimum(curvature: float) -> None:
+    program = QuadraticProgram(np.diag([curvature, 1.0]), [0.0, 0.0])
+    assert not qpsvm.verify(program, answer((0.0, 0.0))).passed
+    with pytest.raises(qpsvm.exceptions.NotPositiveSemidefiniteError):
+        qpsvm.solve(program)
+
+
+def rounded_gram(bounded: float) -> QuadraticProgram:
+    """A Gram matrix of rank 2 as it is rounded, which has eigenvalues of -1e-16."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    return QuadraticProgram(X @ X.T, np.full(40, -1.0), lb=0.0, ub=bounded)
+
+
+def test_curvature_that_rounding_hides_is_paid_for_within_bounds() -> None:
+    program = rounded_gram(1.0)
+    assert 0.0 < np.max(program.convexity.doubt) < 1e-12
+    solution = qpsvm.solve(program)
+    assert solution.status is Status.OPTIMAL
+
+
+@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
+def test_curvature_that_rounding_hides_allows_no_claim_without_bounds() -> None:
+    program = rounded_gram(np.inf)
+    solution = qpsvm.solve(program, time_limit=5.0)
+    report = qpsvm.verify(program, solution)
+    assert not report.passed
+
+
+def test_bounds_that_rows_imply_count_as_bounds() -> None:
+    program = QuadraticProgram(
+        np.ones((2, 2)),
+        [0.0, 0.0],
+        G=[[-1.0, 0.0]],
+        h=[0.0],
+        A=[[1.0, 2.0]],
+        b=[4.0],
+        lb=[-9.0, 0.0],
+    )
+    lower, upper = implied_bounds(program)
+    assert lower[0] <= 0.0
+    assert lower[0] >= -1e-6
+    assert 4.0 <= upper[0] <= 4.5
+    assert 2.0 <= upper[1] <= 2.3
+
+
+def test_a_factor_is_semidefinite_without_doubt() -> None:
+    F = np.random.default_rng(0).normal(size=(40, 2))
+    assert not QuadraticProgram(LowRankQuadratic(F), np.ones(40)).convexity.doubt.any()
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csc_array])
+def test_blocks_are_looked_at_one_by_one(storage: Any) -> None:
+    P = np.zeros((7, 7))
+    P[1:4, 1:4] = 1.0  # exactly semidefinite
+    P[5, 5] = 2.0
+    assert not QuadraticProgram(storage(P), np.zeros(7)).convexity.doubt.any()
+    P[2, 3] = P[3, 2] = 1.0 + 1e-9
+    assert not QuadraticProgram(storage(P), np.zeros(7)).is_convex
+
+
+# --- repair --------------------------------------------------------------------------------------
+
+
+def test_a_solution_outside_its_bounds_is_repaired() -> None:
+    program = QuadraticProgram([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0], lb=[0.0, 0.0])
+    raw = answer((-1e-10, 1.0))
+    moved, fixed = repaired(program, raw)
+    assert moved.x.tolist() == fixed.x.tolist() == [0.0, 1.0]
+    assert not qpsvm.verify(program, moved).passed  # it has no multiplier of the bound
+    assert qpsvm.verify(program, fixed).passed
