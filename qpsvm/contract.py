@@ -36,7 +36,7 @@ SEARCH_SECONDS = 10.0
 """Longest search for evidence by each of the two linear programs."""
 
 OF_FEASIBILITY = frozenset(
-    [
+    {
         "inequality",
         "equality",
         "lower_bound",
@@ -44,7 +44,7 @@ OF_FEASIBILITY = frozenset(
         "feasibility",
         "natural",
         "certified_gap",
-    ]
+    }
 )
 """Checks that a point fails because it misses rows or bounds; moving it there mends them."""
 

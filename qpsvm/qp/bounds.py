@@ -149,10 +149,11 @@ def repaired(program: QuadraticProgram, solution: QPSolution) -> Iterator[QPSolu
     if solution.x is None or solution.z is None or solution.y is None:
         return
     with np.errstate(all="ignore"):
-        point = nearest_feasible(_primal_restrictions(program), solution.x)
-        if point.blocked is None:
-            yield solution.replace(x=point.point)
-        pair = _Bounding(program).bound(point.point, solution.z, solution.y)[1]
+        bounding = _Bounding(program)
+        pair = bounding.bound(solution.x, solution.z, solution.y)[1]
+        yield solution.replace(x=pair.x)
+        # a second time, with reduced costs at the point that satisfies the rows
+        pair = bounding.bound(pair.x, pair.z, pair.y)[1]
     yield solution.replace(x=pair.x, z=pair.z, y=pair.y, z_lower=pair.z_lower, z_upper=pair.z_upper)
 
 
@@ -232,8 +233,9 @@ class _Bounding:
         is_equality = free | far
         one_sided = is_lower ^ is_upper
         wrong = (one_sided & is_lower & (g < error)) | (one_sided & is_upper & (g > -error))
-        self._rows: Index = np.flatnonzero(is_equality | wrong)
-        if not len(self._rows):
+        is_needed = bool((is_equality | wrong).any())
+        self._rows: Index = np.flatnonzero((is_equality | one_sided) & is_needed)
+        if not is_needed:
             return w, y, z, g, error, NearestPoint(np.zeros(0), np.zeros(0), np.zeros(0))
         is_equality, sides = is_equality[self._rows], np.where(is_lower & ~is_equality, -1.0, 1.0)
         for movable in (np.zeros(0, dtype=np.intp), self._movable()):

@@ -32,12 +32,25 @@ EPS = float(np.finfo(np.float64).eps)
 ROUNDS = 30
 """Changes of one metric: each makes the missed rows hold, and may miss others by that."""
 
+PATIENCE = 4
+"""Changes in a row that do not halve the worst miss, after which a metric is given up."""
+
 ROUNDING = 16.0 * EPS
 """Share of a row's terms up to which a miss is the rounding of the point's own entries."""
 
 REMOVED = 1e-6
 """A real change is taken for one that makes the rows hold if it leaves this share of a miss of the
 order of rounding: 1e-22 of the row's terms."""
+
+PENALTY = 1e4
+"""Price of missing a row by all of its terms, where moving a variable by its reach costs 1."""
+
+CONTRADICTION = 1e-9
+"""Rows that no search makes hold together, missed by less than this share of their terms: they
+contradict each other by the rounding of their own numbers, and what is left of them is priced."""
+
+SEARCH_SECONDS = 5.0
+"""Longest search for a feasible point by a linear program."""
 
 DENSE_ROWS = 600
 """Missed rows up to which a change is computed by a singular value decomposition."""
@@ -156,12 +169,18 @@ def nearest_feasible(restrictions: Restrictions, x: Vector) -> NearestPoint:
     best = NearestPoint(start, np.zeros(len(start)), nothing, 0 if len(nothing) else None)
     if len(nothing) == 0:
         return best
-    for metric in (np.abs, _noticed_by(restrictions)):
-        found = _Search(restrictions, metric).run(start)
+    noticed = _noticed_by(restrictions)
+    for metric, is_linear in ((np.abs, False), (noticed, False), (np.abs, True), (noticed, True)):
+        begin = _vertex(restrictions, start, metric(start)) if is_linear else start
+        if begin is None:
+            continue
+        found = _Search(restrictions, metric).run(begin)
         if found.blocked is None and not found.left.any():
             return found
         if best.blocked is not None:
             best = found
+        if best.blocked is None and not is_linear:  # rows contradict each other by rounding
+            break
     return best
 
 
@@ -202,10 +221,10 @@ class _Search:
         self.metric = metric
 
     def run(self, x: Vector) -> NearestPoint:
-        given = self.given
+        given, self.start = self.given, np.abs(x)
         active: Index = np.flatnonzero(given.is_equality)
         reach = self.metric(x)
-        contradictory = None
+        contradictory, stalled, least = None, 0, np.inf
         for _ in range(ROUNDS):
             missed = self.missed(x, active)
             if not missed.is_missed.any():
@@ -224,12 +243,18 @@ class _Search:
             if moved is None:
                 break
             following, reach = moved
-            if np.array_equal(following, x):
+            worst_now = float(
+                np.max(np.abs(now.value[now.is_missed]) / now.size[now.is_missed], initial=0.0)
+            )
+            stalled, least = (stalled + 1, least) if worst_now > 0.5 * least else (0, worst_now)
+            if np.array_equal(following, x) or stalled > PATIENCE:
                 break
             x = following
         if contradictory is not None:
             return contradictory
         worst = self.missed(x, active)
+        if (np.abs(worst.value) <= CONTRADICTION * worst.size)[worst.is_missed].all():
+            return self.real_change(x, worst, reach)
         ratio = np.where(worst.is_missed, np.abs(worst.value) / np.maximum(worst.size, 1e-300), 0.0)
         ratio = np.where(np.isnan(worst.value), np.inf, ratio)
         row = int(worst.index[np.argmax(ratio)])
@@ -261,7 +286,8 @@ class _Search:
             return None
         target = x + step
         # what cancels altogether is zero: rounding would leave a number that nothing is relative to
-        vanished = np.abs(target) <= 8.0 * EPS * np.maximum(np.abs(x), np.abs(step))
+        beside = np.maximum(self.start, np.maximum(np.abs(x), np.abs(step)))
+        vanished = np.abs(target) <= ROUNDING * beside
         target = np.where(vanished, 0.0, target)
         beyond = (target < lower) | (target > upper)
         target = np.clip(target, lower, upper)
@@ -289,6 +315,57 @@ class _Search:
         is_left = ~(np.abs(left) <= REMOVED * ROUNDING * missed.size[near])
         remaining[missed.index[near][is_left]] = np.abs(left[is_left])
         return NearestPoint(x, total, remaining)
+
+
+def _vertex(restrictions: Restrictions, x: Vector, reach: Vector) -> Vector | None:
+    """The feasible point with the smallest ``sum |d_j| / reach_j``, by a linear program.
+
+    It decides which variables end at a bound, which a sequence of least changes cannot always do.
+    Rows may be missed at a high price, for those that contradict each other by rounding. None if
+    HiGHS finds no such point.
+    """
+    from scipy.optimize import linprog
+
+    given, movable = restrictions, np.flatnonzero(reach > 0.0)
+    binding = np.flatnonzero(np.isfinite(given.right))
+    rows = sp.csr_array(given.rows.take(binding))
+    value, size = given.rows.estimate(x)
+    right = given.right[binding]
+    size = size[binding] + np.abs(right)
+    is_used = size > 0.0
+    binding, rows, right = binding[is_used], rows[is_used], right[is_used] - value[binding][is_used]
+    per_row = sp.diags_array(1.0 / size[is_used])
+    scaled = per_row @ rows[:, movable] @ sp.diags_array(reach[movable])
+    right = right / size[is_used]
+    is_equality = given.is_equality[binding]
+    m, n = scaled.shape
+    short, over = sp.eye_array(m), sp.diags_array(is_equality.astype(np.float64))
+    both = sp.hstack([scaled, -scaled, over, -short], format="csr")
+    cost = np.concatenate([np.ones(2 * n), np.full(2 * m, PENALTY)])
+    room = [
+        (given.upper - x)[movable] / reach[movable],
+        (x - given.lower)[movable] / reach[movable],
+    ]
+    with np.errstate(all="ignore"):
+        found = linprog(
+            cost,
+            A_ub=both[~is_equality],
+            b_ub=right[~is_equality],
+            A_eq=both[is_equality],
+            b_eq=right[is_equality],
+            bounds=np.column_stack([0.0 * cost, np.concatenate([*room, np.full(2 * m, np.inf)])]),
+            method="highs-ds",
+            options={"primal_feasibility_tolerance": 1e-10, "time_limit": SEARCH_SECONDS},
+        )
+    if found.x is None:
+        return None
+    up, down = found.x[:n], found.x[n : 2 * n]
+    moved = x.copy()
+    moved[movable] += reach[movable] * (up - down)
+    for steps, distance, ends in ((up, room[0], given.upper), (down, room[1], given.lower)):
+        at_end = movable[(steps > 0.0) & (steps >= distance)]
+        moved[at_end] = ends[at_end]
+    return np.clip(moved, given.lower, given.upper)
 
 
 def _least_change(matrix: Matrix, reach: Vector, wanted: Vector) -> Vector | None:
