@@ -31,7 +31,8 @@ from qpsvm.certificates.predictions import (
 )
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import Enclosure, enclose
-from qpsvm.certificates.screening import Screening, screen
+from qpsvm.certificates.rigorous.balls import UNDERFLOW
+from qpsvm.certificates.screening import Screening, fixes_intercept, screen
 from qpsvm.machines.accuracy import price_of_missing
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
@@ -154,7 +155,7 @@ class Certificate:
             if self.enclosure is not None:
                 upper, short = self.enclosure.primal_upper, 1.0 - self.enclosure.margin
             scaling = short * math.sqrt(2.0 * max(upper, 0.0) / curvature)
-        return OUTWARD * (math.sqrt(2.0 * self.gap_upper / curvature) + scaling)
+        return OUTWARD * (math.sqrt(2.0 * max(self.gap_upper, UNDERFLOW) / curvature) + scaling)
 
     def decision_bounds(self, X: Any, *, squares: Any = None) -> DecisionBounds:
         """``lower <= f*(x) <= upper`` for every row x of X and every exact optimum f*.
@@ -242,15 +243,17 @@ class Certificate:
     def intercept_is_unique(self) -> bool | None:
         """Whether the exact optimum has one intercept only; None: unknown at this accuracy.
 
-        True: it is in the objective, or a condition is proven to be met exactly. False: every
-        condition is proven to be strictly on one side, and b can move.
+        True: it is in the objective, or a condition is proven to be met exactly (with a width, one
+        of either sign). False: every condition is proven to be strictly on one side, and b can
+        move, for the prices as they are rounded and for those of the parameters.
         """
         if self.optimum is None or self.model.intercept != "free":
             return True
         if self.optimum.intercept_moves:
             return False
-        met_exactly = not self.model.n_constraints and self.screening.count("free") > 0
-        return True if met_exactly else None
+        if self.model.n_constraints:
+            return None
+        return True if fixes_intercept(self.model, self.screening) else None
 
     def to_dict(self) -> dict[str, Any]:
         """The figures by name, for JSON (infinities as they are)."""
