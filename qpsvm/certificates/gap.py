@@ -117,15 +117,15 @@ class Certificate:
         """The objective is at most this far above the optimum; everything below follows from it.
 
         With ``rigorous=True`` that is true in exact arithmetic on the given float64 data; otherwise
-        ``gap`` and the estimate of the rounding together. Infinite where nothing is proved: a
-        constraint on (w, b) that is missed by however little leaves the optimum above the
-        objective.
+        ``gap`` and the estimate of the rounding (and of underflow) together. Infinite where nothing
+        is proved: a constraint on (w, b) that is missed by however little leaves the optimum above
+        the objective.
         """
         if self.enclosure is not None:
             return self.enclosure.gap_upper
         if self.infeasibility > 0.0 and self.model.n_constraints:
             return math.inf
-        upper = max(self.gap, 0.0) + self.rounding * self._size
+        upper = max(self.gap, 0.0) + self.rounding * self._size + UNDERFLOW
         return upper if math.isfinite(upper) else math.inf
 
     @property
@@ -155,7 +155,7 @@ class Certificate:
             if self.enclosure is not None:
                 upper, short = self.enclosure.primal_upper, 1.0 - self.enclosure.margin
             scaling = short * math.sqrt(2.0 * max(upper, 0.0) / curvature)
-        return OUTWARD * (math.sqrt(2.0 * max(self.gap_upper, UNDERFLOW) / curvature) + scaling)
+        return OUTWARD * (math.sqrt(2.0 * self.gap_upper / curvature) + scaling)
 
     def decision_bounds(self, X: Any, *, squares: Any = None) -> DecisionBounds:
         """``lower <= f*(x) <= upper`` for every row x of X and every exact optimum f*.

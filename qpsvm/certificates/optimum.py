@@ -34,7 +34,7 @@ from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.certificates.rigorous.balls import UNDERFLOW, root
 from qpsvm.certificates.rigorous.figures import exact_kernel, own_norms, price_error, required
 from qpsvm.certificates.rigorous.kernels import gram_product
-from qpsvm.machines.accuracy import term_sizes
+from qpsvm.machines.accuracy import TINY, term_sizes
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
@@ -111,6 +111,8 @@ def locate(
         known = replace(known, low=np.zeros(len(c)), high=np.zeros(len(c)))
     # v* = v + e t - R (w* - w)'(phi - c) - (s shift + e t*)
     low, high = v + c.width * t - rows - known.high, v + c.width * t + rows - known.low
+    # what overflows is not known
+    low, high = np.where(np.isfinite(v), low, np.nan), np.where(np.isfinite(v), high, np.nan)
     pad = 4.0 * EPS * (np.abs(v) + abs(t) + rows + np.maximum(np.abs(low), np.abs(high)))
     away = 0.0 if centre is None else OUTWARD * radius * float(root(centre @ centre))
     if model.constant:
@@ -125,8 +127,8 @@ def locate(
         shift=known.shift,
         intercept=NOTHING if model.intercept == "none" else intercept,
         width=known.width,
-        low=np.where(np.isnan(low), -np.inf, low - pad),
-        high=np.where(np.isnan(high), np.inf, high + pad),
+        low=np.where(np.isnan(low - pad), -np.inf, low - pad),
+        high=np.where(np.isnan(high + pad), np.inf, high + pad),
         intercept_moves=moves,
     )
 
@@ -176,7 +178,9 @@ def score_errors(
     if sizes is None:
         return np.full(model.data.n_samples, np.inf)
     n_terms = model.data.n_features if solution.coef is not None else model.data.n_samples
-    return (n_terms + 64.0) * EPS * np.asarray(sizes) + UNDERFLOW
+    # kernel values that underflow are lost, whatever they are multiplied by
+    lost = 0.0 if solution.coef is not None else TINY * float(np.sum(np.abs(solution.expansion)))
+    return (n_terms + 64.0) * EPS * np.asarray(sizes) + (UNDERFLOW + lost)
 
 
 # --- what does not depend on the weights ---------------------------------------------------------
