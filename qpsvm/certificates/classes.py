@@ -22,6 +22,7 @@ from qpsvm.certificates.screening import BOUND, UNDECIDED, ZERO, Screening
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.qp._arrays import Dense, Vector, freeze
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 
 def screen_classes(model: JointModel, solution: JointSolution, radius: float) -> Screening:
@@ -47,6 +48,8 @@ def _decision_errors(model: JointModel, solution: JointSolution, decisions: Dens
     if model.repair is None:
         values, errors = decision_enclosure(solution, model.data.X)
         return np.asarray(np.max(np.abs(decisions - values) + errors, axis=1))
+    if not isinstance(model.gram, KernelQuadratic) or solution.expansion is None:
+        return np.full(len(decisions), np.inf)
     # the repaired matrix is the problem
     own = gram_product(model.gram.gram, None, solution.expansion)
     scores = decisions - solution.intercept

@@ -178,8 +178,10 @@ def score_errors(
     if sizes is None:
         return np.full(model.data.n_samples, np.inf)
     n_terms = model.data.n_features if solution.coef is not None else model.data.n_samples
-    # kernel values that underflow are lost, whatever they are multiplied by
-    lost = 0.0 if solution.coef is not None else TINY * float(np.sum(np.abs(solution.expansion)))
+    lost = 0.0
+    if solution.coef is None and solution.expansion is not None:
+        # kernel values that underflow are lost, whatever they are multiplied by
+        lost = TINY * float(np.sum(np.abs(solution.expansion)))
     return (n_terms + 64.0) * EPS * np.asarray(sizes) + (UNDERFLOW + lost)
 
 
