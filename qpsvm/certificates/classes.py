@@ -3,7 +3,8 @@
 A sample pays ``C_i max_m c_m`` with ``c_m = f_m(x_i) + 1 - f_y(x_i)`` for the other classes and
 ``c_y = 0`` for its own; ``tau_im = C_i ([m = y] - p_m)`` with p a distribution over the largest.
 Two decision functions differ from the optimum's by at most ``sqrt(2) r |phi(x_i)|`` together, so
-every c_m is known to an interval, and a class below another one for sure has ``p_m = 0``.
+every c_m is known to an interval, and a class below another one for sure has ``p_m = 0``, whatever
+``C_i`` is.
 """
 
 from __future__ import annotations
@@ -13,20 +14,25 @@ import math
 import numpy as np
 
 from qpsvm.certificates.optimum import EPS, OUTWARD
+from qpsvm.certificates.rigorous import decision_enclosure
+from qpsvm.certificates.rigorous.balls import UNDERFLOW, root
+from qpsvm.certificates.rigorous.figures import own_norms
+from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.certificates.screening import BOUND, UNDECIDED, ZERO, Screening
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.qp._arrays import freeze
+from qpsvm.qp._arrays import Dense, Vector, freeze
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 
 def screen_classes(model: JointModel, solution: JointSolution, radius: float) -> Screening:
     """The proven status of every pair of a sample and a class, row by row."""
     decisions, own = model.decisions(solution), model.own
     c = np.where(own, 0.0, decisions + 1.0 - decisions[own][:, None])
-    norms = np.sqrt(np.abs(model.gram.diagonal()) + model.constant)
-    size = math.sqrt(max(model.squared_size(solution.coef, solution.expansion, np.zeros(1)), 0.0))
-    errors = (len(norms) + 64.0) * EPS * (norms * size + 1.0 + np.max(np.abs(decisions), axis=1))
-    reach = OUTWARD * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None]
+    norms = root(own_norms(model) ** 2 + model.constant)
+    errors = _decision_errors(model, solution, decisions)
+    errors += 4.0 * EPS * (1.0 + np.max(np.abs(decisions), axis=1))
+    reach = OUTWARD * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None] + UNDERFLOW
     reach = np.where(own, 0.0, reach)
     surely, possibly = c - reach, c + reach
     idle = possibly < _largest_other(surely)
@@ -35,6 +41,19 @@ def screen_classes(model: JointModel, solution: JointSolution, radius: float) ->
     status[idle] = np.where(own, BOUND, ZERO)[idle]
     status[alone] = np.where(own, ZERO, BOUND)[alone]
     return Screening(freeze(status.ravel()), freeze(np.zeros(0, dtype=np.intp)))
+
+
+def _decision_errors(model: JointModel, solution: JointSolution, decisions: Dense) -> Vector:
+    """How far a decision value of each training sample may be from the exact one, shape (n,)."""
+    if model.repair is None:
+        values, errors = decision_enclosure(solution, model.data.X)
+        return np.asarray(np.max(np.abs(decisions - values) + errors, axis=1))
+    if not isinstance(model.gram, KernelQuadratic) or solution.expansion is None:
+        return np.full(len(decisions), np.inf)
+    # the repaired matrix is the problem
+    own = gram_product(model.gram.gram, None, solution.expansion)
+    scores = decisions - solution.intercept
+    return np.asarray(np.max(np.abs(scores - own.mid) + own.rad, axis=1))
 
 
 def _largest_other(values: np.ndarray) -> np.ndarray:

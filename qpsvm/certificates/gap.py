@@ -31,7 +31,8 @@ from qpsvm.certificates.predictions import (
 )
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import Enclosure, enclose
-from qpsvm.certificates.screening import Screening, screen
+from qpsvm.certificates.rigorous.balls import UNDERFLOW
+from qpsvm.certificates.screening import Screening, fixes_intercept, screen
 from qpsvm.machines.feasibility import FeasibleMachine, feasible_machine
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
@@ -140,13 +141,14 @@ class Certificate:
         """The objective is at most this far above the optimum; everything below follows from it.
 
         With ``rigorous=True`` that is true in exact arithmetic on the given float64 data; otherwise
-        ``distance`` and the estimate of the rounding together. Infinite where nothing is proved.
+        ``distance`` and the estimate of the rounding (and of underflow) together. Infinite where nothing
+        is proved.
         A machine that misses constraints pays for the way to one that satisfies them; in exact
         arithmetic missing a constraint by however little leaves the optimum above the objective.
         """
         if self.enclosure is not None:
             return self.enclosure.gap_upper
-        upper = self._spread + self.rounding * self._size
+        upper = self._spread + self.rounding * self._size + UNDERFLOW
         return upper if math.isfinite(upper) else math.inf
 
     @property
@@ -271,15 +273,17 @@ class Certificate:
     def intercept_is_unique(self) -> bool | None:
         """Whether the exact optimum has one intercept only; None: unknown at this accuracy.
 
-        True: it is in the objective, or a condition is proven to be met exactly. False: every
-        condition is proven to be strictly on one side, and b can move.
+        True: it is in the objective, or a condition is proven to be met exactly (with a width, one
+        of either sign). False: every condition is proven to be strictly on one side, and b can
+        move, for the prices as they are rounded and for those of the parameters.
         """
         if self.optimum is None or self.model.intercept != "free":
             return True
         if self.optimum.intercept_moves:
             return False
-        met_exactly = not self.model.n_constraints and self.screening.count("free") > 0
-        return True if met_exactly else None
+        if self.model.n_constraints:
+            return None
+        return True if fixes_intercept(self.model, self.screening) else None
 
     def to_dict(self) -> dict[str, Any]:
         """The figures by name, for JSON (infinities as they are)."""

@@ -12,6 +12,9 @@ where that does not contain zero it is known what the optimal dual variable is::
 
     v* < 0:  alpha* = lower bound ("zero", where that is 0)        v* > 0:  alpha* = C ("bound")
 
+All of it holds for every program whose prices are within ``price_error`` of the stored ones: the
+program of the parameters, and the one with the prices as they were rounded (``docs/rounding.md``).
+
 Source: the ball and the test are those of gap-safe screening: Ogawa, Suzuki and Takeuchi, "Safe
 screening of non-support vectors in pathwise SVM computation", ICML 2013; Ndiaye, Fercoq, Gramfort
 and Salmon, "Gap safe screening rules for sparsity enforcing penalties", *JMLR* 18 (2017), section
@@ -28,14 +31,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
-from qpsvm.machines.accuracy import term_sizes
+from qpsvm.certificates.rigorous.balls import UNDERFLOW, root
+from qpsvm.certificates.rigorous.figures import exact_kernel, own_norms, price_error, required
+from qpsvm.certificates.rigorous.kernels import gram_product
+from qpsvm.machines.accuracy import TINY, term_sizes
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Vector
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 OUTWARD = 1.0 + 2.0**-30
-"""Covers the rounding of any norm or product of non-negative numbers with up to a million terms."""
+"""Covers the rounding of any norm or product of non-negative numbers with up to a million terms,
+as far as none of them underflows: ``UNDERFLOW`` is added for that."""
 
 EPS = float(np.finfo(np.float64).eps)
 NOTHING = Interval(0.0, 0.0)
@@ -93,21 +101,25 @@ def locate(
     scores, _ = model.scores_and_norm(solution)
     v = model.violations(scores, b, t)
     centre = centre_of(model)
-    apart = distances(model, centre, model.data.X, np.abs(model.gram.diagonal()))
+    apart = distances(model, centre, model.data.X, _own_squares(model))
     errors = score_errors(model, solution, scores, rigorous) + EPS * abs(b)
-    rows = OUTWARD * np.asarray(abs(c.rows) @ (radius * apart + errors))
-    rows += EPS * (np.abs(c.required) + np.abs(v) + abs(c.width * t))
+    rows = OUTWARD * np.asarray(abs(c.rows) @ (radius * apart + errors)) + UNDERFLOW
+    rows += required(model).rad + EPS * (np.abs(c.required) + np.abs(v) + abs(c.width * t))
     known = _offsets(model, v + c.width * t, rows)
     moves = _is_flat(model, v, rows)
     if moves:  # an alpha is known by its condition beside any one optimal intercept
         known = replace(known, low=np.zeros(len(c)), high=np.zeros(len(c)))
     # v* = v + e t - R (w* - w)'(phi - c) - (s shift + e t*)
     low, high = v + c.width * t - rows - known.high, v + c.width * t + rows - known.low
+    # what overflows is not known
+    low, high = np.where(np.isfinite(v), low, np.nan), np.where(np.isfinite(v), high, np.nan)
     pad = 4.0 * EPS * (np.abs(v) + abs(t) + rows + np.maximum(np.abs(low), np.abs(high)))
-    away = 0.0 if centre is None else OUTWARD * radius * float(np.linalg.norm(centre))
+    away = 0.0 if centre is None else OUTWARD * radius * float(root(centre @ centre))
     if model.constant:
         away = radius
-    lower, upper = b + known.shift.lower - away, b + known.shift.upper + away
+    lower, upper = b + known.shift.lower, b + known.shift.upper
+    away += UNDERFLOW + 4.0 * EPS * (abs(b) + away)
+    lower, upper = lower - away - 4.0 * EPS * abs(lower), upper + away + 4.0 * EPS * abs(upper)
     intercept = EVERYWHERE if math.isnan(lower) or math.isnan(upper) else Interval(lower, upper)
     return Optimum(
         radius=radius,
@@ -115,8 +127,8 @@ def locate(
         shift=known.shift,
         intercept=NOTHING if model.intercept == "none" else intercept,
         width=known.width,
-        low=np.where(np.isnan(low), -np.inf, low - pad),
-        high=np.where(np.isnan(high), np.inf, high + pad),
+        low=np.where(np.isnan(low - pad), -np.inf, low - pad),
+        high=np.where(np.isnan(high + pad), np.inf, high + pad),
         intercept_moves=moves,
     )
 
@@ -139,7 +151,14 @@ def distances(model: SupportVectorModel, centre: Vector | None, X: Any, squares:
     """
     if centre is not None:
         return feature_norms(model.kernel, X, centre)
-    return OUTWARD * np.sqrt(squares + model.constant)
+    return OUTWARD * np.asarray(root(squares + model.constant))
+
+
+def _own_squares(model: SupportVectorModel) -> Vector:
+    """``k(x_i, x_i)`` of the training samples, from above where a function gives them."""
+    if exact_kernel(model) is None:
+        return np.abs(model.gram.diagonal())
+    return np.asarray(OUTWARD * own_norms(model) ** 2)
 
 
 def score_errors(
@@ -151,11 +170,19 @@ def score_errors(
         if model.conditions.minus_self_similarity:
             values = values + model.gram.diagonal()
         return np.asarray(np.abs(scores + solution.intercept - values) + errors)
+    if rigorous and isinstance(model.gram, KernelQuadratic) and solution.expansion is not None:
+        # the repaired matrix is the problem
+        own = gram_product(model.gram.gram, None, solution.expansion[:, None])
+        return np.asarray(np.abs(scores - own.mid[:, 0]) + own.rad[:, 0])
     sizes = term_sizes(model, solution)
     if sizes is None:
         return np.full(model.data.n_samples, np.inf)
     n_terms = model.data.n_features if solution.coef is not None else model.data.n_samples
-    return (n_terms + 64.0) * EPS * np.asarray(sizes)
+    lost = 0.0
+    if solution.coef is None and solution.expansion is not None:
+        # kernel values that underflow are lost, whatever they are multiplied by
+        lost = TINY * float(np.sum(np.abs(solution.expansion)))
+    return (n_terms + 64.0) * EPS * np.asarray(sizes) + (UNDERFLOW + lost)
 
 
 # --- what does not depend on the weights ---------------------------------------------------------
@@ -173,7 +200,7 @@ class _Offsets:
 
 def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offsets:
     """Bounds from the conditions, whose targets are known to ``rows``."""
-    c = model.conditions
+    c, error = model.conditions, _price_error(model)
     free = model.intercept == "free"
     if free and model.intercept_is_constrained:
         unknown = np.full(len(c), np.inf)  # more than losses decides about b
@@ -183,7 +210,7 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
         return _Offsets(shift, NOTHING, *_along(c.signs, shift))
     if not free:
         step = enclosing_shifts(
-            targets, rows, c.lower, c.upper, c.curvature, c.width * c.width_price
+            targets, rows, c.lower, c.upper, c.curvature, c.width * c.width_price, error
         )
         width = _not_negative(_times(c.width, step))
         both = _times(c.width, width)
@@ -193,7 +220,7 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
     above, below = (
         enclosing_shifts(
             targets[group], rows[group], c.lower[group], c.upper[group], c.curvature[group],
-            0.5 * c.width * c.width_price,
+            0.5 * c.width * c.width_price, error,
         )
         for group in (c.signs > 0.0, c.signs < 0.0)
     )  # fmt: skip
@@ -216,7 +243,8 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
 def _is_flat(model: SupportVectorModel, v: Vector, rows: Vector) -> bool:
     """Whether ``phi'`` is exactly zero at b, whatever the optimal weights in reach are.
 
-    Every loss has then one slope around b, and the slopes add up to the price of b.
+    Every loss has then one slope around b, and the slopes add up to the price of b: those that are
+    stored, and those of the parameters.
     """
     c = model.conditions
     if model.intercept != "free" or c.width or c.curvature.any() or model.n_constraints:
@@ -224,13 +252,20 @@ def _is_flat(model: SupportVectorModel, v: Vector, rows: Vector) -> bool:
     slopes = np.where(v > 0.0, c.upper, c.lower)
     if not (np.abs(v) > 2.0 * rows).all() or not np.isfinite(slopes).all():
         return False
-    return math.fsum([c.intercept_price, *(-c.signs * slopes)]) == 0.0
+    if math.fsum([c.intercept_price, *(-c.signs * slopes)]) != 0.0 or c.price_factors is None:
+        return False
+    return c.price_factors.sum_of_slopes(c.signs, v > 0.0) == c.intercept_price
+
+
+def _price_error(model: SupportVectorModel) -> float:
+    return price_error(model.data.weights, len(model.conditions))
 
 
 def _shifts(model: SupportVectorModel, targets: Vector, rows: Vector) -> Interval:
     c = model.conditions
     sided = signed(targets, c.signs, c.lower, c.upper)
-    return enclosing_shifts(sided[0], rows, *sided[1:], c.curvature, c.intercept_price)
+    error = _price_error(model)
+    return enclosing_shifts(sided[0], rows, *sided[1:], c.curvature, c.intercept_price, error)
 
 
 def _along(signs: Vector, shift: Interval) -> tuple[Vector, Vector]:

@@ -12,6 +12,10 @@ strictly inside the box, whose size bounds the last term. Definiteness is shown 
 factorisation that succeeds with the rounding taken off the diagonal; rho is as much as that, so
 that copies of a sample, which make P_UU singular, leave the others alone.
 
+As in ``optimum``, every status holds for the program of the parameters and for the one with the
+prices as they were rounded: a' is any exactly feasible point in a ball, D(a') is bounded from below
+over that ball, and an alpha is inside its box when it is inside the smaller one.
+
 Source: Rump, "Verification of positive definiteness", *BIT* 46 (2006), theorem 2.3.
 """
 
@@ -24,7 +28,19 @@ from typing import TypeAlias
 import numpy as np
 import scipy.linalg
 
-from qpsvm.certificates.optimum import EPS, Optimum
+from qpsvm.certificates.optimum import EPS, OUTWARD, Optimum
+from qpsvm.certificates.rigorous.balls import UNDERFLOW, outward, up
+from qpsvm.certificates.rigorous.balls import U as U_ROUNDING
+from qpsvm.certificates.rigorous.feasible import feasible_ball
+from qpsvm.certificates.rigorous.figures import (
+    exact_kernel,
+    larger,
+    own_norms,
+    price_error,
+    smaller,
+)
+from qpsvm.certificates.rigorous.kernels import entry_errors
+from qpsvm.certificates.rigorous.single import dual_lower
 from qpsvm.machines.model import DualPoint, SupportVectorModel
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.qp._arrays import Dense, Index, Vector, freeze
@@ -37,6 +53,9 @@ MAX_UNDECIDED = 1500
 
 SHARES = (0.5, 0.1, 0.01)
 """Shares of ``1 / (P_UU^-1)_ii`` that are tried as ``1 / g_i``; 1/|U| comes last."""
+
+SMALLEST_ROUNDING = 2.0**-900
+"""Nothing is proven by a matrix whose rounding is smaller: its products may have underflowed."""
 
 Counts: TypeAlias = dict[str, int]
 
@@ -92,16 +111,18 @@ def screen(
 
 def _by_sign(model: SupportVectorModel, optimum: Optimum) -> Index:
     c, low, high = model.conditions, optimum.low, optimum.high
+    error = price_error(model.data.weights, len(c))
     status = np.full(len(c), UNDECIDED, dtype=np.intp)
     if c.curvature.any():  # alpha = clip(v / d)
         lowest, highest = c.curvature * c.lower, c.curvature * c.upper
-        above = np.isinf(c.lower) | (low > lowest)
-        below = np.isinf(c.upper) | (high < highest)
+        above = np.isinf(c.lower) | (low > -smaller(lowest, 4.0 * error))
+        below = np.isinf(c.upper) | (high < smaller(highest, 4.0 * error))
         status[above & below] = FREE
-        status[(low > highest) | (high < lowest)] = BOUND
+        beyond = (low > larger(highest, 4.0 * error)) | (high < -larger(lowest, 4.0 * error))
+        status[beyond] = BOUND
     else:
         status[(low > 0.0) & np.isfinite(c.upper)] = BOUND
-        status[high < 0.0] = BOUND
+        status[(high < 0.0) & np.isfinite(c.lower)] = BOUND
     status[(high < 0.0) & (c.lower == 0.0)] = ZERO
     return status
 
@@ -120,25 +141,32 @@ def _by_curvature(
     if not model.norm_curvature > 0.0:
         return status  # the dual is no such quadratic
     point = _with_known_values(model, solution, known, U)
-    if point is None:
+    ball = None if point is None else feasible_ball(model, point, status != UNDECIDED)
+    if ball is None:
         return status
-    dual = model.dual_objective(point)
-    delta = primal_upper - dual + 1e3 * EPS * abs(dual)
+    delta = float(up(primal_upper - dual_lower(model, ball)))
     A = model.dual_hessian().block(U, U)
     if model.intercept == "free":
         # (R 1)'a is the same for all feasible points: this adds nothing to the square
         s = c.signs[U]
         A += float(np.mean(np.diagonal(A))) * np.outer(s, s)
-    a = point.alpha[U]
-    farthest = float(np.sum(np.maximum(a - c.lower[U], c.upper[U] - a) ** 2))
-    rounding = _rounding(A)
+    a, off = ball.alpha.mid[U], ball.alpha.rad[U]
+    error = price_error(model.data.weights, len(c))
+    most, least = larger(c.upper[U], error), -larger(c.lower[U], error)
+    farthest = float(outward(np.sum(np.maximum(a - least, most - a) ** 2)))
+    rounding = _rounding(A) + _entry_rounding(model, U)
+    if not SMALLEST_ROUNDING < rounding < math.inf:
+        return status
     rho = 2.0 * rounding if math.isfinite(farthest) else 0.0
     inverse_weights = _weights_below(A + rho * np.eye(len(U)), rounding)
     if inverse_weights is None or not 0.0 <= delta < math.inf:
         return status
-    square = 2.0 * delta + (rho * farthest if rho else 0.0)
-    reach = np.sqrt(square * inverse_weights) * (1.0 + 1e-12)
-    inside = (a - reach > c.lower[U]) & (a + reach < c.upper[U])
+    square = outward(2.0 * delta + (rho * farthest if rho else 0.0))
+    # the roots apart: their squares may underflow where they do not
+    reach = off + np.sqrt(square) * np.sqrt(inverse_weights) * (1.0 + 1e-12)
+    reach += UNDERFLOW + 4.0 * EPS * (np.abs(a) + reach)
+    ends = -smaller(c.lower[U], error), smaller(c.upper[U], error)
+    inside = (a - reach > ends[0]) & (a + reach < ends[1])
     result = status.copy()
     result[U[inside]] = FREE
     return result
@@ -166,6 +194,30 @@ def _rounding(A: Dense) -> float:
     return (2.0 * len(A) + 100.0) * EPS * float(np.trace(np.abs(A)))
 
 
+def _entry_rounding(model: SupportVectorModel, U: Index) -> float:
+    """What rounding of kernel values may have changed ``P_UU`` by, as a matrix, in any norm.
+
+    With ``|K^_ij - K_ij| <= h n_i n_j + l_i q_j`` the matrix of errors is no larger than the sum of
+    two matrices of rank one. Differences of kernel values (of a pair) are rounded relative to
+    their terms.
+    """
+    c, kernel = model.conditions, exact_kernel(model)
+    rows = abs(c.rows[U])
+    used = np.unique(rows.indices)
+    rows = rows[:, used]
+    norms = rows @ np.sqrt(np.abs(model.gram.diagonal()[used]))
+    left = right = np.zeros(1)
+    growth = 16.0 * U_ROUNDING
+    if kernel is not None:
+        X = model.data.X[used]
+        errors = entry_errors(kernel, X, X)
+        norms = rows @ own_norms(model)[used]
+        left, right = rows @ errors.left, rows @ errors.right
+        growth += float((1.0 + np.max(errors.rows)) * (1.0 + np.max(errors.columns)) - 1.0)
+    ranks = growth * float(norms @ norms) + math.sqrt(float(left @ left) * float(right @ right))
+    return OUTWARD * (ranks / c.norm_weight + len(U) * UNDERFLOW)
+
+
 def _weights_below(A: Dense, rounding: float) -> Vector | None:
     """``g > 0`` with ``A - diag(1/g)`` positive semidefinite, shape (n,); None if none is found."""
     n = len(A)
@@ -185,6 +237,18 @@ def _weights_below(A: Dense, rounding: float) -> Vector | None:
             continue
         return np.asarray(g / share)
     return None
+
+
+def fixes_intercept(model: SupportVectorModel, screening: Screening) -> bool:
+    """Whether conditions that are proven to be met exactly leave only one intercept.
+
+    One does. Where the program chooses a width as well, it takes one of either sign: those of one
+    sign alone let both move together.
+    """
+    c, met = model.conditions, screening.status == FREE
+    if not c.width:
+        return bool(met.any())
+    return bool((met & (c.signs > 0.0)).any() and (met & (c.signs < 0.0)).any())
 
 
 def _looks_degenerate(

@@ -31,7 +31,7 @@ from qpsvm.data.training_sets import (
     binary_training_set,
 )
 from qpsvm.formulations.family import Family, is_number, require_choice, require_flag, require_price
-from qpsvm.formulations.prices import as_class_weight, prices
+from qpsvm.formulations.prices import as_class_weight, price_factors, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, one_each
@@ -157,4 +157,7 @@ class SoftMargin(Family):
             upper=UNBOUNDED if squared else C,
             curvature=0.5 / C if squared else ZERO,
             intercept=self.intercept,
+            price_factors=price_factors(
+                self.C, data, class_weight=self.class_weight, average=self.average_loss
+            ),
         )

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ import numpy as np
 from qpsvm.data.training_sets import TrainingSet, unlabelled_training_set
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family, require_price, require_share
-from qpsvm.formulations.prices import prices
+from qpsvm.formulations.prices import price_factors, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
@@ -91,10 +92,11 @@ class OneClass(Family):
             rows=one_each(np.ones(data.n_samples)),
             required=ZERO,
             lower=ZERO,
-            upper=prices(1.0 / self.nu, data, average=True),
+            upper=prices(1.0 / float(self.nu), data, average=True),
             curvature=ZERO,
             intercept_price=1.0,
             relative_to_spread=True,
+            price_factors=price_factors(1 / Fraction(float(self.nu)), data, average=True),
         )
 
 
@@ -158,6 +160,7 @@ class DataDescription(Family):
             norm_weight=0.5,
             relative_to_spread=True,
             minus_self_similarity=True,
+            price_factors=price_factors(self.C, data),
         )
 
     @staticmethod

@@ -43,7 +43,7 @@ from qpsvm.data.training_sets import (
 )
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family, require_price, require_share
-from qpsvm.formulations.prices import as_class_weight, prices
+from qpsvm.formulations.prices import as_class_weight, in_range, prices
 from qpsvm.formulations.regression import spread, two_sides
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
@@ -190,6 +190,6 @@ class NuRegression(Family):
             curvature=ZERO,
             intercept=self.intercept,
             width=1.0,
-            width_price=self.C * self.nu,
+            width_price=float(in_range(np.array([float(self.C) * float(self.nu)]))[0]),
             unit=spread(data.values, self.intercept),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from qpsvm.data.training_sets import (
     TrainingSet,
 )
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.machines.price_factors import PriceFactors
 from qpsvm.qp._arrays import Vector
 
 
@@ -80,13 +82,46 @@ def prices(
     InvalidDataError
         A price beyond the range of double precision.
     """
+    factors: list[Any] = [C, data.weights]
     with np.errstate(all="ignore"):
-        result = C * data.weights
         if isinstance(data, BinaryTrainingSet | MulticlassTrainingSet):
-            result = result * class_factors(class_weight, data)
-        if average:
-            result = result / np.sum(data.weights)
-    return in_range(result)
+            factors.append(class_factors(class_weight, data))
+        total = np.sum(data.weights) if average else 1.0
+    return in_range(scaled_product(factors, total))
+
+
+def price_factors(
+    scale: float | Fraction,
+    data: TrainingSet,
+    *,
+    class_weight: Any = None,
+    average: bool = False,
+    above: Fraction = Fraction(1),
+    below: Fraction = Fraction(0),
+) -> PriceFactors:
+    """What ``prices`` are computed from, for statements that need them without rounding."""
+    codes = weights = None
+    if class_weight is not None:
+        classes, codes = np.unique(data.targets, return_inverse=True)
+        if not isinstance(class_weight, str):
+            weights = [float(class_weight.get(label, 1.0)) for label in classes.tolist()]
+    exact = scale if isinstance(scale, Fraction) else Fraction(float(scale))
+    return PriceFactors(exact, data.weights, average, codes, weights, above, below)
+
+
+def scaled_product(factors: list[Any], divisor: Any = 1.0) -> Vector:
+    """A product of up to five numbers or arrays over a divisor, all not negative.
+
+    Significands and exponents are multiplied apart: only the result can leave the range of double
+    precision. A product that underflows on its way to an ordinary number would lose its digits.
+    """
+    with np.errstate(all="ignore"):
+        significand, exponent = np.frexp(np.asarray(factors[0], dtype=np.float64))
+        for factor in factors[1:]:
+            m, e = np.frexp(np.asarray(factor, dtype=np.float64))
+            significand, exponent = significand * m, exponent + e
+        m, e = np.frexp(np.float64(divisor))
+        return np.asarray(np.ldexp(significand / m, exponent - e))
 
 
 def in_range(C: Vector) -> Vector:

@@ -17,13 +17,14 @@ Source: Takeuchi, Le, Sears and Smola, "Nonparametric quantile estimation", *JML
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.formulations.family import Family, require_flag, require_price, require_share
-from qpsvm.formulations.prices import prices
+from qpsvm.formulations.prices import in_range, price_factors, prices
 from qpsvm.formulations.regression import spread
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
@@ -85,13 +86,20 @@ class QuantileRegression(Family):
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
         del gram
-        C = prices(self.C, data, average=self.average_loss)
+        C, tau = prices(self.C, data, average=self.average_loss), float(self.tau)
         return Conditions(
             rows=one_each(np.ones(data.n_samples)),
             required=data.values,
-            lower=(self.tau - 1.0) * C,
-            upper=self.tau * C,
+            lower=-in_range((1.0 - tau) * C),
+            upper=in_range(tau * C),
             curvature=ZERO,
             intercept=self.intercept,
             unit=spread(data.values, self.intercept),
+            price_factors=price_factors(
+                self.C,
+                data,
+                average=self.average_loss,
+                above=Fraction(tau),
+                below=1 - Fraction(tau),
+            ),
         )

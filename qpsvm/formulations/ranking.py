@@ -27,7 +27,7 @@ from qpsvm.data.inputs import as_groups, as_targets
 from qpsvm.data.training_sets import RegressionTrainingSet, one_per_row, regression_training_set
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
-from qpsvm.formulations.prices import in_range
+from qpsvm.formulations.prices import in_range, scaled_product
 from qpsvm.kernels import Kernel, as_kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import Indefinite
@@ -119,8 +119,9 @@ class Ranking(Family):
         entries = np.column_stack([np.ones(N), -np.ones(N)]).ravel()
         # a copy: sorting the columns of a row must not sort the pairs
         rows = (entries, data.pairs.flatten(), np.arange(0, 2 * N + 1, 2))
-        weights = data.weights[better] * data.weights[worse]
-        C = in_range(self.C * (weights / np.sum(weights) if self.average_loss else weights))
+        weights = [data.weights[better], data.weights[worse]]
+        total = np.sum(in_range(scaled_product(weights))) if self.average_loss else 1.0
+        C = in_range(scaled_product([self.C, *weights], total))
         squared = self.loss == "squared_hinge"
         return Conditions(
             rows=sp.csr_array(rows, shape=(N, data.n_samples)),

@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family, is_number, require_choice, require_flag, require_price
-from qpsvm.formulations.prices import prices
+from qpsvm.formulations.prices import price_factors, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
@@ -103,6 +103,7 @@ class EpsilonRegression(Family):
             curvature=0.5 / both if squared else ZERO,
             intercept=self.intercept,
             unit=spread(data.values, self.intercept),
+            price_factors=price_factors(self.C, data, average=self.average_loss),
         )
 
 

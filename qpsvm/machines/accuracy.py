@@ -110,7 +110,8 @@ def objective_floor(model: SupportVectorModel) -> float:
         return 0.0
     # the objective of a w that moves some decision value by that share of a unit
     largest = max(float(np.max(np.abs(model.gram.diagonal()))), TINY)
-    return min(1.0, 0.5 * c.norm_weight * (SMALL_MOVE * c.unit) ** 2 / largest)
+    # np.square: the square of a large unit is infinite, not an OverflowError
+    return float(min(1.0, 0.5 * c.norm_weight * np.square(SMALL_MOVE * c.unit) / largest))
 
 
 def _is_trivial(model: SupportVectorModel) -> bool:

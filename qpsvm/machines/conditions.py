@@ -20,7 +20,7 @@ with K replaced by K + 1, and the equality gone, where the intercept is penalise
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.price_factors import PriceFactors
 from qpsvm.qp._arrays import Index, Vector, freeze, is_immutable, restore_frozen
 
 ZERO: Vector = freeze(np.zeros(1))
@@ -80,6 +81,9 @@ class Conditions:
         the program sets another scale: dual variables have a given sum, and nothing is required.
     minus_self_similarity : bool
         Decision values are ``f(x) - k(x, x)``.
+    price_factors : PriceFactors, optional
+        What lower and upper were computed from. Without it nothing is claimed that needs them to be
+        exact. No part of what ``equals`` compares.
     """
 
     rows: Any
@@ -95,6 +99,7 @@ class Conditions:
     unit: float = 1.0
     relative_to_spread: bool = False
     minus_self_similarity: bool = False
+    price_factors: PriceFactors | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         size = self.rows.shape[0]
@@ -122,8 +127,10 @@ class Conditions:
         """True for the same conditions, bit for bit."""
         if not isinstance(other, Conditions):
             return False
-        for field in fields(self):
-            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+        for member in fields(self):
+            if not member.compare:
+                continue
+            mine, theirs = getattr(self, member.name), getattr(other, member.name)
             if sp.issparse(mine):
                 if mine.shape != theirs.shape or (mine - theirs).count_nonzero():
                     return False

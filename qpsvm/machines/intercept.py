@@ -39,6 +39,7 @@ class Interval(NamedTuple):
         return self.lower + 0.5 * (self.upper - self.lower)
 
 
+TINY = float(np.finfo(np.float64).tiny)
 NOT_A_NUMBER = Interval(math.nan, math.nan)
 EVERYWHERE = Interval(-math.inf, math.inf)
 
@@ -99,6 +100,7 @@ def enclosing_shifts(
     upper: Vector,
     curvature: Vector,
     price: float = 0.0,
+    error: float = 0.0,
 ) -> Interval:
     """Everything that can minimise ``price b + sum_i loss_i(t_i - b)`` with t_i known to a radius.
 
@@ -112,6 +114,8 @@ def enclosing_shifts(
         ``|t - targets| <= radius``.
     lower, upper, curvature, price
         As for ``best_shifts``.
+    error : float
+        How far each of these may be from what is stored, relative to it.
 
     Returns
     -------
@@ -123,8 +127,8 @@ def enclosing_shifts(
     low, high = np.nextafter(targets - radius, -np.inf), np.nextafter(targets + radius, np.inf)
     if (curvature > 0.0).any():
         return Interval(
-            _pushed(low, lower, upper, curvature, price, -1.0),
-            _pushed(high, lower, upper, curvature, price, 1.0),
+            _pushed(low, lower, upper, curvature, price, error, -1.0),
+            _pushed(high, lower, upper, curvature, price, error, 1.0),
         )
     if np.isinf(upper).any() or np.isinf(lower).any():
         return Interval(
@@ -132,16 +136,17 @@ def enclosing_shifts(
             float(np.min(high[np.isinf(lower)], initial=math.inf)),
         )
     return Interval(
-        _last_step(low, lower, upper, price),
-        -_last_step(-high, -upper, -lower, -price),
+        _last_step(low, lower, upper, price, error),
+        -_last_step(-high, -upper, -lower, -price, error),
     )
 
 
-def _last_step(targets: Vector, lower: Vector, upper: Vector, price: float) -> float:
+def _last_step(targets: Vector, lower: Vector, upper: Vector, price: float, error: float) -> float:
     """The leftmost point that may be a minimiser: left of it phi' is surely below zero."""
     order = np.argsort(targets, kind="stable")
     right, rounding = _slopes_right_of_steps(order, lower, upper, price)
-    rounding *= 4.0  # of the partial sums as well: a bound now, no longer a typical size
+    # of the partial sums as well: a bound now, no longer a typical size
+    rounding = 4.0 * rounding + 2.0 * error * _size_of_terms(lower, upper, price)
     possible = right >= -rounding
     if price - float(np.sum(upper)) >= -rounding or not possible.any():
         return -math.inf
@@ -149,7 +154,13 @@ def _last_step(targets: Vector, lower: Vector, upper: Vector, price: float) -> f
 
 
 def _pushed(
-    targets: Vector, lower: Vector, upper: Vector, d: Vector, price: float, side: float
+    targets: Vector,
+    lower: Vector,
+    upper: Vector,
+    d: Vector,
+    price: float,
+    error: float,
+    side: float,
 ) -> float:
     """A point beyond the minimisers on the given side (-1: left of them, +1: right), and near."""
     best = _on_ramps(targets, lower, upper, d, price)
@@ -161,7 +172,8 @@ def _pushed(
     for _ in range(60):
         b += side * step
         slopes = np.clip((targets - b) / d, lower, upper)
-        rounding = (len(targets) + 4) * eps * (float(np.sum(np.abs(slopes))) + abs(price))
+        terms = float(np.sum(np.abs(slopes))) + abs(price)
+        rounding = ((len(targets) + 4) * eps + 4.0 * error) * terms + TINY
         if side * (price - float(np.sum(slopes))) > rounding:
             return b
         step *= 2.0
@@ -196,8 +208,12 @@ def _slopes_right_of_steps(
 ) -> tuple[Vector, float]:
     """The slope right of every target, in their order, and what its rounding can be."""
     right = np.cumsum((upper - lower)[order]) + (price - float(np.sum(upper)))
-    terms = float(np.sum(np.maximum(np.abs(lower), np.abs(upper)))) + abs(price)
+    terms = _size_of_terms(lower, upper, price)
     return right, len(order) * float(np.finfo(np.float64).eps) * terms
+
+
+def _size_of_terms(lower: Vector, upper: Vector, price: float) -> float:
+    return float(np.sum(np.maximum(np.abs(lower), np.abs(upper)))) + abs(price)
 
 
 def _on_ramps(

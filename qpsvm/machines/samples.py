@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
-from qpsvm.machines.solution import SVMSolution, alpha_unit, support_threshold
+from qpsvm.machines.solution import SUPPORT_RTOL, SVMSolution, alpha_unit, support_threshold
 from qpsvm.qp._arrays import Index, Vector
 
 if TYPE_CHECKING:
@@ -150,7 +150,10 @@ def sample_table(model: SupportVectorModel, solution: SVMSolution) -> SampleTabl
         target = np.clip(relative - gradient, c.lower / unit, c.upper / unit)
         violation = np.abs(relative - target)
         threshold = support_threshold(alpha, c)
-        at_lower, at_upper = alpha <= c.lower + threshold, alpha >= c.upper - threshold
+        # an end that is small beside the other alphas is reached to a share of itself
+        near_lower = np.minimum(threshold, np.where(c.lower < 0.0, -SUPPORT_RTOL * c.lower, np.inf))
+        near_upper = np.minimum(threshold, SUPPORT_RTOL * c.upper)
+        at_lower, at_upper = alpha <= c.lower + near_lower, alpha >= c.upper - near_upper
         case = np.where(at_lower & (c.lower == 0.0), 0, np.where(at_lower | at_upper, 2, 1))
         decision = scores + solution.intercept
         if c.minus_self_similarity:
@@ -184,8 +187,7 @@ def margin_summary(
     }
     if not isinstance(model.data, BinaryTrainingSet):
         return MarginSummary(**support)
-    _, norm_squared = model.scores_and_norm(solution)
-    norm = float(np.sqrt(max(norm_squared, 0.0)))
+    norm = _norm(model, solution)
     half_width = solution.width if model.conditions.width else 1.0
     n = len(table)
     return MarginSummary(
@@ -194,3 +196,18 @@ def margin_summary(
         leave_one_out_bound=min(1.0, support["n_support"] / (n - 1)),
         training_errors=int(np.count_nonzero(table.margin <= 0.0)),
     )
+
+
+def _norm(model: SupportVectorModel, solution: SVMSolution) -> float:
+    """``|w|``, also where ``|w|^2`` is below the smallest number of double precision."""
+    scores, _ = model.scores_and_norm(solution)
+    left, right = solution.expansion, scores
+    if solution.coef is not None:
+        left = right = solution.coef
+    if left is None:
+        return np.nan
+    a, b = float(np.max(np.abs(left))), float(np.max(np.abs(right)))
+    if not (a > 0.0 and b > 0.0):
+        return 0.0 if a >= 0.0 and b >= 0.0 else np.nan
+    cosine = max(float((left / a) @ (right / b)), 0.0)
+    return float(np.sqrt(a) * np.sqrt(b) * np.sqrt(cosine))

@@ -47,11 +47,13 @@ class Instance:
     """A training problem with its exact optimum.
 
     ``cost`` is the exact objective of any solution of it, infinite where it breaks a rule.
+    ``program`` is that of a machine with one decision function and a norm of 2.
     """
 
     problem: Any
     optimum: Optimum
     cost: Callable[[Any], Fraction | float]
+    program: Program | None = None
 
     def near(self, rng: Any, size: float) -> Any:
         """The optimum rounded to float64, with noise of a relative size."""
@@ -353,16 +355,20 @@ FAMILIES: dict[str, tuple[Callable[[Drawn], Any], int]] = {
 
 def instance(rng: Any, name: str, samples: str, kernel: str, *, rules: bool = False) -> Any:
     """A random training problem; None where it has no optimum."""
+    largest = FAMILIES[name][1] if name in FAMILIES else {"L1 norm": 4, "Crammer-Singer": 3}[name]
+    return of_data(name, drawn(rng, samples, kernel, largest), rules=rules)
+
+
+def of_data(name: str, data: Drawn, *, rules: bool = False) -> Any:
+    """A random training problem with these samples; None where it has no optimum."""
     if name == "L1 norm":
-        return l1_instance(drawn(rng, samples, kernel, 4))
+        return l1_instance(data)
     if name == "Crammer-Singer":
-        return joint_instance(drawn(rng, samples, kernel, 3))
-    build, largest = FAMILIES[name]
-    data = drawn(rng, samples, kernel, largest)
-    family, y, conditions, cost, more = build(data)
+        return joint_instance(data)
+    family, y, conditions, cost, more = FAMILIES[name][0](data)
     intercept = more.pop("intercept", "free")
     if hasattr(family, "intercept"):
-        intercept = str(rng.choice(["free", "penalized", "none"]))
+        intercept = str(data.rng.choice(["free", "penalized", "none"]))
         family = replace(family, intercept=intercept)
     constraints, exact_rules = random_rules(data) if rules else (None, [])
     rows = exact(data.X) + [[-value for value in rule.g] for rule in exact_rules]
@@ -390,7 +396,7 @@ def instance(rng: Any, name: str, samples: str, kernel: str, *, rules: bool = Fa
     problem = family.dual(
         data.X, y, kernel=data.kernel, sample_weight=data.weights, constraints=constraints
     )
-    return Instance(problem, best, cost_of)
+    return Instance(problem, best, cost_of, program)
 
 
 def random_rules(data: Drawn) -> Any:

@@ -46,7 +46,9 @@ class FeasibleBall:
     multipliers: Ball
 
 
-def feasible_ball(model: SupportVectorModel, point: DualPoint) -> FeasibleBall | None:
+def feasible_ball(
+    model: SupportVectorModel, point: DualPoint, settled: Any = None
+) -> FeasibleBall | None:
     """A ball around dual variables that has an exactly feasible point in it.
 
     Parameters
@@ -54,6 +56,9 @@ def feasible_ball(model: SupportVectorModel, point: DualPoint) -> FeasibleBall |
     model : SupportVectorModel
     point : DualPoint
         Multipliers of inequalities are not negative.
+    settled : array of bool of shape (N,), optional
+        Variables that are at an end of their box, or zero, and stay there: the stored end is
+        within ``price_error`` of the exact one. The others make up for them.
 
     Returns
     -------
@@ -67,12 +72,18 @@ def feasible_ball(model: SupportVectorModel, point: DualPoint) -> FeasibleBall |
     if not (sums_are_exact and np.isfinite(a).all() and np.isfinite(mu).all()):
         return None
     rad = np.zeros(len(a))
-    for members, signs, total in _sums(model, a, mu, error):
+    if settled is not None:
+        a = np.where(settled, point.alpha, a)
+        lower, upper = np.where(settled, a, lower), np.where(settled, a, upper)
+        rad = np.where(settled & (a != 0.0), outward(error * np.abs(a)), 0.0)
+    for members, signs, total in _sums(model, a, mu, error, sum_upper(rad)):
         box = lower[members], upper[members]
-        shares = shared_out(a[members], signs[members], *box, total)
+        unknown = sum_upper(rad[members])
+        reach = _between(total.lower - unknown, total.upper + unknown) if unknown else total
+        shares = shared_out(a[members], signs[members], *box, reach)
         if shares is None:
-            return _with_other_price(model, a, mu, error)
-        rad[members] = shares
+            return _with_other_price(model, a, mu, error) if settled is None else None
+        rad[members] += shares  # one of the two is zero
     return FeasibleBall(Ball(a, rad), Ball.exact(mu))
 
 
@@ -132,12 +143,12 @@ def shared_out(
 
 
 def _sums(
-    model: SupportVectorModel, a: Vector, multipliers: Vector, error: float
+    model: SupportVectorModel, a: Vector, multipliers: Vector, error: float, unknown: float
 ) -> Iterator[tuple[Any, Vector, Interval]]:
     """(members, signs, value) of the sums that must be: ``(R 1)'a = price``, ``e 1'a <= price_t``.
 
     With a width the two rows become one sum for the conditions of either sign, A and B with
-    ``A - B = price`` and ``e (A + B) <= price_t``.
+    ``A - B = price`` and ``e (A + B) <= price_t``. ``unknown`` is how far 1'a may be from exact.
     """
     c = model.conditions
     price = _price(model, multipliers)
@@ -148,7 +159,7 @@ def _sums(
         return
     safe = _width_limit(c, error)
     if model.intercept != "free":
-        if not _width_holds(c, a, error):
+        if not _width_holds(c, a, error, unknown):
             yield everyone, ones, Interval(safe, safe)
         return
     groups = c.signs > 0.0, c.signs < 0.0
@@ -169,11 +180,13 @@ def _width_limit(c: Conditions, error: float) -> float:
     return float(inwards[0] if c.width < 0.0 else inwards[1])
 
 
-def _width_holds(c: Conditions, a: Vector, error: float) -> bool:
+def _width_holds(c: Conditions, a: Vector, error: float, unknown: float = 0.0) -> bool:
     limit = _width_limit(c, error)
     if not c.width:
         return True
-    return sum_lower(a) >= limit if c.width < 0.0 else sum_upper(a) <= limit
+    if c.width < 0.0:
+        return bool(down(sum_lower(a) - unknown) >= limit)
+    return bool(up(sum_upper(a) + unknown) <= limit)
 
 
 def _price(model: SupportVectorModel, multipliers: Vector) -> Interval:

@@ -76,6 +76,16 @@ def single_enclosure(model: SupportVectorModel, solution: SVMSolution) -> Enclos
     return Enclosure(upper, feasible, _dual(model, dual, weights.pull), margin)
 
 
+def dual_lower(model: SupportVectorModel, dual: FeasibleBall) -> float:
+    """The dual objective of the feasible point in a ball, from below."""
+    beta = product(sp.csr_array(model.conditions.rows.T), dual.alpha)
+    if isinstance(model.gram, LowRankQuadratic):
+        return _dual(model, dual, _explicit_pull(model, beta, dual.multipliers))
+    products = gram_product(model.gram.gram, exact_kernel(model), beta.mid[:, None])
+    rest = sum_upper(outward(own_norms(model) * beta.rad))
+    return _dual(model, dual, _expanded_pull(beta, products[:, 0], rest))
+
+
 def _unknown(model: SupportVectorModel) -> FeasibleBall:
     """Nothing is known about NaN, and nothing follows from it."""
     alpha, multipliers = (np.full(n, np.nan) for n in (len(model.conditions), model.n_constraints))
@@ -85,18 +95,24 @@ def _unknown(model: SupportVectorModel) -> FeasibleBall:
 def _explicit(
     model: SupportVectorModel, solution: SVMSolution, beta: Ball, multipliers: Ball
 ) -> _Weights:
-    X, is_l1 = model.data.X, isinstance(model, L1NormModel)
+    X = model.data.X
     if solution.coef is not None:
         w = Ball.exact(solution.coef)
     else:
         w = transposed_product(X, Ball.exact(solution.expansion))
-    pull = transposed_product(X, beta)
+    pull = _explicit_pull(model, beta, multipliers)
+    size = sum_upper(w.magnitude) if isinstance(model, L1NormModel) else squared_norm(w)
+    return _Weights(product(X, w), size, pull)
+
+
+def _explicit_pull(model: SupportVectorModel, beta: Ball, multipliers: Ball) -> float:
+    pull = transposed_product(model.data.X, beta)
     if model.constraints is not None:
         rows = model.constraints.rows[:, :-1]
         pull -= transposed_product(rows, multipliers)
-    if is_l1:
-        return _Weights(product(X, w), sum_upper(w.magnitude), float(np.max(pull.magnitude)))
-    return _Weights(product(X, w), squared_norm(w), squared_norm(pull))
+    if isinstance(model, L1NormModel):
+        return float(np.max(pull.magnitude))
+    return squared_norm(pull)
 
 
 def _expanded(
@@ -112,8 +128,13 @@ def _expanded(
         pull = float(np.max(outward(middle.magnitude + norms * rest)))
         return _Weights(scores, sum_upper(np.abs(own)), pull)
     size = sum_upper((Ball.exact(own) * scores).upper)
-    square = sum_upper((Ball.exact(beta.mid) * middle).upper)
-    return _Weights(scores, max(size, 0.0), float(outward((root(square) + rest) ** 2)))
+    return _Weights(scores, max(size, 0.0), _expanded_pull(beta, middle, rest))
+
+
+def _expanded_pull(beta: Ball, products: Ball, rest: float) -> float:
+    """``beta'K beta`` over the ball, from above: ``products`` are those of its middle with K."""
+    square = sum_upper((Ball.exact(beta.mid) * products).upper)
+    return float(outward((root(square) + rest) ** 2))
 
 
 def _primal(

@@ -1,0 +1,82 @@
+"""The parameters that prices were computed from, for statements that need them to be equal.
+
+A price such as ``C x weight / sum of weights`` is rounded. Bounds allow for that; whether the
+prices of some samples add up to *exactly* as much as those of others does not survive it: with
+``OneClass(nu=0.1)`` and ten samples, ``1/(nu n)`` is 1 in double precision, and less than 1 for the
+number that 0.1 is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from qpsvm.qp._arrays import Vector
+
+
+@dataclass(frozen=True, eq=False)
+class PriceFactors:
+    """``C_i = scale x weights_i x factor of the class of i [/ sum of weights]``, without rounding.
+
+    Attributes
+    ----------
+    scale : Fraction
+        C, or 1/nu.
+    weights : array of shape (n,)
+        Sample weights.
+    average : bool
+        Whether prices are divided by the sum of the sample weights.
+    codes : array of int of shape (n,), optional
+        The class of every sample; None where all have the factor 1.
+    factors : sequence of float or None
+        One for every class. None: "balanced", ``W / (k W_c)`` with the sums W_c of sample weights.
+    above, below : Fraction
+        A condition that is violated has the slope ``above C_i``, one that has room left the slope
+        ``-below C_i``.
+    """
+
+    scale: Fraction
+    weights: Vector
+    average: bool = False
+    codes: Any = None
+    factors: Sequence[float] | None = None
+    above: Fraction = Fraction(1)
+    below: Fraction = Fraction(0)
+
+    def sum_of_slopes(self, signs: Vector, violated: Any) -> Fraction:
+        """``sum_k s_k slope_k``, exactly.
+
+        Parameters
+        ----------
+        signs : array of shape (N,)
+            -1, 0 or +1. Condition k is about sample ``k mod n``.
+        violated : array of bool of shape (N,)
+        """
+        n = len(self.weights)
+        codes = np.zeros(n, dtype=np.intp) if self.codes is None else self.codes
+        classes = range(int(np.max(codes, initial=0)) + 1)
+        sums = [_sum(self.weights[codes == c]) for c in classes]
+        of_condition = np.resize(codes, len(signs))
+        weights = np.resize(self.weights, len(signs))
+        total = Fraction(0)
+        for c, factor in zip(classes, self._class_factors(sums), strict=True):
+            of_class = of_condition == c
+            over, under = of_class & violated, of_class & ~violated
+            total += factor * self.above * _sum((signs * weights)[over])
+            total -= factor * self.below * _sum((signs * weights)[under])
+        return self.scale * total / (sum(sums) if self.average else 1)
+
+    def _class_factors(self, sums: list[Fraction]) -> list[Fraction]:
+        if self.codes is None:
+            return [Fraction(1)]
+        if self.factors is None:
+            return [sum(sums) / (len(sums) * of_class) for of_class in sums]
+        return [Fraction(factor) for factor in self.factors]
+
+
+def _sum(values: Vector) -> Fraction:
+    return sum(map(Fraction, values.tolist()), start=Fraction(0))
