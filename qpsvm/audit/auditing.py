@@ -172,8 +172,8 @@ def _machine(
             best = _exact(problem, solution, eps, callback)
         except QPSVMError as error:  # the bounds stand without it
             remarks.append(f"the exact optimum was not found: {error}")
-    compared, values = (None, None) if best is None else _compared(
-        claim, solution, best, report, samples
+    compared, values = (
+        (None, None) if best is None else _compared(claim, solution, best, report, samples)
     )
     if best is not None and compared is None:
         remarks.append(f"the exact optimum was not found: {best.status.value}")

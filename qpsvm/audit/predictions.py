@@ -127,7 +127,9 @@ def of_votes(
     pairs = list(zip(machines, factors, strict=True))
     computed = combine(np.column_stack([f * found.computed for found, f in pairs]), n_classes)
     own, optimum = (
-        _combined([one.scaled(f) for one, f in zip(column, factors, strict=True)], combine, n_classes)
+        _combined(
+            [one.scaled(f) for one, f in zip(column, factors, strict=True)], combine, n_classes
+        )
         for column in ([m.own for m in machines], [m.optimum for m in machines])
     )
     return compare(

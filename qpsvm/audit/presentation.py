@@ -87,12 +87,12 @@ def _facts(audit: Audit, machine: AuditedMachine) -> Mapping[str, Any]:
         facts["the model's decision values over those of the program"] = machine.factor
     best, rounding = machine.optimum, machine.rounding
     if best is not None:
-        facts["objective above an optimum that was computed, relative"] = best.excess
-        facts["certified relative gap of that optimum"] = best.proof.relative_gap
+        facts["objective above the computed optimum, relative"] = best.excess
+        facts["certified relative gap of the computed optimum"] = best.proof.relative_gap
         if best.predictions.n_same is not None:
-            facts["training predictions proven to be the exact optimum's"] = best.predictions.n_same
-            facts["training predictions proven to differ"] = best.predictions.n_different
-            facts["training predictions undecided"] = best.predictions.n_undecided
+            facts["training labels proven to be the exact optimum's"] = best.predictions.n_same
+            facts["training labels proven to differ"] = best.predictions.n_different
+            facts["training labels undecided"] = best.predictions.n_undecided
         facts["largest change of a decision value, at most"] = best.predictions.largest_change
     if rounding is not None:
         facts["duality gap"] = rounding.gap

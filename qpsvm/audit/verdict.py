@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qpsvm.reports import assessment
-from qpsvm.reports.grade import Evidence
+from qpsvm.reports.grade import Evidence, whose
 
 if TYPE_CHECKING:
     from qpsvm.audit.claims import Library
@@ -24,7 +24,6 @@ def evidence_of_model(audit: Audit) -> Evidence:
     if len(machines) == 1:
         return replace(worst.evidence, reasons=reasons(audit), predictions=audit.predictions)
     parts = [machine.evidence for machine in machines]
-    failed = sum(not machine.passed for machine in machines)
     refused = [part.refused for part in parts if part.refused]
     return replace(
         worst.evidence,
@@ -33,7 +32,7 @@ def evidence_of_model(audit: Audit) -> Evidence:
         infeasibility=float(np.max([part.infeasibility for part in parts])),
         predictions=audit.predictions,
         refused=refused[0] if refused else "",
-        whose=f" of {worst.name!r}" + (f" ({failed} of {len(machines)} failed)" if failed else ""),
+        whose=whose(worst.name, len(machines)),
         reasons=reasons(audit),
     )
 

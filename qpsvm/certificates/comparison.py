@@ -27,7 +27,6 @@ from qpsvm.machines.samples import SampleTable
 from qpsvm.qp._arrays import Dense, Vector
 
 
-
 @dataclass(frozen=True)
 class Range:
     """Values that are known to intervals, ``lower <= value <= upper``.

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.comparison import from_bounds, from_table
 from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
@@ -13,7 +15,7 @@ from qpsvm.exceptions import QPSVMError
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.qp.kkt import Check
-from qpsvm.reports.grade import Evidence
+from qpsvm.reports.grade import Evidence, whose
 from qpsvm.reports.kinds import kind_of
 from qpsvm.verification import KKTReport
 
@@ -135,18 +137,19 @@ def _of_machines(report: Report, verified: ReducedReport[KKTReport]) -> Evidence
         return Evidence(report.passed, report.eps, math.inf, math.inf, refused=notes[0])
     parts = [machine.evidence for machine in report.machines]
     names = [machine.name for machine in report.machines]
-    refused = [f"{name}: {part.refused}" for name, part in zip(names, parts, strict=True) if part.refused]
+    pairs = zip(names, parts, strict=True)
+    refused = [f"{name}: {part.refused}" for name, part in pairs if part.refused]
     worst = max(report.machines, key=lambda machine: (machine.relative_gap, machine.worst))
     return Evidence(
         passed=report.passed,
         eps=report.eps,
         relative_gap=report.relative_gap,
-        gap_upper=max(part.gap_upper for part in parts),
-        infeasibility=max(part.infeasibility for part in parts),
+        gap_upper=float(np.max([part.gap_upper for part in parts])),
+        infeasibility=float(np.max([part.infeasibility for part in parts])),
         predictions=report.predictions,
         failed=worst.evidence.failed,
         refused=refused[0] if refused else "",
-        whose=f" of {worst.name!r}",
+        whose=whose(worst.name, len(report.machines)),
     )
 
 

@@ -106,6 +106,11 @@ def worst(headlines: Sequence[Headline]) -> Headline:
     return max(headlines, key=lambda headline: list(Grade).index(headline.grade))
 
 
+def whose(name: str, n_machines: int) -> str:
+    """Which machine a headline's figures are about, where there are several."""
+    return f" of {name!r}, the worst of {n_machines} machines," if n_machines > 1 else ""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What a grade follows from.
@@ -206,7 +211,12 @@ def _optimal(evidence: Evidence) -> tuple[str, ...]:
 
 def _same_predictions(evidence: Evidence) -> tuple[str, ...]:
     first, *more = evidence._compared()
-    return (f"Not optimal to {evidence.eps:g}, but {first}", *more, evidence._distance(), *evidence.reasons)
+    return (
+        f"Not optimal to {evidence.eps:g}, but {first}",
+        *more,
+        evidence._distance(),
+        *evidence.reasons,
+    )
 
 
 def _bounded(evidence: Evidence) -> tuple[str, ...]:
