@@ -228,9 +228,12 @@ def _compared(
             solution=best,
             proof=proof,
             excess=excess,
-            # rounding is relative to either objective, which this doubles at most
+            # each rounding is relative to its own objective: both in units of the larger one
             least_excess=max(0.0, excess - hidden * (1.0 + excess)) if excess >= 0.0 else 0.0,
-            predictions=predictions.of_machine(problem, trained_on, claim.factor),
+            predictions=replace(
+                predictions.of_machine(problem, trained_on, claim.factor),
+                computed_gap=proof.relative_gap,
+            ),
             decision_change=abs(claim.factor) * float(np.max(np.abs(middle - trained_on.computed))),
         ),
         values,
@@ -244,8 +247,15 @@ def _combined(
     known = [values for values in found if values is not None]
     if reading.combine is None or len(known) < len(machines):
         return None
-    changes = [m.predictions.largest_change for m in machines if m.predictions is not None]
+    taking_part = np.unique(np.concatenate([m.problem.data.kept for m in machines]))
+    known = [values[taking_part] for values in known]
     together = predictions.of_votes(
         known, [machine.factor for machine in machines], reading.combine, reading.n_classes
     )
-    return replace(together, largest_change=max(changes))
+    # votes are counted, and what moves are the decision values of the machines
+    changes = [
+        predictions.of_machine(m.problem, values, m.factor).largest_change
+        for m, values in zip(machines, known, strict=True)
+    ]
+    gaps = [m.optimum.proof.relative_gap for m in machines if m.optimum is not None]
+    return replace(together, largest_change=max(changes), computed_gap=max(gaps))

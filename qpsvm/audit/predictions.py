@@ -98,14 +98,13 @@ def ranges(problem: Problem, solution: Solution, proof: Certificate, X: Any) -> 
 def of_machine(problem: Problem, found: DecisionRanges, factor: float) -> PredictionComparison:
     """One machine alone; ``largest_change`` is in the model's own scale, ``factor`` times ours."""
     has_labels = not isinstance(problem.data, RegressionTrainingSet)
-    compared = compare(
+    return compare(
         found.own.scaled(abs(factor)),
         found.optimum.scaled(abs(factor)),
         has_labels=has_labels,
         rigorous=found.rigorous,
         computed=found.computed,
     )
-    return compared
 
 
 def of_votes(

@@ -68,6 +68,8 @@ class PredictionComparison:
     n_computed_differ : int or None
         Of the undecided labels, those that differ from the labels of an optimum that was computed:
         a comparison, not a proof. None where there was none to compare with.
+    computed_gap : float or None
+        The certified relative gap of that computed optimum.
     """
 
     n_samples: int
@@ -76,6 +78,7 @@ class PredictionComparison:
     largest_change: float
     rigorous: bool
     n_computed_differ: int | None = None
+    computed_gap: float | None = None
 
     @property
     def n_undecided(self) -> int | None:
@@ -97,6 +100,7 @@ class PredictionComparison:
             "different": self.n_different,
             "undecided": self.n_undecided,
             "computed_differ": self.n_computed_differ,
+            "computed_gap": self.computed_gap,
             "largest_change": self.largest_change,
             "rigorous": self.rigorous,
         }

@@ -37,7 +37,7 @@ Users who round their results to two digits see such a difference; smaller ones 
 
 
 class Grade(Enum):
-    """How good an answer is proven to be, the best grade first; the values are those of the JSON."""
+    """How good an answer is proven to be, the best grade first; its values are the JSON's."""
 
     OPTIMAL = "optimal"
     SAME_PREDICTIONS = "same_predictions"
@@ -231,7 +231,13 @@ def _wrong(evidence: Evidence) -> tuple[str, ...]:
         missed = at_most(evidence.infeasibility)
         first = f"Not feasible: a condition that must hold is missed by {missed} of its size"
         return (first, *evidence._compared())
-    return (f"Not optimal: {evidence._distance()}", *evidence.reasons, *evidence._compared())
+    compared, distance = evidence.predictions, evidence._distance()
+    if compared is not None and compared.n_different:
+        labels = f"training {evidence.noun}{'s' if compared.n_samples != 1 else ''}"
+        differ = f"{compared.n_different:,} of {compared.n_samples:,} {labels} proven to differ"
+        first = f"Not optimal: {differ} from the exact optimum's"
+        return (first, distance, *evidence.reasons, *evidence._compared())
+    return (f"Not optimal: {distance}", *evidence.reasons, *evidence._compared())
 
 
 def _unproven(evidence: Evidence) -> tuple[str, ...]:

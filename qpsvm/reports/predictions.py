@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from qpsvm.certificates import PredictionComparison
-from qpsvm.reports.numbers import at_most
+from qpsvm.reports.numbers import at_most, residual
 
 ESTIMATED = " (rounding is estimated, not enclosed)"
 """What a claim that is not rigorous has to say."""
@@ -52,5 +52,7 @@ def prediction_clauses(compared: PredictionComparison, noun: str = "prediction")
     )
     apart = compared.n_computed_differ
     if apart:
-        counts += f" (of these {apart:,} not as in an optimum that was computed)"
+        gap = compared.computed_gap
+        within = "" if gap is None else f" to a relative gap of {residual(gap)}"
+        counts += f" ({apart:,} of these differ from an optimum computed{within})"
     return (counts + basis, moves) if moves else (counts + basis,)

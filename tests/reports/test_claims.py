@@ -231,7 +231,7 @@ def test_loose_and_tight_machines_of_libsvm_do_not_contradict_themselves():
             assert not [what for what, there in contradictions(built) if there]
 
 
-# --- how bounds are printed ------------------------------------------------------------------------
+# --- how bounds are printed -----------------------------------------------------------------------
 
 
 def test_bounds_are_printed_outwards():
