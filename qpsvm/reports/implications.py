@@ -166,7 +166,7 @@ def _intercept(report: Report, certificate: Certificate) -> str:
 def _interval(report: Report, certificate: Certificate) -> str:
     """Of these weights, not of the optimum: left out where the two would read as one."""
     interval, summary = certificate.intercept_interval, report.summary
-    if interval is None or certificate.intercept_is_unique is True:
+    if interval is None or certificate.model.intercept != "free":
         return ""
     if summary is None or summary.n_free or certificate.screening.count("free"):
         return ""  # a sample that lies on the margin fixes the intercept

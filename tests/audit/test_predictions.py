@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -15,6 +16,8 @@ from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 import qpsvm
 from qpsvm import reports
 from qpsvm.audit import Arrays, predictions
+from qpsvm.audit.readers.inputs import Inputs
+from qpsvm.audit.readers.registry import read
 from qpsvm.certificates.comparison import Range, compare
 from qpsvm.reports.grade import Grade, tone_of
 
@@ -131,9 +134,13 @@ def test_equal_numbers_of_votes_go_to_the_first_class_as_libsvm_has_it():
     labels = {}
     for breaks in (False, True):
         model = SVC(C=0.5, gamma=2.0, tol=1e-10, break_ties=breaks).fit(X, y)
-        compared = qpsvm.audit(model, X, y, eps=1e-6).predictions
         labels[breaks] = model.predict(X)
-        # the model is the optimum: a vote that is counted otherwise would be proven to differ
+        reading = read(model, Inputs(X, y, None, None, None, None))
+        of_pairs = clone(model).set_params(decision_function_shape="ovo", break_ties=False)
+        votes = reading.combine(of_pairs.fit(X, y).decision_function(X), 4)
+        assert (np.argmax(votes, axis=1) == labels[breaks]).all()
+        # the model is the optimum: nothing is proven to differ
+        compared = qpsvm.audit(model, X, y, eps=1e-6).predictions
         assert compared.n_different == compared.n_computed_differ == 0
         assert compared.n_same > 100
     assert (labels[False] != labels[True]).any()  # there are ties here
