@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qpsvm.audit import predictions
 from qpsvm.audit.claims import Claim, Library, Problem, Reading
+from qpsvm.audit.predictions import DecisionRanges
 from qpsvm.audit.readers.inputs import Inputs
 from qpsvm.audit.readers.registry import read
 from qpsvm.audit.result import Audit, AuditedMachine, Optimum
 from qpsvm.audit.rounding import KernelRounding, multiply, multiply_rounded, rounded_gap
-from qpsvm.certificates import certify
+from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.accuracy import TINY
@@ -116,16 +119,21 @@ def audit(
     Tolerances(eps)  # complains before the work
     inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
     reading = read(model, inputs)
-    machines = tuple(
-        _machine(claim, reading.library, eps=eps, optimum=optimum, callback=callback)
-        for claim in reading.claims
-    )
+    samples = reading.samples if reading.combine is not None else None
+    machines = list[AuditedMachine]()
+    found = list[DecisionRanges | None]()
+    for claim in reading.claims:
+        machine, values = _machine(
+            claim, reading.library, samples, eps=eps, optimum=optimum, callback=callback
+        )
+        machines.append(machine)
+        found.append(values)
     return Audit(
         model=reading.model,
         library=reading.library,
         eps=eps,
-        machines=machines,
-        predictions_differ=_combined(reading, machines, eps) if optimum else None,
+        machines=tuple(machines),
+        combined=_combined(reading, machines, found),
         remarks=reading.remarks,
     )
 
@@ -134,8 +142,15 @@ def audit(
 
 
 def _machine(
-    claim: Claim, library: Library, *, eps: float, optimum: bool, callback: Callback | None
-) -> AuditedMachine:
+    claim: Claim,
+    library: Library,
+    samples: Any,
+    *,
+    eps: float,
+    optimum: bool,
+    callback: Callback | None,
+) -> tuple[AuditedMachine, DecisionRanges | None]:
+    """One program, and the decision values of ``samples`` (None: those the program is about)."""
     problem, best, remarks = claim.problem, None, list[str]()
     if not claim.has_multipliers:
         if not optimum:
@@ -157,10 +172,12 @@ def _machine(
             best = _exact(problem, solution, eps, callback)
         except QPSVMError as error:  # the bounds stand without it
             remarks.append(f"the exact optimum was not found: {error}")
-    compared = None if best is None else _compared(claim, solution, best, report)
+    compared, values = (
+        (None, None) if best is None else _compared(claim, solution, best, report, samples)
+    )
     if best is not None and compared is None:
         remarks.append(f"the exact optimum was not found: {best.status.value}")
-    return AuditedMachine(
+    machine = AuditedMachine(
         name=claim.name,
         problem=problem,
         solution=solution,
@@ -171,6 +188,7 @@ def _machine(
         has_multipliers=claim.has_multipliers,
         remarks=tuple(remarks),
     )
+    return machine, values
 
 
 def _exact(problem: Problem, start: Any, eps: float, callback: Callback | None) -> Any:
@@ -189,41 +207,55 @@ def _rounding(problem: Any, solution: Any, rounded: Dense, report: KKTReport) ->
     return KernelRounding(gap, rounded_gap(problem, solution, rounded))
 
 
-def _compared(claim: Claim, solution: Any, best: Any, report: KKTReport) -> Optimum | None:
+def _compared(
+    claim: Claim, solution: Any, best: Any, report: KKTReport, samples: Any
+) -> tuple[Optimum | None, DecisionRanges | None]:
     """The optimum beside the model; None if the optimum was not found."""
-    proof, eps = certify(claim.problem, best), report.eps
-    if not proof.relative_gap <= eps:
-        return None
+    problem, own = claim.problem, report.certificate
+    proof = predictions.proof_of(problem, best)
+    if not proof.relative_gap <= report.eps:
+        return None, None
+    data = problem.data
+    values = predictions.ranges(problem, solution, proof, data.X if samples is None else samples)
+    trained_on = values if samples is None else values[data.kept]
     lowest = proof.primal_objective
-    own = math.nan if report.certificate is None else report.certificate.primal_objective
-    data, boundary = claim.problem.data, math.sqrt(eps) * claim.problem.model.unit
-    values, exact = (machine.decision_function(data.X) for machine in (solution, best))
-    return Optimum(
-        solution=best,
-        excess=float(np.maximum(own - lowest, 0.0)) / max(abs(lowest), proof.floor, TINY),
-        predictions_differ=predictions.differences(data, values, exact, boundary),
-        decision_change=abs(claim.factor) * float(np.max(np.abs(values - exact))),
-    )
-
-
-def _combined(reading: Reading, machines: tuple[AuditedMachine, ...], eps: float) -> int | None:
-    """Labels that differ when all machines decide together."""
-    exact = [m.optimum.solution for m in machines if m.optimum is not None]
-    if len(exact) < len(machines):
-        return None
-    if reading.combine is None:
-        first = machines[0].optimum
-        return None if first is None else first.predictions_differ
-    own, best = (
-        reading.combine(
-            np.column_stack(
-                [
-                    m.factor * machine.decision_function(reading.samples)
-                    for m, machine in zip(machines, column, strict=True)
-                ]
+    size = max(abs(lowest), proof.floor, TINY)
+    excess = math.nan if own is None else max(own.primal_objective - lowest, 0.0) / size
+    hidden = math.inf if own is None else own.rounding + proof.rounding
+    middle = 0.5 * (trained_on.own.lower + trained_on.own.upper)
+    return (
+        Optimum(
+            solution=best,
+            proof=proof,
+            excess=excess,
+            # each rounding is relative to its own objective: both in units of the larger one
+            least_excess=max(0.0, excess - hidden * (1.0 + excess)) if excess >= 0.0 else 0.0,
+            predictions=replace(
+                predictions.of_machine(problem, trained_on, claim.factor),
+                computed_gap=proof.relative_gap,
             ),
-            reading.n_classes,
-        )
-        for column in ([m.solution for m in machines], exact)
+            decision_change=abs(claim.factor) * float(np.max(np.abs(middle - trained_on.computed))),
+        ),
+        values,
     )
-    return predictions.of_classes(own, best, math.sqrt(eps))
+
+
+def _combined(
+    reading: Reading, machines: Sequence[AuditedMachine], found: Sequence[DecisionRanges | None]
+) -> PredictionComparison | None:
+    """The training predictions of all machines together."""
+    known = [values for values in found if values is not None]
+    if reading.combine is None or len(known) < len(machines):
+        return None
+    taking_part = np.unique(np.concatenate([m.problem.data.kept for m in machines]))
+    known = [values[taking_part] for values in known]
+    together = predictions.of_votes(
+        known, [machine.factor for machine in machines], reading.combine, reading.n_classes
+    )
+    # votes are counted, and what moves are the decision values of the machines
+    changes = [
+        predictions.of_machine(m.problem, values, m.factor).largest_change
+        for m, values in zip(machines, known, strict=True)
+    ]
+    gaps = [m.optimum.proof.relative_gap for m in machines if m.optimum is not None]
+    return replace(together, largest_change=max(changes), computed_gap=max(gaps))

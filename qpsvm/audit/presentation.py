@@ -14,20 +14,22 @@ COLUMNS = ("objective", "above optimum", "relative gap", "worst check", "labels 
 
 
 def text(audit: Audit) -> str:
-    """The verdict, a row per machine, and for a single one its checks."""
+    """The headline, a row per machine, and for a single one its checks."""
     names = [machine.name or "machine" for machine in audit.machines]
     width = max(map(len, ("", *names)))
     lines = [
-        audit.verdict,
+        f"{audit.grade.title} at eps={audit.eps:g}: {audit.verdict}",
         f"  {audit.model}, fitted by {audit.library.name}"
         + (f", {audit.library.stopped_at}" if audit.library.stopped_at else ""),
         "  " + " " * width + "".join(f"{name:>14}" for name in COLUMNS),
     ]
     for name, machine in zip(names, audit.machines, strict=True):
         cells = "".join(f"{cell:>14}" for cell in row(machine))
-        lines.append(f"  {name:<{width}}{cells}" + ("" if machine.passed else "  FAIL"))
+        lines.append(f"  {name:<{width}}{cells}  {machine.grade.title}")
     if len(audit.machines) == 1:
-        lines.append(str(audit.machines[0].report))
+        # its first line is a verdict without a grade
+        checks = str(audit.machines[0].report).splitlines()[1:]
+        lines += [f"  checks at eps={audit.eps:g}, {audit.machines[0].report.problem}", *checks]
     lines += [f"  note: {remark}" for remark in remarks(audit)]
     return "\n".join(lines)
 
@@ -58,7 +60,7 @@ def page(audit: Audit, source: str) -> Page:
 
     built: list[Report] = []
     for machine in audit.machines:
-        sentences = () if built else (audit.verdict, *audit.remarks)
+        sentences = () if built else audit.remarks
         report = reports.build(
             machine.problem,
             machine.solution,
@@ -67,11 +69,14 @@ def page(audit: Audit, source: str) -> Page:
             facts=_facts(audit, machine),
             facts_title="Audit",
             source=source,
+            predictions=machine.predictions,
+            evidence=audit.evidence if len(audit.machines) == 1 else machine.evidence,
         )
         built.append(replace(report, name=machine.name))
     title = f"Audit of {audit.model}"
     by = f"fitted by {audit.library.name}"
-    return reports.Page(title, f"{by}; {source}" if source else by, tuple(built))
+    subtitle = f"{by}; {source}" if source else by
+    return reports.Page(title, subtitle, tuple(built), assessed=audit.evidence.headline)
 
 
 def _facts(audit: Audit, machine: AuditedMachine) -> Mapping[str, Any]:
@@ -82,10 +87,13 @@ def _facts(audit: Audit, machine: AuditedMachine) -> Mapping[str, Any]:
         facts["the model's decision values over those of the program"] = machine.factor
     best, rounding = machine.optimum, machine.rounding
     if best is not None:
-        facts["objective above the exact optimum, relative"] = best.excess
-        if best.predictions_differ is not None:
-            facts["training predictions that differ from the optimum's"] = best.predictions_differ
-        facts["largest change of a decision value"] = best.decision_change
+        facts["objective above the computed optimum, relative"] = best.excess
+        facts["certified relative gap of the computed optimum"] = best.proof.relative_gap
+        if best.predictions.n_same is not None:
+            facts["training labels proven to be the exact optimum's"] = best.predictions.n_same
+            facts["training labels proven to differ"] = best.predictions.n_different
+            facts["training labels undecided"] = best.predictions.n_undecided
+        facts["largest change of a decision value, at most"] = best.predictions.largest_change
     if rounding is not None:
         facts["duality gap"] = rounding.gap
         facts["duality gap with a float32 kernel"] = rounding.rounded_gap

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from qpsvm.audit.claims import Library, Problem, Solution
 from qpsvm.audit.presentation import page, text
 from qpsvm.audit.rounding import KernelRounding
-from qpsvm.audit.verdict import sentence
-from qpsvm.certificates import Certificate
+from qpsvm.audit.verdict import evidence_of_machine, evidence_of_model
+from qpsvm.certificates import Certificate, PredictionComparison
+from qpsvm.reports.assessment import predictions_of_machine
+from qpsvm.reports.grade import Evidence, Grade
 from qpsvm.verification import KKTReport
 
 if TYPE_CHECKING:
@@ -25,19 +28,33 @@ class Optimum:
     ----------
     solution : SVMSolution or JointSolution
         Solved to a tenth of the audit's eps.
+    proof : Certificate
+        Of that solution: it bounds every figure of the exact optimum. Rigorous where that is
+        affordable.
     excess : float
-        ``(P - P*) / max(|P*|, floor)``: by how much the model's primal objective is above it.
-    predictions_differ : int or None
-        Training samples whose predicted label is another one. Samples that the optimum has on the
-        boundary, up to sqrt(eps), count for neither side. None for a regression.
+        ``(P - P^) / max(|P^|, floor)``: by how much the model's primal objective is above that of
+        the solution.
+    least_excess : float
+        The model's objective is at least that far above the exact optimum, with what rounding may
+        hide taken off. Zero where nothing is proven.
+    predictions : PredictionComparison
+        Of the model's training predictions with those of the *exact* optimum, sample by sample.
     decision_change : float
-        Largest difference of the decision values of a training sample, in the model's own scale.
+        Largest difference of the decision values of a training sample from those of the solution,
+        in the model's own scale. ``predictions.largest_change`` bounds that from the exact optimum.
     """
 
     solution: Solution
+    proof: Certificate
     excess: float
-    predictions_differ: int | None
+    least_excess: float
+    predictions: PredictionComparison
     decision_change: float
+
+    @property
+    def predictions_differ(self) -> int | None:
+        """Training labels that are proven to be others than the exact optimum's."""
+        return self.predictions.n_different
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +107,26 @@ class AuditedMachine:
         """The certified relative gap."""
         return self.report.relative_gap
 
+    @cached_property
+    def predictions(self) -> PredictionComparison | None:
+        """How many training predictions of this program are proven to be the exact optimum's.
+
+        Without ``optimum`` the model's own certificate says what is known; None if it says nothing.
+        """
+        if self.optimum is not None:
+            return self.optimum.predictions
+        return predictions_of_machine(self.problem, self.report, self.certificate)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What the grade follows from."""
+        return evidence_of_machine(self)
+
+    @property
+    def grade(self) -> Grade:
+        """How good the model's answer to this program is proven to be."""
+        return self.evidence.grade
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but arrays, in plain Python types, for JSON."""
         best, rounding = self.optimum, self.rounding
@@ -97,11 +134,15 @@ class AuditedMachine:
             "name": self.name,
             "factor": self.factor,
             "has_multipliers": self.has_multipliers,
+            "grade": self.grade.value,
             **self.report.to_dict(),
+            "predictions": self.predictions and self.predictions.to_dict(),
             "optimum": best
             and {
                 "status": best.solution.status.value,
                 "excess": best.excess,
+                "relative_gap": best.proof.relative_gap,
+                "least_excess": best.least_excess,
                 "predictions_differ": best.predictions_differ,
                 "decision_change": best.decision_change,
             },
@@ -129,9 +170,9 @@ class Audit:
         The relative accuracy asked for.
     machines : tuple of AuditedMachine
         One per program; several for a model of several classes.
-    predictions_differ : int or None
-        Training samples for which the whole model predicts another label than the exact optima of
-        its programs do. None for a regression, and where no optimum was asked for.
+    combined : PredictionComparison or None
+        Of the training predictions of all machines together; None for a single machine, and where
+        no optimum was asked for.
     remarks : tuple of str
         What was assumed about the model.
     """
@@ -140,13 +181,36 @@ class Audit:
     library: Library
     eps: float
     machines: tuple[AuditedMachine, ...]
-    predictions_differ: int | None = None
+    combined: PredictionComparison | None = None
     remarks: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Every machine passed, and there were some."""
         return bool(self.machines) and all(machine.passed for machine in self.machines)
+
+    @property
+    def predictions(self) -> PredictionComparison | None:
+        """How many training predictions of the whole model are proven to be the exact optimum's."""
+        return self.machines[0].predictions if len(self.machines) == 1 else self.combined
+
+    @property
+    def predictions_differ(self) -> int | None:
+        """Training labels that are proven to be others than the exact optimum's.
+
+        None for a regression, and where nothing is known.
+        """
+        return None if self.predictions is None else self.predictions.n_different
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What the grade follows from."""
+        return evidence_of_model(self)
+
+    @property
+    def grade(self) -> Grade:
+        """How good the model is proven to be, in one of five grades."""
+        return self.evidence.grade
 
     @property
     def relative_gap(self) -> float:
@@ -165,8 +229,8 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """What was found, why, and what follows for predictions, in one sentence."""
-        return sentence(self)
+        """The headline: what was found, why, and what is proven of predictions, in one sentence."""
+        return self.evidence.headline.sentence
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but arrays, in plain Python types, for JSON."""
@@ -174,9 +238,11 @@ class Audit:
             "model": self.model,
             "library": vars(self.library).copy(),
             "passed": self.passed,
+            "grade": self.grade.value,
             "verdict": self.verdict,
             "eps": self.eps,
             "relative_gap": self.relative_gap,
+            "predictions": self.predictions and self.predictions.to_dict(),
             "predictions_differ": self.predictions_differ,
             "machines": [machine.to_dict() for machine in self.machines],
             "remarks": list(self.remarks),
@@ -198,6 +264,6 @@ class Audit:
     def __repr__(self) -> str:
         verdict = "passed" if self.passed else "failed"
         return (
-            f"Audit({verdict} at eps={self.eps:g}, {self.model}, relative gap "
+            f"Audit({verdict} at eps={self.eps:g}, {self.grade.value}, {self.model}, relative gap "
             f"{self.relative_gap:.2e})"
         )

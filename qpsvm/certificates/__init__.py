@@ -1,5 +1,6 @@
 """Certificates: what can be proved about an answer without trusting where it came from."""
 
+from qpsvm.certificates.comparison import PredictionComparison
 from qpsvm.certificates.conflicts import conflict, without_constraints
 from qpsvm.certificates.gap import Certificate, certify
 from qpsvm.certificates.infeasibility import InfeasibilityCertificate, certify_infeasible
@@ -14,6 +15,7 @@ __all__ = [
     "DecisionBounds",
     "InfeasibilityCertificate",
     "Inseparability",
+    "PredictionComparison",
     "Screening",
     "certify",
     "certify_infeasible",

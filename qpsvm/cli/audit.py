@@ -78,8 +78,9 @@ def _print(found: Audit, source: str) -> None:
     out.print(f"{found.model}, fitted by {found.library.name}; {source}", soft_wrap=True)
     rows = table(("machine", "left"), *((name, "right") for name in COLUMNS), ("", "left"))
     for machine in found.machines:
-        rows.add_row(machine.name, *row(machine), verdict("PASS" if machine.passed else "FAIL"))
+        rows.add_row(machine.name, *row(machine), verdict(machine.grade.title))
     out.print(rows)
     for remark in remarks(found):
         out.print(f"note: {remark}", soft_wrap=True)
-    out.print(verdict("PASS" if found.passed else "FAIL"), found.verdict, soft_wrap=True)
+    where = f"at eps={found.eps:g}:"
+    out.print(verdict(found.grade.title), where, found.verdict, soft_wrap=True)

@@ -63,10 +63,10 @@ def table(*columns: tuple[str, str]) -> Table:
 
 
 def verdict(word: str) -> Any:
-    """PASS in green, FAIL in red, anything else dim."""
-    from rich.text import Text
+    """A grade, PASS or FAIL in the colour of its tone; skipped is dim."""
+    from qpsvm.reports.text import verdict as coloured
 
-    return Text(word, style={"PASS": "bold green", "FAIL": "bold red"}.get(word, "dim"))
+    return coloured(word)
 
 
 def number(value: float | None, form: str) -> str:

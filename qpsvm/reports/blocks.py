@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from qpsvm.plotting import Picture
+from qpsvm.reports.grade import Grade
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Cell:
     text : str
     number : float or None
         What it is sorted by.
-    verdict : "", "PASS", "FAIL" or "skipped"
-        What its text says, if it is a verdict.
+    verdict : str
+        What its text says, if it is a verdict: "PASS", "FAIL", "skipped" or a grade's title.
     """
 
     text: str
@@ -155,6 +156,8 @@ class Section:
     blocks : tuple of Block
     sections : tuple of Section
         Of the machines, where there are several.
+    grade : Grade or None
+        What is proven of it; shown instead of PASS and FAIL.
     """
 
     key: str
@@ -162,6 +165,12 @@ class Section:
     passed: bool | None
     blocks: tuple[Block, ...]
     sections: tuple[Section, ...] = ()
+    grade: Grade | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The word beside the title: a grade, PASS, FAIL, or nothing."""
+        return _word(self.passed, self.grade)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +186,8 @@ class Document:
         What that means, in a sentence.
     sections : tuple of Section
     footer : tuple of str
+    grade : Grade or None
+        What is proven; shown instead of PASS and FAIL.
     """
 
     title: str
@@ -185,3 +196,15 @@ class Document:
     verdict: str
     sections: tuple[Section, ...]
     footer: tuple[str, ...]
+    grade: Grade | None = None
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word: a grade, PASS, FAIL, or nothing."""
+        return _word(self.passed, self.grade)
+
+
+def _word(passed: bool | None, grade: Grade | None) -> str:
+    if grade is not None:
+        return grade.title
+    return "" if passed is None else "PASS" if passed else "FAIL"

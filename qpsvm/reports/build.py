@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from qpsvm.certificates import PredictionComparison
 from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
 from qpsvm.data.fingerprint import fingerprint
 from qpsvm.exceptions import InvalidParameterError
@@ -17,6 +18,7 @@ from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.plotting.convergence import Event
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
+from qpsvm.reports.grade import Evidence
 from qpsvm.reports.report import Facts, Report
 from qpsvm.verification import KKTReport, verify
 
@@ -33,6 +35,8 @@ def build(
     facts_title: str = "Facts",
     source: str = "",
     eps: float = 1e-8,
+    predictions: PredictionComparison | None = None,
+    evidence: Evidence | None = None,
 ) -> Report:
     """Gather a report.
 
@@ -56,6 +60,10 @@ def build(
         Where the data came from, in words.
     eps : float
         Relative accuracy, where ``verified`` is not given.
+    predictions : PredictionComparison, optional
+        Of the training predictions with the exact optimum's, if you know more than the certificate.
+    evidence : Evidence, optional
+        What the grade follows from, if you know more than the verdict says.
 
     Returns
     -------
@@ -100,6 +108,8 @@ def build(
         if isinstance(problem, QuadraticProgram)
         else fingerprint(problem.data),
         versions=MappingProxyType(_versions()),
+        compared=predictions,
+        assessed=evidence,
     )
 
 

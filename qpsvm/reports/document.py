@@ -29,9 +29,9 @@ ILLUSTRATED = 8
 """Machines of a report that are shown with pictures, the worst of them: each takes 200 kB."""
 
 CASES = (
-    "Case zero: alpha is 0, and the sample could be left out. Case free: alpha is between its "
-    "bounds, and the sample lies on the margin, or on the edge of the tube. Case bound: alpha is "
-    "at a bound, and the sample lies beyond and pays."
+    "The cases are those of the alpha that is shown. At an optimum they mean: zero, the sample "
+    "could be left out; free, it lies on the margin, or on the edge of the tube; bound, it lies "
+    "there or beyond, and pays."
 )
 
 
@@ -56,6 +56,7 @@ def document(page: Page, *, samples: int) -> Document:
         subtitle=page.subtitle,
         passed=page.passed,
         verdict=_verdict(page),
+        grade=page.headline.grade if page.headline is not None else None,
         sections=tuple(sections),
         footer=(CASES,) if has_samples else (),
     )
@@ -70,9 +71,7 @@ def _verdict(page: Page) -> str:
             f"Objectives of the same machine {'agree' if c.agree else 'disagree'}: largest "
             f"relative difference {residual(c.largest_spread)}."
         )
-    if page.passed:
-        return "Every check is within its tolerance; the relative gap to the optimum is certified."
-    return "At least one check is beyond its tolerance; see the table of checks."
+    return "" if page.headline is None else page.headline.sentence
 
 
 # --- for formats that are read from top to bottom ------------------------------------------------
@@ -110,6 +109,7 @@ def _section(
         passed=report.passed,
         blocks=tuple(_blocks(report, key, samples, folded=folded, bare=bare)),
         sections=machines,
+        grade=report.grade,
     )
 
 

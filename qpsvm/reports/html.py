@@ -17,6 +17,7 @@ from qpsvm.plotting import Picture
 from qpsvm.reports.blocks import Section
 from qpsvm.reports.dictionary import n_rows, page_dict
 from qpsvm.reports.document import document
+from qpsvm.reports.grade import Tone, tone_of
 from qpsvm.reports.page import Page
 from qpsvm.reports.templating import now, resource, template
 
@@ -73,7 +74,20 @@ def sort_key(number: float) -> str:
     return "NaN" if math.isnan(number) else "Infinity" if number > 0.0 else "-Infinity"
 
 
-FILTERS: Mapping[str, Callable[[Any], str]] = {"data_uri": _data_uri, "sort_key": sort_key}
+CLASSES: Mapping[Tone, str] = {"good": "pass", "neutral": "skipped", "bad": "fail"}
+"""The colours of the style sheet."""
+
+
+def _colours(word: str) -> str:
+    """The class of a verdict: that of its tone."""
+    return CLASSES[tone_of(word)]
+
+
+FILTERS: Mapping[str, Callable[[Any], str]] = {
+    "data_uri": _data_uri,
+    "sort_key": sort_key,
+    "colours": _colours,
+}
 """What the templates of pages use."""
 
 

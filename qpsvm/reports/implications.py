@@ -10,18 +10,23 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from qpsvm.certificates import Certificate
 from qpsvm.plotting.picture import count
-from qpsvm.qp.kkt import KKTResiduals
-from qpsvm.reports.numbers import figure, residual
+from qpsvm.reports.numbers import at_least, at_most, figure, residual
+from qpsvm.reports.predictions import prediction_clauses
 from qpsvm.verification import KKTReport
 
 if TYPE_CHECKING:
     from qpsvm.reports.report import Report
 
 NO_BOUND = "No bound on the distance from the optimum could be computed."
+NO_UPPER_BOUND = (
+    "Nothing bounds how far this machine is from the best possible one: a condition that must hold "
+    "is missed, or a figure is not finite."
+)
+
+DIGITS = 12
+"""Of the bounds on the optimal objective; the last one is rounded outwards."""
 
 
 def implications(report: Report) -> tuple[str, ...]:
@@ -29,7 +34,7 @@ def implications(report: Report) -> tuple[str, ...]:
     if report.machines:
         return (_of_machines(report),)
     if report.data is None and isinstance(report.verified, KKTReport):
-        return (_of_program(report.verified.residuals),)
+        return (_of_program(report.verified),)
     certificate = report.certificate
     if certificate is None or not math.isfinite(certificate.gap):
         return (NO_BOUND,)
@@ -38,20 +43,29 @@ def implications(report: Report) -> tuple[str, ...]:
 
 
 def _of_machines(report: Report) -> str:
+    gap = residual(report.relative_gap)
+    if not math.isfinite(report.evidence.gap_upper):
+        return "Not every machine has a bound on its distance from the best possible one."
     return (
-        "Every machine's objective is within its certified gap of the best possible one; the "
-        f"largest relative gap of the {len(report.machines)} is {residual(report.relative_gap)}."
+        "Every machine's objective is within its certified gap of the best possible one, up to "
+        f"rounding; the largest relative gap of the {len(report.machines)} is {gap}."
     )
 
 
-def _of_program(residuals: KKTResiduals) -> str:
-    primal, dual = residuals.primal_objective, residuals.dual_objective
+def _of_program(verified: KKTReport) -> str:
+    measured = verified.residuals
+    primal, dual = measured.primal_objective, measured.dual_objective
     if not (math.isfinite(primal) and math.isfinite(dual)):
         return "The objectives cannot be evaluated: something is missing or not a number."
-    return (
+    objectives = (
         f"The primal objective is {primal:.12g}, the dual one {dual:.12g} (relative gap "
-        f"{residual(residuals.relative_gap)}): up to the residuals of the constraints the optimum "
-        "lies between them."
+        f"{residual(measured.relative_gap)})"
+    )
+    if not verified.passed:
+        return f"{objectives}; as a check failed, they bound nothing."
+    return (
+        f"{objectives}. Were every residual zero, the optimum would lie between them; the "
+        "residuals are within their tolerances."
     )
 
 
@@ -60,31 +74,46 @@ def _of_program(residuals: KKTResiduals) -> str:
 
 def _optimum(report: Report, certificate: Certificate) -> str:
     del report
-    bounds = (
-        "Whatever the solver claims, the exact optimum lies between "
-        f"{certificate.dual_objective:.12g} and {certificate.primal_objective:.12g}"
+    if not math.isfinite(certificate.gap_upper):
+        return NO_UPPER_BOUND
+    above = (
+        f"this machine's objective is at most {at_most(certificate.gap_upper)} above the best "
+        f"possible one (relative gap {residual(certificate.relative_gap)})"
     )
-    if certificate.rigorous:
-        return (
-            f"{bounds}, up to rounding. In exact arithmetic on these numbers, every rounding "
-            f"enclosed, this machine's objective is at most {residual(certificate.gap_upper)} "
-            f"above the best possible one (relative gap {residual(certificate.relative_gap)})."
-        )
-    return (
-        f"{bounds}: this machine's objective is at most {residual(max(certificate.gap, 0.0))} "
-        f"above the best possible one (relative gap {residual(certificate.relative_gap)}), up to "
-        "rounding."
+    basis = (
+        "This holds in exact arithmetic on these numbers: every rounding is enclosed."
+        if certificate.rigorous
+        else "In this and in what follows from it, rounding is estimated, not enclosed."
     )
+    ends = _ends(certificate)
+    if ends is None:
+        return f"{above[:1].upper()}{above[1:]}. {basis}"
+    lower, upper = at_least(ends[0], DIGITS), at_most(ends[1], DIGITS)
+    return f"The exact optimum lies between {lower} and {upper}: {above}. {basis}"
+
+
+def _ends(certificate: Certificate) -> tuple[float, float] | None:
+    """Bounds on the optimal objective, with the rounding they are known to; None: not both."""
+    enclosure = certificate.enclosure
+    if enclosure is not None:
+        ends = enclosure.dual_lower, enclosure.primal_upper
+    elif certificate.infeasibility > 0.0 and certificate.model.n_constraints:
+        return None  # the objective of a machine that is not allowed bounds nothing from above
+    else:
+        primal, dual = certificate.primal_objective, certificate.dual_objective
+        room = certificate.gap_upper - max(certificate.gap, 0.0)
+        ends = min(dual, primal) - room, max(dual, primal) + room
+    return ends if all(map(math.isfinite, ends)) else None
 
 
 def _infeasible(report: Report, certificate: Certificate) -> str:
     del report
     if not certificate.infeasibility > 0.0:
         return ""
-    return (
-        f"A condition that must hold is missed by {residual(certificate.infeasibility)}: the "
-        "objective of a machine that meets it is higher."
-    )
+    missed = f"A condition that must hold is missed by {at_most(certificate.infeasibility)}"
+    if certificate.model.is_hard and not certificate.model.n_constraints:
+        return f"{missed}: the objective is that of this machine scaled up until it holds."
+    return f"{missed}: this machine's own objective may be below the best one that is allowed."
 
 
 def _rounding(report: Report, certificate: Certificate) -> str:
@@ -94,35 +123,30 @@ def _rounding(report: Report, certificate: Certificate) -> str:
     if certificate.rigorous or not hidden > abs(certificate.gap):
         return ""
     return (
-        f"Rounding in double precision can hide up to {residual(hidden)} of the objective, more "
-        "than the gap."
+        f"Rounding in double precision is estimated to hide up to {at_most(hidden)} of the "
+        "objective, more than the gap."
     )
 
 
 def _weights(report: Report, certificate: Certificate) -> str:
     del report
+    if not math.isfinite(certificate.gap_upper):
+        return ""
     if not math.isfinite(certificate.weight_error):
         return "The gap bounds the objective; the weights of the optimum need not be unique."
     return (
-        f"The weights w are within {residual(certificate.weight_error)} of the optimal ones, in "
+        f"The weights w are within {at_most(certificate.weight_error)} of the optimal ones, in "
         "the norm of the feature space."
     )
 
 
 def _predictions(report: Report, certificate: Certificate) -> str:
-    """``m* = p - e t* - v*`` with ``low <= v* <= high`` is surely above or below zero."""
-    optimum, table = certificate.optimum, report.table
-    if optimum is None or table is None or not report.kind.margin_decides:
+    del certificate
+    evidence = report.evidence
+    if evidence.predictions is None:
         return ""
-    if optimum.intercept_moves or not math.isfinite(certificate.weight_error):
-        return ""  # the bounds are not about every optimum, or say nothing
-    e = report.problem.model.conditions.width
-    p = table.required + e * report.solution.width
-    narrow, wide = sorted(e * end for end in optimum.width)
-    surely = (p - wide - optimum.high > 0.0) | (p - narrow - optimum.low < 0.0)
-    decided, rows = int(np.count_nonzero(surely)), count(len(table), f"training {report.kind.noun}")
-    which = f"all {rows}" if decided == len(table) else f"{decided:,} of {rows}"
-    return f"The predictions for {which} are provably those of every exact optimum."
+    words = "; ".join(prediction_clauses(evidence.predictions, evidence.noun))
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _intercept(report: Report, certificate: Certificate) -> str:
@@ -131,7 +155,7 @@ def _intercept(report: Report, certificate: Certificate) -> str:
         return ""
     if report.problem.model.intercept != "free":
         return ""
-    lower, upper = (figure(end, 9) for end in bounds)
+    lower, upper = at_least(bounds.lower, 9), at_most(bounds.upper, 9)
     where = f"The intercept of every exact optimum lies between {lower} and {upper}"
     unique = certificate.intercept_is_unique
     if unique is None:
@@ -140,16 +164,18 @@ def _intercept(report: Report, certificate: Certificate) -> str:
 
 
 def _interval(report: Report, certificate: Certificate) -> str:
-    del report
-    interval = certificate.intercept_interval
-    if interval is None:
+    """Of these weights, not of the optimum: left out where the two would read as one."""
+    interval, summary = certificate.intercept_interval, report.summary
+    if interval is None or certificate.model.intercept != "free":
         return ""
+    if summary is None or summary.n_free or certificate.screening.count("free"):
+        return ""  # a sample that lies on the margin fixes the intercept
     lower, upper = map(figure, interval)
     if lower == upper:  # a point, up to rounding
         return ""
     return (
-        f"No sample fixes the intercept of these weights: every value from {lower} to {upper} is "
-        "equally good."
+        f"With these weights every intercept from about {lower} to {upper} gives the same "
+        "objective."
     )
 
 
@@ -160,8 +186,8 @@ def _statuses(report: Report, certificate: Certificate) -> str:
         return ""
     words = (
         f"Proven of the exact optimum: of {count(n, noun)}, {known['zero']:,} could be left out "
-        f"(alpha = 0), {known['free']:,} have alpha strictly between its bounds, "
-        f"{known['bound']:,} at its upper bound"
+        f"(alpha = 0), {known['free']:,} have alpha strictly between its bounds, and "
+        f"{known['bound']:,} at a bound"
     )
     left = (
         f"; {known['undecided']:,} are undecided at this accuracy." if known["undecided"] else "."
@@ -174,8 +200,8 @@ def _degenerate(report: Report, certificate: Certificate) -> str:
     if screening.strictly_complementary:
         return f"No {noun} is degenerate: strict complementarity is proven."
     n = len(screening.degenerate)
-    if not n:
-        return ""
+    if not n or not certificate.relative_gap <= report.eps:
+        return ""  # "as far as this accuracy shows" would be nothing
     return (
         f"{count(n, noun)} {'looks' if n == 1 else 'look'} degenerate: met exactly, with alpha at "
         "a bound, as far as this accuracy shows."

@@ -88,10 +88,14 @@ def _solution(report: Report, summary: MarginSummary) -> Iterator[tuple[str, str
         yield "Width chosen by the program", figure(width)
     yield (
         report.kind.support_name,
-        f"{summary.n_support:,}: {summary.n_free:,} free, {summary.n_bound:,} at a bound",
+        f"{summary.n_support:,} by this solution's alpha: {summary.n_free:,} free, "
+        f"{summary.n_bound:,} at a bound",
     )
     if summary.training_errors is not None:
         yield "Training errors", f"{summary.training_errors:,} of {report.data.n_samples:,}"
     if summary.leave_one_out_bound is not None:
         bound = figure(summary.leave_one_out_bound, 4)
-        yield "Leave-one-out error", f"at most {bound} expected (Vapnik's bound)"
+        yield (
+            "Leave-one-out error",
+            f"at most {bound} expected of an exact optimum with so many support vectors (Vapnik)",
+        )

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 import numpy as np
 
 NOTHING = "-"
+
+SMALL, LARGE = 1e-3, 10.0
+"""Shares in between are written as percentages."""
+
+WHOLE = 0.1
+"""From this share on whole percentages will do."""
 
 
 def figure(value: Any, digits: int = 6) -> str:
@@ -30,6 +37,32 @@ def residual(value: Any) -> str:
     if value == 0.0:
         return "0"
     return f"{value:.1e}" if math.isfinite(value) else figure(value)
+
+
+def at_most(value: float, digits: int = 2) -> str:
+    """A bound from above, its last digit rounded up: what is said to be below it is."""
+    return _outward(value, digits, ROUND_CEILING)
+
+
+def at_least(value: float, digits: int = 2) -> str:
+    """A bound from below, its last digit rounded down."""
+    return _outward(value, digits, ROUND_FLOOR)
+
+
+def _outward(value: float, digits: int, rounding: str) -> str:
+    if not math.isfinite(value):
+        return figure(value)
+    rounded = Context(prec=digits, rounding=rounding).create_decimal_from_float(float(value))
+    return f"{float(rounded):.15g}"
+
+
+def share(part: float) -> str:
+    """A share of something, readable at any size: a percentage unless it is tiny or large."""
+    if part < SMALL:
+        return f"{part:.1e} of its value"
+    if part >= LARGE:
+        return f"{part:.3g} times its value"
+    return f"{part:.0%}" if part >= WHOLE else f"{100.0 * part:.2g}%"
 
 
 def percentage(value: float) -> str:

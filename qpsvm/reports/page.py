@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from qpsvm.reports.comparison import Comparison
+from qpsvm.reports.grade import Headline, worst
 from qpsvm.reports.report import Report
 
 
@@ -19,6 +20,8 @@ class Page:
     comparison : Comparison or None
     left_out : tuple of str
         What was not compared, and why.
+    assessed : Headline or None
+        What is said of all reports together, by whoever knows more than each of them says.
     """
 
     title: str
@@ -26,11 +29,19 @@ class Page:
     reports: tuple[Report, ...]
     comparison: Comparison | None = None
     left_out: tuple[str, ...] = field(default_factory=tuple)
+    assessed: Headline | None = None
 
     @classmethod
     def of(cls, report: Report) -> Page:
         """A page about one report."""
         return cls(report.title, report.source, (report,))
+
+    @property
+    def headline(self) -> Headline | None:
+        """The grade of all reports together; None for a comparison, which has verdicts instead."""
+        if self.comparison is not None or not self.reports:
+            return None
+        return self.assessed or worst([report.headline for report in self.reports])
 
     @property
     def passed(self) -> bool:

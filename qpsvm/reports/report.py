@@ -12,7 +12,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from qpsvm.certificates import Certificate
+from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import MarginSummary, SampleTable
@@ -21,6 +21,8 @@ from qpsvm.plotting.convergence import Event
 from qpsvm.qp.kkt import Check, Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
+from qpsvm.reports.assessment import compared_with_optimum, evidence_of
+from qpsvm.reports.grade import Evidence, Grade, Headline
 from qpsvm.reports.kinds import Kind, kind_of
 from qpsvm.verification import KKTReport
 
@@ -67,6 +69,11 @@ class Report:
     digest : str
         SHA-256 of the training data (of the numbers of a bare program).
     versions : mapping
+    compared : PredictionComparison or None
+        Of the training predictions with the exact optimum's, by whoever knows more than the
+        certificate says.
+    assessed : Evidence or None
+        For the grade, by whoever knows more than the verdict says.
     """
 
     problem: Any
@@ -81,6 +88,8 @@ class Report:
     machines: tuple[Report, ...]
     digest: str
     versions: Mapping[str, str]
+    compared: PredictionComparison | None = None
+    assessed: Evidence | None = None
 
     # --- the verdict -----------------------------------------------------------------------------
 
@@ -113,6 +122,26 @@ class Report:
     def objective(self) -> float | None:
         """Primal objective; None for several machines."""
         return self.verified.objective if isinstance(self.verified, KKTReport) else None
+
+    @cached_property
+    def predictions(self) -> PredictionComparison | None:
+        """How many training predictions are proven to be the exact optimum's; None: not known."""
+        return self.compared if self.compared is not None else compared_with_optimum(self)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What the grade follows from."""
+        return self.assessed if self.assessed is not None else evidence_of(self)
+
+    @property
+    def grade(self) -> Grade:
+        """How good the answer is proven to be, in one of five grades."""
+        return self.evidence.grade
+
+    @property
+    def headline(self) -> Headline:
+        """The grade, and what it follows from in one sentence."""
+        return self.evidence.headline
 
     # --- what was solved -------------------------------------------------------------------------
 
@@ -161,10 +190,10 @@ class Report:
 
     @property
     def title(self) -> str:
-        """What it is and the verdict."""
+        """What it is and its grade."""
         what = "Quadratic program" if self.data is None else "Support vector machine"
         what = "Support vector machines" if self.n_machines else what
-        return f"{what}, {'verified' if self.passed else 'not verified'}"
+        return f"{what}, {self.grade.description}"
 
     @property
     def constraints(self) -> list[tuple[str, str, float]]:

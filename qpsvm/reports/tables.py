@@ -8,6 +8,7 @@ from qpsvm.qp.kkt import Check
 from qpsvm.reports.blocks import Cell, Table
 from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
 from qpsvm.reports.explanations import EXPLANATIONS
+from qpsvm.reports.grade import Grade
 from qpsvm.reports.kinds import Column
 from qpsvm.reports.numbers import figure, residual, value
 from qpsvm.reports.report import Report
@@ -17,6 +18,11 @@ def _verdict_cell(passed: bool) -> Cell:
     """PASS or FAIL."""
     word = "PASS" if passed else "FAIL"
     return Cell(word, 0.0 if passed else 1.0, word)
+
+
+def _grade_cell(grade: Grade) -> Cell:
+    """A grade, the best one first when sorted."""
+    return Cell(grade.title, float(list(Grade).index(grade)), grade.title)
 
 
 def _long_figure(number: float | None) -> str:
@@ -46,7 +52,7 @@ def machines_table(report: Report, key: str) -> Table:
     """A row for every machine of several."""
     columns: tuple[TableColumn[Report], ...] = (
         words("Machine", lambda machine: machine.name),
-        cells("Verdict", lambda machine: _verdict_cell(machine.passed)),
+        cells("Verdict", lambda machine: _grade_cell(machine.grade)),
         numbers("Objective", lambda machine: machine.objective, _long_figure),
         numbers("Certified gap", lambda machine: machine.relative_gap, residual),
         numbers("Worst check", lambda machine: machine.worst, residual),
@@ -75,8 +81,8 @@ def constraints_table(report: Report, key: str, limit: int) -> Table:
         columns,
         key=f"{key}-constraints",
         title="Constraints on (w, b)",
-        caption=f"{len(ordered):,} of {len(report.constraints):,}; a multiplier of zero: it plays "
-        "no part",
+        caption=f"{len(ordered):,} of {len(report.constraints):,}, with the multipliers that the "
+        "solution states; at an optimum a constraint that plays no part has zero",
     )
 
 

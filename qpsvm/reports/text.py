@@ -15,6 +15,7 @@ from qpsvm.reports.blocks import (
     Table,
 )
 from qpsvm.reports.document import document, flat
+from qpsvm.reports.grade import tone_of
 from qpsvm.reports.page import Page
 from qpsvm.reports.templating import one_line
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 SHOWN_SAMPLES = 5
 WIDTH = 100
-STYLES = {"PASS": "bold green", "FAIL": "bold red", "skipped": "dim"}
+STYLES = {"good": "bold green", "neutral": "bold yellow", "bad": "bold red"}
 
 
 def text(page: Page) -> str:
@@ -54,8 +55,8 @@ def print_sections(content: Document, console: Console) -> None:
 
 def _print_section(section: Section, level: int, console: Console) -> None:
     title = _plain(section.title, "bold")
-    if section.passed is not None and level > 2:
-        title += _text(" ") + _verdict("PASS" if section.passed else "FAIL")
+    if section.verdict and level > 2:
+        title += _text(" ") + verdict(section.verdict)
     console.print(title, soft_wrap=True)
     for block in section.blocks:
         if isinstance(block, Sentences):
@@ -99,19 +100,20 @@ def _print_table(block: Table, console: Console) -> None:
             no_wrap=heading.numeric,
         )
     for row in block.rows:
-        table.add_row(*(_verdict(c.verdict) if c.verdict else _plain(c.text) for c in row))
+        table.add_row(*(verdict(c.verdict) if c.verdict else _plain(c.text) for c in row))
     console.print(table)
 
 
 def _print_verdict(content: Document, page: Page, console: Console) -> None:
     asked = {f"{report.eps:g}" for report in page.reports}
     where = f"at eps={asked.pop()}:" if len(asked) == 1 else ""
-    word = _verdict("PASS" if content.passed else "FAIL")
+    word = verdict(content.word)
     console.print(*filter(None, (word, where, content.verdict)), soft_wrap=True)
 
 
-def _verdict(word: str) -> Text:
-    return _text(word, STYLES.get(word, ""))
+def verdict(word: str) -> Text:
+    """A grade, PASS or FAIL in the colour of its tone; skipped is dim."""
+    return _text(word, "dim" if word == "skipped" else STYLES[tone_of(word)])
 
 
 def _plain(words: str, style: str = "") -> Text:

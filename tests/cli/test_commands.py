@@ -111,7 +111,7 @@ def test_bad_usage_exits_with_2_and_one_line(arguments, iris_libsvm):
 def test_solve_prints_the_report(iris_libsvm):
     result = run("solve", iris_libsvm)
     assert result.exit_code == 0, result.output
-    for words in ("certified gap", "Training accuracy 100.00 %", "PASS at eps=1e-08", "sparse"):
+    for words in ("certified gap", "Training accuracy 100.00 %", "OPTIMAL at eps=1e-08", "sparse"):
         assert words in result.stdout
     assert CONTROL not in result.output
 

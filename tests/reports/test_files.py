@@ -64,10 +64,11 @@ def test_missing_packages_name_the_pip_line(tmp_path, monkeypatch):
 def test_a_failed_report_says_so_in_every_format():
     built = report("no intercept")
     assert json.loads(built.to_json())["passed"] is False
-    assert '<strong id="verdict">FAIL</strong>' in built.to_html()
-    assert "**FAIL**" in built.to_markdown()
-    assert r"\textbf{FAIL}" in built.to_latex()
-    assert built.to_text().splitlines()[-1].startswith("FAIL at eps=1e-08")
+    assert json.loads(built.to_json())["grade"] == "unproven"
+    assert '<strong id="verdict">NOT PROVEN</strong>' in built.to_html()
+    assert "**NOT PROVEN**" in built.to_markdown()
+    assert r"\textbf{NOT PROVEN}" in built.to_latex()
+    assert built.to_text().splitlines()[-1].startswith("NOT PROVEN at eps=1e-08")
 
 
 # --- comparison ------------------------------------------------------------------------------

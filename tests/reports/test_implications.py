@@ -22,10 +22,16 @@ def said(built):
 def test_first_comes_the_interval_of_the_optimum(name):
     built = report(name)
     first = implications(built)[0]
-    between = re.search(r"optimum lies between (\S+) and (\S+?)[:,] ", first)
+    if not np.isfinite(built.certificate.gap_upper):
+        assert first.startswith("Nothing bounds")
+        return
+    between = re.search(r"optimum lies between (\S+) and (\S+?): ", first)
     lower, upper = map(float, between.groups())
-    assert lower == float(f"{built.certificate.dual_objective:.12g}")
-    assert upper == float(f"{built.certificate.primal_objective:.12g}")
+    # printed with the last digit outwards, and with what rounding may hide
+    assert lower <= built.certificate.dual_objective
+    assert upper >= built.certificate.primal_objective
+    room = 1e-10 * abs(upper) + 2.0 * built.certificate.gap_upper
+    assert upper - lower <= built.certificate.gap + room
     # and the optimum is there: a far more accurate solve agrees
     exact = qpsvm.certify(built.problem, qpsvm.solve(built.problem, eps=TIGHT))
     room = 1e-11 * abs(upper)
@@ -41,9 +47,10 @@ def test_proven_predictions_are_those_of_the_certificate(name, share):
     built = reports.build(problem, rough)
     decided = built.certificate.predict_certified(problem.data.X).decided
     n, proven = len(decided), int(np.count_nonzero(decided))
-    words = re.search(r"for (all|\d+ of) (\d+) training samples are provably", said(built))
-    claimed = n if words[1] == "all" else int(words[1].removesuffix(" of"))
+    words = re.search(r"(All|\d+ of) (\d+) training predictions", said(built))
+    claimed = n if words[1] == "All" else int(words[1].removesuffix(" of"))
     assert int(words[2]) == n
+    assert claimed == built.predictions.n_same
     # where the program chooses a width the certificate knows more about samples it has not seen
     assert claimed <= proven
     assert claimed == proven or name == "nu classification"
@@ -64,7 +71,7 @@ def test_a_rough_answer_proves_less():
 def test_statuses_add_up(name):
     built = report(name)
     found = re.search(
-        r"of ([\d,]+) \w+, ([\d,]+) could be left out .*?, ([\d,]+) have .*?, ([\d,]+) at its upper"
+        r"of ([\d,]+) \w+, ([\d,]+) could be left out .*?, ([\d,]+) have .*?, and ([\d,]+) at a"
         r"(?: bound; ([\d,]+) are undecided)?",
         said(built),
     )
@@ -83,9 +90,10 @@ def test_an_intercept_that_nothing_fixes():
     built = reports.build(problem, qpsvm.solve(problem))
     interval = built.certificate.intercept_interval
     assert interval.upper > interval.lower
-    assert f"every value from {interval.lower:.6g} to {interval.upper:.6g}" in said(built)
+    about = f"every intercept from about {interval.lower:.6g} to {interval.upper:.6g}"
+    assert f"{about} gives the same objective" in said(built)
     assert "there are many: none is fixed" in said(built)
-    assert "every value" not in said(report("plane"))
+    assert "every intercept from" not in said(report("plane"))
 
 
 def test_weights_of_a_linear_program_need_not_be_unique():

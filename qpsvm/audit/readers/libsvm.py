@@ -87,6 +87,7 @@ class Expansions:
         *,
         class_weight: Vector | None = None,
         second_is_positive: bool = False,
+        break_ties: bool = False,
     ) -> Reading:
         """A classifier: one program for every pair of classes.
 
@@ -101,6 +102,9 @@ class Expansions:
             Multiplies the sample weights.
         second_is_positive : bool
             Whether decision values above zero speak for class j of a pair ``i < j``, not class i.
+        break_ties : bool
+            Whether equal numbers of votes are told apart by the sums of the decision values;
+            otherwise the first of these classes is predicted.
         """
         k, of_rows = len(classes), codes[self.rows]
         weights = self.weights if class_weight is None else self.weights * class_weight[codes]
@@ -124,8 +128,8 @@ class Expansions:
                 self._claim(split.name, problem, expansion, float(self.intercepts[p]), factor)
             )
         # votes as the reduction counts them: there class j has the values above zero
-        combine = (lambda own, n: reduction.combine(-own, n)) if k > 2 else None
-        return self._reading(tuple(claims), combine, k)
+        combine = (lambda own, n: reduction.combine(-own, n)) if break_ties else _votes
+        return self._reading(tuple(claims), combine if k > 2 else None, k)
 
     # --- small pieces --------------------------------------------------------------------------
 
@@ -170,3 +174,13 @@ class Expansions:
         return Reading(
             self.model, self.library, claims, self.samples, combine, k, remarks=self.remarks
         )
+
+
+def _votes(decisions: Dense, n_classes: int) -> Dense:
+    """The votes for each class, less a small share by its place: of equals the first is ahead."""
+    pairs = list(itertools.combinations(range(n_classes), 2))
+    votes = np.tile(-np.arange(n_classes) / (2.0 * n_classes), (len(decisions), 1))
+    for f, (i, j) in zip(decisions.T, pairs, strict=True):
+        votes[:, i] += f > 0.0
+        votes[:, j] += f <= 0.0
+    return votes

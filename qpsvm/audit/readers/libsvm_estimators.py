@@ -44,6 +44,7 @@ def svc(model: Any, inputs: Inputs) -> Reading:
         model.classes_,
         class_weight=np.asarray(model.class_weight_),
         second_is_positive=len(model.classes_) == 2,
+        break_ties=_breaks_ties(model),
     )
 
 
@@ -53,7 +54,13 @@ def nu_svc(model: Any, inputs: Inputs) -> Reading:
     codes = inputs.codes(model.classes_, len(found.weights))
     two = len(model.classes_) == 2
     formulation = NuClassification(float(model.nu))
-    return found.pairs(formulation, codes, model.classes_, second_is_positive=two)
+    return found.pairs(
+        formulation,
+        codes,
+        model.classes_,
+        second_is_positive=two,
+        break_ties=_breaks_ties(model),
+    )
 
 
 def svr(model: Any, inputs: Inputs) -> Reading:
@@ -76,6 +83,11 @@ def one_class(model: Any, inputs: Inputs) -> Reading:
 
 
 # --- small pieces -----------------------------------------------------------------------------
+
+
+def _breaks_ties(model: Any) -> bool:
+    """Whether ``predict`` takes the largest decision value instead of LIBSVM's votes."""
+    return bool(getattr(model, "break_ties", False)) and model.decision_function_shape == "ovr"
 
 
 def _expansions(model: Any, inputs: Inputs) -> Expansions:

@@ -30,7 +30,7 @@ class Novelty(Kind):
 
     name: ClassVar[str] = "novelty"
     margin_decides: ClassVar[bool] = True
-    score_name: ClassVar[str] = "share of the training samples inside"
+    score_name: ClassVar[str] = "share of the training samples inside or on the boundary"
     columns: ClassVar[tuple[Column, ...]] = (SAMPLE, DECISION, *CONDITION)
 
     def score(self, report: Report, table: SampleTable | None) -> float | None:
@@ -46,7 +46,10 @@ class Novelty(Kind):
             lines=(Line(0.0, "the boundary", central=True),),
             quantity="decision value f(x)",
             noun="sample",
-            statement=f"{count(outside, 'sample')} {'is' if outside == 1 else 'are'} outside.",
+            statement=(
+                f"{count(outside, 'sample')} {'is' if outside == 1 else 'are'} outside by more "
+                f"than {_noise(report):.1g}."
+            ),
         )
         yield alpha_against("decision value f(x)", "sample", report, table)
         group = np.zeros(len(table), dtype=np.intp)
@@ -55,5 +58,8 @@ class Novelty(Kind):
 
 def _inside(report: Report, table: SampleTable) -> Any:
     """Decision values of zero or more, and those that only a solver's noise keeps below."""
-    noise = (1.0 - ON_THE_LINE) * report.problem.model.unit
-    return table.decision >= -noise
+    return table.decision >= -_noise(report)
+
+
+def _noise(report: Report) -> float:
+    return float((1.0 - ON_THE_LINE) * report.problem.model.unit)

@@ -1,0 +1,246 @@
+"""A machine's predictions beside those of the exact optimum, proven sample by sample.
+
+A machine's decision value is known to an interval (its rounding), and so is the exact optimum's
+(``Certificate.decision_bounds``). Where both intervals decide for one label, the labels are proven
+to be the same or to differ; everywhere else the sample is undecided, and nothing is claimed of it::
+
+    sign of f(x)  in {-1, +1, undecided},    sign of f*(x)  in {-1, +1, undecided}
+
+With several classes the largest decision value wins: the optimum's label is proven to be another
+one as soon as one other class is proven to be ahead.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qpsvm.certificates.optimum import EPS, OUTWARD, score_errors
+from qpsvm.certificates.predictions import wins
+from qpsvm.certificates.reduced import ReducedCertificate
+from qpsvm.certificates.rigorous import decision_enclosure
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.samples import SampleTable
+from qpsvm.qp._arrays import Dense, Vector
+
+
+@dataclass(frozen=True)
+class Range:
+    """Values that are known to intervals, ``lower <= value <= upper``.
+
+    Attributes
+    ----------
+    lower, upper : arrays of shape (m,), or (m, k) with one value per class
+    """
+
+    lower: Any
+    upper: Any
+
+    def __getitem__(self, rows: Any) -> Range:
+        return Range(self.lower[rows], self.upper[rows])
+
+    def scaled(self, factor: float) -> Range:
+        """The range of ``factor`` times the values."""
+        ends = factor * self.lower, factor * self.upper
+        return Range(*(ends if factor >= 0.0 else ends[::-1]))
+
+
+@dataclass(frozen=True)
+class PredictionComparison:
+    """How many predictions are proven to be the exact optimum's, and how many to differ from it.
+
+    Attributes
+    ----------
+    n_samples : int
+        Samples that were compared (pairs of samples, for a ranking).
+    n_same : int or None
+        Labels that are proven to be those of every exact optimum. None where numbers are predicted.
+    n_different : int or None
+        Labels that are proven to differ from those of every exact optimum; None likewise.
+    largest_change : float
+        No decision value is farther than this from that of any exact optimum; infinite where
+        nothing is known.
+    rigorous : bool
+        Whether that holds in exact arithmetic. Otherwise rounding is estimated, not enclosed.
+    n_computed_differ : int or None
+        Of the undecided labels, those that differ from the labels of an optimum that was computed:
+        a comparison, not a proof. None where there was none to compare with.
+    computed_gap : float or None
+        The certified relative gap of that computed optimum.
+    """
+
+    n_samples: int
+    n_same: int | None
+    n_different: int | None
+    largest_change: float
+    rigorous: bool
+    n_computed_differ: int | None = None
+    computed_gap: float | None = None
+
+    @property
+    def n_undecided(self) -> int | None:
+        """Labels of which nothing is proven at this accuracy; None where numbers are predicted."""
+        if self.n_same is None or self.n_different is None:
+            return None
+        return self.n_samples - self.n_same - self.n_different
+
+    @property
+    def all_same(self) -> bool:
+        """Whether every label is proven to be the exact optimum's, and there are labels."""
+        return self.n_samples > 0 and self.n_same == self.n_samples
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts by name, for JSON (infinities as they are)."""
+        return {
+            "n_samples": self.n_samples,
+            "same": self.n_same,
+            "different": self.n_different,
+            "undecided": self.n_undecided,
+            "computed_differ": self.n_computed_differ,
+            "computed_gap": self.computed_gap,
+            "largest_change": self.largest_change,
+            "rigorous": self.rigorous,
+        }
+
+
+def compare(
+    own: Range, optimum: Range, *, has_labels: bool, rigorous: bool, computed: Any = None
+) -> PredictionComparison:
+    """Compare decision values that are known to intervals.
+
+    Parameters
+    ----------
+    own, optimum : Range of shape (m,) or (m, k)
+        The machine's decision values, and those of every exact optimum.
+    has_labels : bool
+        Whether the signs (the largest of k values) are labels; if not, numbers are predicted.
+    rigorous : bool
+        Whether the ranges hold in exact arithmetic.
+    computed : array of the same shape, optional
+        Decision values of an optimum that was computed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> own = Range(np.array([0.9, -1.1, 0.2]), np.array([1.1, -0.9, 0.2]))
+    >>> optimum = Range(np.array([0.5, 0.5, -0.1]), np.array([1.5, 1.5, 0.5]))
+    >>> found = compare(own, optimum, has_labels=True, rigorous=False)
+    >>> found.n_same, found.n_different, found.n_undecided
+    (1, 1, 1)
+    """
+    n = len(own.lower)
+    with np.errstate(all="ignore"):
+        farthest = np.maximum(optimum.upper - own.lower, own.upper - optimum.lower)
+        change = OUTWARD * float(np.max(farthest, initial=0.0))
+    change = change if math.isfinite(change) else math.inf
+    if not has_labels:
+        return PredictionComparison(n, None, None, change, rigorous)
+    same, different = (_signs if own.lower.ndim == 1 else _winners)(own, optimum)
+    apart = None
+    if computed is not None:
+        undecided = ~(same | different)
+        apart = int(np.count_nonzero(undecided & (_label(_middle(own)) != _label(computed))))
+    return PredictionComparison(
+        n, int(np.count_nonzero(same)), int(np.count_nonzero(different)), change, rigorous, apart
+    )
+
+
+def from_table(
+    model: SupportVectorModel, certificate: Any, table: SampleTable, *, has_labels: bool
+) -> PredictionComparison | None:
+    """Compare training predictions by what a certificate knows of every condition.
+
+    With ``low <= v* <= high`` for the violation ``v* = p - e t* - m*`` at an optimum, the margin
+    ``m*`` is known to an interval. This costs no further pass over the kernel matrix.
+
+    Parameters
+    ----------
+    model : SupportVectorModel
+    certificate : Certificate
+        Of a machine with one decision function.
+    table : SampleTable
+        The machine's conditions, one row each.
+    has_labels : bool
+        Whether the sign of a row's margin is what the machine predicts there.
+
+    Returns
+    -------
+    PredictionComparison or None
+        One row per condition. None where the certificate is not about every exact optimum: its
+        intercept is proven to be one of many.
+    """
+    known, solution = certificate.optimum, certificate.solution
+    if known is None or known.intercept_moves:
+        return None
+    c = model.conditions
+    with np.errstate(all="ignore"):
+        p = table.required + c.width * solution.width
+        narrow, wide = sorted(c.width * end for end in known.width)
+        optimum = Range(p - wide - known.high, p - narrow - known.low)
+        scores, _ = model.scores_and_norm(solution)
+        errors = score_errors(model, solution, scores, rigorous=False)
+        errors = abs(c.rows) @ (errors + EPS * abs(solution.intercept))
+        own = Range(table.margin - errors, table.margin + errors)
+    return compare(own, optimum, has_labels=has_labels, rigorous=certificate.rigorous)
+
+
+def from_bounds(certificate: Any, X: Any, squares: Any = None) -> PredictionComparison:
+    """Compare predictions by a certificate's bounds on decision values, for one pass over K each.
+
+    Parameters
+    ----------
+    certificate : Certificate or ReducedCertificate
+        Of a machine that predicts labels.
+    X, squares
+        As ``Certificate.decision_bounds`` takes them.
+    """
+    if isinstance(certificate, ReducedCertificate):
+        proofs, k = certificate.certificates, len(certificate.data.classes)
+        values, errors = (
+            np.column_stack(columns)
+            for columns in zip(*(decision_enclosure(p.solution, X) for p in proofs), strict=True)
+        )
+        own = Range(*certificate.reduction.combine_bounds(values - errors, values + errors, k))
+        rigorous = all(proof.rigorous for proof in proofs)
+    else:
+        values, errors = decision_enclosure(certificate.solution, X)
+        own, rigorous = Range(values - errors, values + errors), certificate.rigorous
+    bounds = certificate.decision_bounds(X, squares=squares)
+    return compare(own, Range(bounds.lower, bounds.upper), has_labels=True, rigorous=rigorous)
+
+
+# --- small pieces --------------------------------------------------------------------------------
+
+
+def _signs(own: Range, optimum: Range) -> tuple[Any, Any]:
+    first, second = (_sign(values) for values in (own, optimum))
+    return first * second > 0, first * second < 0
+
+
+def _sign(values: Range) -> Any:
+    """-1 or +1 where it is certain, else 0."""
+    known = np.isfinite(values.lower) & np.isfinite(values.upper)
+    return known * ((values.lower > 0.0).astype(int) - (values.upper < 0.0).astype(int))
+
+
+def _winners(own: Range, optimum: Range) -> tuple[Any, Any]:
+    middle = _middle(own)
+    certain = np.asarray(wins(middle, own.lower, own.upper))
+    rows, winner = np.arange(len(middle)), np.argmax(middle, axis=1)
+    rivals = optimum.upper.copy()
+    rivals[rows, winner] = -np.inf
+    same = optimum.lower[rows, winner] > np.max(rivals, axis=1, initial=-np.inf)
+    ahead = optimum.lower > optimum.upper[rows, winner][:, None]
+    ahead[rows, winner] = False
+    return certain & same, certain & ahead.any(axis=1)
+
+
+def _middle(values: Range) -> Any:
+    return 0.5 * (values.lower + values.upper)
+
+
+def _label(values: Vector | Dense) -> Any:
+    return values > 0.0 if values.ndim == 1 else np.argmax(values, axis=1)

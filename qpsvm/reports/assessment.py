@@ -1,0 +1,167 @@
+"""From the verifier's report and its certificate to the evidence that a grade follows from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qpsvm.certificates import Certificate, PredictionComparison
+from qpsvm.certificates.comparison import from_bounds, from_table
+from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
+from qpsvm.exceptions import QPSVMError
+from qpsvm.kernels import Precomputed
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.qp.kkt import Check
+from qpsvm.reports.grade import Evidence, whose
+from qpsvm.reports.kinds import kind_of
+from qpsvm.verification import KKTReport
+
+if TYPE_CHECKING:
+    from qpsvm.reports.report import Report
+
+FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
+"""The checks of a bare program that are about its own rows and bounds."""
+
+
+def evidence_of(report: Report) -> Evidence:
+    """What the verifier's report and the certificate say, for the grade."""
+    verified = report.verified
+    if isinstance(verified, ReducedReport):
+        return _of_machines(report, verified)
+    if report.data is None:
+        return _of_program(report, verified)
+    return evidence_of_machine(report.problem, verified, report.certificate, report.predictions)
+
+
+def evidence_of_machine(
+    problem: Any,
+    verified: KKTReport,
+    proof: Certificate | None,
+    predictions: PredictionComparison | None,
+    **more: Any,
+) -> Evidence:
+    """The evidence about one program.
+
+    Parameters
+    ----------
+    problem : SVMProblem or JointProblem
+    verified : KKTReport
+    proof : Certificate or None
+        None: nothing could be measured.
+    predictions : PredictionComparison or None
+    **more
+        Other fields of ``Evidence``: what is known beyond the verdict.
+    """
+    eps = verified.eps
+    if proof is None:
+        notes = verified.notes or ("its numbers cannot be evaluated",)
+        return Evidence(verified.passed, eps, math.inf, math.inf, refused=notes[-1])
+    return Evidence(
+        passed=verified.passed,
+        eps=eps,
+        relative_gap=proof.relative_gap,
+        gap_upper=proof.gap_upper,
+        infeasibility=proof.infeasibility,
+        predictions=predictions,
+        failed=_worst_failed(verified.checks),
+        noun="pair order" if kind_of(problem).noun == "pair" else "prediction",
+        **more,
+    )
+
+
+def predictions_of_machine(
+    problem: Any, verified: KKTReport, proof: Certificate | None
+) -> PredictionComparison | None:
+    """The training predictions of one program, as far as its certificate knows the exact optimum.
+
+    Machines with one decision function cost nothing more. Those with one per class cost another
+    pass over the kernel matrix, which is spent only where the verdict leaves something to be said.
+    """
+    if proof is None:
+        return None
+    if isinstance(proof.model, SupportVectorModel):
+        if verified.samples is None:
+            return None
+        has_labels = kind_of(problem).margin_decides
+        found = from_table(proof.model, proof, verified.samples, has_labels=has_labels)
+        if found is None or has_labels:
+            return found
+        return replace(found, n_samples=problem.data.n_samples)
+    return None if verified.passed else _from_bounds(proof, problem, problem.data.X)
+
+
+def compared_with_optimum(report: Report) -> PredictionComparison | None:
+    """The training predictions of a report beside the exact optimum's; None if that is not known.
+
+    Of several machines together, at the cost of a pass over the kernel matrix for each, only where
+    the verdict leaves something to be said.
+    """
+    if isinstance(report.verified, KKTReport):
+        return predictions_of_machine(report.problem, report.verified, report.certificate)
+    proofs = [machine.certificate for machine in report.machines]
+    known = tuple(proof for proof in proofs if proof is not None)
+    if report.passed or not known or len(known) < len(proofs):
+        return None
+    problem = report.problem
+    several = ReducedCertificate(problem.names, known, problem.reduction, problem.data)
+    return _from_bounds(several, problem.problems[0], problem.data.X)
+
+
+# --- small pieces --------------------------------------------------------------------------------
+
+
+def _of_program(report: Report, verified: KKTReport) -> Evidence:
+    measured = verified.residuals
+    if not (math.isfinite(measured.primal_objective) and math.isfinite(measured.dual_objective)):
+        notes = verified.notes or ("its objectives are not finite numbers",)
+        return Evidence(report.passed, report.eps, math.inf, math.inf, refused=notes[0])
+    missed = [c.scaled for c in verified.checks if c.name in FEASIBILITY and not c.passed]
+    return Evidence(
+        passed=report.passed,
+        eps=report.eps,
+        relative_gap=report.relative_gap,
+        # only where every residual is within its tolerance do the two objectives say anything
+        gap_upper=measured.duality_gap.absolute if report.passed else math.inf,
+        infeasibility=max(missed, default=0.0),
+        failed=_worst_failed(verified.checks),
+        gap_name="relative gap of primal and dual objective",
+    )
+
+
+def _of_machines(report: Report, verified: ReducedReport[KKTReport]) -> Evidence:
+    if not report.machines:
+        notes = verified.notes or ("there is no machine",)
+        return Evidence(report.passed, report.eps, math.inf, math.inf, refused=notes[0])
+    parts = [machine.evidence for machine in report.machines]
+    names = [machine.name for machine in report.machines]
+    pairs = zip(names, parts, strict=True)
+    refused = [f"{name}: {part.refused}" for name, part in pairs if part.refused]
+    worst = max(report.machines, key=lambda machine: (machine.relative_gap, machine.worst))
+    return Evidence(
+        passed=report.passed,
+        eps=report.eps,
+        relative_gap=report.relative_gap,
+        gap_upper=float(np.max([part.gap_upper for part in parts])),
+        infeasibility=float(np.max([part.infeasibility for part in parts])),
+        predictions=report.predictions,
+        failed=worst.evidence.failed,
+        refused=refused[0] if refused else "",
+        whose=whose(worst.name, len(report.machines)),
+    )
+
+
+def _worst_failed(checks: tuple[Check, ...]) -> Check | None:
+    failed = [check for check in checks if not check.passed]
+    return max(failed, key=lambda c: c.scaled / c.tolerance) if failed else None
+
+
+def _from_bounds(proof: Any, problem: Any, X: Any) -> PredictionComparison | None:
+    precomputed = isinstance(problem.kernel, Precomputed)
+    squares = X.diagonal() if precomputed and X.shape[0] == X.shape[1] else None
+    try:
+        return from_bounds(proof, X, squares)
+    except (QPSVMError, ValueError):  # k(x, x) is not known, or the numbers are of no use
+        return None

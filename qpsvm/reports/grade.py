@@ -1,0 +1,258 @@
+"""How good an answer is, as one of five grades, and the sentence that says why.
+
+========================  ======================================================================
+``OPTIMAL``               every check passed and the distance from the optimum is bounded: the
+                          objective is proven to be the best possible one, to ``eps``
+``SAME_PREDICTIONS``      not that, but every training prediction is proven to be the optimum's
+``BOUNDED``               not that either, but the objective is proven to be within a gap of the
+                          best possible one; what that can change is counted
+``UNPROVEN``              nothing bounds the distance from the optimum
+``WRONG``                 labels are proven to differ from the optimum's, the objective is far above
+                          that of an optimum that was computed, a condition that must hold is
+                          missed, or it is the answer to another problem
+========================  ======================================================================
+
+A grade is about what is proven, so it is never better than the evidence. ``passed`` is the
+verifier's: only ``OPTIMAL`` passes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, TypeAlias
+
+from qpsvm.certificates import PredictionComparison
+from qpsvm.qp.kkt import Check
+from qpsvm.reports.numbers import at_most, residual, share
+from qpsvm.reports.predictions import prediction_clauses
+
+Tone: TypeAlias = Literal["good", "neutral", "bad"]
+
+FAR = 0.01
+"""Share of the objective: proven to be more than this above the optimum, an answer is wrong.
+Users who round their results to two digits see such a difference; smaller ones are bounded."""
+
+
+class Grade(Enum):
+    """How good an answer is proven to be, the best grade first; its values are the JSON's."""
+
+    OPTIMAL = "optimal"
+    SAME_PREDICTIONS = "same_predictions"
+    BOUNDED = "bounded"
+    UNPROVEN = "unproven"
+    WRONG = "wrong"
+
+    @property
+    def title(self) -> str:
+        """The grade in one or two words, for headlines."""
+        return _TITLES[self]
+
+    @property
+    def description(self) -> str:
+        """The grade in words that complete a title: a machine, "the same predictions as ..."."""
+        return _DESCRIPTIONS[self]
+
+    @property
+    def tone(self) -> Tone:
+        """Whether the grade is good news: formats choose their colours by it."""
+        return _TONES[self]
+
+
+_TITLES = {
+    Grade.OPTIMAL: "OPTIMAL",
+    Grade.SAME_PREDICTIONS: "SAME PREDICTIONS",
+    Grade.BOUNDED: "WITHIN A BOUND",
+    Grade.WRONG: "WRONG",
+    Grade.UNPROVEN: "NOT PROVEN",
+}
+_DESCRIPTIONS = {
+    Grade.OPTIMAL: "optimal",
+    Grade.SAME_PREDICTIONS: "same predictions as the optimum",
+    Grade.BOUNDED: "within a bound of the optimum",
+    Grade.UNPROVEN: "nothing proven",
+    Grade.WRONG: "wrong",
+}
+_TONES: dict[Grade, Tone] = {
+    Grade.OPTIMAL: "good",
+    Grade.SAME_PREDICTIONS: "good",
+    Grade.BOUNDED: "neutral",
+    Grade.WRONG: "bad",
+    Grade.UNPROVEN: "bad",
+}
+
+
+WORDS: dict[str, Tone] = {"PASS": "good", "FAIL": "bad"}
+WORDS |= {grade.title: grade.tone for grade in Grade}
+
+
+def tone_of(word: str) -> Tone:
+    """The tone of a grade's title, of PASS and of FAIL; any other word is neutral."""
+    return WORDS.get(word, "neutral")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What stands above everything else: the grade, and one plain sentence about it."""
+
+    grade: Grade
+    sentence: str
+
+
+def worst(headlines: Sequence[Headline]) -> Headline:
+    """The first of those with the worst grade."""
+    return max(headlines, key=lambda headline: list(Grade).index(headline.grade))
+
+
+def whose(name: str, n_machines: int) -> str:
+    """Which machine a headline's figures are about, where there are several."""
+    return f" of {name!r}, the worst of {n_machines} machines," if n_machines > 1 else ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a grade follows from.
+
+    Attributes
+    ----------
+    passed : bool
+        The verifier's verdict.
+    eps : float
+        The relative accuracy asked for.
+    relative_gap : float
+        Certified; of several machines the largest. Infinite where it is not known.
+    gap_upper : float
+        ``Certificate.gap_upper``; of several machines the largest. Infinite: nothing is proven.
+    infeasibility : float
+        By how much a condition or constraint that must hold is missed, relative.
+    predictions : PredictionComparison or None
+        Of the training samples with the exact optimum; None where they were not compared.
+    excess : float or None
+        How far the objective is above the optimum, relative to it; None where no optimum was
+        computed, or where that it is above is not proven.
+    failed : Check or None
+        The worst check, if one failed.
+    refused : str
+        Why this is no answer to this problem at all; empty if it may be one.
+    whose : str
+        The machine that gap and excess are about, if there are several: ``" of '0 against 1'"``.
+    gap_name : str
+        What ``relative_gap`` is.
+    noun : str
+        What the counts of ``predictions`` are about.
+    reasons : tuple of str
+        What the gap is due to, where that is known.
+    """
+
+    passed: bool
+    eps: float
+    relative_gap: float
+    gap_upper: float
+    infeasibility: float = 0.0
+    predictions: PredictionComparison | None = None
+    excess: float | None = None
+    failed: Check | None = None
+    refused: str = ""
+    whose: str = ""
+    gap_name: str = "certified relative gap"
+    noun: str = "prediction"
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def grade(self) -> Grade:
+        """The best grade that the evidence allows."""
+        compared = self.predictions
+        if self.refused or self.infeasibility > self.eps:
+            return Grade.WRONG
+        if not (math.isfinite(self.gap_upper) and self.infeasibility <= self.eps):
+            return Grade.UNPROVEN  # also where something is not a number
+        if self.passed:
+            return Grade.OPTIMAL
+        if compared is not None and compared.n_different:
+            return Grade.WRONG
+        if compared is not None and compared.all_same:
+            return Grade.SAME_PREDICTIONS
+        return Grade.WRONG if self.excess is not None and self.excess > FAR else Grade.BOUNDED
+
+    @property
+    def headline(self) -> Headline:
+        """The grade, and what it follows from in one sentence, the most important clause first."""
+        return Headline(self.grade, "; ".join(_CLAUSES[self.grade](self)) + ".")
+
+    # --- its parts -------------------------------------------------------------------------------
+
+    def _compared(self) -> tuple[str, ...]:
+        return () if self.predictions is None else prediction_clauses(self.predictions, self.noun)
+
+    def _distance(self) -> str:
+        """How far from optimal, and the check that failed if the gap does not tell."""
+        gap, whose = residual(self.relative_gap), self.whose
+        if self.relative_gap <= self.eps and self.failed is not None:
+            check = self.failed
+            return (
+                f"the {self.gap_name}{whose} is {gap}, but {check.name.replace('_', ' ')} "
+                f"is {residual(check.scaled)} (allowed {residual(check.tolerance)})"
+            )
+        name, allowed = self.gap_name, f"allowed {self.eps:g}"
+        if self.excess is not None:
+            above = f"the objective{whose} exceeds the optimum by {share(self.excess)}"
+            return f"{above} ({name} {gap}, {allowed})"
+        return f"the {name}{whose} is {gap} ({allowed})"
+
+
+def _optimal(evidence: Evidence) -> tuple[str, ...]:
+    gap = residual(evidence.relative_gap)
+    what = f"the {evidence.gap_name}{evidence.whose} is {gap}"
+    first = f"Optimal: {what} (allowed {evidence.eps:g})"
+    return (first, *evidence._compared())
+
+
+def _same_predictions(evidence: Evidence) -> tuple[str, ...]:
+    first, *more = evidence._compared()
+    return (
+        f"Not optimal to {evidence.eps:g}, but {first}",
+        *more,
+        evidence._distance(),
+        *evidence.reasons,
+    )
+
+
+def _bounded(evidence: Evidence) -> tuple[str, ...]:
+    first = f"Not optimal to {evidence.eps:g}: {evidence._distance()}"
+    return (first, *evidence.reasons, *evidence._compared())
+
+
+def _wrong(evidence: Evidence) -> tuple[str, ...]:
+    if evidence.refused:
+        return (f"Not an answer to this problem: {evidence.refused.rstrip('.')}",)
+    if evidence.infeasibility > evidence.eps:
+        missed = at_most(evidence.infeasibility)
+        first = f"Not feasible: a condition that must hold is missed by {missed} of its size"
+        return (first, *evidence._compared())
+    compared, distance = evidence.predictions, evidence._distance()
+    if compared is not None and compared.n_different:
+        labels = f"training {evidence.noun}{'s' if compared.n_samples != 1 else ''}"
+        differ = f"{compared.n_different:,} of {compared.n_samples:,} {labels} proven to differ"
+        first = f"Not optimal: {differ} from the exact optimum's"
+        return (first, distance, *evidence.reasons, *evidence._compared())
+    return (f"Not optimal: {distance}", *evidence.reasons, *evidence._compared())
+
+
+def _unproven(evidence: Evidence) -> tuple[str, ...]:
+    first = "Not proven: no bound on the distance from the optimum could be computed"
+    if evidence.failed is not None:
+        check = evidence.failed
+        name, scaled = check.name.replace("_", " "), residual(check.scaled)
+        first += f" ({name} is {scaled}, allowed {residual(check.tolerance)})"
+    return (first, *evidence.reasons)
+
+
+_CLAUSES = {
+    Grade.OPTIMAL: _optimal,
+    Grade.SAME_PREDICTIONS: _same_predictions,
+    Grade.BOUNDED: _bounded,
+    Grade.WRONG: _wrong,
+    Grade.UNPROVEN: _unproven,
+}
