@@ -114,10 +114,10 @@ class Certificate:
         The optimum is between ``dual_objective`` and ``feasible_objective``. ``primal_objective``
         need not be, if a constraint is missed.
         """
-        return float(np.maximum(self._spread, abs(self.gap)))  # NaN stays NaN
+        return float(np.maximum(self.spread, abs(self.gap)))  # NaN stays NaN
 
     @property
-    def _spread(self) -> float:
+    def spread(self) -> float:
         """From the lowest of the three objectives that bound the optimum to the highest."""
         highest = np.maximum(self.primal_objective, self.feasible_objective)
         return float(highest - np.minimum(self.primal_objective, self.dual_objective))
@@ -141,14 +141,14 @@ class Certificate:
         """The objective is at most this far above the optimum; everything below follows from it.
 
         With ``rigorous=True`` that is true in exact arithmetic on the given float64 data; otherwise
-        ``distance`` and the estimate of the rounding (and of underflow) together. Infinite where nothing
-        is proved.
-        A machine that misses constraints pays for the way to one that satisfies them; in exact
-        arithmetic missing a constraint by however little leaves the optimum above the objective.
+        ``distance`` and the estimate of the rounding (and of underflow) together. Infinite where
+        nothing is proved. A machine that misses constraints pays for the way to one that satisfies
+        them; in exact arithmetic missing a constraint by however little leaves the optimum above
+        the objective.
         """
         if self.enclosure is not None:
             return self.enclosure.gap_upper
-        upper = self._spread + self.rounding * self._size + UNDERFLOW
+        upper = self.spread + self.rounding * self._size + UNDERFLOW
         return upper if math.isfinite(upper) else math.inf
 
     @property

@@ -133,7 +133,7 @@ def bound(
     Examples
     --------
     >>> program = QuadraticProgram([[1.0]], [-3.0], ub=[2.0])
-    >>> bound(program, np.array([2.0]), np.zeros(0), np.zeros(0))[0].gap_upper < 1e-15
+    >>> bound(program, np.array([2.0]), np.zeros(0), np.zeros(0))[0].gap_upper < 1e-14
     True
     """
     with np.errstate(all="ignore"):  # what overflows becomes NaN, and proves nothing

@@ -62,7 +62,7 @@ def evidence_of_machine(
     return Evidence(
         passed=verified.passed,
         eps=eps,
-        relative_gap=proof.relative_gap,
+        relative_gap=proof.relative_gap_upper,
         gap_upper=proof.gap_upper,
         infeasibility=proof.infeasibility,
         predictions=predictions,
@@ -114,20 +114,18 @@ def compared_with_optimum(report: Report) -> PredictionComparison | None:
 
 
 def _of_program(report: Report, verified: KKTReport) -> Evidence:
-    measured = verified.residuals
-    if not (math.isfinite(measured.primal_objective) and math.isfinite(measured.dual_objective)):
+    found = verified.bound
+    if found is None:
         notes = verified.notes or ("its objectives are not finite numbers",)
         return Evidence(report.passed, report.eps, math.inf, math.inf, refused=notes[0])
     missed = [c.scaled for c in verified.checks if c.name in FEASIBILITY and not c.passed]
     return Evidence(
         passed=report.passed,
         eps=report.eps,
-        relative_gap=report.relative_gap,
-        # only where every residual is within its tolerance do the two objectives say anything
-        gap_upper=measured.duality_gap.absolute if report.passed else math.inf,
+        relative_gap=found.relative_gap,
+        gap_upper=found.gap_upper,
         infeasibility=max(missed, default=0.0),
         failed=_worst_failed(verified.checks),
-        gap_name="relative gap of primal and dual objective",
     )
 
 

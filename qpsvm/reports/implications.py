@@ -53,19 +53,16 @@ def _of_machines(report: Report) -> str:
 
 
 def _of_program(verified: KKTReport) -> str:
-    measured = verified.residuals
-    primal, dual = measured.primal_objective, measured.dual_objective
-    if not (math.isfinite(primal) and math.isfinite(dual)):
+    found = verified.bound
+    if found is None:
         return "The objectives cannot be evaluated: something is missing or not a number."
-    objectives = (
-        f"The primal objective is {primal:.12g}, the dual one {dual:.12g} (relative gap "
-        f"{residual(measured.relative_gap)})"
-    )
-    if not verified.passed:
-        return f"{objectives}; as a check failed, they bound nothing."
+    if not math.isfinite(found.gap_upper):
+        return f"{NO_BOUND[:-1]}: {found.reason or 'a figure is not finite'}."
+    lower, upper = found.lower - found.rounding, found.upper + found.rounding
     return (
-        f"{objectives}. Were every residual zero, the optimum would lie between them; the "
-        "residuals are within their tolerances."
+        f"The optimum lies between {at_least(lower, DIGITS)} and {at_most(upper, DIGITS)}, up to "
+        f"rounding that is estimated: the objective {found.objective:.12g} is within "
+        f"{at_most(found.gap_upper)} of it (relative gap {residual(found.relative_gap)})."
     )
 
 
@@ -97,11 +94,10 @@ def _ends(certificate: Certificate) -> tuple[float, float] | None:
     enclosure = certificate.enclosure
     if enclosure is not None:
         ends = enclosure.dual_lower, enclosure.primal_upper
-    elif certificate.infeasibility > 0.0 and certificate.model.n_constraints:
-        return None  # the objective of a machine that is not allowed bounds nothing from above
     else:
-        primal, dual = certificate.primal_objective, certificate.dual_objective
-        room = certificate.gap_upper - max(certificate.gap, 0.0)
+        # of a machine that is allowed: one that is not bounds nothing from above
+        primal, dual = certificate.feasible_objective, certificate.dual_objective
+        room = certificate.gap_upper - certificate.spread
         ends = min(dual, primal) - room, max(dual, primal) + room
     return ends if all(map(math.isfinite, ends)) else None
 
