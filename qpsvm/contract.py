@@ -9,6 +9,10 @@ In order:
    polish, and measure;
 5. otherwise look for evidence that there is no optimum, and verify that;
 6. otherwise INACCURATE, or the limit that was hit, with the figures reached.
+
+Solver, polish and search work on a reduced program (``qpsvm.qp.reductions``): large offsets taken
+out, rows and variables of very different sizes scaled. Its solutions are mapped back before they
+are measured: the verifier only sees the problem as it was given.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from qpsvm.machines.problem import TrainingProblem
 from qpsvm.qp.infeasibility import find_infeasibility, find_unboundedness
 from qpsvm.qp.polish import polish
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport, verify
 
@@ -40,14 +45,31 @@ _NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 
 @dataclass(frozen=True, eq=False)
 class Contract:
-    """One solve: what to solve, with what, and how its answers are measured."""
+    """One solve: what to solve, with what, and how its answers are measured.
+
+    Attributes
+    ----------
+    problem : TrainingProblem or QuadraticProgram
+    reduced : Reduced
+        The problem's program in the form that is solved.
+    backend : Backend
+    settings : Settings
+        Its warm start is a solution of the program as given.
+    """
 
     problem: TrainingProblem[Any, Any] | QuadraticProgram
-    program: QuadraticProgram
+    reduced: Reduced
     backend: Backend
     settings: Settings
 
+    @property
+    def program(self) -> QuadraticProgram:
+        """What solver, polish and search are given."""
+        return self.reduced.program
+
     def measure(self, solution: QPSolution) -> KKTReport:
+        """The verifier's report on a solution of the reduced program, mapped back."""
+        solution = self.reduced.inverse(solution)
         eps = self.settings.eps
         if isinstance(self.problem, TrainingProblem):
             return verify(self.problem, self.problem.recover(solution), eps=eps)
@@ -57,7 +79,7 @@ class Contract:
         """Whether the vectors prove that there is no optimum."""
         if self.always_has_an_optimum:
             return False
-        return certify_infeasible(self.problem, evidence).passed
+        return certify_infeasible(self.problem, self.reduced.inverse(evidence)).passed
 
     @property
     def always_has_an_optimum(self) -> bool:
@@ -69,7 +91,10 @@ class Contract:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A solution with its final status, and the report that status rests on."""
+    """A solution with its final status, and the report that status rests on.
+
+    While the contract is carried out the solution is one of the reduced program.
+    """
 
     solution: QPSolution
     report: KKTReport
@@ -82,6 +107,8 @@ class Outcome:
 def fulfil(contract: Contract) -> Outcome:
     """Carry the contract out, step by step; see the module's docstring."""
     settings, began = contract.settings, time.perf_counter()
+    if settings.warm_start is not None:
+        settings = settings.replace(warm_start=contract.reduced.inverse.forward(settings.warm_start))
     outcome = _attempt(contract, settings)
     seconds = time.perf_counter() - began
     if _may_escalate(outcome, settings, seconds):
@@ -104,7 +131,7 @@ def fulfil(contract: Contract) -> Outcome:
     if outcome.solution.status not in _NO_OPTIMUM:
         outcome = replace(outcome, solution=outcome.solution.replace(status=_verdict(outcome)))
     _announce(contract, "done", time.perf_counter() - began, outcome)
-    return outcome
+    return replace(outcome, solution=contract.reduced.restored(outcome.solution))
 
 
 def _attempt(contract: Contract, settings: Settings) -> Outcome:

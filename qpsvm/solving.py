@@ -34,6 +34,7 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.qp.infeasibility import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport
 
@@ -194,11 +195,12 @@ def solve(
         callback=callback,
         options=dict(options or {}),
     )
-    outcome = fulfil(Contract(problem, program, solver, settings))
+    reduced = Reduced.of(program)
+    outcome = fulfil(Contract(problem, reduced, solver, settings))
     if backend == "auto" and outcome.solution.status in _GIVEN_UP:
         name, second_reason = registry.choose_again(program, solver.label)
         try:
-            second = fulfil(Contract(problem, program, registry.get(name), settings))
+            second = fulfil(Contract(problem, reduced, registry.get(name), settings))
         except (BackendError, MemoryError) as error:  # what the first one found is not lost
             reason = f"{reason}; then {name!r} could not take the program: {error}"
         else:

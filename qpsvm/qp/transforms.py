@@ -33,11 +33,21 @@ class Inverse(Protocol):
     def __call__(self, solution: QPSolution) -> QPSolution: ...
 
 
+class Reversible(Inverse, Protocol):
+    """The way back, and the way there for a solution that is already known."""
+
+    def forward(self, solution: QPSolution) -> QPSolution: ...
+
+
 @dataclass(frozen=True)
 class Identity:
     """Nothing was changed."""
 
     def __call__(self, solution: QPSolution) -> QPSolution:
+        return solution
+
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """The solution as it is."""
         return solution
 
 
@@ -50,6 +60,24 @@ class Chain:
     def __call__(self, solution: QPSolution) -> QPSolution:
         for inverse in reversed(self.inverses):
             solution = inverse(solution)
+        return solution
+
+
+@dataclass(frozen=True)
+class ReversibleChain:
+    """Several ways back that can be gone in both directions."""
+
+    links: tuple[Reversible, ...]
+
+    def __call__(self, solution: QPSolution) -> QPSolution:
+        for link in reversed(self.links):
+            solution = link(solution)
+        return solution
+
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """A solution of the given program as one of the last."""
+        for link in self.links:
+            solution = link.forward(solution)
         return solution
 
 
