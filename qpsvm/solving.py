@@ -16,7 +16,7 @@ from qpsvm.certificates import (
     not_separable,
     without_constraints,
 )
-from qpsvm.contract import Contract, fulfil, is_settled
+from qpsvm.contract import Contract, Outcome, fulfil, is_settled
 from qpsvm.exceptions import (
     BackendError,
     InfeasibleProgramError,
@@ -31,10 +31,10 @@ from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.carried import NothingKnownError, carried
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.routes import ByPrimal, Route, route_of
 from qpsvm.qp.infeasibility import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport
 
@@ -184,8 +184,6 @@ def solve(
     svm = problem if isinstance(problem, TrainingProblem) else None
     if isinstance(problem, QuadraticProgram) and not problem.is_convex:
         problem.P.require_positive_semidefinite()
-    program = problem.qp if isinstance(problem, TrainingProblem) else problem
-    solver, reason = _resolve(backend, program)
     settings = Settings(
         eps=eps,
         time_limit=time_limit,
@@ -195,17 +193,7 @@ def solve(
         callback=callback,
         options=dict(options or {}),
     )
-    reduced = Reduced.of(program)
-    outcome = fulfil(Contract(problem, reduced, solver, settings))
-    if backend == "auto" and outcome.solution.status in _GIVEN_UP:
-        name, second_reason = registry.choose_again(program, solver.label)
-        try:
-            second = fulfil(Contract(problem, reduced, registry.get(name), settings))
-        except (BackendError, MemoryError) as error:  # what the first one found is not lost
-            reason = f"{reason}; then {name!r} could not take the program: {error}"
-        else:
-            reason = second_reason
-            outcome = second if is_settled(second) else outcome.better_of(second)
+    outcome, reason = _carry_out(problem, backend, settings)
     solution = outcome.solution
     if reason:
         notes = filter(None, (reason, solution.statistics.note))
@@ -220,7 +208,7 @@ def solve(
         if strict:
             raise ToleranceNotReachedError(message)
         warnings.warn(message, ToleranceNotReachedWarning, stacklevel=2)
-    return solution if svm is None else svm.recover(solution)
+    return solution if svm is None else outcome.machine.replace(qp=solution)
 
 
 # --- small pieces -----------------------------------------------------------------------------
@@ -276,13 +264,44 @@ def _no_optimum(solution: QPSolution) -> NoOptimumError:
     )
 
 
-def _resolve(backend: str | Backend, program: QuadraticProgram) -> tuple[Backend, str]:
+def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tuple[Outcome, str]:
+    """The outcome of the contract, and of ``"auto"`` why it chose what it chose."""
+    route = route_of(problem, any_form=backend == "auto")
+    solver, reason = _resolve(backend, route)
+    outcome = fulfil(Contract(problem, route, solver, settings))
+    if backend != "auto" or outcome.solution.status not in _GIVEN_UP:
+        return outcome, reason
+    if isinstance(route, ByPrimal):  # the problem's own program may round differently
+        route = route_of(problem, any_form=False)
+        name, second_reason = registry.choose(route.reduced.program)
+    elif outcome.is_at_rounding:
+        return outcome, reason
+    else:
+        name, second_reason = registry.choose_again(route.reduced.program, solver.label)
+    try:
+        second = fulfil(Contract(problem, route, registry.get(name), settings))
+    except (BackendError, MemoryError) as error:  # what the first one found is not lost
+        return outcome, f"{reason}; then {name!r} could not take the program: {error}"
+    if is_settled(second):
+        return second, second_reason
+    if outcome.is_at_rounding:
+        return outcome, reason
+    return outcome.better_of(second), second_reason
+
+
+def _resolve(backend: str | Backend, route: Route) -> tuple[Backend, str]:
     if isinstance(backend, Backend):
         return backend, ""
-    if backend == "auto":
-        name, reason = registry.choose(program)
-        return registry.get(name), reason
-    return registry.get(backend), ""
+    if backend != "auto":
+        return registry.get(backend), ""
+    program = route.reduced.program
+    if route.reduced.is_scaled and program.n_variables <= registry.MANY_VARIABLES:
+        words = "the columns differ by orders of magnitude, and CVXOPT keeps the most digits then"
+        if isinstance(route, ByPrimal):
+            words = f"the primal program is solved: {words}"
+        return registry.get("cvxopt"), words
+    name, reason = registry.choose(program)
+    return registry.get(name), reason
 
 
 def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:

@@ -24,7 +24,6 @@ are within a factor of two of the offset lose no digit by the subtraction (Sterb
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,9 +118,7 @@ def _centre_factor(
         centred = LowRankQuadratic(_minus(P.factor, a, c), P.diag)
     else:
         signs, index = R.signs, R.index
-        centred = LowRankQuadratic(
-            _minus(samples, of_samples, c), P.diag, signs=signs, index=index
-        )
+        centred = LowRankQuadratic(_minus(samples, of_samples, c), P.diag, signs=signs, index=index)
     q = program.q + beta * _times_factor(centred, c) if beta else program.q
     reduced = QuadraticProgram(
         centred,
@@ -151,7 +148,7 @@ def _gathered_squares(R: Selection) -> Vector:
 
 
 def _per_sample(a: Vector, R: Selection) -> Vector | None:
-    """t with ``a = R t``; None if variables of one sample disagree."""
+    """T with ``a = R t``; None if variables of one sample disagree."""
     used = R.signs != 0.0
     t = np.zeros(R.n_samples)
     t[R.samples(np.flatnonzero(used))] = a[used] / R.signs[used]
@@ -221,7 +218,7 @@ def _centre_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversibl
 
 
 def _offsets(products: Any, square: float, squares: Any) -> Vector:
-    """c of the columns with large offsets, 0 of the others.
+    """C of the columns with large offsets, 0 of the others.
 
     Parameters
     ----------
@@ -243,7 +240,7 @@ def _column_squares(X: Any, weights: Vector) -> Vector:
     if sp.issparse(X):
         return np.asarray(weights @ X.multiply(X).tocsr()).ravel()
     total = np.zeros(X.shape[1])
-    for rows in row_blocks(*X.shape, IN_CACHE):
+    for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
         block = X[rows]
         total += np.einsum("ij,ij,i->j", block, block, weights[rows])
     return total

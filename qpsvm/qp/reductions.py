@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qpsvm.qp.centring import centre
+from qpsvm.qp.equilibration import equilibrate
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import Reversible, ReversibleChain
 
 
@@ -29,27 +29,24 @@ class Reduced:
         The way back to the given program; ``inverse.forward`` is the way there.
     note : str
         What was done, in words; empty if nothing.
+    is_scaled : bool
+        Whether rows or variables differed so much that they were scaled.
     """
 
     program: QuadraticProgram
     inverse: Reversible
     note: str = ""
+    is_scaled: bool = False
 
     @classmethod
     def of(cls, program: QuadraticProgram) -> Reduced:
         """Reduce a program as far as it helps."""
-        links, notes = list[Reversible](), list[str]()
-        for transform, what in ((centre, "large offsets of columns taken out"),):
-            following, inverse = transform(program)
-            if following is not program:
-                links.append(inverse)
-                notes.append(what)
-                program = following
-        return cls(program, ReversibleChain(tuple(links)), "; ".join(notes))
-
-    def restored(self, solution: QPSolution) -> QPSolution:
-        """A solution of the given program, its statistics saying what was done."""
-        if not self.note:
-            return solution
-        notes = filter(None, (self.note, solution.statistics.note))
-        return self.inverse(solution).with_statistics(note="; ".join(notes))
+        centred, offsets = centre(program)
+        scaled, scales = equilibrate(centred)
+        notes = []
+        if centred is not program:
+            notes.append("large offsets of columns taken out")
+        if scaled is not centred:
+            notes.append("rows and variables of very different sizes scaled")
+        way = ReversibleChain((offsets, scales))
+        return cls(scaled, way, "; ".join(notes), scaled is not centred)

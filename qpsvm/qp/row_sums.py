@@ -23,8 +23,8 @@ OFFSET_RATIO = 10.0
 """Offset of a column in units of its spread, from which the offset counts as large.
 
 An offset of rho spreads costs a sum of rows the factor rho in accuracy, and it multiplies the
-condition number of ``X X'`` by rho^2. Below ten that is less than two digits, which there are; above
-ten a sparse column has non-zeros in at least 99 rows of 100, so that centring it fills nothing.
+condition number of ``X X'`` by rho^2. Below ten that is less than two digits, which there are;
+above ten a sparse column has non-zeros in at least 99 rows of 100, and centring it fills nothing.
 """
 
 ROWS_LOOKED_AT = 1000
@@ -51,6 +51,6 @@ def sum_of_rows(X: Any, v: Vector, offset: Vector | None) -> Vector:
     if offset is None or not np.isfinite(v).all():
         return np.asarray(X.T @ v)
     total = np.zeros(X.shape[1])
-    for rows in row_blocks(*X.shape, IN_CACHE):
+    for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
         total += (X[rows] - offset).T @ v[rows]
     return total + offset * math.fsum(v.tolist())

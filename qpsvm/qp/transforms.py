@@ -233,6 +233,16 @@ class Unscale:
             changes[name] = value * factor if fits else None
         return solution.replace(**changes)
 
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """A solution of the given program as one of the scaled program."""
+        way_there = Unscale(
+            1.0 / self.variables,
+            1.0 / self.inequalities,
+            1.0 / self.equalities,
+            1.0 / self.objective,
+        )
+        return way_there(solution)
+
 
 def scale(
     program: QuadraticProgram,
