@@ -41,6 +41,15 @@ from qpsvm.verification import KKTReport
 _GIVEN_UP = (Status.FAILED, Status.INACCURATE)
 _NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 
+BY_PRIMAL = (
+    "the columns differ by orders of magnitude: the primal program is solved, by CVXOPT, which "
+    "keeps the most digits"
+)
+
+HOPELESS = 1e3
+"""Rounding of a program's gradient in units of ``eps``, from which its residuals cannot pass
+whatever the point: no second solver is asked then."""
+
 
 @overload
 def solve(
@@ -269,24 +278,30 @@ def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tupl
     route = route_of(problem, any_form=backend == "auto")
     solver, reason = _resolve(backend, route)
     outcome = fulfil(Contract(problem, route, solver, settings))
-    if backend != "auto" or outcome.solution.status not in _GIVEN_UP:
+    if backend != "auto" or not _asks_again(outcome, route, settings.eps):
         return outcome, reason
-    if isinstance(route, ByPrimal):  # the problem's own program may round differently
+    if isinstance(route, ByPrimal):
         route = route_of(problem, any_form=False)
         name, second_reason = registry.choose(route.reduced.program)
-    elif outcome.is_at_rounding:
-        return outcome, reason
     else:
         name, second_reason = registry.choose_again(route.reduced.program, solver.label)
     try:
         second = fulfil(Contract(problem, route, registry.get(name), settings))
     except (BackendError, MemoryError) as error:  # what the first one found is not lost
         return outcome, f"{reason}; then {name!r} could not take the program: {error}"
-    if is_settled(second):
-        return second, second_reason
-    if outcome.is_at_rounding:
+    if outcome.is_at_rounding and not is_settled(second):
         return outcome, reason
-    return outcome.better_of(second), second_reason
+    return second if is_settled(second) else outcome.better_of(second), second_reason
+
+
+def _asks_again(outcome: Outcome, route: Route, eps: float) -> bool:
+    """Whether ``"auto"`` asks a second backend: where another answer may pass."""
+    if outcome.solution.status not in _GIVEN_UP:
+        return False
+    if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
+        hopeless = route.gradient_rounding(outcome.solution) > HOPELESS * eps
+        return not (outcome.is_at_rounding and hopeless)
+    return not outcome.is_at_rounding
 
 
 def _resolve(backend: str | Backend, route: Route) -> tuple[Backend, str]:
@@ -294,13 +309,9 @@ def _resolve(backend: str | Backend, route: Route) -> tuple[Backend, str]:
         return backend, ""
     if backend != "auto":
         return registry.get(backend), ""
-    program = route.reduced.program
-    if route.reduced.is_scaled and program.n_variables <= registry.MANY_VARIABLES:
-        words = "the columns differ by orders of magnitude, and CVXOPT keeps the most digits then"
-        if isinstance(route, ByPrimal):
-            words = f"the primal program is solved: {words}"
-        return registry.get("cvxopt"), words
-    name, reason = registry.choose(program)
+    if isinstance(route, ByPrimal):
+        return registry.get("cvxopt"), BY_PRIMAL
+    name, reason = registry.choose(route.reduced.program)
     return registry.get(name), reason
 
 

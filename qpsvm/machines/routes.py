@@ -9,12 +9,16 @@ among its variables, and alpha as its multipliers, each as exact as the other.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+import numpy as np
 
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.machines.programs import DualRecovery, PrimalRecovery, primal_program
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution
@@ -22,6 +26,13 @@ from qpsvm.qp.solution import QPSolution
 FEW = 3000
 """Variables, up to which the primal program is solved for a badly scaled dual one: the solvers that
 keep the digits factor a matrix of all of them."""
+
+
+BAD_SPREAD = 1e4
+"""Ratio of sizes from which the primal program is solved for a dual one. The rounding of alpha
+moves decision values by its square, in units of the last place of C: below 1e4 by 1e-8."""
+
+ROUNDING = float(np.finfo(np.float64).eps)
 
 
 class Route(Protocol):
@@ -103,6 +114,14 @@ class ByPrimal:
         """The dual program's solution that goes with the machine."""
         return self.machine(solution).qp
 
+    def gradient_rounding(self, solution: QPSolution) -> float:
+        """What rounding can add to an entry of the gradient ``F (F'x)`` of the dual program."""
+        P, x = self.problem.qp.P, solution.x
+        if not isinstance(P, LowRankQuadratic) or x is None:
+            return math.inf
+        F = abs(P.factor)
+        return ROUNDING * float(np.max(F @ (F.T @ np.abs(x))))
+
 
 def route_of(
     problem: TrainingProblem[Any, Any] | QuadraticProgram, *, any_form: bool = True
@@ -129,5 +148,5 @@ def _by_primal(problem: SVMProblem) -> ByPrimal | None:
         return None
     if model.constraints is None or problem.qp.n_variables + model.n_weights > FEW:
         return None
-    reduced = Reduced.of(primal_program(model))
+    reduced = Reduced.of(primal_program(model), BAD_SPREAD)
     return ByPrimal(problem, reduced) if reduced.is_scaled else None

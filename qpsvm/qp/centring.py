@@ -238,7 +238,8 @@ def _offsets(products: Any, square: float, squares: Any) -> Vector:
 def _column_squares(X: Any, weights: Vector) -> Vector:
     """``sum_i weights_i X_ij^2`` of dense, sparse or single-precision rows."""
     if sp.issparse(X):
-        return np.asarray(weights @ X.multiply(X).tocsr()).ravel()
+        squared = type(X)((X.data * X.data, X.indices, X.indptr), shape=X.shape)
+        return np.asarray(squared.T @ weights)
     total = np.zeros(X.shape[1])
     for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
         block = X[rows]

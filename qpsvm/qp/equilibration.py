@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Matrix, Vector
+from qpsvm.qp._arrays import Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import SparseQuadratic
 from qpsvm.qp.transforms import Identity, Reversible, scale
 
-BAD_SPREAD = 1e4
+BAD_SPREAD = 1e6
 """Ratio of the largest to the smallest column, or row, of the constraints from which a program is
-scaled. A condition number is the square of such a ratio at worst: below 1e4 solvers keep half of
-their 16 digits, and ordinary programs are left as they are."""
+scaled. Below it solvers that scale for themselves keep digits enough, and ordinary data (unscaled
+features of sizes 1e-2 to 1e3) are left as they are."""
 
 PASSES = 20
 """Repetitions of the scaling; each halves the exponents that are left."""
@@ -37,18 +37,26 @@ LARGEST_EXPONENT = 300
 """Of a factor, as a power of two: products of two factors stay far from overflow."""
 
 
-def equilibrate(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
+def equilibrate(
+    program: QuadraticProgram, bad_spread: float = BAD_SPREAD
+) -> tuple[QuadraticProgram, Reversible]:
     """Scale a program of badly scaled rows or variables; the very program if it is not one.
 
-    P must be stored as a matrix: a structured P is scaled by its own factor, whose columns are no
-    variables.
+    Parameters
+    ----------
+    program : QuadraticProgram
+        Scaled only if P is sparse: the columns of the factor of a structured P are no variables.
+    bad_spread : float
+        Ratio of sizes from which rows or variables count as badly scaled.
     """
     if not (len(program.h) + len(program.b) and isinstance(program.P, SparseQuadratic)):
         return program, Identity()
-    M: Any = abs(sp.csc_array(sp.vstack([sp.csc_array(program.G), sp.csc_array(program.A)])))
-    M.eliminate_zeros()
-    if max(_spread(_largest(M, 0)), _spread(_largest(M, 1))) < BAD_SPREAD:
+    parts = sp.csc_array(program.G), sp.csc_array(program.A)
+    columns = np.maximum(*(_largest(part, 0) for part in parts))
+    rows = np.concatenate([_largest(part, 1) for part in parts])
+    if max(_spread(columns), _spread(rows)) < bad_spread:
         return program, Identity()
+    M = abs(sp.csc_array(sp.vstack(parts)))
     D, E = _factors(abs(sp.csc_array(program.P.to_sparse())), M)
     m = program.n_inequalities
     return scale(program, D, E[:m], E[m:])
@@ -58,8 +66,8 @@ def _factors(P: Any, M: Any) -> tuple[Vector, Vector]:
     """Powers of two for variables and rows."""
     D, E = np.ones(M.shape[1]), np.ones(M.shape[0])
     for _ in range(PASSES):
-        scaled_M = _diagonal(E) @ M @ _diagonal(D)
-        scaled_P = _diagonal(D) @ P @ _diagonal(D)
+        scaled_M = sp.csc_array(_diagonal(E) @ M @ _diagonal(D))
+        scaled_P = sp.csc_array(_diagonal(D) @ P @ _diagonal(D))
         D *= _root(np.maximum(_largest(scaled_M, 0), _largest(scaled_P, 0)))
         E *= _root(_largest(scaled_M, 1))
     return _power_of_two(D), _power_of_two(E)
@@ -74,9 +82,16 @@ def _power_of_two(values: Vector) -> Vector:
     return np.asarray(np.ldexp(1.0, exponents.astype(int)))
 
 
-def _largest(M: Matrix, axis: int) -> Vector:
-    """Largest entry of every column (axis 0) or row (axis 1) of a matrix without negative ones."""
-    return np.asarray(M.max(axis=axis).toarray()).ravel()
+def _largest(M: Any, axis: int) -> Vector:
+    """Largest magnitude in every column (axis 0) or row (axis 1) of a CSC array."""
+    entries, largest = np.abs(M.data), np.zeros(M.shape[1 - axis])
+    if axis:
+        np.maximum.at(largest, M.indices, entries)
+    else:
+        used = np.flatnonzero(np.diff(M.indptr))
+        if len(used):
+            largest[used] = np.maximum.reduceat(entries, M.indptr[used])
+    return largest
 
 
 def _spread(sizes: Vector) -> float:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qpsvm.qp.centring import centre
-from qpsvm.qp.equilibration import equilibrate
+from qpsvm.qp.equilibration import BAD_SPREAD, equilibrate
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.transforms import Reversible, ReversibleChain
 
@@ -39,10 +39,10 @@ class Reduced:
     is_scaled: bool = False
 
     @classmethod
-    def of(cls, program: QuadraticProgram) -> Reduced:
-        """Reduce a program as far as it helps."""
+    def of(cls, program: QuadraticProgram, bad_spread: float = BAD_SPREAD) -> Reduced:
+        """Reduce a program as far as it helps; ``bad_spread`` as ``equilibrate`` takes it."""
         centred, offsets = centre(program)
-        scaled, scales = equilibrate(centred)
+        scaled, scales = equilibrate(centred, bad_spread)
         notes = []
         if centred is not program:
             notes.append("large offsets of columns taken out")
