@@ -9,6 +9,8 @@ drop_infinite_rows        rows of G with ``h = inf`` leave
 drop_dependent_equalities rows of A that others imply leave
 scale                     ``x = D x'``, rows and objective rescaled
 ========================  ==========================================================
+
+``centring`` and ``equilibration`` have two more, whose inverses also know the way there.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Index, Matrix, Vector, as_vector
 from qpsvm.qp._rows import fold, take_rows
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
 from qpsvm.qp.solution import QPSolution
@@ -288,6 +291,9 @@ def scale(
 
 
 def _scaled_hessian(P: Quadratic, D: Vector, objective: float) -> Quadratic:
+    if isinstance(P, LowRankQuadratic):
+        signs, index = P.selection.signs * D * np.sqrt(objective), P.selection.index
+        return P.select(signs, index, objective * D * D * P.diag)
     if P.prefers_sparse:
         diagonal = sp.dia_array((D[None], [0]), shape=(D.size, D.size))
         return SparseQuadratic(sp.csc_array(objective * (diagonal @ P.to_sparse() @ diagonal)))
