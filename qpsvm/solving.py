@@ -296,12 +296,13 @@ def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tupl
 
 def _asks_again(outcome: Outcome, route: Route, eps: float) -> bool:
     """Whether ``"auto"`` asks a second backend: where another answer may pass."""
-    if outcome.solution.status not in _GIVEN_UP:
-        return False
+    status = outcome.solution.status
     if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
+        if status not in (*_GIVEN_UP, Status.ITERATION_LIMIT):
+            return False
         hopeless = route.gradient_rounding(outcome.solution) > HOPELESS * eps
         return not (outcome.is_at_rounding and hopeless)
-    return not outcome.is_at_rounding
+    return status in _GIVEN_UP and not outcome.is_at_rounding
 
 
 def _resolve(backend: str | Backend, route: Route) -> tuple[Backend, str]:

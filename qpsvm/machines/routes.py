@@ -94,6 +94,10 @@ class ByPrimal:
 
     def machine(self, solution: QPSolution) -> SVMSolution:
         """The primal's machine, with what a solution of the dual form has besides."""
+        with np.errstate(over="ignore", invalid="ignore"):  # of a solver's nonsense
+            return self._machine(solution)
+
+    def _machine(self, solution: QPSolution) -> SVMSolution:
         found = PrimalRecovery(self.problem.model).recover(self.reduced.inverse(solution))
         found = found.replace(expansion=self.problem.model.expansion(found.alpha))
         qp = self.problem.to_qp(found)
