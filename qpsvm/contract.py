@@ -10,6 +10,11 @@ In order:
    polish, and measure;
 5. otherwise look for evidence that there is no optimum, and verify that;
 6. otherwise INACCURATE, or the limit that was hit, with the figures reached.
+
+Solver, polish and search work on a reduced program (``qpsvm.qp.reductions``): large offsets taken
+out, rows and variables of very different sizes scaled; of a badly scaled dual problem the primal
+program (``qpsvm.machines.routes``). Its solutions are mapped back before they are measured: the
+verifier only sees the problem as it was given.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from typing import Any
 from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.certificates import certify_infeasible
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.machines.routes import Direct, Route
 from qpsvm.qp.bounds import repaired
 from qpsvm.qp.infeasibility import find_infeasibility, find_unboundedness
 from qpsvm.qp.kkt import checked_vectors
@@ -56,39 +62,85 @@ _NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 
 @dataclass(frozen=True, eq=False)
 class Contract:
-    """One solve: what to solve, with what, and how its answers are measured."""
+    """One solve: what to solve, with what, and how its answers are measured.
+
+    Attributes
+    ----------
+    problem : TrainingProblem or QuadraticProgram
+    route : Route
+        The program that is solved, and the way back to the problem.
+    backend : Backend
+    settings : Settings
+        Its warm start is a solution of the program as given.
+    """
 
     problem: TrainingProblem[Any, Any] | QuadraticProgram
-    program: QuadraticProgram
+    route: Route
     backend: Backend
     settings: Settings
 
+    @property
+    def program(self) -> QuadraticProgram:
+        """What solver, polish and search are given."""
+        return self.route.reduced.program
+
     def measure(self, solution: QPSolution) -> KKTReport:
-        eps = self.settings.eps
-        if isinstance(self.problem, TrainingProblem):
-            return verify(self.problem, self.problem.recover(solution), eps=eps)
-        return verify(self.problem, solution, eps=eps)
+        """The verifier's report on a solution of the reduced program, mapped back."""
+        return verify(self.problem, self.route.machine(solution), eps=self.settings.eps)
 
     def is_proof(self, evidence: QPSolution) -> bool:
         """Whether the vectors prove that there is no optimum."""
-        if self.always_has_an_optimum:
+        if not self.can_lack_an_optimum:
             return False
-        return certify_infeasible(self.problem, evidence).passed
+        return certify_infeasible(self.problem, self.route.own(evidence)).passed
 
     @property
-    def always_has_an_optimum(self) -> bool:
-        """Without hard conditions and constraints an SVM is feasible and bounded."""
-        return (
-            isinstance(self.problem, TrainingProblem) and self.problem.model.always_has_an_optimum
-        )
+    def can_lack_an_optimum(self) -> bool:
+        """False for an SVM without hard conditions and constraints: it is feasible and bounded.
+
+        Also where another program than the problem's is solved: its evidence is none of the
+        problem's program.
+        """
+        if not isinstance(self.route, Direct):
+            return False
+        problem = self.problem
+        return not (isinstance(problem, TrainingProblem) and problem.model.always_has_an_optimum)
+
+    def is_at_rounding(self, outcome: Outcome) -> bool:
+        """Whether nothing but rounding keeps an answer from passing.
+
+        The program that was solved is solved to ``eps``, and the machine's certified gap is within
+        ``eps`` or within what rounding can add to it. What is left comes from evaluating the
+        problem as it was given, where another point as good would miss as much.
+        """
+        report, eps = outcome.report, self.settings.eps
+        rounding = 0.0 if report.certificate is None else report.certificate.rounding
+        if report.passed or not report.relative_gap <= max(eps, rounding):
+            return False
+        if self.program is getattr(self.problem, "qp", self.problem) and rounding <= eps:
+            return False  # the same residuals as the report's
+        return verify(self.program, outcome.solution, eps=eps).passed
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A solution with its final status, and the report that status rests on."""
+    """A solution with its final status, and the report that status rests on.
+
+    Attributes
+    ----------
+    solution : QPSolution
+        While the contract is carried out: of the program that is solved.
+    report : KKTReport
+    machine : SVMSolution, JointSolution or QPSolution
+        The problem's solution, once the contract is carried out.
+    is_at_rounding : bool
+        Whether nothing but rounding keeps the answer from passing, once it is carried out.
+    """
 
     solution: QPSolution
     report: KKTReport
+    machine: Any = None
+    is_at_rounding: bool = False
 
     def better_of(self, other: Outcome) -> Outcome:
         """The one the verifier measures to be closer to optimal."""
@@ -98,9 +150,11 @@ class Outcome:
 def fulfil(contract: Contract) -> Outcome:
     """Carry the contract out, step by step; see the module's docstring."""
     settings, began = contract.settings, time.perf_counter()
+    if settings.warm_start is not None:
+        settings = settings.replace(warm_start=contract.route.start(settings.warm_start))
     outcome = _attempt(contract, settings)
     seconds = time.perf_counter() - began
-    if _may_escalate(outcome, settings, seconds):
+    if _may_escalate(outcome, settings, seconds) and not contract.is_at_rounding(outcome):
         _announce(contract, "escalate", seconds, outcome)
         tighter = settings.replace(
             eps=max(settings.eps / 100, 1e-15),
@@ -120,7 +174,18 @@ def fulfil(contract: Contract) -> Outcome:
     if outcome.solution.status not in _NO_OPTIMUM:
         outcome = replace(outcome, solution=outcome.solution.replace(status=_verdict(outcome)))
     _announce(contract, "done", time.perf_counter() - began, outcome)
-    return outcome
+    return _finished(contract, outcome)
+
+
+def _finished(contract: Contract, outcome: Outcome) -> Outcome:
+    """With the problem's own solution; its statistics say which program was solved."""
+    solution = outcome.solution
+    notes = filter(None, (solution.statistics.note, contract.route.reduced.note))
+    solution = solution.with_statistics(note="; ".join(notes))
+    machine = contract.route.machine(solution)
+    own = machine if isinstance(machine, QPSolution) else machine.qp
+    at_rounding = contract.is_at_rounding(outcome)
+    return replace(outcome, solution=own, machine=machine, is_at_rounding=at_rounding)
 
 
 def _attempt(contract: Contract, settings: Settings) -> Outcome:
@@ -138,7 +203,8 @@ def _attempt(contract: Contract, settings: Settings) -> Outcome:
         outcome = Outcome(raw, contract.measure(raw))
     if not is_settled(outcome):
         outcome = _repaired(contract, outcome)
-    if not is_settled(outcome) and raw.status is not Status.INTERRUPTED:
+    may_polish = not is_settled(outcome) and raw.status is not Status.INTERRUPTED
+    if may_polish and not (contract.is_at_rounding(outcome) and _is_hopeless(contract, outcome)):
         _announce(contract, "polish", raw.statistics.total_seconds, outcome)
         polished = polish(
             contract.program,
@@ -176,7 +242,7 @@ def _repaired(contract: Contract, outcome: Outcome) -> Outcome:
     if checked_vectors(contract.program, solution)[0] is None:
         return outcome
     if isinstance(problem, SVMProblem) and problem.model.n_constraints:
-        moved = problem.to_qp(problem.recover(solution))
+        moved = contract.route.start(problem.to_qp(contract.route.machine(solution)))
         candidate = solution.replace(
             x=moved.x, z=moved.z, y=moved.y, z_lower=moved.z_lower, z_upper=moved.z_upper
         )
@@ -186,6 +252,17 @@ def _repaired(contract: Contract, outcome: Outcome) -> Outcome:
             break
         outcome = outcome.better_of(Outcome(candidate, contract.measure(candidate)))
     return outcome
+
+
+def _is_hopeless(contract: Contract, outcome: Outcome) -> bool:
+    """Whether a polish of an answer that misses by rounding alone is no use.
+
+    It can find digits that round better, unless the certificate itself says that rounding exceeds
+    ``eps``, or the residuals are those of a program that is not the one polished.
+    """
+    certificate = outcome.report.certificate
+    exceeds = certificate is not None and certificate.rounding > contract.settings.eps
+    return exceeds or not isinstance(contract.route, Direct)
 
 
 def is_settled(outcome: Outcome) -> bool:
@@ -207,7 +284,7 @@ def _remaining(time_limit: float | None, seconds: float) -> float | None:
 
 def _evidence(contract: Contract, outcome: Outcome) -> Outcome | None:
     """Evidence of our own, where the solver gave none. Small residuals mean there is none."""
-    if contract.always_has_an_optimum or outcome.report.worst < SMALL_RESIDUAL:
+    if not contract.can_lack_an_optimum or outcome.report.worst < SMALL_RESIDUAL:
         return None
     if outcome.solution.status is Status.INTERRUPTED:
         return None

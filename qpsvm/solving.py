@@ -16,7 +16,7 @@ from qpsvm.certificates import (
     not_separable,
     without_constraints,
 )
-from qpsvm.contract import Contract, fulfil, is_settled
+from qpsvm.contract import Contract, Outcome, fulfil, is_settled
 from qpsvm.exceptions import (
     BackendError,
     InfeasibleProgramError,
@@ -31,6 +31,7 @@ from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.carried import NothingKnownError, carried
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.routes import ByPrimal, Route, route_of
 from qpsvm.qp.infeasibility import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -39,6 +40,15 @@ from qpsvm.verification import KKTReport
 
 _GIVEN_UP = (Status.FAILED, Status.INACCURATE)
 _NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
+
+BY_PRIMAL = (
+    "the columns differ by orders of magnitude: the primal program is solved, by CVXOPT, which "
+    "keeps the most digits"
+)
+
+HOPELESS = 1e3
+"""Rounding of a program's gradient in units of ``eps``, from which its residuals cannot pass
+whatever the point: no second solver is asked then."""
 
 
 @overload
@@ -183,8 +193,6 @@ def solve(
     svm = problem if isinstance(problem, TrainingProblem) else None
     if isinstance(problem, QuadraticProgram) and not problem.is_convex:
         problem.P.require_positive_semidefinite()
-    program = problem.qp if isinstance(problem, TrainingProblem) else problem
-    solver, reason = _resolve(backend, program)
     settings = Settings(
         eps=eps,
         time_limit=time_limit,
@@ -194,16 +202,7 @@ def solve(
         callback=callback,
         options=dict(options or {}),
     )
-    outcome = fulfil(Contract(problem, program, solver, settings))
-    if backend == "auto" and outcome.solution.status in _GIVEN_UP:
-        name, second_reason = registry.choose_again(program, solver.label)
-        try:
-            second = fulfil(Contract(problem, program, registry.get(name), settings))
-        except (BackendError, MemoryError) as error:  # what the first one found is not lost
-            reason = f"{reason}; then {name!r} could not take the program: {error}"
-        else:
-            reason = second_reason
-            outcome = second if is_settled(second) else outcome.better_of(second)
+    outcome, reason = _carry_out(problem, backend, settings)
     solution = outcome.solution
     if reason:
         notes = filter(None, (reason, solution.statistics.note))
@@ -218,7 +217,7 @@ def solve(
         if strict:
             raise ToleranceNotReachedError(message)
         warnings.warn(message, ToleranceNotReachedWarning, stacklevel=2)
-    return solution if svm is None else svm.recover(solution)
+    return solution if svm is None else outcome.machine.replace(qp=solution)
 
 
 # --- small pieces -----------------------------------------------------------------------------
@@ -274,13 +273,47 @@ def _no_optimum(solution: QPSolution) -> NoOptimumError:
     )
 
 
-def _resolve(backend: str | Backend, program: QuadraticProgram) -> tuple[Backend, str]:
+def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tuple[Outcome, str]:
+    """The outcome of the contract, and of ``"auto"`` why it chose what it chose."""
+    route = route_of(problem, any_form=backend == "auto")
+    solver, reason = _resolve(backend, route)
+    outcome = fulfil(Contract(problem, route, solver, settings))
+    if backend != "auto" or not _asks_again(outcome, route, settings.eps):
+        return outcome, reason
+    if isinstance(route, ByPrimal):
+        route = route_of(problem, any_form=False)
+        name, second_reason = registry.choose(route.reduced.program)
+    else:
+        name, second_reason = registry.choose_again(route.reduced.program, solver.label)
+    try:
+        second = fulfil(Contract(problem, route, registry.get(name), settings))
+    except (BackendError, MemoryError) as error:  # what the first one found is not lost
+        return outcome, f"{reason}; then {name!r} could not take the program: {error}"
+    if outcome.is_at_rounding and not is_settled(second):
+        return outcome, reason
+    return second if is_settled(second) else outcome.better_of(second), second_reason
+
+
+def _asks_again(outcome: Outcome, route: Route, eps: float) -> bool:
+    """Whether ``"auto"`` asks a second backend: where another answer may pass."""
+    status = outcome.solution.status
+    if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
+        if status not in (*_GIVEN_UP, Status.ITERATION_LIMIT):
+            return False
+        hopeless = route.gradient_rounding(outcome.solution) > HOPELESS * eps
+        return not (outcome.is_at_rounding and hopeless)
+    return status in _GIVEN_UP and not outcome.is_at_rounding
+
+
+def _resolve(backend: str | Backend, route: Route) -> tuple[Backend, str]:
     if isinstance(backend, Backend):
         return backend, ""
-    if backend == "auto":
-        name, reason = registry.choose(program)
-        return registry.get(name), reason
-    return registry.get(backend), ""
+    if backend != "auto":
+        return registry.get(backend), ""
+    if isinstance(route, ByPrimal):
+        return registry.get("cvxopt"), BY_PRIMAL
+    name, reason = registry.choose(route.reduced.program)
+    return registry.get(name), reason
 
 
 def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:

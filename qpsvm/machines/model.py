@@ -40,6 +40,7 @@ from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.qp._arrays import Vector, restore_frozen
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 
@@ -178,7 +179,10 @@ class SupportVectorModel:
 
     def weights(self, expansion: Vector, multipliers: Vector = NO_MULTIPLIERS) -> Vector:
         """``w = X'beta - (G'z + A'y) / kappa``."""
-        w = np.asarray(self.data.X.T @ expansion)
+        if isinstance(self.gram, LowRankQuadratic):
+            w = self.gram.weights(expansion)  # knows an offset that all samples share
+        else:
+            w = np.asarray(self.data.X.T @ expansion)
         if self.constraints is None or multipliers.size == 0:
             return w
         pull = np.asarray(self.constraints.rows[:, :-1].T @ multipliers)

@@ -12,6 +12,7 @@ from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Dense, Index, Matrix, Vector, all_finite, freeze, require_memory
 from qpsvm.qp._rows import row_squares
 from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.row_sums import common_offset, sum_of_rows
 from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
 from qpsvm.qp.single_precision import SinglePrecision, stored_values
 
@@ -92,6 +93,10 @@ class LowRankQuadratic(Quadratic):
         return sp.csr_array(sp.hstack([X, column])) if sp.issparse(X) else np.hstack([X, column])
 
     @cached_property
+    def _offset(self) -> Vector | None:
+        return common_offset(self.samples)
+
+    @cached_property
     def factor(self) -> Any:
         """F, shape (n, r); computed once where it is not the samples themselves."""
         return freeze(self.selection.of_rows(self._features))
@@ -106,7 +111,7 @@ class LowRankQuadratic(Quadratic):
     def matvec(self, x: Vector) -> Vector:
         X, R = self.samples, self.selection
         beta = R.gather(x)
-        products = np.asarray(X @ (X.T @ beta))
+        products = np.asarray(X @ sum_of_rows(X, beta, self._offset))
         if self.constant:
             products += self.constant * np.sum(beta)
         return R.spread(products) + self.diag * x
@@ -114,7 +119,7 @@ class LowRankQuadratic(Quadratic):
     def weights(self, x: Vector) -> Vector:
         """``F'x``, shape (r,)."""
         beta = self.selection.gather(x)
-        w = np.asarray(self.samples.T @ beta)
+        w = sum_of_rows(self.samples, beta, self._offset)
         return np.append(w, np.sqrt(self.constant) * np.sum(beta)) if self.constant else w
 
     def block(self, rows: Index, columns: Index) -> Dense:

@@ -9,6 +9,8 @@ drop_infinite_rows        rows of G with ``h = inf`` leave
 drop_dependent_equalities rows of A that others imply leave
 scale                     ``x = D x'``, rows and objective rescaled
 ========================  ==========================================================
+
+``centring`` and ``equilibration`` have two more, whose inverses also know the way there.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.qp._arrays import Index, Matrix, Vector, as_vector
 from qpsvm.qp._rows import fold, take_rows
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
 from qpsvm.qp.solution import QPSolution
@@ -33,11 +36,21 @@ class Inverse(Protocol):
     def __call__(self, solution: QPSolution) -> QPSolution: ...
 
 
+class Reversible(Inverse, Protocol):
+    """The way back, and the way there for a solution that is already known."""
+
+    def forward(self, solution: QPSolution) -> QPSolution: ...
+
+
 @dataclass(frozen=True)
 class Identity:
     """Nothing was changed."""
 
     def __call__(self, solution: QPSolution) -> QPSolution:
+        return solution
+
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """The solution as it is."""
         return solution
 
 
@@ -50,6 +63,24 @@ class Chain:
     def __call__(self, solution: QPSolution) -> QPSolution:
         for inverse in reversed(self.inverses):
             solution = inverse(solution)
+        return solution
+
+
+@dataclass(frozen=True)
+class ReversibleChain:
+    """Several ways back that can be gone in both directions."""
+
+    links: tuple[Reversible, ...]
+
+    def __call__(self, solution: QPSolution) -> QPSolution:
+        for link in reversed(self.links):
+            solution = link(solution)
+        return solution
+
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """A solution of the given program as one of the last."""
+        for link in self.links:
+            solution = link.forward(solution)
         return solution
 
 
@@ -205,6 +236,16 @@ class Unscale:
             changes[name] = value * factor if fits else None
         return solution.replace(**changes)
 
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """A solution of the given program as one of the scaled program."""
+        way_there = Unscale(
+            1.0 / self.variables,
+            1.0 / self.inequalities,
+            1.0 / self.equalities,
+            1.0 / self.objective,
+        )
+        return way_there(solution)
+
 
 def scale(
     program: QuadraticProgram,
@@ -250,6 +291,9 @@ def scale(
 
 
 def _scaled_hessian(P: Quadratic, D: Vector, objective: float) -> Quadratic:
+    if isinstance(P, LowRankQuadratic):
+        signs, index = P.selection.signs * D * np.sqrt(objective), P.selection.index
+        return P.select(signs, index, objective * D * D * P.diag)
     if P.prefers_sparse:
         diagonal = sp.dia_array((D[None], [0]), shape=(D.size, D.size))
         return SparseQuadratic(sp.csc_array(objective * (diagonal @ P.to_sparse() @ diagonal)))

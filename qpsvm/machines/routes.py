@@ -1,0 +1,156 @@
+"""Which program is solved for a problem, and how its solution becomes that of the problem.
+
+Usually it is the problem's own program. The dual of a linear machine is not good enough where the
+sizes of features differ by many orders of magnitude: its weights ``w = X'R'a`` are sums of terms as
+large as ``C |x|``, and a weight of a feature of size s is of the order 1 / s. With s = 1e6 the
+rounding of alpha alone moves decision values by 1e-4. The primal program has the weights themselves
+among its variables, and alpha as its multipliers, each as exact as the other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.machines.programs import DualRecovery, PrimalRecovery, primal_program
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.reductions import Reduced
+from qpsvm.qp.solution import QPSolution
+
+FEW = 3000
+"""Variables, up to which the primal program is solved for a badly scaled dual one: the solvers that
+keep the digits factor a matrix of all of them."""
+
+
+BAD_SPREAD = 1e4
+"""Ratio of sizes from which the primal program is solved for a dual one. The rounding of alpha
+moves decision values by its square, in units of the last place of C: below 1e4 by 1e-8."""
+
+ROUNDING = float(np.finfo(np.float64).eps)
+
+
+class Route(Protocol):
+    """A reduced program, and the way from its solutions to those of the problem."""
+
+    @property
+    def reduced(self) -> Reduced: ...
+
+    def machine(self, solution: QPSolution) -> Any:
+        """The problem's solution: a machine, or of a bare program a QPSolution."""
+
+    def start(self, solution: QPSolution) -> QPSolution:
+        """A solution of the problem's own program as one of the reduced program."""
+
+    def own(self, solution: QPSolution) -> QPSolution:
+        """A solution of the reduced program as one of the problem's own program."""
+
+
+@dataclass(frozen=True, eq=False)
+class Direct:
+    """The problem's own program, reduced.
+
+    Attributes
+    ----------
+    problem : TrainingProblem or QuadraticProgram
+    reduced : Reduced
+    """
+
+    problem: TrainingProblem[Any, Any] | QuadraticProgram
+    reduced: Reduced
+
+    def machine(self, solution: QPSolution) -> Any:
+        """What the problem recovers from the solution of its own program."""
+        own = self.own(solution)
+        return self.problem.recover(own) if isinstance(self.problem, TrainingProblem) else own
+
+    def start(self, solution: QPSolution) -> QPSolution:
+        """A solution of the problem's own program as one of the reduced program."""
+        return self.reduced.inverse.forward(solution)
+
+    def own(self, solution: QPSolution) -> QPSolution:
+        """A solution of the reduced program as one of the problem's own program."""
+        return self.reduced.inverse(solution)
+
+
+@dataclass(frozen=True, eq=False)
+class ByPrimal:
+    """The primal program of a problem in dual form: weights that do not go through alpha.
+
+    Attributes
+    ----------
+    problem : SVMProblem
+    reduced : Reduced
+        Of the primal program.
+    """
+
+    problem: SVMProblem
+    reduced: Reduced
+
+    def machine(self, solution: QPSolution) -> SVMSolution:
+        """The primal's machine, with what a solution of the dual form has besides."""
+        with np.errstate(over="ignore", invalid="ignore"):  # of a solver's nonsense
+            return self._machine(solution)
+
+    def _machine(self, solution: QPSolution) -> SVMSolution:
+        found = PrimalRecovery(self.problem.model).recover(self.reduced.inverse(solution))
+        found = found.replace(expansion=self.problem.model.expansion(found.alpha))
+        qp = self.problem.to_qp(found)
+        return found.replace(
+            qp=qp.replace(
+                status=solution.status,
+                native_status=solution.native_status,
+                statistics=solution.statistics,
+            )
+        )
+
+    def start(self, solution: QPSolution) -> QPSolution:
+        """The primal program's solution that goes with one of the dual program."""
+        machine = self.problem.recover(solution)
+        return self.reduced.inverse.forward(PrimalRecovery(self.problem.model).to_qp(machine))
+
+    def own(self, solution: QPSolution) -> QPSolution:
+        """The dual program's solution that goes with the machine."""
+        return self.machine(solution).qp
+
+    def gradient_rounding(self, solution: QPSolution) -> float:
+        """What rounding can add to an entry of the gradient ``F (F'x)`` of the dual program."""
+        P, x = self.problem.qp.P, solution.x
+        if not isinstance(P, LowRankQuadratic) or x is None:
+            return math.inf
+        F = abs(P.factor)
+        return ROUNDING * float(np.max(F @ (F.T @ np.abs(x))))
+
+
+def route_of(
+    problem: TrainingProblem[Any, Any] | QuadraticProgram, *, any_form: bool = True
+) -> Direct | ByPrimal:
+    """The route that keeps the most digits.
+
+    Parameters
+    ----------
+    problem : TrainingProblem or QuadraticProgram
+    any_form : bool
+        Whether a dual problem may be solved by its primal program.
+    """
+    if any_form and isinstance(problem, SVMProblem):
+        by_primal = _by_primal(problem)
+        if by_primal is not None:
+            return by_primal
+    program = problem.qp if isinstance(problem, TrainingProblem) else problem
+    return Direct(problem, Reduced.of(program))
+
+
+def _by_primal(problem: SVMProblem) -> ByPrimal | None:
+    model = problem.model
+    if not (model.is_linear and isinstance(problem.recovery, DualRecovery)):
+        return None
+    if model.constraints is None or problem.qp.n_variables + model.n_weights > FEW:
+        return None
+    reduced = Reduced.of(primal_program(model), BAD_SPREAD)
+    return ByPrimal(problem, reduced) if reduced.is_scaled else None

@@ -1,0 +1,52 @@
+"""The form of a program that is solved in place of the given one, and the way back.
+
+A chain of equivalent programs, each link a ``(program, inverse)`` of its own:
+
+1. ``centring``: large offsets of columns are taken out;
+2. ``equilibration``: rows and variables of very different sizes are scaled, by powers of two.
+
+A program that needs neither is left as it is: the very object, so that nothing changes for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qpsvm.qp.centring import centre
+from qpsvm.qp.equilibration import BAD_SPREAD, equilibrate
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.transforms import Reversible, ReversibleChain
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """An equivalent program that is easier to solve.
+
+    Attributes
+    ----------
+    program : QuadraticProgram
+    inverse : Reversible
+        The way back to the given program; ``inverse.forward`` is the way there.
+    note : str
+        What was done, in words; empty if nothing.
+    is_scaled : bool
+        Whether rows or variables differed so much that they were scaled.
+    """
+
+    program: QuadraticProgram
+    inverse: Reversible
+    note: str = ""
+    is_scaled: bool = False
+
+    @classmethod
+    def of(cls, program: QuadraticProgram, bad_spread: float = BAD_SPREAD) -> Reduced:
+        """Reduce a program as far as it helps; ``bad_spread`` as ``equilibrate`` takes it."""
+        centred, offsets = centre(program)
+        scaled, scales = equilibrate(centred, bad_spread)
+        notes = []
+        if centred is not program:
+            notes.append("large offsets of columns taken out")
+        if scaled is not centred:
+            notes.append("rows and variables of very different sizes scaled")
+        way = ReversibleChain((offsets, scales))
+        return cls(scaled, way, "; ".join(notes), scaled is not centred)
