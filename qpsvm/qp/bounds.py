@@ -33,10 +33,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.qp._arrays import Index, Mask, Matrix, Vector
-from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.nearest import EPS, MatrixRows, NearestPoint, Restrictions, nearest_feasible
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 
 MOVABLE_SIZE = 3000
@@ -171,7 +169,7 @@ class _Bounding:
         Px = program.P.matvec(x)
         gradient = Px + program.q
         upper = 0.5 * float(x @ Px) + float(program.q @ x)
-        upper_rounding = EPS * float(np.abs(x) @ (_terms(program.P, x) + np.abs(program.q)))
+        upper_rounding = EPS * float(np.abs(x) @ (program.P.term_sizes(x) + np.abs(program.q)))
         upper_rounding += float(np.abs(gradient) @ np.abs(point.change))
         known = np.isfinite(program.h)
         z = np.where(known, np.maximum(z, 0.0), 0.0)
@@ -278,7 +276,7 @@ class _Bounding:
         """``Pw + q + A'y + G'z`` and the rounding of each."""
         program = self.program
         g = program.P.matvec(w) + program.q + program.A.T @ y + program.G.T @ z
-        terms = _terms(program.P, w) + np.abs(program.q)
+        terms = program.P.term_sizes(w) + np.abs(program.q)
         terms = terms + abs(program.A).T @ np.abs(y) + abs(program.G).T @ np.abs(z)
         return np.asarray(g), np.asarray(EPS * terms)
 
@@ -376,18 +374,6 @@ def _stacked(upper: Matrix, lower: Matrix) -> Matrix:
 def _row_name(program: QuadraticProgram, row: int) -> str:
     m = program.n_inequalities
     return f"row {row} of Gx <= h" if row < m else f"row {row - m} of Ax = b"
-
-
-def _terms(P: Quadratic, x: Vector) -> Vector:
-    """``|P| |x|``, or an upper bound on it."""
-    matrix = getattr(P, "matrix", None)
-    if matrix is not None:
-        return np.asarray(abs(matrix) @ np.abs(x))
-    if isinstance(P, LowRankQuadratic):
-        F: Any = P.factor
-        return np.asarray(abs(F) @ (abs(F).T @ np.abs(x)) + P.diag * np.abs(x))
-    norms = np.sqrt(np.abs(P.diagonal()))  # |P_ij| <= sqrt(P_ii P_jj)
-    return np.asarray(norms * float(norms @ np.abs(x)))
 
 
 def _finite(distance: Vector) -> Vector:

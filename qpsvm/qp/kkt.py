@@ -62,7 +62,8 @@ from qpsvm.qp.solution import QPSolution
 NOT_CONVEX = "P is not positive semidefinite: stationarity does not mean optimality"
 
 INFINITE = math.inf
-EPS = float(np.finfo(np.float64).eps)
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+"""Share of the terms of a sum below which it may be their rounding, and counts as zero."""
 
 
 @dataclass(frozen=True)
@@ -229,8 +230,9 @@ def _measure(
 
     # stationarity: r = Px + q + G'z + A'y - z_lower + z_upper
     r = np.abs(Px + program.q + G.T @ z + A.T @ y - z_lower + z_upper)
-    pulls = abs(G).T @ np.abs(z) + abs(A).T @ np.abs(y) + np.abs(z_lower) + np.abs(z_upper)
-    r = np.where(r <= EPS * pulls, 0.0, r)  # what rounding leaves of terms that cancel
+    terms = program.P.term_sizes(x) + np.abs(program.q) + np.abs(z_lower) + np.abs(z_upper)
+    terms = terms + abs(G).T @ np.abs(z) + abs(A).T @ np.abs(y)
+    r = np.where(r <= ROUNDING * terms, 0.0, r)  # what rounding leaves of terms that cancel
     unit = _objective_unit(program)
     gradient_scale = np.maximum(unit, np.maximum(np.abs(program.q), np.abs(Px)))
     stationarity = _residual("stationarity", r, r / gradient_scale)
@@ -269,6 +271,10 @@ def _measure(
 
     repaired = _repaired_dual_objective(program, Px, x, z, y)
     gap = np.array([abs(primal - dual), abs(primal - repaired)])
+    pairs = ((program.h, z), (program.b, y), (program.lb, z_lower), (program.ub, z_upper))
+    summed = float(np.abs(x) @ (program.P.term_sizes(x) + np.abs(program.q)))
+    summed += sum(finite_dot(np.abs(right), np.abs(m)) for right, m in pairs)
+    gap = np.where(gap <= ROUNDING * summed, 0.0, gap)
     duality_gap = _residual("duality_gap", gap, gap / objective_scale)
 
     # natural residual: |min(z_j, s_j)|, the distance to the nearer of the two cases

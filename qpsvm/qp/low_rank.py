@@ -122,6 +122,10 @@ class LowRankQuadratic(Quadratic):
         w = sum_of_rows(self.samples, beta, self._offset)
         return np.append(w, np.sqrt(self.constant) * np.sum(beta)) if self.constant else w
 
+    def term_sizes(self, x: Vector) -> Vector:
+        F: Any = self.factor
+        return np.asarray(abs(F) @ (abs(F).T @ np.abs(x)) + self.diag * np.abs(x))
+
     def block(self, rows: Index, columns: Index) -> Dense:
         R = self.selection
         left, right = (self.samples[R.samples(i)] for i in (rows, columns))

@@ -101,6 +101,14 @@ class Quadratic(ABC):
         """True when a solver with sparse linear algebra should be given ``to_sparse()``."""
         return False
 
+    def term_sizes(self, x: Vector) -> Vector:
+        """``|P| |x|``, or an upper bound on it: what the rounding of ``P x`` is relative to."""
+        matrix = getattr(self, "matrix", None)
+        if matrix is not None:
+            return np.asarray(abs(matrix) @ np.abs(x))
+        norms = np.sqrt(np.abs(self.diagonal()))  # |P_ij| <= sqrt(P_ii P_jj)
+        return np.asarray(norms * float(norms @ np.abs(x)))
+
     def value(self, x: Vector) -> float:
         """``1/2 x'Px``."""
         return 0.5 * float(x @ self.matvec(x))

@@ -37,6 +37,10 @@ class RepeatedQuadratic(Quadratic):
     def matvec(self, x: Vector) -> Vector:
         return np.concatenate([self.part.matvec(piece) for piece in x.reshape(self.times, -1)])
 
+    def term_sizes(self, x: Vector) -> Vector:
+        parts = x.reshape(self.times, -1)
+        return np.concatenate([self.part.term_sizes(piece) for piece in parts])
+
     def block(self, rows: Index, columns: Index) -> Dense:
         (left, i), (right, j) = (np.divmod(index, self.part.size) for index in (rows, columns))
         return np.asarray(self.part.block(i, j) * (left[:, None] == right))
