@@ -58,8 +58,9 @@ class Certificate:
     intercept_interval : Interval or None
         Intercepts that are best for these weights; None for a machine with one per class.
     rounding : float
-        Estimate of what rounding can add to the primal objective, relative to it: sums that cancel
-        in the decision values, times C. A gap below it says nothing.
+        Estimate of what rounding can have done to both objectives, relative to the primal one: sums
+        that cancel in the decision values, times C, and in the weights of the dual point, whose
+        sums hold up to rounding only. A gap below it says nothing.
     model, solution : VerifiableModel, SVMSolution or JointSolution
         What the certificate is about.
     enclosure : Enclosure or None
@@ -370,12 +371,18 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
             repair=model.repair_size(solution.alpha, feasible),
             infeasibility=model.infeasibility(solution),
             intercept_interval=model.best_intercepts(solution),
-            rounding=model.rounding(solution, primal),
+            rounding=_rounding(model, solution, feasible, primal),
             model=model,
             solution=solution,
             enclosure=enclose(model, solution) if rigorous else None,
             feasible=_feasible(model, solution),
         )
+
+
+def _rounding(model: Any, solution: Any, point: Any, primal: float) -> float:
+    """What rounding can have done to both objectives, relative to the primal one."""
+    size = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
+    return float(model.rounding(solution, primal) + model.dual_rounding(solution, point) / size)
 
 
 def _feasible(model: Any, solution: Any) -> FeasibleMachine | None:

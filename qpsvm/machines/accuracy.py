@@ -14,10 +14,17 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Vector
 
 if TYPE_CHECKING:
-    from qpsvm.machines.model import SupportVectorModel
+    from qpsvm.machines.model import DualPoint, SupportVectorModel
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
+
+PER_TERM = 2.0
+"""Roundings that a term of a short sum goes through, in units of ``EPS``: those of a kernel value,
+of its product and of its place in the sum."""
+
+ROUNDED_SUM = 1e-12
+"""Share of the sum of all alphas by which a sum with a given value is off by rounding only."""
 
 SMALL_WEIGHTS = 1e-3
 """Where the optimum may be exactly zero, a gap relative to it would ask for more digits than its
@@ -63,7 +70,7 @@ def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float)
         return math.inf
     square = float(weights @ weights if solution.coef is not None else np.abs(weights) @ sizes)
     terms = np.asarray(abs(c.rows) @ sizes) + np.abs(c.signs * solution.intercept)
-    errors = EPS * (terms + abs(c.width * solution.width) + np.abs(c.required))
+    errors = PER_TERM * EPS * (terms + abs(c.width * solution.width) + np.abs(c.required))
     scores, _ = model.scores_and_norm(solution)
     if model.is_hard:
         # weights that miss a margin are scaled up until they reach it, their errors with them
@@ -76,8 +83,59 @@ def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float)
         np.abs(slopes(v - errors, c.lower, c.upper, c.curvature)),
     )
     soft = ~c.is_hard
-    total = float(steepest[soft] @ errors[soft]) + EPS * c.norm_weight * square
+    total = float(steepest[soft] @ errors[soft]) + PER_TERM * EPS * c.norm_weight * square
+    total += (
+        PER_TERM
+        * EPS
+        * (abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width))
+    )
     return total / max(abs(objective), model.objective_floor, TINY)
+
+
+def dual_rounding(model: SupportVectorModel, solution: SVMSolution, point: DualPoint) -> float:
+    """What rounding can add to the dual objective of a point, absolute.
+
+    Its sums are rounded like those of the primal objective: ``p'a``, the prices of constraints, and
+    ``|w|^2`` of weights whose own terms may be far larger than they are. And the point is feasible
+    up to rounding only: if ``(R 1)'a`` misses its value by r, some exactly feasible point differs
+    by variables that add up to r, at a price of ``|b|`` each (of ``|t|`` for the sum of a width).
+    An estimate, not an enclosure.
+    """
+    c, a = model.conditions, np.abs(point.alpha)
+    mu = np.abs(point.constraint_multipliers)
+    beta = model.expansion(point.alpha)
+    linear = float(np.abs(c.required) @ a)
+    balance = [*(c.signs * point.alpha).tolist(), -c.intercept_price]
+    if model.is_linear:
+        w = np.abs(model.weights(beta, point.constraint_multipliers))
+        columns = np.asarray(abs(model.data.X).T @ np.abs(beta))
+        if model.constraints is not None:
+            rules = model.constraints
+            linear += float(np.abs(rules.right) @ mu)
+            columns = columns + np.asarray(abs(rules.rows[:, :-1]).T @ mu) / c.norm_weight
+            balance += (-rules.intercept_column * point.constraint_multipliers).tolist()
+        square = 2.0 * c.norm_weight * float(w @ columns)
+        several = 1.0 + math.sqrt(model.data.n_samples) / 4.0
+    else:
+        square = c.norm_weight * float(np.abs(beta) @ expansion_sizes(model, beta))
+        several = 1.0
+    square += float(c.curvature @ (a * a))
+    missed = abs(_exact_sum(balance))
+    price = abs(solution.intercept) if model.intercept == "free" else 0.0
+    if model.constant:
+        square += 2.0 * missed * float(np.sum(a))
+    if c.width:
+        price += abs(solution.width)
+        missed = max(missed, abs(_exact_sum([*point.alpha.tolist(), -c.width * c.width_price])))
+        missed = missed if missed <= ROUNDED_SUM * float(np.sum(a)) else 0.0  # the row is slack
+    return PER_TERM * EPS * (linear + 0.5 * several * square) + missed * price
+
+
+def _exact_sum(terms: list[float]) -> float:
+    try:
+        return math.fsum(terms)
+    except (OverflowError, ValueError):
+        return math.inf
 
 
 def term_sizes(model: SupportVectorModel, solution: SVMSolution) -> Vector | None:
@@ -86,7 +144,12 @@ def term_sizes(model: SupportVectorModel, solution: SVMSolution) -> Vector | Non
         return np.asarray(abs(model.data.X) @ np.abs(solution.coef))
     if solution.expansion is None:
         return None
-    v = np.abs(solution.expansion)
+    return expansion_sizes(model, solution.expansion)
+
+
+def expansion_sizes(model: SupportVectorModel, expansion: Vector) -> Vector:
+    """``|K| |beta|``, or an upper bound on it, shape (n,)."""
+    v = np.abs(expansion)
     if model.kernel.is_nonnegative:
         return model.kernel_product(v)
     # |k(x, z)| <= |phi(x)| |phi(z)|

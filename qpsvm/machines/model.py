@@ -165,8 +165,8 @@ class SupportVectorModel:
         beta = solution.expansion
         if beta is not None and isinstance(self.gram, KernelQuadratic):
             vectors = [beta, self.expansion(point.alpha)]
-            if self.kernel.is_nonnegative:
-                vectors.append(np.abs(beta))  # the terms of the sums, see ``accuracy``
+            if self.kernel.is_nonnegative:  # the terms of the sums, see ``accuracy``
+                vectors += [np.abs(beta), np.abs(vectors[1])]
             self.gram.gram.products(np.column_stack(vectors))
 
     def expansion(self, alpha: Vector) -> Vector:
@@ -247,6 +247,10 @@ class SupportVectorModel:
     def rounding(self, solution: SVMSolution, objective: float) -> float:
         """What rounding can add to the objective, relative to it; see ``accuracy.rounding``."""
         return accuracy.rounding(self, solution, objective)
+
+    def dual_rounding(self, solution: SVMSolution, point: DualPoint) -> float:
+        """What rounding can add to the dual objective; see ``accuracy.dual_rounding``."""
+        return accuracy.dual_rounding(self, solution, point)
 
     @cached_property
     def objective_floor(self) -> float:

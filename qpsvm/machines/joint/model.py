@@ -216,6 +216,19 @@ class JointModel:
         pays = ~(self.shortfall(self.decisions(solution)) + errors <= 0.0)
         return (float(self.box @ (errors * pays)) + EPS * square) / max(abs(objective), TINY)
 
+    def dual_rounding(self, solution: JointSolution, point: Dense) -> float:
+        """What rounding can add to the dual objective of a point, absolute."""
+        del solution
+        v = np.abs(point)
+        if self.is_linear:
+            w = np.abs(np.asarray(self.coef(point)))
+            square = 2.0 * float(np.sum(w * (abs(self.data.X).T @ v).T))
+        else:
+            norms = np.sqrt(np.abs(self.gram.diagonal()))
+            square = float(np.sum((norms @ v) ** 2))
+        square += self.constant * float(np.sum(np.sum(v, axis=0) ** 2))
+        return 2.0 * EPS * (float(np.sum(v[self.own])) + 0.5 * square)
+
     # --- the dual objective, for anything --------------------------------------------------------
 
     def feasible_dual(self, alpha: Dense, multipliers: Vector = NO_MULTIPLIERS) -> Dense:
