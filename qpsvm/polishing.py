@@ -23,6 +23,7 @@ from qpsvm.exceptions import (
     InvalidProgramError,
     QPSVMError,
 )
+from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.problem import Solution, SVMProblem, TrainingProblem
 from qpsvm.machines.programs import DualRecovery, PrimalRecovery, dual_program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
@@ -134,6 +135,7 @@ def polish(
     Tolerances(eps)  # the rule for eps is there
     if time_limit is not None and not time_limit > 0:
         raise InvalidParameterError(f"time_limit is {time_limit!r}; pass seconds above 0, or None.")
+    require_pair("polish", problem, solution, programs=True)
     request = _Request(eps, time_limit, callback, memory_limit, time.perf_counter())
     if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
         return _polish_program(problem, solution, request)

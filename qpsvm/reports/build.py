@@ -12,6 +12,7 @@ from typing import Any
 from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
 from qpsvm.data.fingerprint import fingerprint
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.plotting.convergence import Event
@@ -74,6 +75,7 @@ def build(
     >>> report.passed, report.to_dict()["problem"]["family"]
     (True, 'SoftMargin(C=1.0)')
     """
+    require_pair("reports.build", problem, solution, programs=True, recovers=True)
     if verified is None:
         verified = verify(problem, solution, eps=eps)
     expected = ReducedReport if isinstance(problem, ReducedProblem) else KKTReport
