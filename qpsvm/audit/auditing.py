@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.audit import predictions
+from qpsvm.audit import own_predictions, predictions
 from qpsvm.audit.claims import Claim, Library, Problem, Reading
 from qpsvm.audit.readers.inputs import Inputs
 from qpsvm.audit.readers.registry import read
@@ -100,6 +100,9 @@ def audit(
 
     Notes
     -----
+    The model's own ``predict`` and ``decision_function`` are called on X and have to say what its
+    stored numbers say: the check ``own_predictions`` of every machine.
+
     A model is refused rather than audited against another program. LIBSVM's scaled nu programs and
     LIBLINEAR's penalised intercept are translated exactly, one program for every machine of a model
     of several classes.
@@ -120,6 +123,9 @@ def audit(
         _machine(claim, reading.library, eps=eps, optimum=optimum, callback=callback)
         for claim in reading.claims
     )
+    own = own_predictions.compare(model, X, reading, machines)
+    if own is not None:
+        machines = tuple(machine.with_check(own.check) for machine in machines)
     return Audit(
         model=reading.model,
         library=reading.library,
@@ -127,6 +133,7 @@ def audit(
         machines=machines,
         predictions_differ=_combined(reading, machines, eps) if optimum else None,
         remarks=reading.remarks,
+        own_predictions=own,
     )
 
 

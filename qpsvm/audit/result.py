@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from qpsvm.audit.claims import Library, Problem, Solution
+from qpsvm.audit.own_predictions import OwnPredictions
 from qpsvm.audit.presentation import page, text
 from qpsvm.audit.rounding import KernelRounding
 from qpsvm.audit.verdict import sentence
 from qpsvm.certificates import Certificate
+from qpsvm.qp.kkt import Check
 from qpsvm.verification import KKTReport
 
 if TYPE_CHECKING:
@@ -75,6 +77,11 @@ class AuditedMachine:
     has_multipliers: bool = True
     remarks: tuple[str, ...] = ()
 
+    def with_check(self, check: Check) -> AuditedMachine:
+        """The same machine with one more check in its report."""
+        report = replace(self.report, checks=(*self.report.checks, check))
+        return replace(self, report=report)
+
     @property
     def passed(self) -> bool:
         """The verifier's verdict."""
@@ -134,6 +141,9 @@ class Audit:
         its programs do. None for a regression, and where no optimum was asked for.
     remarks : tuple of str
         What was assumed about the model.
+    own_predictions : OwnPredictions or None
+        What the model's own ``predict`` says of the training data, beside its stored numbers; None
+        for what has no ``predict``.
     """
 
     model: str
@@ -142,6 +152,7 @@ class Audit:
     machines: tuple[AuditedMachine, ...]
     predictions_differ: int | None = None
     remarks: tuple[str, ...] = ()
+    own_predictions: OwnPredictions | None = None
 
     @property
     def passed(self) -> bool:
@@ -170,6 +181,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but arrays, in plain Python types, for JSON."""
+        own = self.own_predictions
         return {
             "model": self.model,
             "library": vars(self.library).copy(),
@@ -178,6 +190,7 @@ class Audit:
             "eps": self.eps,
             "relative_gap": self.relative_gap,
             "predictions_differ": self.predictions_differ,
+            "own_predictions": own and own.to_dict(),
             "machines": [machine.to_dict() for machine in self.machines],
             "remarks": list(self.remarks),
         }

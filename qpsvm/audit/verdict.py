@@ -20,7 +20,10 @@ NEARLY = 0.995
 
 def sentence(audit: Audit) -> str:
     """What was found, why, and what follows for predictions."""
-    machine = audit.worst
+    machine, own = audit.worst, audit.own_predictions
+    if own is not None and not own.passed:  # whatever the numbers are, others predict
+        gap = f"{machine.relative_gap:.1e}"
+        return f"{own.finding}; the certified relative gap of the stored numbers is {gap}."
     parts = [_finding(audit, machine)]
     if machine.relative_gap > audit.eps:
         parts += _reason(audit.library, machine)

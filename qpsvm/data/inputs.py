@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.objects import as_objects, is_missing, is_numeric, require_unmasked
 from qpsvm.data.integers import integers_of, rounded_integers
+from qpsvm.data.objects import as_objects, is_missing, is_numeric, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.qp._arrays import Index, Vector, all_finite, freeze, immutable, is_immutable
@@ -313,7 +313,7 @@ def _require_exact_integers(matrix: Any, original: Any, name: str) -> None:
         ]
     else:
         rounded = rounded_integers(original, matrix)
-        exact = integers_of(original) if len(rounded) else None
+        exact: Any = integers_of(original) if len(rounded) else None
         places = [(int(i), int(j), exact[i, j]) for i, j in rounded]
     if not places:
         return

@@ -44,7 +44,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 """Exact types of the fields of a solution; kernel and data have those of the problem's."""
 
 
-def require_stored(solution: Any, kind: type) -> None:
+def require_stored(solution: Any, kind: Any) -> None:
     """Refuse a solution that is more than its numbers.
 
     Raises
@@ -70,7 +70,7 @@ def require_stored(solution: Any, kind: type) -> None:
         if allowed is not None:
             _require_field(field.name, value, allowed)
     if "support" in vars(solution):  # kept from an earlier call
-        kept, fresh = vars(solution)["support"], kind.support.func(solution)  # type: ignore[attr-defined]
+        kept, fresh = vars(solution)["support"], kind.support.func(solution)
         if type(kept) is not np.ndarray or not np.array_equal(kept, fresh):
             raise InvalidDataError(
                 "The solution's support is not that of its alpha; build it anew with "
@@ -109,17 +109,14 @@ def same_data(own: Any, other: Any) -> bool:
         return True
     if type(other) is not type(own) or not _same_attributes(own, other):
         return False
-    for field in fields(own):
-        mine, theirs = getattr(own, field.name), getattr(other, field.name)
-        if field.name == "X":
-            if not _is_matrix(theirs):
-                return False
-        elif type(mine) is np.ndarray and type(theirs) is not np.ndarray:
-            return False
-        elif field.name == "classes" and mine.dtype.kind not in "biuf":
-            if not contents.same(mine, theirs):  # `==` of a label may say anything
-                return False
-    return bool(own.equals(other))
+    if not _is_matrix(other.X):
+        return False
+    arrays = (name for name, value in vars(own).items() if type(value) is np.ndarray)
+    if any(name != "X" and type(getattr(other, name)) is not np.ndarray for name in arrays):
+        return False
+    labels = getattr(own, "classes", None)
+    plain = labels is None or labels.dtype.kind in "biuf"  # the `==` of others may say anything
+    return bool(own.equals(other)) and (plain or contents.same(labels, other.classes))
 
 
 def same_reduction(own: Any, other: Any) -> bool:
@@ -184,9 +181,7 @@ def _same_attributes(own: Any, other: Any) -> bool:
     mine, theirs = (sorted(added_attributes(thing)) for thing in (own, other))
     if mine != theirs:
         return False
-    return all(
-        contents.same(_entry(vars(own)[name]), _entry(vars(other)[name])) for name in mine
-    )
+    return all(contents.same(_entry(vars(own)[name]), _entry(vars(other)[name])) for name in mine)
 
 
 def _entry(value: Any) -> Any:

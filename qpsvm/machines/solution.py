@@ -92,7 +92,7 @@ class SVMSolution(KernelMachine):
         for name in ("intercept", "width"):
             object.__setattr__(self, name, _as_float(getattr(self, name), name))
         ends = self.intercept_interval
-        if isinstance(ends, str) or np.shape(ends) != (2,):  # type: ignore[arg-type]
+        if isinstance(ends, str) or np.shape(ends) != (2,):
             raise InvalidDataError(
                 f"intercept_interval of a solution is {ends!r}; pass Interval(lower, upper)."
             )

@@ -59,7 +59,8 @@ def immutable(value: Any) -> Dense:
         NumPy's, for what is no array of numbers.
     """
     if np.ma.is_masked(value):  # NumPy drops a mask silently, and the hidden values come back
-        raise ValueError(f"it is a masked array with {np.ma.count_masked(value)} hidden entries")
+        hidden = int(np.sum(np.ma.getmaskarray(value)))
+        raise ValueError(f"it is a masked array with {hidden} hidden entries")
     take = np.asarray if is_immutable(value) else np.array
     return np.asarray(freeze(take(value, dtype=np.float64, order="C")))
 
