@@ -16,7 +16,13 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.accuracy import TINY
-from qpsvm.machines.exact_types import added_attributes, require_stored, same_data, same_kernel
+from qpsvm.machines.exact_types import (
+    added_attributes,
+    require_own_support,
+    require_stored,
+    same_data,
+    same_kernel,
+)
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
@@ -80,6 +86,7 @@ def require_own(model: SupportVectorModel, solution: SVMSolution) -> None:
             f"The solution has a coef, but a {model.kernel} kernel has no explicit weights; it "
             "belongs to another problem."
         )
+    require_own_support(solution)
 
 
 def described(kernel: Any) -> str:

@@ -69,13 +69,25 @@ def require_stored(solution: Any, kind: Any) -> None:
         allowed, value = _FIELDS.get(field.name), getattr(solution, field.name)
         if allowed is not None:
             _require_field(field.name, value, allowed)
-    if "support" in vars(solution):  # kept from an earlier call
-        kept, fresh = vars(solution)["support"], kind.support.func(solution)
-        if type(kept) is not np.ndarray or not np.array_equal(kept, fresh):
-            raise InvalidDataError(
-                "The solution's support is not that of its alpha; build it anew with "
-                "solution.replace()."
-            )
+
+
+def require_own_support(solution: Any) -> None:
+    """Refuse support vectors that an instance keeps and its alpha does not give.
+
+    Raises
+    ------
+    InvalidDataError
+        They are other ones.
+    """
+    kept = vars(solution).get("support")
+    if kept is None:
+        return
+    fresh = type(solution).support.func(solution)
+    if type(kept) is not np.ndarray or not np.array_equal(kept, fresh):
+        raise InvalidDataError(
+            "The solution's support is not that of its alpha; build it anew with "
+            "solution.replace()."
+        )
 
 
 def stored_program_solution(qp: Any) -> QPSolution:

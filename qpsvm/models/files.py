@@ -113,9 +113,9 @@ def save(
 def _plain_training_set(problem: SVMProblem) -> BinaryTrainingSet:
     """The data, if a file can hold what was learned from them."""
     data = problem.data
-    if not isinstance(data, BinaryTrainingSet):
+    if not isinstance(problem, SVMProblem) or not isinstance(data, BinaryTrainingSet):
         raise ModelFileError(
-            f"A model of {problem.family} cannot be saved; {', '.join(metadata.FORMULATIONS)} can."
+            f"A model of {problem!r} cannot be saved; {', '.join(metadata.FORMULATIONS)} can."
         )
     extras = {
         "sample weights": bool((data.weights != 1.0).any()) or data.n_given != data.n_samples,

@@ -120,22 +120,31 @@ def _expansions(model: Any, inputs: Inputs) -> Expansions:
 
 def _require_counts(model: Any, coefficients: Any, intercepts: Any, rows: Index) -> None:
     """Refuse arrays that do not fit together: the library would read past the end of one."""
-    m, k = len(rows), len(attributes.classes(model)) if hasattr(model, "classes_") else 2
-    why = f"{m} support vectors and {k} classes" if hasattr(model, "classes_") else f"{m} of them"
+    m, is_classifier = len(rows), hasattr(model, "classes_")
+    k = len(attributes.classes(model)) if is_classifier else 2
+    why = f"{m} support vectors and {k} classes" if is_classifier else f"{m} support vectors"
     attributes.require_shape(model, "dual_coef_", coefficients, (k - 1, m), why)
     attributes.require_shape(model, "intercept_", intercepts, (k * (k - 1) // 2,), why)
     if len(np.unique(rows)) < m:
         attributes.refuse(model, "has a sample twice in support_")
-    if not hasattr(model, "_n_support"):
-        return
-    counts = attributes.whole_numbers(model, "_n_support")
-    own = counts if hasattr(model, "classes_") else counts[:1]
-    if len(own) != (k if hasattr(model, "classes_") else 1) or int(np.sum(own)) != m:
-        attributes.refuse(
-            model, f"has n_support_ = {own.tolist()} for {m} support vectors in support_"
-        )
-    if (counts < 0).any():
-        attributes.refuse(model, f"has a negative number in n_support_ = {counts.tolist()}")
+    if hasattr(model, "_n_support"):
+        counts = attributes.whole_numbers(model, "_n_support")
+        fine = len(counts) == k and (counts >= 0).all() and int(np.sum(counts)) == m
+        if not is_classifier:  # LIBSVM's has the number twice
+            fine = len(counts) == 1 + (not _is_of_intel(model)) and (counts == m).all()
+        if not fine:
+            attributes.refuse(model, f"has n_support_ = {counts.tolist()} for {why}")
+    for name in ("_effective_probability", "probability"):
+        value = getattr(model, name, False)
+        if not isinstance(value, bool) and not (isinstance(value, str) and value == "deprecated"):
+            attributes.refuse(model, f"has {name} = {value!r}, which must be True or False")
+        if value is True and np.size(getattr(model, "_probA", ())) != k * (k - 1) // 2:
+            attributes.refuse(model, f"has {name} = True and was fitted without probabilities")
+
+
+def _is_of_intel(model: Any) -> bool:
+    """Whether oneDAL did the arithmetic."""
+    return hasattr(model, "_onedal_estimator")
 
 
 def _support(name: str, model: Any, weights: Any) -> Index:
@@ -170,11 +179,10 @@ def _numbers(name: str, model: Any) -> tuple[Dense, Any]:
     """``dual_coef_`` and ``intercept_``, if they are what predicts."""
     coefficients = attributes.numbers(model, "dual_coef_", 2)
     intercepts = attributes.numbers(model, "intercept_", 1)
-    own = (getattr(model, "_dual_coef_", None), getattr(model, "_intercept_", None))
-    for public, private in zip((coefficients, intercepts), own, strict=True):
-        if private is None:
+    for own, public in (("_dual_coef_", coefficients), ("_intercept_", intercepts)):
+        if not hasattr(model, own):
             continue
-        copy = attributes.real_numbers(model, "copy of dual_coef_ or intercept_", private)
+        copy = attributes.numbers(model, own)
         if not (np.array_equal(copy, public) or np.array_equal(copy, -public)):
             raise AuditRefusedError(
                 f"This {name} predicts with other numbers than its dual_coef_ and intercept_ (they "
@@ -184,7 +192,7 @@ def _numbers(name: str, model: Any) -> tuple[Dense, Any]:
 
 
 def _library(model: Any) -> Library:
-    if hasattr(model, "_onedal_estimator"):
+    if _is_of_intel(model):
         return Library("oneDAL", f"stopping tolerance of {attributes.number(model, 'tol'):g}")
     stopped_at = f"stopping tolerance of {attributes.number(model, 'tol'):g}"
     status = getattr(model, "fit_status_", 0)

@@ -33,7 +33,7 @@ from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.accuracy import EPS, TINY
 from qpsvm.machines.consistency import CANCELLING, follows_from_alpha, same_repair
-from qpsvm.machines.exact_types import require_stored, same_data, same_kernel
+from qpsvm.machines.exact_types import require_own_support, require_stored, same_data, same_kernel
 from qpsvm.machines.joint import samples as joint_samples
 from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
@@ -264,6 +264,7 @@ class JointModel:
                 raise InvalidDataError(
                     f"The solution has another {what} than the problem; it belongs to another one."
                 )
+        require_own_support(solution)
 
     def sample_table(self, solution: JointSolution) -> joint_samples.ClassTable:
         """Every pair of a sample and a class, and its KKT case."""
