@@ -114,15 +114,17 @@ def compare(
     if not callable(getattr(model, "predict", None)):
         return None
     labels, shown = _own(model, X)
-    is_single = any(a is not None and a.dtype == np.float32 for a in (labels, shown))
-    u = float(np.finfo(np.float32 if is_single else np.float64).eps)
+    estimator = _last(model)
+    # a product of float32 arrays is one, whatever is added to it
+    of_weights = [getattr(estimator, name, None) for name in ("coef_", "dual_coef_")]
+    precise = all(getattr(a, "dtype", None) != np.float32 for a in (labels, shown, *of_weights))
+    u = float(np.finfo(np.float64 if precise else np.float32).eps)
     rebuilt = decisions(reading, machines, u)
     n = len(rebuilt.values)
     if isinstance(machines[0].problem.data, RegressionTrainingSet):
         apart, ratio = _apart(labels, rebuilt.values[:, 0], rebuilt.rounding[:, 0])
         differ = int(np.count_nonzero(~(ratio <= 1.0)))
         return OwnPredictions(n, 0, differ, _largest(apart), _largest(ratio))
-    estimator = _last(model)
     right, sure = _labels(estimator, reading, machines, rebuilt)
     own = labels.tolist() if labels.shape == (n,) else [None] * n
     agree = np.array([any(_equal(a, b) for b in many) for a, many in zip(own, right, strict=True)])

@@ -31,7 +31,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "alpha": (np.ndarray, _NONE),
     "expansion": (np.ndarray, _NONE),
     "coef": (np.ndarray, _NONE),
-    "intercept": (float, np.ndarray),
+    "intercept": (float,),
     "intercept_interval": (Interval,),
     "width": (float,),
     "slack": (np.ndarray, _NONE),
@@ -65,8 +65,10 @@ def require_stored(solution: Any, kind: Any) -> None:
             "predict with something else than the numbers that are verified; build it anew with "
             "solution.replace()."
         )
+    of_several = not hasattr(solution, "intercept_interval")  # an intercept per class
+    own = _FIELDS | {"intercept": (np.ndarray,)} if of_several else _FIELDS
     for field in fields(solution):
-        allowed, value = _FIELDS.get(field.name), getattr(solution, field.name)
+        allowed, value = own.get(field.name), getattr(solution, field.name)
         if allowed is not None:
             _require_field(field.name, value, allowed)
 

@@ -91,12 +91,14 @@ class SVMSolution(KernelMachine):
             object.__setattr__(self, name, as_float64(getattr(self, name), name))
         for name in ("intercept", "width"):
             object.__setattr__(self, name, _as_float(getattr(self, name), name))
-        ends = self.intercept_interval
-        if isinstance(ends, str) or np.shape(ends) != (2,):
+        try:
+            lower, upper = self.intercept_interval
+        except (TypeError, ValueError) as error:
             raise InvalidDataError(
-                f"intercept_interval of a solution is {ends!r}; pass Interval(lower, upper)."
-            )
-        bounds = [_as_float(end, "intercept_interval") for end in ends]
+                f"intercept_interval of a solution is {self.intercept_interval!r} ({error}); pass "
+                "Interval(lower, upper)."
+            ) from error
+        bounds = [_as_float(end, "intercept_interval") for end in (lower, upper)]
         object.__setattr__(self, "intercept_interval", Interval(*bounds))
 
     def __setstate__(self, state: dict[str, Any]) -> None:

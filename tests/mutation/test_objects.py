@@ -326,6 +326,8 @@ def changed_fields() -> Iterator[tuple[str, str, str, Any]]:
             for what, value in WRONG.items():
                 if own is None and value is None:
                     continue
+                if field == "coef" and value is None and solution.expansion is not None:
+                    continue  # the expansion predicts the same
                 if isinstance(own, np.ndarray) and own.size == 0 and what == "empty":
                     continue
                 changed = replaced(solution, field, value)
@@ -345,6 +347,7 @@ def test_a_field_of_the_wrong_kind_never_passes() -> None:
             continue
         # a certificate is about weights and multipliers alone
         beside = field in ("slack", "intercept_interval", "qp", "upper")
+        beside |= field == "expansion" and changed.coef is not None
         assert beside or not proof.passed(1e-6), (name, field, what)
     assert n > 2000
 
