@@ -116,7 +116,7 @@ def compare(
     labels, shown = _own(model, X)
     estimator = _last(model)
     # a product of float32 arrays is one, whatever is added to it
-    of_weights = [getattr(estimator, name, None) for name in ("coef_", "dual_coef_")]
+    of_weights = [vars(estimator).get(name) for name in ("coef_", "dual_coef_")]
     precise = all(getattr(a, "dtype", None) != np.float32 for a in (labels, shown, *of_weights))
     u = float(np.finfo(np.float64 if precise else np.float32).eps)
     rebuilt = decisions(reading, machines, u)
