@@ -204,13 +204,22 @@ def _compared(claim: Claim, solution: Any, best: Any, report: KKTReport) -> Opti
     lowest = proof.primal_objective
     own = math.nan if report.certificate is None else report.certificate.primal_objective
     data, boundary = claim.problem.data, math.sqrt(eps) * claim.problem.model.unit
-    values, exact = (machine.decision_function(data.X) for machine in (solution, best))
+    values, exact = (_decisions(claim.problem, machine) for machine in (solution, best))
     return Optimum(
         solution=best,
         excess=float(np.maximum(own - lowest, 0.0)) / max(abs(lowest), proof.floor, TINY),
         predictions_differ=predictions.differences(data, values, exact, boundary),
         decision_change=abs(claim.factor) * float(np.max(np.abs(values - exact))),
     )
+
+
+def _decisions(problem: Problem, machine: Any) -> Any:
+    """Decision values of the training samples."""
+    model = problem.model
+    if isinstance(problem, SVMProblem) and problem.model.conditions.minus_self_similarity:
+        scores, _ = problem.model.scores_and_norm(machine)  # k(x, x) is the matrix's own diagonal
+        return scores + machine.intercept - problem.model.gram.diagonal()
+    return machine.decision_function(model.data.X)
 
 
 def _combined(reading: Reading, machines: tuple[AuditedMachine, ...], eps: float) -> int | None:

@@ -276,3 +276,15 @@ def test_the_finding_is_in_every_output():
     page = found.report()
     assert not page.reports[0].passed
     assert "does not predict what its stored numbers say" in reports.text_of(page, "json")
+
+
+def test_a_ball_on_a_kernel_matrix_is_audited():
+    X = flowers()[0][:40]
+    kernel = qpsvm.kernels.Polynomial(0.1, 2, 1.0)
+    K = kernel(X, X)
+    best = qpsvm.solve(qpsvm.DataDescription(0.1).dual(X, kernel=kernel), eps=1e-10)
+    numbers = qpsvm.DataDescription(0.1), best.intercept, best.alpha
+    found = qpsvm.audit(Arrays(*numbers, kernel="precomputed"), K)
+    assert found.passed
+    assert found.machines[0].optimum.predictions_differ == 0
+    assert found.machines[0].optimum.decision_change < 1e-6
