@@ -23,6 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp._arrays import Dense, Vector
 
 if TYPE_CHECKING:
@@ -77,10 +79,22 @@ def decisions(reading: Reading, machines: tuple[AuditedMachine, ...], u: float) 
     columns, errors = [], []
     with np.errstate(all="ignore"):  # what overflows is near to nothing
         for machine in machines:
-            values = machine.solution.decision_function(reading.samples)
-            columns.append(machine.factor * values)
+            columns.append(machine.factor * _values(machine, reading.samples))
             errors.append(abs(machine.factor) * _rounding(machine, reading, u))
     return Decisions(np.column_stack(columns), np.column_stack(errors))
+
+
+def _values(machine: AuditedMachine, samples: Any) -> Any:
+    """Decision values of the machine's own program, for all samples."""
+    model, solution = machine.problem.model, machine.solution
+    if isinstance(solution, SVMSolution) and _takes_all(machine, samples):
+        return model.scores_and_norm(solution)[0] + solution.intercept  # as they were verified
+    return solution.decision_function(samples)
+
+
+def _takes_all(machine: AuditedMachine, samples: Any) -> bool:
+    """Whether every sample is in the machine's program, which then has its kernel values."""
+    return machine.problem.data.n_samples == int(samples.shape[0])
 
 
 def _rounding(machine: AuditedMachine, reading: Reading, u: float) -> Any:
@@ -90,7 +104,8 @@ def _rounding(machine: AuditedMachine, reading: Reading, u: float) -> Any:
     if solution.expansion is None or not machine.has_multipliers:
         size = np.asarray(abs(samples) @ np.abs(solution.coef).T)
     else:
-        own, beta = np.sqrt(_squares(kernel, samples)), np.abs(solution.expansion)
+        beta = np.abs(solution.expansion)
+        own = np.sqrt(_squares(machine, samples))
         n = int(np.count_nonzero(beta))
         size = float(beta @ own[solution.data.kept]) * own
         error = _kernel_error(kernel, samples, u, reading.library.name)
@@ -100,10 +115,13 @@ def _rounding(machine: AuditedMachine, reading: Reading, u: float) -> Any:
     return sums + 16.0 * u * np.abs(solution.intercept) + float(np.finfo(np.float64).tiny)
 
 
-def _squares(kernel: Any, samples: Any) -> Vector:
+def _squares(machine: AuditedMachine, samples: Any) -> Vector:
     """``k(x, x)`` of every training sample; for tanh the largest value it has."""
+    kernel, model = machine.problem.kernel, machine.problem.model
     if isinstance(kernel, Sigmoid):
         return np.ones(samples.shape[0])
+    if isinstance(model, SupportVectorModel) and _takes_all(machine, samples):
+        return np.asarray(np.abs(model.gram.diagonal()))
     if isinstance(kernel, Precomputed):
         return np.asarray(np.abs(np.diagonal(np.asarray(samples))))
     return np.asarray(np.abs(kernel.diagonal(samples)))

@@ -84,6 +84,11 @@ def build(
             f"verified is a {type(verified).__name__}; pass what qpsvm.verify(problem, solution) "
             "returned."
         )
+    if verified.problem != repr(problem):
+        raise InvalidParameterError(
+            f"verified is about {verified.problem}, and the problem is {problem!r}; pass what "
+            "qpsvm.verify(problem, solution) returned."
+        )
     if isinstance(problem, TrainingProblem) and isinstance(solution, QPSolution):
         solution = problem.recover(solution)
     own = certificate if certificate is not None else getattr(verified, "certificate", None)

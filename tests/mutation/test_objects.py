@@ -458,6 +458,34 @@ def test_a_saved_model_is_that_of_its_problem(tmp_path: Any) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_report_is_about_its_own_problem() -> None:
+    problem, solution = PROBLEMS["rbf"], SOLUTIONS["rbf"]
+    other = qpsvm.SoftMargin(9.0).dual(X, Y, kernel=RBF(0.5))
+    report = qpsvm.verify(problem, solution)
+    assert reports.build(problem, solution, report).passed
+    with pytest.raises(InvalidParameterError, match="verified is about .*C=1.0.*C=9.0"):
+        reports.build(other, solution, report)
+
+
+def test_the_ways_between_program_and_machine_take_their_own_kind() -> None:
+    problem, solution = PROBLEMS["rbf"], SOLUTIONS["rbf"]
+    assert passes(problem, problem.recover(problem.to_qp(solution)))
+    for wrong in (None, solution, "x", problem):
+        with pytest.raises(InvalidParameterError, match="recover takes a QPSolution, got"):
+            problem.recover(wrong)
+    for wrong in (None, solution.qp, SOLUTIONS["joint"]):
+        with pytest.raises(InvalidParameterError, match="to_qp takes a SVMSolution, got"):
+            problem.to_qp(wrong)
+
+
+@pytest.mark.parametrize(
+    "setting", [{"time_limit": "x"}, {"time_limit": 1j}, {"callback": 3}, {"memory_limit": "x"}]
+)
+def test_settings_of_a_polish_of_the_wrong_kind(setting: Any) -> None:
+    with pytest.raises(InvalidParameterError, match=f"{next(iter(setting))} is "):
+        qpsvm.polish(PROBLEMS["rbf"], SOLUTIONS["rbf"], **setting)
+
+
 def test_a_mask_of_a_program_is_not_dropped() -> None:
     P = np.ma.masked_array(np.eye(2), mask=[[0, 1], [1, 0]])
     for arguments in ((P, np.zeros(2)), (np.eye(2), np.ma.masked_array([1.0, 2.0], mask=[0, 1]))):
