@@ -463,7 +463,7 @@ def test_a_report_is_about_its_own_problem() -> None:
     other = qpsvm.SoftMargin(9.0).dual(X, Y, kernel=RBF(0.5))
     report = qpsvm.verify(problem, solution)
     assert reports.build(problem, solution, report).passed
-    with pytest.raises(InvalidParameterError, match="verified is about .*C=1.0.*C=9.0"):
+    with pytest.raises(InvalidParameterError, match=r"verified is about .*C=1\.0.*C=9\.0"):
         reports.build(other, solution, report)
 
 
