@@ -142,7 +142,7 @@ def test_an_attribute_that_is_not_what_it_should_be(name):
         assert not found.passed or same(changed.predict(X), predicted), (attribute, what)
     assert len(messages) >= 12
     assert min(map(len, messages)) > 40
-    assert len(messages) + failed < n  # nothing is refused for a change that changes nothing
+    assert len(messages) + failed < n or not honest.passed  # what changes nothing passes
 
 
 def fresh(name="SVC"):
