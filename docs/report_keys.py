@@ -19,6 +19,7 @@ TITLES = {
     "solver": "`solver`",
     "check": "An entry of `checks`",
     "certificate": "`certificate` (null for a bare program, and where nothing could be measured)",
+    "bound": "`bound` (null for machines, and where nothing could be measured)",
     "predictions": "`predictions` (null where the predictions were not compared)",
     "summary": "`summary` (null where there is no machine)",
     "event": "An entry of `trace`",

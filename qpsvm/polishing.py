@@ -23,6 +23,7 @@ from qpsvm.exceptions import (
     InvalidProgramError,
     QPSVMError,
 )
+from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.problem import Solution, SVMProblem, TrainingProblem
 from qpsvm.machines.programs import DualRecovery, PrimalRecovery, dual_program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
@@ -132,8 +133,14 @@ def polish(
     True
     """
     Tolerances(eps)  # the rule for eps is there
-    if time_limit is not None and not time_limit > 0:
+    is_number = isinstance(time_limit, int | float | np.integer | np.floating)
+    if time_limit is not None and not (is_number and time_limit > 0):
         raise InvalidParameterError(f"time_limit is {time_limit!r}; pass seconds above 0, or None.")
+    if callback is not None and not callable(callback):
+        raise InvalidParameterError(f"callback is {callback!r}; pass a function of one event.")
+    if memory_limit is not None and not isinstance(memory_limit, int | np.integer):
+        raise InvalidParameterError(f"memory_limit is {memory_limit!r}; pass bytes, or None.")
+    require_pair("polish", problem, solution, programs=True)
     request = _Request(eps, time_limit, callback, memory_limit, time.perf_counter())
     if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
         return _polish_program(problem, solution, request)

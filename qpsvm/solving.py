@@ -20,6 +20,7 @@ from qpsvm.contract import Contract, Outcome, fulfil, is_settled
 from qpsvm.exceptions import (
     BackendError,
     InfeasibleProgramError,
+    InvalidDataError,
     InvalidParameterError,
     NoOptimumError,
     QPSVMError,
@@ -29,6 +30,7 @@ from qpsvm.exceptions import (
 )
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.carried import NothingKnownError, carried
+from qpsvm.machines.exact_types import require_stored
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.routes import ByPrimal, Route, route_of
@@ -318,16 +320,19 @@ def _resolve(backend: str | Backend, route: Route) -> tuple[Backend, str]:
 
 def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:
     if svm is not None and isinstance(start, svm.solution_type):
-        if not isinstance(svm, SVMProblem) and start.data.n_samples != svm.data.n_samples:
-            raise InvalidParameterError(
-                "warm_start is a solution with another number of samples than the problem; pass "
-                "one with as many samples, or none."
-            )
         try:
+            require_stored(start, svm.solution_type)
+            if not isinstance(svm, SVMProblem) and start.data.n_samples != svm.data.n_samples:
+                raise InvalidParameterError(
+                    "warm_start is a solution with another number of samples than the problem; "
+                    "pass one with as many samples, or none."
+                )
             return _carried(svm, start) if isinstance(svm, SVMProblem) else svm.to_qp(start)
         except InvalidParameterError:
             raise
-        except (ValueError, IndexError) as error:
+        except InvalidDataError as error:
+            raise InvalidParameterError(f"warm_start cannot be used: {error}") from error
+        except (ValueError, IndexError, TypeError, AttributeError) as error:
             raise InvalidParameterError(
                 "warm_start is a solution of another kind of problem (other features, conditions "
                 f"or constraints: {error}); pass one of the same kind, or none."

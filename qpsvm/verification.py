@@ -25,6 +25,8 @@ import numpy as np
 from qpsvm.certificates import Certificate, certify
 from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
+from qpsvm.machines.arguments import require_pair
+from qpsvm.machines.exact_types import stored_program_solution
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.samples import MarginSummary, SampleTable
@@ -38,7 +40,7 @@ from qpsvm.qp.kkt import (
     residuals,
 )
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.qp.solution import QPSolution, SolveStatistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,7 @@ class KKTReport:
                 for check in self.checks
             ],
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "bound": None if self.bound is None else self.bound.to_dict(),
             "summary": None if self.summary is None else vars(self.summary).copy(),
             "notes": list(self.notes),
         }
@@ -204,6 +207,7 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
     False
     """
     tolerances = Tolerances(eps)
+    require_pair("verify", problem, solution, programs=True, recovers=True)
     if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
         return _verify_program(problem, solution, tolerances)
     if isinstance(problem, ReducedProblem) and isinstance(solution, ReducedSolution):
@@ -263,7 +267,7 @@ def _verify_svm(
     problem: TrainingProblem[Any, Any], solution: Any, tolerances: Tolerances
 ) -> KKTReport:
     eps, natural = tolerances.eps, tolerances.of("natural")
-    claimed = solution.qp if isinstance(solution.qp, QPSolution) else QPSolution(Status.UNKNOWN)
+    claimed = stored_program_solution(solution.qp)
     certificate: Certificate | None = None
     table: SampleTable | None = None
     summary: MarginSummary | None = None

@@ -2,6 +2,7 @@
 
 from qpsvm.audit.auditing import audit
 from qpsvm.audit.claims import Library
+from qpsvm.audit.own_predictions import OwnPredictions
 from qpsvm.audit.readers.arrays import Arrays
 from qpsvm.audit.result import Audit, AuditedMachine, Optimum
 from qpsvm.audit.rounding import KernelRounding
@@ -13,5 +14,6 @@ __all__ = [
     "KernelRounding",
     "Library",
     "Optimum",
+    "OwnPredictions",
     "audit",
 ]

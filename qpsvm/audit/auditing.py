@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.audit import predictions
+from qpsvm.audit import own_predictions, predictions
 from qpsvm.audit.claims import Claim, Library, Problem, Reading
 from qpsvm.audit.predictions import DecisionRanges
 from qpsvm.audit.readers.inputs import Inputs
@@ -103,6 +103,9 @@ def audit(
 
     Notes
     -----
+    The model's own ``predict`` and ``decision_function`` are called on X and have to say what its
+    stored numbers say: the check ``own_predictions`` of every machine.
+
     A model is refused rather than audited against another program. LIBSVM's scaled nu programs and
     LIBLINEAR's penalised intercept are translated exactly, one program for every machine of a model
     of several classes.
@@ -128,6 +131,9 @@ def audit(
         )
         machines.append(machine)
         found.append(values)
+    own = own_predictions.compare(model, X, reading, tuple(machines))
+    if own is not None:
+        machines = [machine.with_check(own.check) for machine in machines]
     return Audit(
         model=reading.model,
         library=reading.library,
@@ -135,6 +141,7 @@ def audit(
         machines=tuple(machines),
         combined=_combined(reading, machines, found),
         remarks=reading.remarks,
+        own_predictions=own,
     )
 
 

@@ -141,6 +141,10 @@ class Reading:
         From the decision values of several machines, shape (n, machines), to one value per class.
     remarks : tuple of str
         What was assumed, and what of the model is not in its program.
+    classes : array of shape (k,) or None
+        The labels of a classifier in the library's own order.
+    in_pairs : bool
+        Every machine of several tells two classes apart: the sample's class is voted for.
     """
 
     model: str
@@ -150,6 +154,8 @@ class Reading:
     combine: Callable[[Dense, int], Dense] | None = None
     n_classes: int = 0
     remarks: tuple[str, ...] = ()
+    classes: Any = None
+    in_pairs: bool = False
 
 
 def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:

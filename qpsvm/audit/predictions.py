@@ -84,7 +84,7 @@ def ranges(problem: Problem, solution: Solution, proof: Certificate, X: Any) -> 
     X : array or CSR array of shape (m, d)
         With a precomputed kernel, the square matrix of the training samples.
     """
-    values, errors = decision_enclosure(solution, X)
+    values, errors = decision_enclosure(solution, X, _squares(problem, X))
     own = Range(values - errors, values + errors)
     try:
         bounds = proof.decision_bounds(X, squares=_squares(problem, X))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from qpsvm.audit.claims import Library, Problem, Solution
+from qpsvm.audit.own_predictions import OwnPredictions
 from qpsvm.audit.presentation import page, text
 from qpsvm.audit.rounding import KernelRounding
 from qpsvm.audit.verdict import evidence_of_machine, evidence_of_model
 from qpsvm.certificates import Certificate, PredictionComparison
+from qpsvm.qp.kkt import Check
 from qpsvm.reports.assessment import predictions_of_machine
 from qpsvm.reports.grade import Evidence, Grade
 from qpsvm.verification import KKTReport
@@ -91,6 +93,11 @@ class AuditedMachine:
     rounding: KernelRounding | None = None
     has_multipliers: bool = True
     remarks: tuple[str, ...] = ()
+
+    def with_check(self, check: Check) -> AuditedMachine:
+        """The same machine with one more check in its report."""
+        report = replace(self.report, checks=(*self.report.checks, check))
+        return replace(self, report=report)
 
     @property
     def passed(self) -> bool:
@@ -175,6 +182,9 @@ class Audit:
         no optimum was asked for.
     remarks : tuple of str
         What was assumed about the model.
+    own_predictions : OwnPredictions or None
+        What the model's own ``predict`` says of the training data, beside its stored numbers; None
+        for what has no ``predict``.
     """
 
     model: str
@@ -183,6 +193,7 @@ class Audit:
     machines: tuple[AuditedMachine, ...]
     combined: PredictionComparison | None = None
     remarks: tuple[str, ...] = ()
+    own_predictions: OwnPredictions | None = None
 
     @property
     def passed(self) -> bool:
@@ -234,6 +245,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but arrays, in plain Python types, for JSON."""
+        own = self.own_predictions
         return {
             "model": self.model,
             "library": vars(self.library).copy(),
@@ -244,6 +256,7 @@ class Audit:
             "relative_gap": self.relative_gap,
             "predictions": self.predictions and self.predictions.to_dict(),
             "predictions_differ": self.predictions_differ,
+            "own_predictions": own and own.to_dict(),
             "machines": [machine.to_dict() for machine in self.machines],
             "remarks": list(self.remarks),
         }

@@ -21,8 +21,15 @@ NEARLY = 0.995
 def evidence_of_model(audit: Audit) -> Evidence:
     """What the grade of the whole model follows from."""
     worst, machines = audit.worst, audit.machines
+    own = audit.own_predictions
+    finding = "" if own is None else own.finding
     if len(machines) == 1:
-        return replace(worst.evidence, reasons=reasons(audit), predictions=audit.predictions)
+        return replace(
+            worst.evidence,
+            reasons=reasons(audit),
+            predictions=audit.predictions,
+            finding=finding,
+        )
     parts = [machine.evidence for machine in machines]
     refused = [part.refused for part in parts if part.refused]
     return replace(
@@ -34,6 +41,7 @@ def evidence_of_model(audit: Audit) -> Evidence:
         refused=refused[0] if refused else "",
         whose=whose(worst.name, len(machines)),
         reasons=reasons(audit),
+        finding=finding,
     )
 
 

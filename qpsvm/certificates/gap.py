@@ -33,6 +33,7 @@ from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import Enclosure, enclose
 from qpsvm.certificates.rigorous.balls import UNDERFLOW
 from qpsvm.certificates.screening import Screening, fixes_intercept, screen
+from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.feasibility import FeasibleMachine, feasible_machine
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
@@ -340,6 +341,8 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     ------
     InvalidDataError
         The solution belongs to another problem: other sizes, data, or kernel.
+    InvalidParameterError
+        Arguments of the wrong kind, a subclass of a solution among them.
     ArithmeticModeError
         ``rigorous=True`` in a process whose arithmetic is not that of IEEE 754.
 
@@ -356,6 +359,7 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     >>> proof.relative_gap < 1e-8
     True
     """
+    require_pair("certify", problem, solution)
     if isinstance(problem, ReducedProblem):
         proofs = tuple(certify(*part, rigorous=rigorous) for part in problem.parts(solution))
         return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)

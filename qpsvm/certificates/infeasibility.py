@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from qpsvm.certificates.conflicts import conflict
 from qpsvm.certificates.inseparable import Inseparability, inseparability
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.arguments import require_program_solution
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.qp.infeasibility import EVIDENCE_TOLERANCE, farkas_violation, ray_violation
 from qpsvm.qp.program import QuadraticProgram
@@ -132,10 +133,7 @@ def certify_infeasible(
     >>> proof.kind, proof.passed, proof.hulls.common_point.round(6)
     ('common point', True, array([1.]))
     """
-    if not isinstance(evidence, QPSolution):
-        raise InvalidParameterError(
-            f"certify_infeasible takes a QPSolution as evidence, got {type(evidence).__name__}."
-        )
+    require_program_solution("certify_infeasible", evidence)
     if isinstance(problem, QuadraticProgram):
         return _of_program(problem, evidence, repr(problem))
     if not isinstance(problem, TrainingProblem):

@@ -34,6 +34,7 @@ from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.certificates.rigorous.balls import UNDERFLOW, root
 from qpsvm.certificates.rigorous.figures import exact_kernel, own_norms, price_error, required
 from qpsvm.certificates.rigorous.kernels import gram_product
+from qpsvm.kernels import Precomputed
 from qpsvm.machines.accuracy import TINY, term_sizes
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
 from qpsvm.machines.model import SupportVectorModel
@@ -166,7 +167,9 @@ def score_errors(
 ) -> Vector:
     """How far the computed ``w'phi(x_i)`` of the training samples may be from exact ones."""
     if rigorous and model.repair is None:
-        values, errors = decision_enclosure(solution, model.data.X)
+        # the diagonal of a precomputed matrix is k(x, x), as it was handed in
+        diagonal = model.gram.diagonal() if isinstance(model.kernel, Precomputed) else None
+        values, errors = decision_enclosure(solution, model.data.X, diagonal)
         if model.conditions.minus_self_similarity:
             values = values + model.gram.diagonal()
         return np.asarray(np.abs(scores + solution.intercept - values) + errors)

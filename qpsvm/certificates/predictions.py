@@ -98,8 +98,9 @@ def decision_bounds(
             "kernel; use a positive semidefinite kernel."
         )
     samples = solution.checked_samples(X)
-    values, errors = decision_enclosure(solution, X)
     own = own_squares(model.kernel, samples, squares)
+    given = own if isinstance(model.kernel, Precomputed) else None
+    values, errors = decision_enclosure(solution, X, given)
     with np.errstate(all="ignore"):
         if optimum is not None and isinstance(model, SupportVectorModel):
             reach = OUTWARD * (radius * distances(model, optimum.centre, samples, own) + errors)

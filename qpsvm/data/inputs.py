@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.data.integers import integers_of, rounded_integers
 from qpsvm.data.objects import as_objects, is_missing, is_numeric, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
@@ -40,7 +41,8 @@ def as_samples(X: Any, name: str = "X", *, keep_single: bool = False) -> Any:
     Raises
     ------
     InvalidDataError
-        Not two-dimensional, empty, not numeric (with the column), NaN or infinite (with the row).
+        Not two-dimensional, empty, not numeric (with the column), NaN or infinite (with the row);
+        integers that float64 would round (with row, column and value).
     """
     if isinstance(X, SinglePrecision):
         return X if keep_single else freeze(X[:])
@@ -49,6 +51,7 @@ def as_samples(X: Any, name: str = "X", *, keep_single: bool = False) -> Any:
         raise InvalidDataError(
             f"{name} is empty: shape {matrix.shape}; pass at least one sample and one feature."
         )
+    _require_exact_integers(matrix, X, name)
     _require_finite_rows(matrix, X, name)
     return SinglePrecision(matrix) if matrix.dtype == np.float32 else freeze(matrix)
 
@@ -159,9 +162,10 @@ def as_targets(y: Any) -> Vector:
     Raises
     ------
     InvalidDataError
-        Not one-dimensional, empty, not numeric, NaN or infinite (with the row).
+        Not one-dimensional, empty, not numeric, NaN or infinite (with the row); integers that
+        float64 would round.
     """
-    raw = _as_column(y, "target")
+    raw = raw_column = _as_column(y, "target")
     if raw.dtype.kind not in "biuf":
         try:
             if raw.dtype.kind != "O" or any(isinstance(v, str | bytes) for v in raw.tolist()):
@@ -173,6 +177,15 @@ def as_targets(y: Any) -> Vector:
                 "SoftMargin."
             ) from error
     values = np.array(raw, dtype=np.float64)
+    given = y if isinstance(y, list | tuple) else raw_column
+    rounded = rounded_integers(given, values.reshape(np.shape(given)))
+    if len(rounded):
+        row = int(np.max(rounded[0]))  # a column, or a row, of a matrix
+        exact = integers_of(given).ravel()[row]
+        raise InvalidDataError(
+            f"y[{row}] is {exact}, an integer that float64 rounds to {int(values[row])} "
+            f"({len(rounded)} such targets); subtract a common offset."
+        )
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise InvalidDataError(
@@ -280,6 +293,38 @@ def _require_numeric_columns(X: Any, name: str) -> None:
                 f"{name} column {column!r} is not numeric (dtype {dtype}); encode it, for instance "
                 "with sklearn.preprocessing.OneHotEncoder, or drop it."
             )
+
+
+def _require_exact_integers(matrix: Any, original: Any, name: str) -> None:
+    """Refuse whole numbers that float64 rounds: different ones would silently become equal."""
+    if sp.issparse(original):
+        coo = original.tocoo()
+        places = [
+            (int(coo.row[i]), int(coo.col[i]), coo.data[i])
+            for (i,) in rounded_integers(coo.data, np.asarray(coo.data, dtype=np.float64))
+        ]
+    elif hasattr(original, "dtypes") and hasattr(original, "iloc"):
+        # column by column: pandas makes floats of integers beside floats
+        columns = [original.iloc[:, j].to_numpy() for j in range(original.shape[1])]
+        places = [
+            (int(i), j, column[i])
+            for j, column in enumerate(columns)
+            for (i,) in rounded_integers(column, matrix[:, j])
+        ]
+    else:
+        rounded = rounded_integers(original, matrix)
+        exact: Any = integers_of(original) if len(rounded) else None
+        places = [(int(i), int(j), exact[i, j]) for i, j in rounded]
+    if not places:
+        return
+    row, column, value = min(places, key=lambda place: place[:2])
+    names = feature_names(original)
+    where = f"column {names[column]!r}" if names else f"column {column}"
+    raise InvalidDataError(
+        f"{name} has {value} in row {row}, {where}, an integer that float64 rounds to "
+        f"{int(float(value))} ({len(places)} such entries): different values would become equal; "
+        "subtract a common offset, split the column in two, or encode identifiers as categories."
+    )
 
 
 def _require_finite_rows(matrix: Any, original: Any, name: str) -> None:

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.kernels import Kernel
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.accuracy import TINY
+from qpsvm.machines.exact_types import (
+    added_attributes,
+    require_own_support,
+    require_stored,
+    same_data,
+    same_kernel,
+)
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
@@ -30,6 +38,7 @@ tolerance sqrt(eps) = 1e-4 the difference may then be 1e-8 of the terms."""
 
 def require_own(model: SupportVectorModel, solution: SVMSolution) -> None:
     """What is certified must be what predicts: ``decision_function`` uses kernel and data."""
+    require_stored(solution, SVMSolution)
     n, d = model.data.n_samples, model.data.n_features
     conditions = model.conditions
     if solution.alpha is None:
@@ -52,12 +61,12 @@ def require_own(model: SupportVectorModel, solution: SVMSolution) -> None:
         raise InvalidDataError("The solution has no coef: nothing to hold the constraints against.")
     if solution.coef is None and solution.expansion is None:
         raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
-    if solution.kernel != model.kernel:
+    if not same_kernel(model.kernel, solution.kernel):
         raise InvalidDataError(
-            f"The solution predicts with the {solution.kernel} kernel, the problem has "
-            f"{model.kernel}; it belongs to another problem."
+            f"The solution predicts with the {described(solution.kernel)} kernel, the problem has "
+            f"{described(model.kernel)}; it belongs to another problem."
         )
-    if not solution.data.equals(model.data):
+    if not same_data(model.data, solution.data):
         raise InvalidDataError(
             "The solution predicts with other training data than the problem's (samples, labels "
             "or their order); it belongs to another problem."
@@ -77,6 +86,17 @@ def require_own(model: SupportVectorModel, solution: SVMSolution) -> None:
             f"The solution has a coef, but a {model.kernel} kernel has no explicit weights; it "
             "belongs to another problem."
         )
+    require_own_support(solution)
+
+
+def described(kernel: Any) -> str:
+    """A kernel in words; with its class, where it is none of the package's own."""
+    if not isinstance(kernel, Kernel):
+        return f"{type(kernel).__name__} (not a qpsvm.kernels.Kernel)"
+    kind = type(kernel)
+    if kind.__module__.partition(".")[0] == "qpsvm" and not any(added_attributes(kernel)):
+        return str(kernel)
+    return f"{kernel} (class {kind.__qualname__})"
 
 
 def same_repair(mine: KernelRepair | None, theirs: KernelRepair | None) -> bool:

@@ -14,7 +14,7 @@ from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.indefinite import KernelRepair
-from qpsvm.qp._arrays import immutable, row_blocks
+from qpsvm.qp._arrays import row_blocks, stored
 from qpsvm.qp.solution import QPSolution, Status
 
 
@@ -146,10 +146,12 @@ class KernelMachine(Machine):
         return samples
 
 
-def as_float64(array: Any) -> Any:
-    """A read-only float64 array; complex numbers become NaN, which no verifier passes."""
-    if array is None:
-        return None
-    if np.iscomplexobj(array):
-        array = np.full(np.shape(array), np.nan)
-    return immutable(array)
+def as_float64(array: Any, name: str) -> Any:
+    """A read-only float64 array, or None; what is no real number becomes NaN, which never passes.
+
+    Raises
+    ------
+    InvalidDataError
+        Not an array of numbers.
+    """
+    return stored(array, f"{name} of a solution", InvalidDataError)

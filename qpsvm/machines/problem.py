@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Typ
 
 import numpy as np
 
+from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
@@ -97,12 +98,25 @@ class TrainingProblem(Generic[Model, Solution]):
 
         Needs no trust in it: a missing vector becomes NaN, what overflows infinite or NaN, and no
         verifier passes these.
+
+        Raises
+        ------
+        InvalidParameterError
+            Not a QPSolution.
         """
+        _require(qp_solution, QPSolution, "recover")
         with np.errstate(over="ignore", invalid="ignore"):
             return self.recovery.recover(qp_solution)
 
     def to_qp(self, solution: Solution) -> QPSolution:
-        """The solution of ``qp`` that goes with any alpha and (w, b)."""
+        """The solution of ``qp`` that goes with any alpha and (w, b).
+
+        Raises
+        ------
+        InvalidParameterError
+            Not a solution of such a problem.
+        """
+        _require(solution, self.solution_type, "to_qp")
         return self.recovery.to_qp(solution)
 
     def to_npz(self, path: str | os.PathLike[str], *, memory_limit: int | None = None) -> None:
@@ -158,3 +172,11 @@ class SVMProblem(TrainingProblem[SupportVectorModel, SVMSolution]):
     """A machine with one decision function as a quadratic program; see ``TrainingProblem``."""
 
     solution_type: ClassVar[type[Any]] = SVMSolution
+
+
+def _require(solution: Any, kind: type[Any], caller: str) -> None:
+    if not isinstance(solution, kind):
+        raise InvalidParameterError(
+            f"{caller} takes a {kind.__name__}, got {type(solution).__name__}; problem.recover and "
+            "problem.to_qp are the ways between the two."
+        )

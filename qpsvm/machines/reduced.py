@@ -9,6 +9,7 @@ import numpy as np
 
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.machines.exact_types import added_attributes, same_data, same_reduction
 from qpsvm.machines.prediction import Machine
 from qpsvm.machines.problem import Form, SVMProblem
 from qpsvm.machines.solution import SVMSolution
@@ -57,11 +58,17 @@ class ReducedProblem:
         InvalidDataError
             The solution is not put together like this problem.
         """
+        stored = type(solution) is ReducedSolution and not any(added_attributes(solution))
+        if not stored or type(solution.solutions) is not tuple:
+            raise InvalidDataError(
+                f"The solution is a {type(solution).__name__} with more than the fields of a "
+                "ReducedSolution, or without a tuple of machines: it can predict with something "
+                "else than the numbers that are verified; pass a ReducedSolution."
+            )
         for what, same in (
             ("number of machines", len(solution.solutions) == len(self.problems)),
-            ("reduction", solution.reduction == self.reduction),
-            ("order of classes", np.array_equal(solution.classes, self.classes)),
-            ("set of training data", solution.data.equals(self.data)),
+            ("reduction", same_reduction(self.reduction, solution.reduction)),
+            ("set of training data or order of classes", same_data(self.data, solution.data)),
         ):
             if not same:
                 raise InvalidDataError(

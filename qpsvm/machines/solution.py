@@ -63,6 +63,12 @@ class SVMSolution(KernelMachine):
         The solution of the program this came from.
     repair : KernelRepair or None
         How an indefinite kernel was made a kernel.
+
+    Raises
+    ------
+    InvalidDataError
+        A field that is no number or array of numbers. Complex numbers and hidden entries of masked
+        arrays become NaN.
     """
 
     alpha: Vector
@@ -82,10 +88,17 @@ class SVMSolution(KernelMachine):
     def __post_init__(self) -> None:
         # one precision for everything: what is measured must be what predicts
         for name in ("alpha", "expansion", "coef", "slack", "constraint_multipliers"):
-            object.__setattr__(self, name, as_float64(getattr(self, name)))
+            object.__setattr__(self, name, as_float64(getattr(self, name), name))
         for name in ("intercept", "width"):
-            object.__setattr__(self, name, _as_float(getattr(self, name)))
-        bounds = [_as_float(end) for end in self.intercept_interval]
+            object.__setattr__(self, name, _as_float(getattr(self, name), name))
+        try:
+            lower, upper = self.intercept_interval
+        except (TypeError, ValueError) as error:
+            raise InvalidDataError(
+                f"intercept_interval of a solution is {self.intercept_interval!r} ({error}); pass "
+                "Interval(lower, upper)."
+            ) from error
+        bounds = [_as_float(end, "intercept_interval") for end in (lower, upper)]
         object.__setattr__(self, "intercept_interval", Interval(*bounds))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -137,11 +150,24 @@ class SVMSolution(KernelMachine):
         )
 
 
-def _as_float(number: Any) -> float:
-    """A float; whatever is not one real number becomes NaN."""
-    if number is None or np.ndim(number) != 0 or np.iscomplexobj(number):
-        return math.nan
-    return float(number)
+def _as_float(number: Any, name: str) -> float:
+    """A float; an array, None or a complex number becomes NaN, which never passes.
+
+    Raises
+    ------
+    InvalidDataError
+        Text, or anything else that is no number.
+    """
+    try:
+        if isinstance(number, str | bytes):
+            raise TypeError("it is text")
+        if number is None or number is np.ma.masked or np.ndim(number) or np.iscomplexobj(number):
+            return math.nan
+        return float(number)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidDataError(
+            f"{name} of a solution is {number!r} ({error}); pass a float."
+        ) from error
 
 
 def alpha_unit(alpha: Vector, conditions: Conditions) -> Vector:

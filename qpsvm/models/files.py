@@ -16,10 +16,11 @@ import scipy.sparse as sp
 
 from qpsvm.data import BinaryTrainingSet
 from qpsvm.data.fingerprint import fingerprint
-from qpsvm.exceptions import ModelFileError
+from qpsvm.exceptions import InvalidParameterError, ModelFileError
 from qpsvm.files import atomic, json_text, npz
 from qpsvm.kernels import Linear, Precomputed
 from qpsvm.machines import SVMProblem, SVMSolution
+from qpsvm.machines.arguments import require_pair
 from qpsvm.models import metadata
 from qpsvm.models.saved import SavedModel, support_rows
 from qpsvm.models.scaling import Scaling
@@ -61,8 +62,19 @@ def save(
     ModelFileError
         A kernel, parameter or label that cannot be written as plain data; NaN; a path that cannot
         be written.
+    InvalidDataError
+        The solution belongs to another problem.
+    InvalidParameterError
+        Arguments of the wrong kind.
     """
+    require_pair("models.save", problem, solution)
+    if type(report) is not KKTReport:
+        raise InvalidParameterError(
+            f"models.save takes a KKTReport as report, got {type(report).__name__}; pass what "
+            "qpsvm.verify(problem, solution) returned."
+        )
     data, kernel = _plain_training_set(problem), metadata.from_kernel(problem.kernel)
+    problem.model.require_own(solution)
     arrays = _arrays(problem, solution, scaling)
     for name, array in arrays.items():
         if not np.isfinite(array).all():
@@ -101,9 +113,9 @@ def save(
 def _plain_training_set(problem: SVMProblem) -> BinaryTrainingSet:
     """The data, if a file can hold what was learned from them."""
     data = problem.data
-    if not isinstance(data, BinaryTrainingSet):
+    if not isinstance(problem, SVMProblem) or not isinstance(data, BinaryTrainingSet):
         raise ModelFileError(
-            f"A model of {problem.family} cannot be saved; {', '.join(metadata.FORMULATIONS)} can."
+            f"A model of {problem!r} cannot be saved; {', '.join(metadata.FORMULATIONS)} can."
         )
     extras = {
         "sample weights": bool((data.weights != 1.0).any()) or data.n_given != data.n_samples,

@@ -58,8 +58,51 @@ def immutable(value: Any) -> Dense:
     TypeError, ValueError, OverflowError
         NumPy's, for what is no array of numbers.
     """
+    if np.ma.is_masked(value):  # NumPy drops a mask silently, and the hidden values come back
+        hidden = int(np.sum(np.ma.getmaskarray(value)))
+        raise ValueError(f"it is a masked array with {hidden} hidden entries")
     take = np.asarray if is_immutable(value) else np.array
     return np.asarray(freeze(take(value, dtype=np.float64, order="C")))
+
+
+def stored(value: Any, name: str, error: type[Exception]) -> Any:
+    """``value`` as a read-only float64 array of its own; None stays None.
+
+    What is no real number becomes NaN, which no verifier passes: all of an array of complex
+    numbers, the hidden entries of a masked one.
+
+    Raises
+    ------
+    error
+        Text, dates, a sparse matrix, rows of different lengths: no array of numbers.
+    """
+    if value is None:
+        return None
+    try:
+        if sp.issparse(value):
+            raise TypeError("it is sparse; pass value.toarray()")
+        array = np.asarray(value)
+        if array.dtype.kind == "c" or any(isinstance(v, complex) for v in _objects(array)):
+            array = np.full(array.shape, np.nan)
+        elif array.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
+            raise TypeError(f"its dtype is {array.dtype}")
+        text = [v for v in _objects(array) if isinstance(v, str | bytes)]
+        if text:
+            raise TypeError(f"it holds text such as {text[0]!r}")
+        if np.ma.is_masked(value):
+            array = np.ma.filled(np.ma.asarray(value, dtype=np.float64), np.nan)
+        return immutable(value if array.dtype == np.float64 and array is value else array)
+    except (TypeError, ValueError, OverflowError) as reason:
+        shown = repr(value)
+        raise error(
+            f"{name} must be an array of numbers, got {_describe(value)}: "
+            f"{shown if len(shown) <= 60 else shown[:57] + '...'} ({reason}); pass floats."
+        ) from reason
+
+
+def _objects(array: Any) -> Any:
+    """The entries of an array of Python objects; none of another."""
+    return array.flat if array.dtype == object else ()
 
 
 def all_finite(values: Any) -> bool:

@@ -88,6 +88,11 @@ class ProgramBound:
             return math.inf
         return self.gap_upper / max(1.0, abs(self.objective))
 
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name, for JSON."""
+        figures = {"gap_upper": self.gap_upper, "relative_gap": self.relative_gap}
+        return {**vars(self), **figures}
+
 
 @dataclass(frozen=True, eq=False)
 class FeasiblePair:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
-from qpsvm.qp._arrays import Vector, restore_frozen
+from qpsvm.exceptions import InvalidProgramError
+from qpsvm.qp._arrays import Vector, restore_frozen, stored
 
 
 class Status(enum.Enum):
@@ -94,10 +93,16 @@ class QPSolution:
         The solver's own words, never trusted.
     statistics : SolveStatistics
 
+    Raises
+    ------
+    InvalidProgramError
+        A vector that is no array of numbers: text, a sparse matrix, rows of different lengths.
+
     Notes
     -----
     A solver may return nonsense, and this class holds it unchanged: NaN, missing vectors and wrong
-    lengths are for the verifier to refuse, not for the container to hide.
+    lengths are for the verifier to refuse, not for the container to hide. Complex numbers and the
+    hidden entries of masked arrays become NaN.
     """
 
     status: Status
@@ -111,13 +116,8 @@ class QPSolution:
 
     def __post_init__(self) -> None:
         for name in ("x", "z", "y", "z_lower", "z_upper"):
-            value = getattr(self, name)
-            if value is not None:
-                if np.iscomplexobj(value):  # half of it is not an answer
-                    value = np.full(np.shape(value), np.nan)
-                array = np.array(value, dtype=np.float64)
-                array.flags.writeable = False
-                object.__setattr__(self, name, array)
+            value = stored(getattr(self, name), f"{name} of a QPSolution", InvalidProgramError)
+            object.__setattr__(self, name, value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restore_frozen(self, state)

@@ -13,6 +13,7 @@ from qpsvm.certificates import PredictionComparison
 from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
 from qpsvm.data.fingerprint import fingerprint
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.plotting.convergence import Event
@@ -82,6 +83,7 @@ def build(
     >>> report.passed, report.to_dict()["problem"]["family"]
     (True, 'SoftMargin(C=1.0)')
     """
+    require_pair("reports.build", problem, solution, programs=True, recovers=True)
     if verified is None:
         verified = verify(problem, solution, eps=eps)
     expected = ReducedReport if isinstance(problem, ReducedProblem) else KKTReport
@@ -89,6 +91,11 @@ def build(
         raise InvalidParameterError(
             f"verified is a {type(verified).__name__}; pass what qpsvm.verify(problem, solution) "
             "returned."
+        )
+    if verified.problem != repr(problem):
+        raise InvalidParameterError(
+            f"verified is about {verified.problem}, and the problem is {problem!r}; pass what "
+            "qpsvm.verify(problem, solution) returned."
         )
     if isinstance(problem, TrainingProblem) and isinstance(solution, QPSolution):
         solution = problem.recover(solution)

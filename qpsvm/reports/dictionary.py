@@ -59,6 +59,11 @@ def n_rows(report: Report) -> int:
     return 0 if report.table is None else len(report.table)
 
 
+def _bound(report: Report) -> dict[str, Any] | None:
+    found = getattr(report.verified, "bound", None)
+    return None if found is None else found.to_dict()
+
+
 def report_dict(report: Report, *, samples: bool) -> dict[str, Any]:
     """``Report.to_dict``."""
     certificate, summary = report.certificate, report.summary
@@ -98,6 +103,7 @@ def report_dict(report: Report, *, samples: bool) -> dict[str, Any]:
             for check in report.checks
         ],
         "certificate": None if certificate is None else certificate.to_dict(),
+        "bound": _bound(report),
         "implications": list(implications(report)),
         "predictions": None if report.predictions is None else report.predictions.to_dict(),
         "summary": None if summary is None else vars(summary),

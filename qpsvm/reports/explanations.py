@@ -23,5 +23,6 @@ EXPLANATIONS: Mapping[str, str] = {
     "expansion": "stated coefficients against alpha",
     "rounding": "what floating point can hide in the objective",
     "weights": "coefficients that predict against alpha",
+    "own_predictions": "what the model's own predict says against its numbers",
     "predictions": "what the file predicts with against what was verified",
 }

@@ -136,6 +136,8 @@ class Evidence:
         The worst check, if one failed.
     refused : str
         Why this is no answer to this problem at all; empty if it may be one.
+    finding : str
+        What the model does that its stored numbers do not say; empty if nothing is known.
     whose : str
         The machine that gap and excess are about, if there are several: ``" of '0 against 1'"``.
     gap_name : str
@@ -155,6 +157,7 @@ class Evidence:
     excess: float | None = None
     failed: Check | None = None
     refused: str = ""
+    finding: str = ""
     whose: str = ""
     gap_name: str = "certified relative gap"
     noun: str = "prediction"
@@ -164,7 +167,7 @@ class Evidence:
     def grade(self) -> Grade:
         """The best grade that the evidence allows."""
         compared = self.predictions
-        if self.refused or self.infeasibility > self.eps:
+        if self.refused or self.finding or self.infeasibility > self.eps:
             return Grade.WRONG
         if not (math.isfinite(self.gap_upper) and self.infeasibility <= self.eps):
             return Grade.UNPROVEN  # also where something is not a number
@@ -227,6 +230,8 @@ def _bounded(evidence: Evidence) -> tuple[str, ...]:
 def _wrong(evidence: Evidence) -> tuple[str, ...]:
     if evidence.refused:
         return (f"Not an answer to this problem: {evidence.refused.rstrip('.')}",)
+    if evidence.finding:
+        return (evidence.finding.rstrip("."), f"of its stored numbers {evidence._distance()}")
     if evidence.infeasibility > evidence.eps:
         missed = at_most(evidence.infeasibility)
         first = f"Not feasible: a condition that must hold is missed by {missed} of its size"

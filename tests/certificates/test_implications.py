@@ -313,3 +313,32 @@ def test_nothing_is_known_of_targets_that_are_not():
     ones = np.ones(2)
     everywhere = enclosing_shifts(np.array([0.0, np.nan]), ones, -ones, ones, 0.0 * ones)
     assert everywhere == Interval(-np.inf, np.inf)
+
+
+# --- k(x, x) where it is known --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rigorous", [False, True])
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_a_ball_on_a_kernel_matrix_is_screened_as_on_the_kernel(form, rigorous):
+    # the diagonal of the training matrix is k(x, x)
+    X = np.random.default_rng(3).normal(size=(25, 3))
+    kernel = qpsvm.kernels.Polynomial(0.5, 2, 1.0)
+    new = np.random.default_rng(4).normal(size=(9, 3))
+    proofs = []
+    for samples, given in ((X, kernel), (kernel(X, X), "precomputed")):
+        problem = getattr(qpsvm.DataDescription(0.2), form)(samples, kernel=given)
+        solution = qpsvm.solve(problem, eps=1e-10)
+        proofs.append(qpsvm.certify(problem, solution, rigorous=rigorous))
+    function, matrix = proofs
+    np.testing.assert_array_equal(matrix.screening.status, function.screening.status)
+    assert matrix.screening.count("zero") + matrix.screening.count("bound") > 20
+    np.testing.assert_allclose(matrix.intercept_bounds, function.intercept_bounds, atol=1e-4)
+    assert matrix.to_dict()["rigorous"] == rigorous
+    K, squares = kernel(new, X), kernel.diagonal(new)
+    bounds = matrix.decision_bounds(K, squares=squares)
+    exact = function.solution.decision_function(new)
+    assert ((bounds.lower <= exact + 1e-9) & (exact - 1e-9 <= bounds.upper)).all()
+    found = matrix.predict_certified(K, squares=squares)
+    assert found.decided.any()
+    np.testing.assert_array_equal(found.labels, function.solution.predict(new))

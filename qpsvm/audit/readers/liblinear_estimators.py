@@ -15,25 +15,26 @@ Source: Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR: a library for large linear 
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
-import numpy as np
-
 from qpsvm.audit.claims import Library, Reading
+from qpsvm.audit.readers import attributes
 from qpsvm.audit.readers.inputs import Inputs
-from qpsvm.audit.readers.linear import Weights
+from qpsvm.audit.readers.linear import Weights, class_weight, weights_and_offset
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, SoftMargin
-from qpsvm.qp._arrays import Vector
 
 
 def linear_svc(model: Any, inputs: Inputs) -> Reading:
     """``LinearSVC``."""
     found, intercept = _weights(model, inputs)
-    codes, classes = inputs.codes(model.classes_, len(found.weights)), model.classes_
-    factors = _class_weight(model, inputs, len(codes))
-    C = float(model.C)
+    classes = attributes.classes(model)
+    codes = inputs.codes(classes, len(found.weights))
+    factors = class_weight(model, inputs, classes, inputs.weights(len(codes)))
+    C = attributes.number(model, "C")
+    n_machines = 1 if len(classes) == 2 else len(classes)
+    why = f"{len(classes)} classes"
+    attributes.require_shape(model, "coef_", found.coef, (n_machines, found.coef.shape[1]), why)
     if model.multi_class == "crammer_singer":
         if len(classes) > 2:
             return found.joint(CrammerSinger(C, intercept), codes, classes, factors)
@@ -51,9 +52,8 @@ def linear_svc(model: Any, inputs: Inputs) -> Reading:
 def linear_svr(model: Any, inputs: Inputs) -> Reading:
     """``LinearSVR``."""
     found, intercept = _weights(model, inputs)
-    formulation = EpsilonRegression(
-        float(model.C), float(model.epsilon), intercept=intercept, loss=model.loss
-    )
+    C, epsilon = (attributes.number(model, name) for name in ("C", "epsilon"))
+    formulation = EpsilonRegression(C, epsilon, intercept=intercept, loss=model.loss)
     return found.machine(formulation, inputs.y)
 
 
@@ -66,32 +66,21 @@ def _weights(model: Any, inputs: Inputs) -> tuple[Weights, Any]:
     inputs.require_only((), name)
     if not hasattr(model, "coef_"):
         raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
-    coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    coef, offset = weights_and_offset(model, "intercept_")
     samples = inputs.samples(coef.shape[1])
-    stopped_at = f"stopping tolerance of {model.tol:g}"
-    if model.n_iter_ >= model.max_iter:
-        stopped_at = f"iteration limit of {model.max_iter}"
+    stopped_at = f"stopping tolerance of {attributes.number(model, 'tol'):g}"
+    limit = attributes.number(model, "max_iter")
+    if attributes.numbers(model, "n_iter_").max(initial=0.0) >= limit:
+        stopped_at = f"iteration limit of {limit:g}"
     found = Weights(
         model=name,
         library=Library("LIBLINEAR", stopped_at),
         samples=samples,
         weights=inputs.weights(samples.shape[0]),
         coef=coef,
-        intercept=np.broadcast_to(np.asarray(model.intercept_, float).ravel(), len(coef)),
+        intercept=offset,
     )
-    if not model.fit_intercept:
+    if not attributes.attribute(model, "fit_intercept"):
         return found, "none"
-    bias = float(model.intercept_scaling)
+    bias = attributes.number(model, "intercept_scaling")
     return (found, "penalized") if bias == 1.0 else (found.with_bias_column(bias), "none")
-
-
-def _class_weight(model: Any, inputs: Inputs, n: int) -> Vector:
-    """The factor of every class, as scikit-learn hands it to LIBLINEAR."""
-    from sklearn.utils.class_weight import compute_class_weight
-
-    options: dict[str, Any] = {}
-    if "sample_weight" in inspect.signature(compute_class_weight).parameters:
-        options["sample_weight"] = inputs.weights(n)  # older versions count rows
-    y = np.asarray(inputs.y).ravel()
-    factors = compute_class_weight(model.class_weight, classes=model.classes_, y=y, **options)
-    return np.asarray(factors, dtype=np.float64)

@@ -129,7 +129,7 @@ class Expansions:
             )
         # votes as the reduction counts them: there class j has the values above zero
         combine = (lambda own, n: reduction.combine(-own, n)) if break_ties else _votes
-        return self._reading(tuple(claims), combine if k > 2 else None, k)
+        return self._reading(tuple(claims), combine if k > 2 else None, k, classes)
 
     # --- small pieces --------------------------------------------------------------------------
 
@@ -170,9 +170,19 @@ class Expansions:
             factor=factor,
         )
 
-    def _reading(self, claims: tuple[Claim, ...], combine: Any = None, k: int = 0) -> Reading:
+    def _reading(
+        self, claims: tuple[Claim, ...], combine: Any = None, k: int = 0, classes: Any = None
+    ) -> Reading:
         return Reading(
-            self.model, self.library, claims, self.samples, combine, k, remarks=self.remarks
+            self.model,
+            self.library,
+            claims,
+            self.samples,
+            combine,
+            k,
+            remarks=self.remarks,
+            classes=classes,
+            in_pairs=combine is not None,
         )
 
 

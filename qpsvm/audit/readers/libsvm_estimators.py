@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm import kernels
 from qpsvm.audit.claims import Library, Reading
-from qpsvm.audit.readers.inputs import Inputs, require_finite, require_same_rows
+from qpsvm.audit.readers import attributes
+from qpsvm.audit.readers.inputs import Inputs, require_same_rows
 from qpsvm.audit.readers.libsvm import Expansions
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import (
@@ -30,6 +30,9 @@ from qpsvm.kernels import Kernel
 from qpsvm.kernels.products import variance
 from qpsvm.qp._arrays import Dense, Index
 
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+"""Names of kernels, as scikit-learn has them."""
+
 SAME_GAMMA = 1e-6
 """Relative difference of two ways to compute ``gamma="scale"`` from the same data."""
 
@@ -37,13 +40,16 @@ SAME_GAMMA = 1e-6
 def svc(model: Any, inputs: Inputs) -> Reading:
     """``SVC``: one soft margin for every pair of classes."""
     found = _expansions(model, inputs)
-    codes = inputs.codes(model.classes_, len(found.weights))
+    classes = attributes.classes(model)
+    codes = inputs.codes(classes, len(found.weights))
+    factors = attributes.numbers(model, "class_weight_", 1)
+    attributes.require_shape(model, "class_weight_", factors, classes.shape, "its classes")
     return found.pairs(
-        SoftMargin(float(model.C)),
+        SoftMargin(attributes.number(model, "C")),
         codes,
-        model.classes_,
-        class_weight=np.asarray(model.class_weight_),
-        second_is_positive=len(model.classes_) == 2,
+        classes,
+        class_weight=factors,
+        second_is_positive=len(classes) == 2,
         break_ties=_breaks_ties(model),
     )
 
@@ -51,34 +57,33 @@ def svc(model: Any, inputs: Inputs) -> Reading:
 def nu_svc(model: Any, inputs: Inputs) -> Reading:
     """``NuSVC``, which ignores its ``class_weight``."""
     found = _expansions(model, inputs)
-    codes = inputs.codes(model.classes_, len(found.weights))
-    two = len(model.classes_) == 2
-    formulation = NuClassification(float(model.nu))
+    classes = attributes.classes(model)
+    codes = inputs.codes(classes, len(found.weights))
     return found.pairs(
-        formulation,
+        NuClassification(attributes.number(model, "nu")),
         codes,
-        model.classes_,
-        second_is_positive=two,
+        classes,
+        second_is_positive=len(classes) == 2,
         break_ties=_breaks_ties(model),
     )
 
 
 def svr(model: Any, inputs: Inputs) -> Reading:
     """``SVR``."""
-    formulation = EpsilonRegression(float(model.C), float(model.epsilon))
-    return _expansions(model, inputs).machine(formulation, inputs.y)
+    C, epsilon = (attributes.number(model, name) for name in ("C", "epsilon"))
+    return _expansions(model, inputs).machine(EpsilonRegression(C, epsilon), inputs.y)
 
 
 def nu_svr(model: Any, inputs: Inputs) -> Reading:
     """``NuSVR``, whose C is the price of one sample and ours that of the average."""
     found = _expansions(model, inputs)
-    formulation = NuRegression(float(model.nu), float(model.C) * float(np.sum(found.weights)))
-    return found.machine(formulation, inputs.y)
+    nu, C = (attributes.number(model, name) for name in ("nu", "C"))
+    return found.machine(NuRegression(nu, C * float(np.sum(found.weights))), inputs.y)
 
 
 def one_class(model: Any, inputs: Inputs) -> Reading:
     """``OneClassSVM``."""
-    found, nu = _expansions(model, inputs), float(model.nu)
+    found, nu = _expansions(model, inputs), attributes.number(model, "nu")
     return found.machine(OneClass(nu), factor=nu * float(np.sum(found.weights)))
 
 
@@ -95,7 +100,10 @@ def _expansions(model: Any, inputs: Inputs) -> Expansions:
     inputs.require_only((), name)
     if not hasattr(model, "dual_coef_"):
         raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
-    shape = model.shape_fit_
+    shape = attributes.attribute(model, "shape_fit_")
+    sizes = (int, np.integer)
+    if not isinstance(shape, tuple) or not shape or not all(isinstance(n, sizes) for n in shape):
+        attributes.refuse(model, f"has shape_fit_ = {shape!r}, which must be a shape")
     samples = inputs.samples(None if len(shape) < 2 else shape[1], objects=callable(model.kernel))
     if samples.shape[0] != shape[0]:
         raise AuditRefusedError(
@@ -105,8 +113,10 @@ def _expansions(model: Any, inputs: Inputs) -> Expansions:
     coefficients, intercepts = _numbers(name, model)
     weights = inputs.weights(samples.shape[0])
     rows = _support(name, model, weights)
+    _require_counts(model, coefficients, intercepts, rows)
     if not _is_matrix(model):
-        require_same_rows(f"This {name}", model.support_vectors_, samples, rows)
+        vectors = attributes.matrix(model, "support_vectors_")
+        require_same_rows(f"This {name}", vectors, samples, rows)
     return Expansions(
         model=name,
         library=_library(model),
@@ -119,12 +129,41 @@ def _expansions(model: Any, inputs: Inputs) -> Expansions:
     )
 
 
+def _require_counts(model: Any, coefficients: Any, intercepts: Any, rows: Index) -> None:
+    """Refuse arrays that do not fit together: the library would read past the end of one."""
+    m, is_classifier = len(rows), hasattr(model, "classes_")
+    k = len(attributes.classes(model)) if is_classifier else 2
+    why = f"{m} support vectors and {k} classes" if is_classifier else f"{m} support vectors"
+    attributes.require_shape(model, "dual_coef_", coefficients, (k - 1, m), why)
+    attributes.require_shape(model, "intercept_", intercepts, (k * (k - 1) // 2,), why)
+    if len(np.unique(rows)) < m:
+        attributes.refuse(model, "has a sample twice in support_")
+    if hasattr(model, "_n_support"):
+        counts = attributes.whole_numbers(model, "_n_support")
+        fine = len(counts) == k and (counts >= 0).all() and int(np.sum(counts)) == m
+        if not is_classifier:  # LIBSVM's has the number twice
+            fine = len(counts) == 1 + (not _is_of_intel(model)) and (counts == m).all()
+        if not fine:
+            attributes.refuse(model, f"has n_support_ = {counts.tolist()} for {why}")
+    for name in ("_effective_probability", "probability"):
+        value = getattr(model, name, False)
+        if not isinstance(value, bool) and not (isinstance(value, str) and value == "deprecated"):
+            attributes.refuse(model, f"has {name} = {value!r}, which must be True or False")
+        if value is True and np.size(getattr(model, "_probA", ())) != k * (k - 1) // 2:
+            attributes.refuse(model, f"has {name} = True and was fitted without probabilities")
+
+
+def _is_of_intel(model: Any) -> bool:
+    """Whether oneDAL did the arithmetic."""
+    return hasattr(model, "_onedal_estimator")
+
+
 def _support(name: str, model: Any, weights: Any) -> Index:
     """The rows of the support vectors: ``support_`` counts samples of positive weight alone.
 
     What predicts with a matrix takes ``support_`` for its columns all the same.
     """
-    support: Index = np.asarray(model.support_, dtype=np.intp)
+    support = attributes.whole_numbers(model, "support_")
     taking_part = np.flatnonzero(weights > 0.0)
     if support.size and not 0 <= int(support.min()) <= int(support.max()) < len(taking_part):
         raise AuditRefusedError(
@@ -143,19 +182,18 @@ def _support(name: str, model: Any, weights: Any) -> Index:
 
 def _is_matrix(model: Any) -> bool:
     """Whether LIBSVM saw a kernel matrix instead of samples."""
-    return callable(model.kernel) or bool(model.kernel == "precomputed")
+    kernel = attributes.attribute(model, "kernel")
+    return callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
 def _numbers(name: str, model: Any) -> tuple[Dense, Any]:
     """``dual_coef_`` and ``intercept_``, if they are what predicts."""
-    coefficients = _dense(model.dual_coef_)
-    intercepts = np.array(model.intercept_, dtype=np.float64)
-    require_finite(f"this {name}", dual_coef_=coefficients, intercept_=intercepts)
-    own = (getattr(model, "_dual_coef_", None), getattr(model, "_intercept_", None))
-    for public, private in zip((coefficients, intercepts), own, strict=True):
-        if private is None:
+    coefficients = attributes.numbers(model, "dual_coef_", 2)
+    intercepts = attributes.numbers(model, "intercept_", 1)
+    for own, public in (("_dual_coef_", coefficients), ("_intercept_", intercepts)):
+        if not hasattr(model, own):
             continue
-        copy = _dense(private)
+        copy = attributes.numbers(model, own)
         if not (np.array_equal(copy, public) or np.array_equal(copy, -public)):
             raise AuditRefusedError(
                 f"This {name} predicts with other numbers than its dual_coef_ and intercept_ (they "
@@ -165,42 +203,58 @@ def _numbers(name: str, model: Any) -> tuple[Dense, Any]:
 
 
 def _library(model: Any) -> Library:
-    if hasattr(model, "_onedal_estimator"):
-        return Library("oneDAL", f"stopping tolerance of {model.tol:g}")
-    stopped_at = f"stopping tolerance of {model.tol:g}"
-    if getattr(model, "fit_status_", 0) == 1:
+    if _is_of_intel(model):
+        return Library("oneDAL", f"stopping tolerance of {attributes.number(model, 'tol'):g}")
+    stopped_at = f"stopping tolerance of {attributes.number(model, 'tol'):g}"
+    status = getattr(model, "fit_status_", 0)
+    if isinstance(status, int | np.integer) and status == 1:
         stopped_at = f"iteration limit of {model.max_iter}"
     return Library("LIBSVM", stopped_at, float32_kernel=True)
 
 
 def _kernel(model: Any, samples: Any) -> Kernel:
     """The model's kernel with numbers for parameters; gamma must be that of these data."""
-    kind = model.kernel
+    kind = attributes.attribute(model, "kernel")
     if callable(kind):
         return kernels.Custom(kind)
+    if not isinstance(kind, str) or kind not in KERNELS:
+        raise AuditRefusedError(
+            f"The kernel {kind!r} is none that qpsvm has; pass it as a callable."
+        )
     if kind in ("linear", "precomputed"):
         return kernels.as_kernel(kind)
-    gamma: Any = getattr(model, "_gamma", None)
-    if isinstance(model.gamma, str):
-        rule: Any = model.gamma
-        expected: Any = kernels.RBF(rule).resolve(samples).gamma
-        if gamma is not None and rule == "scale" and variance(samples) == 0.0:
-            expected = gamma  # 1 or huge, as the rounding of a zero variance has it
-        gamma = expected if gamma is None else gamma
-        if not abs(gamma - expected) <= SAME_GAMMA * expected:
-            raise AuditRefusedError(
-                f"The model was fitted with gamma={model.gamma!r} = {gamma:.8g}, on these data it "
-                f"would be {expected:.8g}; pass the training data."
-            )
-    gamma = float(model.gamma if gamma is None else gamma)
-    if kind == "poly":
-        return kernels.Polynomial(gamma, int(model.degree), float(model.coef0))
-    if kind == "sigmoid":
-        return kernels.Sigmoid(gamma, float(model.coef0))
+    gamma = _gamma(model, samples)
     if kind == "rbf":
         return kernels.RBF(gamma)
-    raise AuditRefusedError(f"The kernel {kind!r} is none that qpsvm has; pass it as a callable.")
+    coef0 = attributes.number(model, "coef0")
+    if kind == "sigmoid":
+        return kernels.Sigmoid(gamma, coef0)
+    degree = attributes.number(model, "degree")
+    if degree != int(degree):
+        attributes.refuse(model, f"has degree = {degree:g}, which must be a whole number")
+    return kernels.Polynomial(gamma, int(degree), coef0)
 
 
-def _dense(matrix: Any) -> Dense:
-    return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, dtype=np.float64)
+def _gamma(model: Any, samples: Any) -> float:
+    """The gamma that predicts, if it is the one that the model states."""
+    stated: Any = attributes.attribute(model, "gamma")
+    fitted = None
+    if getattr(model, "_gamma", None) is not None:
+        fitted = attributes.number(model, "_gamma")
+    if not isinstance(stated, str):
+        expected = attributes.number(model, "gamma")
+    elif stated == "scale" and fitted is not None and variance(samples) == 0.0:
+        return fitted  # 1 or huge, as the rounding of a zero variance has it
+    else:
+        rule: Any = stated
+        expected = float(kernels.RBF(rule).resolve(samples).gamma)
+    if fitted is None:
+        return expected
+    if not abs(fitted - expected) <= SAME_GAMMA * abs(expected):
+        if not isinstance(stated, str):
+            attributes.refuse(model, f"states gamma={stated!r} and was fitted with {fitted:.8g}")
+        raise AuditRefusedError(
+            f"The model was fitted with gamma={stated!r} = {fitted:.8g}, on these data it would be "
+            f"{expected:.8g}; pass the training data."
+        )
+    return fitted

@@ -7,6 +7,7 @@ penalises it like the others: ``1/2 |w|^2 + 1/2 (b / bias)^2``. For ``bias = 1``
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +15,52 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.audit.claims import Claim, Library, Reading
-from qpsvm.audit.readers.inputs import require_finite, splits
+from qpsvm.audit.readers import attributes
+from qpsvm.audit.readers.inputs import Inputs, require_finite, splits
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, OneVsOne, OneVsRest
 from qpsvm.qp._arrays import Dense, Index, Vector
+
+
+def weights_and_offset(model: Any, offset: str) -> tuple[Dense, Vector]:
+    """``coef_`` with a row per machine, also where it is sparse, and an intercept for each.
+
+    Raises
+    ------
+    AuditRefusedError
+        They are no finite numbers, or do not fit together.
+    """
+    coef = np.atleast_2d(attributes.numbers(model, "coef_"))
+    if coef.ndim != 2:
+        attributes.refuse(model, f"has coef_ of shape {coef.shape}, which must have two axes")
+    b = np.ravel(attributes.numbers(model, offset))
+    if len(b) not in (1, len(coef)):
+        attributes.refuse(model, f"has {len(b)} numbers in {offset} for {len(coef)} in coef_")
+    return coef, np.broadcast_to(b, len(coef))
+
+
+def class_weight(model: Any, inputs: Inputs, classes: Any, sample_weight: Any = None) -> Vector:
+    """The factor of every class, as scikit-learn computes it.
+
+    Raises
+    ------
+    AuditRefusedError
+        ``class_weight`` is none of what scikit-learn takes.
+    """
+    from sklearn.utils.class_weight import compute_class_weight
+
+    options: dict[str, Any] = {}
+    if "sample_weight" in inspect.signature(compute_class_weight).parameters:
+        options["sample_weight"] = sample_weight  # older versions count rows
+    y, given = np.asarray(inputs.y).ravel(), attributes.attribute(model, "class_weight")
+    try:
+        factors = compute_class_weight(given, classes=classes, y=y, **options)
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise AuditRefusedError(
+            f"This {type(model).__name__} has class_weight = {given!r}, which scikit-learn does "
+            f"not take ({error}); fit it again."
+        ) from error
+    return np.asarray(attributes.real_numbers(model, "class_weight", factors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +149,8 @@ class Weights:
             binary: Any = claims[0].problem
             if binary.data.classes[int(second_is_positive)] != classes[1]:
                 claims = [self._claim("", binary, 0, -1.0)]
-        return self._reading(tuple(claims), reduction.combine if k > 2 else None, k)
+        combine = reduction.combine if k > 2 else None
+        return self._reading(tuple(claims), combine, k, classes)
 
     def joint(
         self, formulation: CrammerSinger, codes: Index, classes: Any, class_weight: Vector
@@ -117,7 +161,7 @@ class Weights:
         problem: Any = formulation.primal(self.samples, labels, sample_weight=weights)
         order = [list(classes).index(label) for label in problem.data.classes]
         claim = Claim("", problem, self.intercept[order], coef=self.coef[order])
-        return self._reading((claim,))
+        return self._reading((claim,), classes=classes)
 
     # --- small pieces --------------------------------------------------------------------------
 
@@ -125,7 +169,16 @@ class Weights:
         coef, b = self.coef[m] / factor, float(self.intercept[m]) / factor
         return Claim(name=name, problem=problem, intercept=b, coef=coef, factor=factor)
 
-    def _reading(self, claims: tuple[Claim, ...], combine: Any = None, k: int = 0) -> Reading:
+    def _reading(
+        self, claims: tuple[Claim, ...], combine: Any = None, k: int = 0, classes: Any = None
+    ) -> Reading:
         return Reading(
-            self.model, self.library, claims, self.samples, combine, k, remarks=self.remarks
+            self.model,
+            self.library,
+            claims,
+            self.samples,
+            combine,
+            k,
+            remarks=self.remarks,
+            classes=classes,
         )

@@ -10,7 +10,7 @@ from qpsvm.audit.claims import Reading
 from qpsvm.audit.readers import liblinear_estimators, libsvm_estimators, pipelines, sgd
 from qpsvm.audit.readers.arrays import Arrays, arrays
 from qpsvm.audit.readers.inputs import Inputs
-from qpsvm.exceptions import AuditRefusedError
+from qpsvm.exceptions import AuditRefusedError, QPSVMError
 
 LIBRARIES = ("sklearn", "sklearnex", "daal4py")
 """Packages whose estimators of these names are known; Intel's extend scikit-learn's."""
@@ -45,10 +45,11 @@ def read(model: Any, inputs: Inputs) -> Reading:
         if isinstance(model, str | os.PathLike | files.Parsed):
             return files.read(model, inputs)
     for package, name in names:
+        reader = ESTIMATORS.get(name) if package in LIBRARIES else None
         if package == "sklearn" and name == "Pipeline":
             return pipelines.pipeline(model, inputs, read)
-        if package in LIBRARIES and name in ESTIMATORS:
-            return ESTIMATORS[name](model, inputs)
+        if reader is not None:
+            return _read_estimator(reader, model, inputs)
     hint = ""
     if hasattr(model, "best_estimator_"):
         hint = " Of a search, pass best_estimator_."
@@ -59,3 +60,18 @@ def read(model: Any, inputs: Inputs) -> Reading:
         f"{', '.join(ESTIMATORS)}, a Pipeline that ends in one, LIBSVM and LIBLINEAR model files, "
         "qpsvm's own models, and qpsvm.audit's Arrays."
     )
+
+
+def _read_estimator(
+    reader: Callable[[Any, Inputs], Reading], model: Any, inputs: Inputs
+) -> Reading:
+    """What a reader says; attributes that no reader expects are refused, whatever they raise."""
+    try:
+        return reader(model, inputs)
+    except QPSVMError:
+        raise
+    except Exception as error:
+        raise AuditRefusedError(
+            f"This {type(model).__name__} cannot be read: an attribute or parameter of it is not "
+            f"what its fit leaves ({type(error).__name__}: {error}); fit it again."
+        ) from error

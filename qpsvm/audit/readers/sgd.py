@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from qpsvm.audit.claims import Library, Reading
+from qpsvm.audit.readers import attributes
 from qpsvm.audit.readers.inputs import Inputs
-from qpsvm.audit.readers.linear import Weights
+from qpsvm.audit.readers.linear import Weights, class_weight, weights_and_offset
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneClass, SoftMargin
 
@@ -28,30 +29,33 @@ LOSSES = ("hinge", "squared_hinge")
 
 def classifier(model: Any, inputs: Inputs) -> Reading:
     """``SGDClassifier`` with the hinge or squared hinge loss."""
-    from sklearn.utils.class_weight import compute_class_weight
-
     if model.loss not in LOSSES:
         raise AuditRefusedError(
             f"This SGDClassifier has loss={model.loss!r}; only {' and '.join(map(repr, LOSSES))} "
             "are those of a support vector machine."
         )
-    if model.penalty != "l2" and not (model.penalty == "elasticnet" and model.l1_ratio == 0):
+    mixture = getattr(model, "l1_ratio", None)
+    if model.penalty != "l2" and not (model.penalty == "elasticnet" and mixture == 0):
         raise AuditRefusedError(
             f"This SGDClassifier has penalty={model.penalty!r}; only 'l2' is the |w|^2 of a "
             "support vector machine."
         )
     found = _weights(model, inputs, "intercept_")
-    codes, classes = inputs.codes(model.classes_, len(found.weights)), model.classes_
-    y = np.asarray(inputs.y).ravel()
+    classes = attributes.classes(model)
+    codes = inputs.codes(classes, len(found.weights))
+    n_machines = 1 if len(classes) == 2 else len(classes)
+    why = f"{len(classes)} classes"
+    attributes.require_shape(model, "coef_", found.coef, (n_machines, found.coef.shape[1]), why)
+    strength = attributes.number(model, "alpha")
+    if not strength > 0.0:
+        attributes.refuse(model, f"has alpha = {strength:g}, which must be above 0")
     formulation = SoftMargin(
-        1.0 / (float(model.alpha) * len(codes)),
-        "free" if model.fit_intercept else "none",
+        1.0 / (strength * len(codes)),
+        "free" if attributes.attribute(model, "fit_intercept") else "none",
         loss=model.loss,
     )
-    factors = compute_class_weight(model.class_weight, classes=classes, y=y)
-    return found.classifier(
-        formulation, codes, classes, class_weight=np.asarray(factors, dtype=np.float64)
-    )
+    factors = class_weight(model, inputs, classes)
+    return found.classifier(formulation, codes, classes, class_weight=factors)
 
 
 def one_class(model: Any, inputs: Inputs) -> Reading:
@@ -63,7 +67,7 @@ def one_class(model: Any, inputs: Inputs) -> Reading:
         )
     found = _weights(model, inputs, "offset_")
     n, total = len(found.weights), float(np.sum(found.weights))
-    nu = float(model.nu) * n / total
+    nu = attributes.number(model, "nu") * n / total
     if nu > 1.0:
         raise AuditRefusedError(
             f"With nu={model.nu:g} and sample weights that add up to {total:g} for {n} samples "
@@ -85,20 +89,22 @@ def _weights(model: Any, inputs: Inputs, offset: str) -> Weights:
             f"This {name} has early_stopping=True: it held out some of the samples, and nothing "
             "says which; fit it without."
         )
-    coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    coef, b = weights_and_offset(model, offset)
     samples = inputs.samples(coef.shape[1])
     sign = -1.0 if offset == "offset_" else 1.0
-    intercept = sign * np.asarray(getattr(model, offset), dtype=np.float64).ravel()
-    stopped_at = f"stopping tolerance of {model.tol:g}" if model.tol is not None else ""
-    if not stopped_at or model.n_iter_ >= model.max_iter:
-        stopped_at = f"iteration limit of {model.max_iter}"
+    stopped_at = ""
+    if attributes.attribute(model, "tol") is not None:
+        stopped_at = f"stopping tolerance of {attributes.number(model, 'tol'):g}"
+    limit = attributes.number(model, "max_iter")
+    if not stopped_at or attributes.number(model, "n_iter_") >= limit:
+        stopped_at = f"iteration limit of {limit:g}"
     return Weights(
         model=name,
         library=Library("scikit-learn's SGD", stopped_at),
         samples=samples,
         weights=inputs.weights(samples.shape[0]),
         coef=coef,
-        intercept=np.broadcast_to(intercept, len(coef)),
+        intercept=sign * b,
     )
 
 

@@ -14,10 +14,12 @@ from qpsvm.kernels import Precomputed
 from qpsvm.kernels.indefinite import FACTOR, KernelRepair
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import row_blocks
+from qpsvm.qp._arrays import Vector, row_blocks
 
 
-def decision_enclosure(solution: SVMSolution | JointSolution, X: Any) -> tuple[Any, Any]:
+def decision_enclosure(
+    solution: SVMSolution | JointSolution, X: Any, self_similarity: Vector | None = None
+) -> tuple[Any, Any]:
     """``|f(x) - value| <= error`` for every row x of X, in exact arithmetic.
 
     f is ``coef'x + intercept``, or ``sum_i expansion_i k(x_i, x) + intercept`` with the exact
@@ -29,6 +31,8 @@ def decision_enclosure(solution: SVMSolution | JointSolution, X: Any) -> tuple[A
     solution : SVMSolution or JointSolution
     X : array, DataFrame or sparse matrix of shape (m, d)
         What ``solution.decision_function`` takes.
+    self_similarity : array of shape (m,), optional
+        ``k(x, x)`` to the last bit, which a precomputed kernel matrix of new samples does not hold.
 
     Returns
     -------
@@ -57,7 +61,8 @@ def decision_enclosure(solution: SVMSolution | JointSolution, X: Any) -> tuple[A
         values = _values(solution, samples)
         values += Ball.exact(np.broadcast_to(solution.intercept, np.shape(values.mid)))
         if isinstance(solution, SVMSolution) and solution.conditions.minus_self_similarity:
-            values -= squares(solution.kernel, samples)
+            given = self_similarity
+            values -= squares(solution.kernel, samples) if given is None else Ball.exact(given)
     known = np.isfinite(values.mid) & np.isfinite(values.rad)
     return np.where(known, values.mid, 0.0), np.where(known, values.rad, np.inf)
 

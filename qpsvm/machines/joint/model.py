@@ -33,6 +33,7 @@ from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.accuracy import EPS, TINY
 from qpsvm.machines.consistency import CANCELLING, follows_from_alpha, same_repair
+from qpsvm.machines.exact_types import require_own_support, require_stored, same_data, same_kernel
 from qpsvm.machines.joint import samples as joint_samples
 from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
@@ -254,6 +255,7 @@ class JointModel:
 
     def require_own(self, solution: JointSolution) -> None:
         """Raise InvalidDataError unless the solution is of this problem."""
+        require_stored(solution, JointSolution)
         n, d, k = self.data.n_samples, self.data.n_features, self.n_classes
         shapes = {"alpha": (n, k), "expansion": (n, k), "coef": (k, d), "intercept": (k,)}
         for name, expected in shapes.items():
@@ -265,10 +267,9 @@ class JointModel:
                     f"{expected}; it belongs to another problem."
                 )
         for what, same in (
-            ("kernel", solution.kernel == self.kernel),
+            ("kernel", same_kernel(self.kernel, solution.kernel)),
             ("repair of the kernel", same_repair(solution.repair, self.repair)),
-            ("order of classes", np.array_equal(solution.classes, self.data.classes)),
-            ("set of training data", solution.data.equals(self.data)),
+            ("set of training data", same_data(self.data, solution.data)),
             ("price C", np.array_equal(solution.upper, self.box)),
             ("kind of weights", solution.coef is None or self.is_linear),
         ):
@@ -276,6 +277,7 @@ class JointModel:
                 raise InvalidDataError(
                     f"The solution has another {what} than the problem; it belongs to another one."
                 )
+        require_own_support(solution)
 
     def sample_table(self, solution: JointSolution) -> joint_samples.ClassTable:
         """Every pair of a sample and a class, and its KKT case."""

@@ -47,6 +47,12 @@ class JointSolution(KernelMachine):
         The solution of the program this came from.
     repair : KernelRepair or None
         How an indefinite kernel was made a kernel.
+
+    Raises
+    ------
+    InvalidDataError
+        A field that is no array of numbers. Complex numbers and hidden entries of masked arrays
+        become NaN.
     """
 
     alpha: Dense
@@ -63,7 +69,7 @@ class JointSolution(KernelMachine):
     def __post_init__(self) -> None:
         # one precision for everything: what is measured must be what predicts
         for name in ("alpha", "expansion", "coef", "intercept", "slack", "upper"):
-            object.__setattr__(self, name, as_float64(getattr(self, name)))
+            object.__setattr__(self, name, as_float64(getattr(self, name), name))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restore_frozen(self, state)

@@ -1,0 +1,189 @@
+"""Attributes of a fitted estimator, each checked to be what a reader takes it for.
+
+Python lets anybody set an attribute to anything, and the libraries' own predictions read past the
+end of an array that is too short. So a reader looks at every attribute through these functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import AuditRefusedError
+from qpsvm.qp._arrays import Index
+
+REMEDY = "it was changed after the fit, or comes from elsewhere: fit it again"
+
+
+def refuse(model: Any, problem: str) -> NoReturn:
+    """Raise AuditRefusedError about a model.
+
+    Raises
+    ------
+    AuditRefusedError
+        Always.
+    """
+    raise AuditRefusedError(f"This {type(model).__name__} {problem}; {REMEDY}.")
+
+
+def attribute(model: Any, name: str) -> Any:
+    """The attribute of that name.
+
+    Raises
+    ------
+    AuditRefusedError
+        There is none.
+    """
+    try:
+        return getattr(model, name)
+    except AttributeError as error:
+        raise AuditRefusedError(
+            f"This {type(model).__name__} has no {name} ({error}); {REMEDY}."
+        ) from error
+
+
+def number(model: Any, name: str) -> float:
+    """An attribute that is one finite real number.
+
+    Raises
+    ------
+    AuditRefusedError
+        It is missing or something else.
+    """
+    value = attribute(model, name)
+    array = real_numbers(model, name, value)
+    if array.size != 1 or not np.isfinite(array).all():
+        refuse(model, f"has {name} = {_shown(value)}, which must be one finite number")
+    return float(array.reshape(()))
+
+
+def numbers(model: Any, name: str, n_dimensions: int | None = None) -> Any:
+    """An attribute that is an array of finite real numbers, dense or sparse, as float64.
+
+    Raises
+    ------
+    AuditRefusedError
+        It is missing, of another kind or number of dimensions, or holds NaN or infinite numbers.
+    """
+    value = attribute(model, name)
+    array = real_numbers(model, name, value)
+    if not np.isfinite(array).all():
+        raise AuditRefusedError(
+            f"{name} of this {type(model).__name__} holds NaN or infinite numbers; it predicts "
+            "nothing: fit it again."
+        )
+    if n_dimensions is not None and array.ndim != n_dimensions:
+        refuse(model, f"has {name} of shape {array.shape}, which must have {n_dimensions} axes")
+    return array
+
+
+def matrix(model: Any, name: str) -> Any:
+    """An attribute that is a matrix of finite real numbers, as a float64 array or CSR array.
+
+    Raises
+    ------
+    AuditRefusedError
+        It is missing, of another kind or number of dimensions, or holds NaN or infinite numbers.
+    """
+    value = attribute(model, name)
+    if not sp.issparse(value):
+        return numbers(model, name, 2)
+    try:
+        rows = sp.csr_array(value)
+        rows.check_format(full_check=True)
+    except (TypeError, ValueError, IndexError) as error:
+        raise AuditRefusedError(
+            f"This {type(model).__name__} has no matrix as {name} ({error}); {REMEDY}."
+        ) from error
+    entries = real_numbers(model, name, rows.data)
+    if rows.ndim != 2 or not np.isfinite(entries).all():
+        refuse(model, f"has {name} of shape {rows.shape}, which must be a matrix without NaN")
+    return sp.csr_array((entries, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def real_numbers(model: Any, name: str, value: Any) -> Any:
+    """A value as a float64 array, if nothing is lost: no complex part, no mask, no text.
+
+    Raises
+    ------
+    AuditRefusedError
+        Something would be.
+    """
+    if np.ma.is_masked(value):
+        hidden = int(np.sum(np.ma.getmaskarray(value)))
+        refuse(model, f"has a masked array as {name}, with {hidden} hidden entries")
+    try:
+        array = value.toarray() if sp.issparse(value) else np.asarray(value)
+        if array.dtype.kind == "O" and not _holds_reals(array):
+            raise TypeError("its entries are not all numbers")
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"its dtype is {array.dtype}")
+        return np.array(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise AuditRefusedError(
+            f"This {type(model).__name__} has {name} = {_shown(value)}, which must hold real "
+            f"numbers ({error}); {REMEDY}."
+        ) from error
+
+
+def whole_numbers(model: Any, name: str) -> Index:
+    """An attribute that is a vector of integers.
+
+    Raises
+    ------
+    AuditRefusedError
+        It is missing or something else.
+    """
+    value = attribute(model, name)
+    array = np.asarray(value)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or np.ma.is_masked(value):
+        refuse(model, f"has {name} = {_shown(value)}, which must be a vector of integers")
+    return array.astype(np.intp)
+
+
+def classes(model: Any) -> Any:
+    """``classes_``: a vector of two or more different labels.
+
+    Raises
+    ------
+    AuditRefusedError
+        It is missing or something else.
+    """
+    value = attribute(model, "classes_")
+    array = np.asarray(value)
+    if array.ndim != 1 or len(array) < 2 or np.ma.is_masked(value):
+        refuse(model, f"has classes_ = {_shown(value)}, which must be two or more labels")
+    try:
+        different = len(set(array.tolist()))
+    except TypeError:
+        different = 0
+    if different != len(array):
+        refuse(model, f"has classes_ = {_shown(value)}, which must all be different")
+    return array
+
+
+def require_shape(model: Any, name: str, array: Any, shape: tuple[int, ...], why: str) -> None:
+    """Refuse an array of another shape than the rest of the model has.
+
+    Raises
+    ------
+    AuditRefusedError
+        Another shape.
+    """
+    if array.shape != shape:
+        refuse(model, f"has {name} of shape {array.shape}, {why} need {shape}")
+
+
+# --- small pieces -----------------------------------------------------------------------------
+
+
+def _holds_reals(array: Any) -> bool:
+    reals = (bool, int, float, np.bool_, np.integer, np.floating)
+    return all(isinstance(entry, reals) for entry in array.flat)
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
