@@ -31,7 +31,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines import Interval
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
-from tests.certificates.rational import ZERO, dot, exact, gram
+from benchmarks.soundness.rational import ZERO, dot, exact, gram
 from tests.certificates.textbook import (
     FAMILIES,
     KERNELS,

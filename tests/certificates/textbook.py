@@ -19,7 +19,7 @@ from qpsvm.constraints import LinearConstraints
 from qpsvm.machines import Interval, SVMSolution
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.qp import QPSolution, Status
-from tests.certificates.rational import (
+from benchmarks.soundness.rational import (
     ONE,
     ZERO,
     Condition,
