@@ -5,6 +5,7 @@ The judge is ``exact_programs``: rational numbers from the floats of the program
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,7 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.soundness.exact_programs import OPTIMAL, Answer, ExactProgram
+from benchmarks.soundness.exact_programs import (
+    INFEASIBLE,
+    OPTIMAL,
+    UNBOUNDED,
+    Answer,
+    ExactProgram,
+)
 from benchmarks.soundness.rational import exact
 
 PARTS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
@@ -22,6 +29,8 @@ EPS = 1e-8
 BAND = 1 + Fraction(1, 10**6)
 """A figure within this factor of its tolerance is on it: the verifier computes in float64."""
 UNIT = Fraction(1, 2**53)
+FALLS = Fraction(1, 10**9)
+"""By what share of its terms the objective of an unbounded program has to fall along some ray."""
 ROUNDINGS = 32
 """Roundings of a sum's terms that a miss or an objective may be off beyond its tolerance."""
 
@@ -87,7 +96,20 @@ def _ratio(a: Fraction, b: Any) -> float:
 # --- drawing -------------------------------------------------------------------------------------
 
 
-def draw(rng: Any) -> BareProgram:
+def draw(rng: Any, rejected: Counter[str]) -> BareProgram:
+    """A small program with an optimum, or clearly without one; ``rejected`` counts the others."""
+    while True:
+        program = _drawn(rng)
+        status = program.answer.status
+        if status == OPTIMAL or (
+            status == UNBOUNDED and program.exact.is_clearly_unbounded(FALLS)
+        ):
+            return program
+        reason = "infeasible" if status == INFEASIBLE else "no optimum but for rounding"
+        rejected[f"bare program: {reason}"] += 1
+
+
+def _drawn(rng: Any) -> BareProgram:
     """A small program, most of them with rows or columns of sizes 1e0 to 1e12."""
     n = int(rng.integers(1, 8))
     m, p = int(rng.integers(0, 6)), int(rng.integers(0, min(3, n)))
@@ -191,6 +213,19 @@ def _symmetric(P: Any) -> Any:
     return (P + P.T) / 2
 
 
+def starting_point(program: BareProgram) -> Point:
+    """The exact optimum as floats; zeros where there is none."""
+    answer = program.answer
+    if answer.x is None:
+        sizes = (len(program.q), len(program.h), len(program.b), len(program.q), len(program.q))
+        return {name: np.zeros(size) for name, size in zip(VECTORS, sizes, strict=True)}
+    point = rounded(answer)
+    bound = np.isfinite(program.h)  # a row that does not bind is not in the exact program
+    point["z"] = np.zeros(len(program.h))
+    point["z"][bound] = rounded(answer)["z"]
+    return point
+
+
 # --- points --------------------------------------------------------------------------------------
 
 
@@ -267,10 +302,10 @@ def without_a_row(program: BareProgram, start: Point, rng: Any) -> tuple[str, Po
         v = parts[name].copy()
         v[j] = -np.inf if name == "lb" else np.inf
         parts[name] = v
-    other = BareProgram(**parts).answer
-    if other.status != OPTIMAL or other.z is None:
+    other = BareProgram(**parts)
+    if other.answer.status != OPTIMAL:
         return unpriced(program, start, rng)
-    point = rounded(other)
+    point = starting_point(other)
     if name in ("G", "A"):
         dual = {"G": "z", "A": "y"}[name]
         point[dual] = np.insert(point[dual], j, 0.0)
@@ -311,6 +346,9 @@ def far_out(program: BareProgram, start: Point, rng: Any) -> tuple[str, Point]:
     """A long way along one coordinate or a direction in which nothing curves."""
     x = start["x"].copy()
     size = 10.0 ** rng.uniform(0, 12)
+    bent = np.diagonal(program.P) < 0
+    if bent.any() and rng.random() < 0.5:  # stationary, and the worst there is
+        return "the top of what curves downwards", start | {"x": np.where(bent, 0.0, x)}
     if rng.random() < 0.5:
         x[int(rng.integers(len(x)))] += rng.choice([-1.0, 1.0]) * size
     else:

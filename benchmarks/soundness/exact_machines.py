@@ -189,6 +189,15 @@ class ExactMachines:
             yield from self._is_elsewhere(w, b, 2 * allowed)
         yield from self._predicts_otherwise(s, w, b)
 
+    def excess(self, s: Any, certificate: Any) -> float | None:
+        """How far a machine's cost is from the optimum, in units of ``EPS``; None for no machine."""
+        found = self.read(s)
+        if found is None or self.best is None:
+            return None
+        cost = self.cost(*found)
+        size = max(abs(cost), Fraction(float(certificate.floor)))
+        return float(abs(cost - self.best.value) / size) / EPS if cost != np.inf and size else None
+
     def _misses(self, w: Row, b: Fraction) -> Iterator[str]:
         room = EPS * BAND + ROUNDINGS * UNIT
         for k, rule in enumerate(self.rules):

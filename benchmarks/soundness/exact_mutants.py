@@ -15,6 +15,7 @@ from benchmarks.soundness.rational import Optimum, gram, optimum
 from qpsvm.machines import Interval, SVMSolution
 from qpsvm.qp import QPSolution, Status
 
+DISGUISED = "an object that predicts something else"
 SHARP = (0.5, 0.9, 1.1, 1.5, 3.0, 10.0, 100.0)
 """Multiples of eps that sharp mutants are from the optimum."""
 
@@ -238,7 +239,7 @@ def sharp(start: Start, rng: Any) -> tuple[str, Any]:
 
 def disguised(start: Start, rng: Any) -> tuple[str, Any]:
     """Optimal numbers in an object that predicts something else."""
-    return "an object that predicts something else", disguises.of(start.solution, rng)
+    return DISGUISED, disguises.of(start.solution, rng)
 
 
 KINDS: dict[Callable[[Start, Any], tuple[str, Any]], float] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -217,4 +217,31 @@ class ExactProgram:
             return others
         if endless:
             return Answer(UNBOUNDED)
-        return Answer(OPTIMAL, self.objective(others.x), others.x)
+        return replace(others, value=self.objective(others.x))
+
+    # --- that there is none ----------------------------------------------------------------------
+
+    def is_clearly_unbounded(self, share: Fraction) -> bool:
+        """Whether the objective falls along some ray by more than a share of its own terms.
+
+        Otherwise it may have an optimum for slightly other coefficients: with free variables that
+        is decided by the last digit of a float.
+        """
+        n = len(self.q)
+        bent = [i for i, row in enumerate(self.P) if row[i] < 0]
+        if any(self.lb[i] is None or self.ub[i] is None for i in bent):
+            return True
+
+        def split(rows: list[Row]) -> list[Row]:
+            return [[*row, *(-v for v in row)] for row in rows]
+
+        flat = [row for i, row in enumerate(self.P) if i not in bent]
+        floor = [None if low is None else ZERO for low in self.lb]
+        roof = [ONE if high is None else ZERO for high in self.ub]
+        slope = [v + share * abs(v) for v in self.q] + [-v + share * abs(v) for v in self.q]
+        ray = ExactProgram(
+            [[ZERO] * (2 * n) for _ in slope], slope, split(self.G), [ZERO] * len(self.h),
+            split([*flat, *self.A]), [ZERO] * (len(flat) + len(self.b)), [ZERO] * (2 * n),
+            [*roof, *(ONE if low is None else ZERO for low in floor)],
+        )  # fmt: skip
+        return ray.answer.value < 0

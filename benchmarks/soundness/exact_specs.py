@@ -6,6 +6,7 @@ numbers at the lower end of the range.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,9 +17,11 @@ from benchmarks.soundness.exact_machines import ExactMachines
 from benchmarks.soundness.rational import ONE, ZERO, Program, Row, Rule, exact, gram
 from qpsvm import constraints as builders
 from qpsvm import kernels
+from qpsvm.exceptions import QPSVMError
 from tests.certificates.textbook import FAMILIES, Drawn
 
-TRAITS = ("constraints", "constraints", "constraints", "offset", "weights", "denormal", "columns")
+TRAITS = ("constraints",) * 5 + ("offset", "weights", "denormal", "columns")
+"""What makes a problem hard; over half of them have constraints."""
 SIZES = {"tube": 4, "nu regression": 4, "ranking": 4, "least squares": 6, "nu classification": 7}
 """Samples at most; 9 otherwise. An optimum takes a few hundredths of a second then."""
 N_NEW = 4
@@ -35,8 +38,21 @@ class Given(Drawn):
         return self.C
 
 
-def draw(rng: Any) -> ExactMachines | None:
-    """A training problem; None where it is none."""
+def draw(rng: Any, rejected: Counter[str]) -> ExactMachines:
+    """A training problem that has an optimum; ``rejected`` counts those that have none."""
+    while True:
+        try:
+            machines = _drawn(rng)
+        except QPSVMError as error:
+            rejected[f"exact machine: {type(error).__name__}"] += 1
+            continue
+        if machines.best is not None:
+            return machines
+        rejected["exact machine: no optimum"] += 1
+
+
+def _drawn(rng: Any) -> ExactMachines:
+    """Any training problem."""
     trait = str(rng.choice(TRAITS))
     names = [name for name in FAMILIES if not (trait == "constraints" and name == "hard margin")]
     name = str(rng.choice(names))
@@ -44,7 +60,7 @@ def draw(rng: Any) -> ExactMachines | None:
     return problem_of(rng, name, trait, data)
 
 
-def problem_of(rng: Any, name: str, trait: str, data: Drawn) -> ExactMachines | None:
+def problem_of(rng: Any, name: str, trait: str, data: Drawn) -> ExactMachines:
     """The training problem of a family on these samples, as the library has it and exactly."""
     family, y, conditions, cost, more = FAMILIES[name][0](data)
     intercept = more.pop("intercept", "free")
@@ -71,11 +87,20 @@ def problem_of(rng: Any, name: str, trait: str, data: Drawn) -> ExactMachines | 
     )
     centre, spread = np.mean(data.X, axis=0), np.std(data.X, axis=0)
     new = centre + 1.5 * spread * rng.normal(size=(N_NEW, data.X.shape[1]))
+    if trait == "constraints":
+        trait = f"constraints, columns {_spread(data.X)}"
     is_classifier = y is not None and set(y) <= {-1, 1} and name != "ranking"
     return ExactMachines(
         name, trait, problem, program, X, y if is_classifier else None, _parameters(data.kernel),
         new,
     )  # fmt: skip
+
+
+def _spread(X: Any) -> str:
+    """How far the sizes of the columns are apart."""
+    sizes = np.max(np.abs(X), axis=0)
+    spread = np.max(sizes) / max(float(np.min(sizes)), 1e-300)
+    return "1e9 apart" if spread >= 3e8 else "1e6 apart" if spread >= 3e5 else "alike"
 
 
 def _parameters(kernel: Any) -> tuple[str, dict[str, Any]]:
@@ -96,7 +121,10 @@ def _samples(rng: Any, trait: str, n: int) -> Given:
     weights = None if rng.random() < 0.7 else rng.uniform(0.2, 5.0, n)
     function: Any = kernels.Linear()
     if trait in ("constraints", "columns"):
-        X = X * 10.0 ** (rng.integers(0, rng.choice([4, 8, 13]), d) * (rng.random(d) < 0.6))
+        powers = rng.integers(0, rng.choice([4, 10, 13]), d) * (rng.random(d) < 0.6)
+        if rng.random() < 0.5:
+            powers[0] = 0
+        X = X * 10.0**powers
         X = X * float(rng.choice([1.0, 1.0, 3.0, 1e-4]))
     elif trait == "offset":
         X = X + 10.0 ** rng.integers(2, 9) * rng.choice([-1.0, 1.0, 0.0, 0.7], d)
@@ -192,7 +220,10 @@ BUILDERS = (
 def _fairness(rng: Any, data: Drawn) -> tuple[Any, list[Rule]]:
     """``|sum_i u_i (z_i - mean z) x_i'w| <= bound``, weights u that sum to one."""
     z = rng.integers(0, 2, data.n).astype(np.float64)
-    z[:2] = 0.0, 1.0
+    if rng.random() < 0.5:  # what the first column tells of it
+        z = (data.X[:, 0] > np.median(data.X[:, 0])).astype(np.float64)
+    if len(set(z)) == 1:
+        z[:2] = 0.0, 1.0
     bound = float(rng.choice([0.0, 0.01, 0.1, 1e-3]))
     total = sum(data.u, start=ZERO)
     shares = [u / total for u in data.u]
