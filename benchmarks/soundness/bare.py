@@ -21,7 +21,7 @@ from benchmarks.soundness.exact_programs import (
     Answer,
     ExactProgram,
 )
-from benchmarks.soundness.rational import exact
+from benchmarks.soundness.rational import Row, exact
 
 PARTS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 VECTORS = ("x", "z", "y", "z_lower", "z_upper")
@@ -71,7 +71,16 @@ class BareProgram:
         if x is None or np.shape(x) != np.shape(self.q) or not np.all(np.isfinite(x)):
             yield "no point of the program"
             return
-        point, program = exact(np.asarray(x, dtype=np.float64)), self.exact
+        point = exact(np.asarray(x, dtype=np.float64))
+        wrong = list(self._wrong(point))
+        clipped = self.exact.clipped(point)
+        if wrong and clipped is not point and self._is_beside(point, clipped):
+            # bounds that are missed by next to nothing: what if they held?
+            wrong = [why for why in wrong if "bound" not in why] + list(self._wrong(clipped))
+        yield from wrong
+
+    def _wrong(self, point: Row) -> Iterator[str]:
+        program = self.exact
         room = EPS * BAND + ROUNDINGS * UNIT
         for miss in program.misses(point):
             if miss.amount > room * miss.terms:
@@ -82,6 +91,13 @@ class BareProgram:
         if abs(off) > allowed:
             where = "above" if off > 0 else "below"
             yield f"objective {_ratio(abs(off), max(1, abs(value))):.2e} {where} the optimum"
+
+    @staticmethod
+    def _is_beside(point: Row, other: Row) -> bool:
+        """Whether no number is farther than ``EPS`` from the other, in units of 1 or of itself."""
+        return all(
+            abs(v - u) <= EPS * BAND * max(1, abs(u)) for v, u in zip(point, other, strict=True)
+        )
 
     def excess(self, x: Any) -> float:
         """How far the objective is from the optimum, in units of ``EPS``."""
@@ -101,9 +117,7 @@ def draw(rng: Any, rejected: Counter[str]) -> BareProgram:
     while True:
         program = _drawn(rng)
         status = program.answer.status
-        if status == OPTIMAL or (
-            status == UNBOUNDED and program.exact.is_clearly_unbounded(FALLS)
-        ):
+        if status == OPTIMAL or (status == UNBOUNDED and program.exact.is_clearly_unbounded(FALLS)):
             return program
         reason = "infeasible" if status == INFEASIBLE else "no optimum but for rounding"
         rejected[f"bare program: {reason}"] += 1
@@ -231,6 +245,7 @@ def starting_point(program: BareProgram) -> Point:
 
 def rounded(answer: Answer) -> dict[str, Any]:
     """The exact optimum as floats."""
+
     def floats(values: Any) -> Any:
         return np.array([_float(v) for v in values])
 

@@ -61,7 +61,9 @@ def _instance(s: Any) -> Any:
     """The same class, with an attribute of its own that hides a method."""
     other = copy.copy(s)
     values = type(s)._values
-    object.__setattr__(other, "_values", lambda X: values(s, X) + 1.0 + np.max(np.abs(values(s, X))))
+    object.__setattr__(
+        other, "_values", lambda X: values(s, X) + 1.0 + np.max(np.abs(values(s, X)))
+    )
     return other
 
 

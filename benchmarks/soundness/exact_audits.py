@@ -99,7 +99,9 @@ class Audited:
             yield from self._sentences(str(facts["verdict"]), same, different, n)
         change = said.get("largest_change")
         if change is not None and np.isfinite(change):
-            values = model.predict(self.X) if self.name == "SVR" else model.decision_function(self.X)
+            values = (
+                model.predict(self.X) if self.name == "SVR" else model.decision_function(self.X)
+            )
             apart = max(
                 abs(Fraction(float(v)) - f) for v, f in zip(values, self.truth, strict=True)
             )
@@ -159,7 +161,9 @@ def draw(rng: Any) -> Audited:
     if rng.random() < 0.2:
         X = X + 10.0
     C = float(10.0 ** rng.integers(-2, 3))
-    kernel = "linear" if name == "LinearSVC" else str(rng.choice(["linear", "linear", "poly", "rbf"]))
+    kernel = (
+        "linear" if name == "LinearSVC" else str(rng.choice(["linear", "linear", "poly", "rbf"]))
+    )
     gamma = float(rng.choice([0.125, 0.5, 1.0]))
     inner = {"poly": {"gamma": gamma, "p": 2, "c": 1}, "rbf": {"gamma": gamma}}.get(kernel, {})
     K = gram({"poly": "polynomial"}.get(kernel, kernel), exact(X), exact(X), **inner)

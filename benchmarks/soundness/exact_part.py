@@ -14,7 +14,7 @@ import qpsvm
 from benchmarks.soundness import bare, exact_audits, exact_mutants, exact_specs
 from benchmarks.soundness.bare import EPS
 from benchmarks.soundness.tally import KIND, Tally
-from qpsvm.exceptions import QPSVMError
+from qpsvm.exceptions import NoOptimumError, QPSVMError
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
 
 BARE, MACHINES, AUDITS = "bare programs", "exact machines", "audits"
@@ -23,6 +23,10 @@ PER_PROBLEM = {BARE: 25, MACHINES: 25, AUDITS: 10}
 SOLVED = 0.25
 """Share of problems that a backend is asked for as well; its answer is one of the mutants."""
 BACKENDS = ("auto", "auto", "cvxopt", "osqp", "cvxpy:CLARABEL", "slsqp")
+ANSWERS = "answer"
+"""The axis of what backends return: backend and trait of the problem."""
+FAR = 1e6
+"""An optimum whose numbers are larger is not told from none by tolerances."""
 SECONDS = 5.0
 """A backend's time for a problem of ten samples."""
 CHECKED = 0.3
@@ -105,6 +109,15 @@ class _Problem:
         solved = np.random.default_rng([self.seed, 2, self.first]).random() < SOLVED
         return number == self.first and bool(solved)
 
+    def backend(self, rng: Any) -> str:
+        return str(rng.choice(BACKENDS))
+
+    def axes(self, kind: str, number: int, own: dict[str, str], trait: str) -> dict[str, str]:
+        """What a mutant is counted under; the answer of a backend also with the trait."""
+        if not self.is_solved(number):
+            return {KIND: kind} | own
+        return {KIND: "what a backend returns", ANSWERS: f"{kind} | {trait}"} | own
+
     def draw(self, rng: Any, rejected: Counter[str]) -> None:
         raise NotImplementedError
 
@@ -123,37 +136,44 @@ class BarePrograms(_Problem):
         self.program = QuadraticProgram(**self.exact.arguments())
         self.start = bare.starting_point(self.exact)
 
-    def mutant(self, number: int) -> tuple[str, Any, bool | None]:
-        """(kind, solution, whether a backend calls it optimal)."""
+    def mutant(self, number: int) -> tuple[str, Any]:
+        """(kind, solution)."""
         rng = self.rng(number)
         if self.is_solved(number):
-            backend = str(rng.choice(BACKENDS))
+            backend = self.backend(rng)
             try:
-                found = qpsvm.solve(self.program, backend, time_limit=SECONDS)
+                return backend, qpsvm.solve(self.program, backend, time_limit=SECONDS)
             except QPSVMError as error:
-                return f"{backend}: {type(error).__name__}", QPSolution(Status.FAILED), False
-            return f"answer of {backend}", found, found.status is Status.OPTIMAL
+                return f"{backend}: {type(error).__name__}", QPSolution(Status.FAILED)
         make = bare.KINDS[int(rng.integers(len(bare.KINDS)))]
         kind, point = make(self.exact, self.start, rng)
-        return kind, QPSolution(Status.UNKNOWN, **point), None
+        return kind, QPSolution(Status.UNKNOWN, **point)
 
     def examine(self, number: int) -> Result:
-        kind, solution, claimed = self.mutant(number)
-        axes = {KIND: kind, "program": self.exact.trait}
+        kind, solution = self.mutant(number)
+        axes = self.axes(kind, number, {"program": self.exact.trait}, self.exact.trait)
         try:
             passed = bool(qpsvm.verify(self.program, solution, eps=EPS).passed)
         except Exception as error:  # noqa: BLE001 - whatever it is, a verifier must not raise it
             return Result(axes, "refused", [], [f"verify raised {error!r}"])
-        harm = list(self.exact.harm(solution.x)) if passed or claimed is not None else ["unseen"]
-        if not passed and claimed is None and not any(self.exact.harm(solution.x)):
-            harm = []
+        passed = passed or solution.status is Status.OPTIMAL
+        harm = list(self.exact.harm(solution.x))
         excess = None
         if passed and self.exact.answer.x is not None:
             excess = self.exact.excess(solution.x)
-        return Result(axes, _outcome(passed or bool(claimed), harm), harm, [], excess)
+        false = list(self._false_statuses(solution))
+        return Result(axes, _outcome(passed, harm), harm, false, excess)
+
+    def _false_statuses(self, solution: Any) -> Iterator[str]:
+        """That there is no optimum, said of a program that has one."""
+        answer = self.exact.answer
+        if answer.x is None or max(map(abs, answer.x)) > FAR:
+            return
+        if solution.status in (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE):
+            yield f"{solution.status.value}, where there is an optimum"
 
     def details(self, number: int) -> Iterator[str]:
-        _, solution, _ = self.mutant(number)
+        _, solution = self.mutant(number)
         yield str(qpsvm.verify(self.program, solution, eps=EPS))
         yield repr({name: np.asarray(v).tolist() for name, v in self.exact.arguments().items()})
         vectors = {name: getattr(solution, name) for name in bare.VECTORS}
@@ -178,25 +198,28 @@ class Machines(_Problem):
             except (QPSVMError, ValueError) as error:
                 rejected[f"exact machine: {type(error).__name__} of its optimum"] += 1
 
-    def mutant(self, number: int) -> tuple[str, Any, bool | None]:
-        """(kind, solution, whether a backend calls it optimal)."""
+    def mutant(self, number: int) -> tuple[str, Any]:
+        """(kind, solution, or the error of a backend)."""
         rng, problem = self.rng(number), self.exact.problem
         if self.is_solved(number):
-            backend = str(rng.choice(BACKENDS))
+            backend = self.backend(rng)
             try:
-                found = qpsvm.solve(problem, backend, time_limit=SECONDS)
+                return backend, qpsvm.solve(problem, backend, time_limit=SECONDS)
             except QPSVMError as error:
-                return f"{backend}: {type(error).__name__}", self.start.solution, None
-            return f"answer of {backend}", found, found.status is Status.OPTIMAL
+                return f"{backend}: {type(error).__name__}", error
         try:
-            return *exact_mutants.mutate(self.start, rng), None
+            return exact_mutants.mutate(self.start, rng)
         except (QPSVMError, ValueError):  # numbers that no program can be built from
-            return "the optimum, rounded", self.start.solution, None
+            return "the optimum, rounded", self.start.solution
 
     def examine(self, number: int) -> Result:
-        kind, mutant, claimed = self.mutant(number)
+        kind, mutant = self.mutant(number)
         m = self.exact
-        axes = {KIND: kind, "family": m.name, "form": m.problem.form, "trait": m.trait}
+        own = {"family": m.name, "form": m.problem.form, "trait": m.trait}
+        axes = self.axes(kind, number, own, m.trait)
+        if isinstance(mutant, QPSVMError):
+            false = [f"{kind}, where there is an optimum"] * isinstance(mutant, NoOptimumError)
+            return Result(axes, "refused", [str(mutant)], false)
         try:
             report = qpsvm.verify(m.problem, mutant, eps=EPS)
         except QPSVMError as error:
@@ -204,9 +227,12 @@ class Machines(_Problem):
         except Exception as error:  # noqa: BLE001 - whatever it is, a verifier must not raise it
             return Result(axes, "refused", [], [f"verify raised {error!r}"])
         certificate = report.certificate
-        passed = bool(report.passed) or bool(claimed)
+        claims = self.is_solved(number) and mutant.status is Status.OPTIMAL
+        passed = bool(report.passed) or claims
         if certificate is None:
-            return Result(axes, _outcome(passed, ["cannot be measured"]), ["cannot be measured"], [])
+            return Result(
+                axes, _outcome(passed, ["cannot be measured"]), ["cannot be measured"], []
+            )
         is_disguised = kind == exact_mutants.DISGUISED
         try:
             harm = list(m.harm(mutant, certificate))
@@ -224,7 +250,7 @@ class Machines(_Problem):
         return result
 
     def details(self, number: int) -> Iterator[str]:
-        _, mutant, _ = self.mutant(number)
+        _, mutant = self.mutant(number)
         m, model = self.exact, self.exact.problem.model
         yield str(qpsvm.verify(m.problem, mutant, eps=EPS))
         names = ("coef", "expansion", "intercept", "width", "alpha", "constraint_multipliers")

@@ -89,10 +89,18 @@ class ExactProgram:
                 if off > 0:
                     size = sum((abs(a * v) for a, v in zip(row, x, strict=True)), start=abs(side))
                     yield Miss(f"{name}[{j}]", off, size)
-        for name, bounds, sign in (("lb", self.lb, -1), ("ub", self.ub, 1)):
+        for name, bounds, sign in (("lower bound", self.lb, -1), ("upper bound", self.ub, 1)):
             for i, (bound, v) in enumerate(zip(bounds, x, strict=True)):
                 if bound is not None and sign * (v - bound) > 0:
                     yield Miss(f"{name}[{i}]", abs(v - bound), abs(v) + abs(bound))
+
+    def clipped(self, x: Row) -> Row:
+        """The nearest point within the bounds; x itself if it is."""
+        inside = [v if low is None or v > low else low for v, low in zip(x, self.lb, strict=True)]
+        inside = [
+            v if high is None or v < high else high for v, high in zip(inside, self.ub, strict=True)
+        ]
+        return x if inside == x else inside
 
     # --- the optimum -----------------------------------------------------------------------------
 
@@ -133,6 +141,7 @@ class ExactProgram:
 
     def _solved(self, P: list[Row], q: Row) -> tuple[Row, Row] | None:
         """x, and the multipliers of rows, equalities (twice) and upper bounds of two-sided x."""
+
         def of_t(row: Row) -> Row:
             return [sign * row[i] for i, sign, _ in self._columns]
 
@@ -193,7 +202,9 @@ class ExactProgram:
                     raise ArithmeticError("The judge is wrong: a multiplier without a bound.")
                 dual += sign * weight * (bound or ZERO)
         if any(self.misses(x)) or any(v < 0 for v in answer.z) or dual != answer.value:
-            raise ArithmeticError(f"The judge is wrong: {float(answer.value)} is not {float(dual)}.")
+            raise ArithmeticError(
+                f"The judge is wrong: {float(answer.value)} is not {float(dual)}."
+            )
 
     def _with_concave(self, bent: list[int]) -> Answer:
         """Variables that curve downwards and touch nothing else: each goes to its better end."""

@@ -171,7 +171,9 @@ def _rule(rng: Any, data: Drawn) -> tuple[Any, list[Rule]]:
     d = data.X.shape[1]
     size = np.maximum(np.max(np.abs(data.X), axis=0), 1e-300)
     j = int(rng.integers(d))
-    low, high = sorted(float(v) for v in rng.normal(size=2) / (size[j] if rng.random() < 0.7 else 1))
+    low, high = sorted(
+        float(v) for v in rng.normal(size=2) / (size[j] if rng.random() < 0.7 else 1)
+    )
     bound = float(abs(high)) or 1.0
     columns = tuple(map(int, rng.permutation(d)[: int(rng.integers(1, d + 1))]))
     ones = _unit(d, *columns)
@@ -252,7 +254,9 @@ def _matrix(rng: Any, d: int, size: Any) -> tuple[Any, list[Rule]]:
         G = np.column_stack([G, rng.integers(-1, 2, m + k)])
     wide = np.column_stack([G, np.zeros(m + k)]) if G.shape[1] == d else G
     h = np.abs(np.round(8 * rng.normal(size=m)) / 8) * (rng.random(m) < 0.7)
-    rules = [Rule(exact(wide[i, :d]), Fraction(wide[i, d]), Fraction(h[i]), False) for i in range(m)]
+    rules = [
+        Rule(exact(wide[i, :d]), Fraction(wide[i, d]), Fraction(h[i]), False) for i in range(m)
+    ]
     rules += [Rule(exact(wide[i, :d]), Fraction(wide[i, d]), ZERO, True) for i in range(m, m + k)]
     parts: dict[str, Any] = {}
     if m:
@@ -276,5 +280,3 @@ def _at_least(g: Row, h: float) -> Rule:
 
 def _equal(g: Row, h: float) -> Rule:
     return Rule(g, ZERO, Fraction(h), True)
-
-
