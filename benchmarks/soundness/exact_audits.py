@@ -110,9 +110,9 @@ class Audited:
                 yield f"no prediction is farther than {change!r}, where one is {float(apart)!r}"
 
     def _sentences(self, verdict: str, same: int, different: int, n: int) -> Iterator[str]:
-        if (every := ALL.search(verdict)) and "computed" not in verdict:
-            if int(every[1].replace(",", "")) != n or same != n:
-                yield f"{verdict!r}, where {same} are"
+        every = ALL.search(verdict)
+        if every and (int(every[1].replace(",", "")) != n or same != n):
+            yield f"{verdict!r}, where {same} are"
         if (some := SOME.search(verdict)) and int(some[1].replace(",", "")) != different:
             yield f"{verdict!r}, where {different} do"
 

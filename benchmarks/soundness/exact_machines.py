@@ -190,7 +190,7 @@ class ExactMachines:
         yield from self._predicts_otherwise(s, w, b)
 
     def excess(self, s: Any, certificate: Any) -> float | None:
-        """How far a machine's cost is from the optimum, in units of ``EPS``; None for no machine."""
+        """How far the cost is from the optimum, in units of ``EPS``; None for no machine."""
         found = self.read(s)
         if found is None or self.best is None:
             return None
@@ -273,10 +273,12 @@ class ExactMachines:
             return
         primal, dual, rounding = (Fraction(float(v)) for v in numbers)
         size = max(abs(primal), Fraction(float(certificate.floor)))
-        if not self.is_hard and abs(primal - cost) > rounding * size + Fraction(1, 10**300):
-            yield f"a cost of {float(primal)!r} that is {float(cost)!r} (rounding {float(rounding):.1e})"
-        if dual - rounding * size > value + Fraction(1, 10**300):
-            yield f"a lower bound of {float(dual)!r} above the optimum {float(value)!r}"
+        room = (rounding + 2 * UNIT) * size + Fraction(1, 10**300)  # and that of the figure itself
+        stated = f"(rounding {float(rounding):.1e})"
+        if not self.is_hard and abs(primal - cost) > room:
+            yield f"a cost of {float(primal)!r} that is {float(cost)!r} {stated}"
+        if dual - room > value:
+            yield f"a lower bound of {float(dual)!r} above the optimum {float(value)!r} {stated}"
 
     def _statuses(self, certificate: Any) -> Iterator[str]:
         assert self.best is not None
@@ -313,9 +315,8 @@ class ExactMachines:
     def _bounds(self, certificate: Any) -> Iterator[str]:
         assert self.best is not None
         interval, b = certificate.intercept_bounds, self.best.b
-        if interval is not None and self.program.intercept != "none":
-            if not _between(interval.lower, b, interval.upper):
-                yield f"bounds on the intercept {tuple(interval)} without {float(b)!r}"
+        if interval is not None and not _between(interval.lower, b, interval.upper):
+            yield f"bounds on the intercept {tuple(interval)} without {float(b)!r}"
         w = self.best_weights if self.is_linear else self.best_weights[: self.program.n]
         bounds = certificate.decision_bounds(self.new_samples)
         truth = self.values(w, b)
@@ -334,6 +335,6 @@ def _between(low: float, value: Fraction, high: float) -> bool:
     """Infinite and missing ends hold; an optimum beyond the range of floats is not compared."""
     if abs(value) > Fraction(10**300):
         return True
-    below = np.isinf(low) and low < 0 or np.isfinite(low) and Fraction(float(low)) <= value
-    above = np.isinf(high) and high > 0 or np.isfinite(high) and value <= Fraction(float(high))
+    below = (np.isinf(low) and low < 0) or (np.isfinite(low) and Fraction(float(low)) <= value)
+    above = (np.isinf(high) and high > 0) or (np.isfinite(high) and value <= Fraction(float(high)))
     return bool(below and above)

@@ -1,4 +1,4 @@
-"""Machines that may not pass, near exact optima: of fewer constraints, moved, unpriced, disguised."""
+"""Machines that may not pass: of fewer constraints, moved, unpriced, disguised."""
 
 from __future__ import annotations
 
@@ -95,6 +95,9 @@ def _floats(values: Any) -> Any:
     return np.array([float(min(max(v, -largest), largest)) for v in values])
 
 
+MOVED = ("coef", "expansion", "alpha", "constraint_multipliers", "intercept", "width")
+"""What a machine is and what bounds it; the rest can be made to fit."""
+
 # --- mutations -----------------------------------------------------------------------------------
 
 
@@ -135,8 +138,7 @@ def unconstrained(start: Start, rng: Any) -> tuple[str, Any]:
 def moved(start: Start, rng: Any) -> tuple[str, Any]:
     """Weights or alpha moved by a relative amount, everything else made to fit."""
     s, size = start.solution, 10.0 ** rng.uniform(-11, 0)
-    names = [n for n in ("coef", "expansion", "alpha", "constraint_multipliers", "intercept",
-                         "width") if getattr(s, n) is not None and np.size(getattr(s, n))]  # fmt: skip
+    names = [name for name in MOVED if np.size(getattr(s, name)) and getattr(s, name) is not None]
     name = names[int(rng.integers(len(names)))]
     v = np.asarray(getattr(s, name))
     largest = float(np.max(np.abs(v)))
@@ -201,7 +203,7 @@ def tiny_numbers(start: Start, rng: Any) -> tuple[str, Any]:
 
 
 def sharp(start: Start, rng: Any) -> tuple[str, Any]:
-    """Weights or offset moved until the exact cost is a chosen multiple of eps from the optimum."""
+    """Weights or intercept moved until the cost is a multiple of eps from the optimum."""
     m, s = start.machines, start.solution
     assert m.best is not None
     goal = float(rng.choice(SHARP))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import qpsvm
-from benchmarks.soundness import bare, exact_audits, exact_mutants, exact_specs
+from benchmarks.soundness import bare_points, bare_specs, exact_audits, exact_mutants, exact_specs
 from benchmarks.soundness.bare import EPS
 from benchmarks.soundness.tally import KIND, Tally
 from qpsvm.exceptions import NoOptimumError, QPSVMError
@@ -57,7 +57,7 @@ def _outcome(passed: bool, harm: list[str]) -> str:
     return "refused" if harm else "refused, harmless"
 
 
-def hunt_block(part: str, seed: int, index: int, numbers: range, tally: Tally) -> None:
+def hunt_block(part: str, seed: int, numbers: range, tally: Tally) -> None:
     """Draws of one part of the hunt, some of them of the same problem."""
     per = PER_PROBLEM[part]
     for first in range(numbers.start, numbers.stop, per):
@@ -77,12 +77,10 @@ def hunt_block(part: str, seed: int, index: int, numbers: range, tally: Tally) -
                             "harm": result.harm, "contradictions": result.false,
                         }
                     )  # fmt: skip
-    del index
 
 
-def show(part: str, seed: int, index: int, number: int, start: int) -> None:
+def show(part: str, seed: int, number: int, start: int) -> None:
     """One draw again, with everything there is to know about it."""
-    del index
     per = PER_PROBLEM[part]
     first = start + (number - start) // per * per
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -132,9 +130,9 @@ class BarePrograms(_Problem):
     """Points of a bare program."""
 
     def draw(self, rng: Any, rejected: Counter[str]) -> None:
-        self.exact = bare.draw(rng, rejected)
+        self.exact = bare_specs.draw(rng, rejected)
         self.program = QuadraticProgram(**self.exact.arguments())
-        self.start = bare.starting_point(self.exact)
+        self.start = bare_points.starting_point(self.exact)
 
     def mutant(self, number: int) -> tuple[str, Any]:
         """(kind, solution)."""
@@ -145,7 +143,7 @@ class BarePrograms(_Problem):
                 return backend, qpsvm.solve(self.program, backend, time_limit=SECONDS)
             except QPSVMError as error:
                 return f"{backend}: {type(error).__name__}", QPSolution(Status.FAILED)
-        make = bare.KINDS[int(rng.integers(len(bare.KINDS)))]
+        make = bare_points.KINDS[int(rng.integers(len(bare_points.KINDS)))]
         kind, point = make(self.exact, self.start, rng)
         return kind, QPSolution(Status.UNKNOWN, **point)
 
@@ -176,7 +174,7 @@ class BarePrograms(_Problem):
         _, solution = self.mutant(number)
         yield str(qpsvm.verify(self.program, solution, eps=EPS))
         yield repr({name: np.asarray(v).tolist() for name, v in self.exact.arguments().items()})
-        vectors = {name: getattr(solution, name) for name in bare.VECTORS}
+        vectors = {name: getattr(solution, name) for name in bare_points.VECTORS}
         yield repr({k: None if v is None else v.tolist() for k, v in vectors.items()})
         answer = self.exact.answer
         x = None if answer.x is None else [float(v) for v in answer.x]

@@ -74,7 +74,7 @@ def hunt_in(task: tuple[int, int, int]) -> Tally:
             if part == FAMILIES:
                 family_part.hunt_block(seed, index, numbers, tally)
             else:
-                exact_part.hunt_block(part, seed, index, numbers, tally)
+                exact_part.hunt_block(part, seed, numbers, tally)
         except Exception:  # noqa: BLE001 - a hunt of an hour is not lost, and does not end well
             row = {"draw": numbers.start, "seed": seed, "error": traceback.format_exc()}
             tally.suspicious.append(row)
@@ -99,7 +99,7 @@ def show(seed: int, number: int) -> None:
     if part_of(index) == FAMILIES:
         family_part.show(seed, index, number)
     else:
-        exact_part.show(part_of(index), seed, index, number, index * DRAWS)
+        exact_part.show(part_of(index), seed, number, index * DRAWS)
 
 
 def hunted(count: int, seed: int, jobs: int, path: Path) -> int:

@@ -49,8 +49,8 @@ def times(A: Sequence[Row], x: Row) -> Row:
 def complementarity(M: list[Row], q: Row) -> Row | None:
     """z >= 0 with ``w = M z + q >= 0`` and ``z'w = 0``, for ``x'Mx >= 0``; None if none exists.
 
-    Lemke's method: ``w = M z + q + z0`` is followed from a large z0 to zero. Ties are broken as if q
-    had been moved by (e, e^2, ...), so that no basis comes again.
+    Lemke's method: ``w = M z + q + z0`` is followed from a large z0 to zero. Ties are broken as if
+    q had been moved by (e, e^2, ...), so that no basis comes again.
     """
     n = len(q)
     scale = math.lcm(*(value.denominator for row in [*M, q] for value in row))

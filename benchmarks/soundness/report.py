@@ -30,27 +30,27 @@ whether the change did harm.
 """
 
 PARTS = {
-    "families": """**Families**: training problems of every family, both forms, all kernels and intercepts,
-constraints, weights, sparse samples; synthetic and real data; features from 1e-3 to 1e3, C from 1e-3
-to 1e5; mutants of solutions certified to 1e-10. Judged in extended precision.
+    "families": """**Families**: training problems of every family, both forms, all kernels and
+intercepts, constraints, weights, sparse samples; synthetic and real data; features from 1e-3 to
+1e3, C from 1e-3 to 1e5; mutants of solutions certified to 1e-10. Judged in extended precision.
 """,
-    "exact machines": """**Exact machines**: three to nine samples at the ends of what floats can say:
-constraints of every builder on columns of sizes 1e0 to 1e12, common offsets of 1e2 to 1e8 times the
-spread, weights like 1/3, denormal prices, weights and features. Mutants: the machine without a
-constraint, between two machines, moved weights and alphas, multipliers set to zero, a miss in a
-small column beside a large one, machines a multiple of eps from the optimum, objects that store the
-optimum and predict something else, and what backends return. The optimum is known in rational
-numbers.
+    "exact machines": """**Exact machines**: three to nine samples at the ends of what floats can
+say: constraints of every builder on columns of sizes 1e0 to 1e12, common offsets of 1e2 to 1e8
+times the spread, weights like 1/3, denormal prices, weights and features. Mutants: the machine
+without a constraint, between two machines, moved weights and alphas, multipliers set to zero, a
+miss in a small column beside a large one, machines a multiple of eps from the optimum, objects that
+store the optimum and predict something else, and what backends return. The optimum is known in
+rational numbers.
 """,
-    "bare programs": """**Bare programs**: up to eight variables, rows and columns of sizes 1e0 to 1e12, nearly
-flat directions, redundant rows, rows of zeros, directions without end or with a curvature of -1e-10
-to -1e-18, free variables, equalities with a right side of zero. Mutants: moved and clipped points,
-multipliers set to zero, scaled or of the wrong sign, the optimum without a row, and what backends
-return. The optimum is known in rational numbers.
+    "bare programs": """**Bare programs**: up to eight variables, rows and columns of sizes 1e0 to
+1e12, nearly flat directions, redundant rows, rows of zeros, directions without end or with a
+curvature of -1e-10 to -1e-18, free variables, equalities with a right side of zero. Mutants: moved
+and clipped points, multipliers set to zero, scaled or of the wrong sign, the optimum without a row,
+and what backends return. The optimum is known in rational numbers.
 """,
-    "audits": """**Audits**: models of scikit-learn on four to twelve samples, fitted at tolerances of 1e-12 to
-0.1, with coefficients and intercepts changed, or with a `predict` of their own. What an audit says
-and counts is held to the optimum in rational numbers.
+    "audits": """**Audits**: models of scikit-learn on four to twelve samples, fitted at tolerances
+of 1e-12 to 0.1, with coefficients and intercepts changed, or a `predict` of their own. What an
+audit says and counts is held to the optimum in rational numbers.
 """,
 }
 
@@ -90,10 +90,10 @@ certified solution.
 
 EXACT_JUDGE = """## The judge in rational numbers
 
-`benchmarks/soundness/rational.py` knows nothing of the library. The floats of a problem are rational
-numbers; a program, or the textbook's dual of a machine, becomes a linear complementarity problem,
-which Lemke's method solves by pivots on integers, with no tolerance. That the two objectives are
-*equal* proves the answer. A PASS is false if any of these is true, in rational numbers:
+`benchmarks/soundness/rational.py` knows nothing of the library. The floats of a problem are
+rational numbers; a program, or the textbook's dual of a machine, becomes a linear complementarity
+problem, which Lemke's method solves by pivots on integers, with no tolerance. That the two
+objectives are *equal* proves the answer. A PASS is false if any of these is true, in rational numbers:
 
 - a row is missed by more than `eps (sum_j |g_j x_j| + |h|)`, plus 32 roundings of that sum; a bound
   by more than `eps` of its size, or of 1 if the point that is clipped to its bounds is good;
@@ -106,8 +106,9 @@ which Lemke's method solves by pivots on integers, with no tolerance. That the t
   say something else than the numbers that were judged.
 
 Certificates may not contradict the exact optimum: gap and bounds on it, bounds on decision values
-and intercept, certified labels, statuses of alphas, whether the intercept is unique. Figures without
-rigor are held to the rounding that they state. An audit may not count as proven what is not so.
+and intercept, certified labels, statuses of alphas, whether the intercept is unique. Figures
+without rigor are held to the rounding that they state. An audit may not count as proven what is
+not so.
 """
 
 
@@ -207,7 +208,7 @@ def _answers(cells: Cells) -> Iterator[str]:
     if not any(key[1] == "answer" for key in cells):
         return
     yield "## What backends return\n"
-    yield "OPTIMAL and within eps of the exact optimum; OPTIMAL and not; another status or an error."
+    yield "OPTIMAL and within eps of the exact optimum; OPTIMAL and not; another status or error."
     yield "Errors have a line of their own.\n"
     for part in ("exact machines", "bare programs"):
         names = sorted({key[2] for key in cells if key[:2] == (part, "answer")})

@@ -14,11 +14,6 @@ from typing import Any
 import numpy as np
 
 import qpsvm
-from qpsvm import kernels
-from qpsvm.constraints import LinearConstraints
-from qpsvm.machines import Interval, SVMSolution
-from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.qp import QPSolution, Status
 from benchmarks.soundness.rational import (
     ONE,
     ZERO,
@@ -40,6 +35,11 @@ from benchmarks.soundness.rational import (
     optimum,
     unit,
 )
+from qpsvm import kernels
+from qpsvm.constraints import LinearConstraints
+from qpsvm.machines import Interval, SVMSolution
+from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.qp import QPSolution, Status
 
 
 @dataclass(frozen=True)
