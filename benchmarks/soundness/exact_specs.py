@@ -19,8 +19,8 @@ from qpsvm import kernels
 from qpsvm.exceptions import QPSVMError
 from tests.certificates.textbook import FAMILIES, Drawn
 
-TRAITS = ("constraints",) * 5 + ("offset", "weights", "denormal", "columns")
-"""What makes a problem hard; over half of them have constraints."""
+TRAITS = ("constraints",) * 8 + ("offset", "weights", "denormal", "columns")
+"""What makes a problem hard; two thirds have constraints."""
 SIZES = {"tube": 4, "nu regression": 4, "ranking": 4, "least squares": 6, "nu classification": 7}
 """Samples at most; 9 otherwise. An optimum takes a few hundredths of a second then."""
 N_NEW = 4
@@ -112,7 +112,7 @@ def _parameters(kernel: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _samples(rng: Any, trait: str, n: int) -> Given:
-    d = int(rng.integers(1, 4))
+    d = int(rng.integers(2 if trait == "constraints" and rng.random() < 0.9 else 1, 4))
     X = rng.normal(size=(n, d))
     if rng.random() < 0.7:
         X = np.round(8 * X) / 8
@@ -120,10 +120,7 @@ def _samples(rng: Any, trait: str, n: int) -> Given:
     weights = None if rng.random() < 0.7 else rng.uniform(0.2, 5.0, n)
     function: Any = kernels.Linear()
     if trait in ("constraints", "columns"):
-        powers = rng.integers(0, rng.choice([4, 10, 13]), d) * (rng.random(d) < 0.6)
-        if rng.random() < 0.5:
-            powers[0] = 0
-        X = X * 10.0**powers
+        X = X * 10.0 ** _powers(rng, d)
         X = X * float(rng.choice([1.0, 1.0, 3.0, 1e-4]))
     elif trait == "offset":
         X = X + 10.0 ** rng.integers(2, 9) * rng.choice([-1.0, 1.0, 0.0, 0.7], d)
@@ -144,6 +141,14 @@ def _samples(rng: Any, trait: str, n: int) -> Given:
     name, parameters = _parameters(function)
     K = gram(name, exact(X), exact(X), **parameters)
     return Given(rng, X, function, weights, u, K, C)
+
+
+def _powers(rng: Any, d: int) -> Any:
+    """Sizes of columns as powers of ten: most of the time one that is far larger than another."""
+    powers = rng.integers(0, 4, d) * (rng.random(d) < 0.3)
+    if rng.random() < 0.85:
+        powers[int(rng.integers(d))] = int(rng.integers(6, 13))
+    return powers
 
 
 def _denormal(rng: Any, X: Any, weights: Any, C: float) -> tuple[Any, Any, float]:

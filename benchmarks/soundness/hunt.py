@@ -42,20 +42,9 @@ RESULTS = Path(__file__).with_name("results")
 DRAWS = family_part.DRAWS
 """Draws of one block, which one process makes without a break."""
 FAMILIES = family_part.PART
-BLOCKS = [
-    MACHINES,
-    BARE,
-    FAMILIES,
-    MACHINES,
-    FAMILIES,
-    BARE,
-    MACHINES,
-    BARE,
-    MACHINES,
-    FAMILIES,
-] * 2
+BLOCKS = 2 * [MACHINES, BARE, FAMILIES, MACHINES, FAMILIES, MACHINES, BARE, MACHINES, MACHINES]
 """Which part of the hunt a block belongs to, over and over: most exact ones are cheap."""
-BLOCKS[-2] = AUDITS
+BLOCKS += [FAMILIES, AUDITS]
 
 
 def part_of(index: int) -> str:

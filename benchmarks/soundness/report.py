@@ -93,7 +93,8 @@ EXACT_JUDGE = """## The judge in rational numbers
 `benchmarks/soundness/rational.py` knows nothing of the library. The floats of a problem are
 rational numbers; a program, or the textbook's dual of a machine, becomes a linear complementarity
 problem, which Lemke's method solves by pivots on integers, with no tolerance. That the two
-objectives are *equal* proves the answer. A PASS is false if any of these is true, in rational numbers:
+objectives are *equal* proves the answer. A PASS is false if any of these is true, in rational
+numbers:
 
 - a row is missed by more than `eps (sum_j |g_j x_j| + |h|)`, plus 32 roundings of that sum; a bound
   by more than `eps` of its size, or of 1 if the point that is clipped to its bounds is good;

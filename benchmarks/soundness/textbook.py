@@ -95,7 +95,10 @@ class Textbook:
         """Decision values of the new samples, and the sum of their absolute terms."""
         weights = self.weights(s)
         own = self.new_squares if self.case.name == "ball" else LD(0.0)
-        terms = np.abs(self.new) @ np.abs(weights) + abs(LD(s.intercept)) + np.abs(own)
+        sizes = np.abs(weights)
+        if self.is_linear and s.coef is None:  # a sum over samples, which may cancel
+            sizes = np.abs(self.data.X).T @ np.abs(np.asarray(s.expansion, dtype=LD))
+        terms = np.abs(self.new) @ sizes + abs(LD(s.intercept)) + np.abs(own)
         return self.new @ weights + LD(s.intercept) - own, terms
 
     def squared_distance(self, first: Any, second: Any) -> Any:
