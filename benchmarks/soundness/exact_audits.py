@@ -37,6 +37,7 @@ from qpsvm.exceptions import QPSVMError
 NAMES = ("SVC", "SVC", "SVC", "LinearSVC", "OneClassSVM", "SVR")
 SECONDS = 2.0
 """The time of an audit's own exact solve: where it cannot reach its eps it tries for long."""
+ITERATIONS = 20_000
 ALL = re.compile(r"[Aa]ll ([\d,]+) training predictions are (?:proven to be )?those of the exact")
 SOME = re.compile(r"([\d,]+) of ([\d,]+) training predictions differ from the exact")
 
@@ -72,7 +73,8 @@ class Audited:
         kind = {"SVC": SVC, "LinearSVC": LinearSVC, "OneClassSVM": OneClassSVM, "SVR": SVR}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = kind[self.name](tol=tol, **self.parameters)
+            # with a tolerance that rounding keeps it from, LIBSVM does not end
+            model = kind[self.name](tol=tol, max_iter=ITERATIONS, **self.parameters)
             return model.fit(self.X) if self.y is None else model.fit(self.X, self.y)
 
     # --- what an audit says ----------------------------------------------------------------------
@@ -186,7 +188,7 @@ def draw(rng: Any) -> Audited:
     y = np.where(rng.random(n) < 0.5, -1, 1)
     y[:2] = 1, -1
     if name == "LinearSVC":
-        own |= {"C": C, "loss": "hinge", "max_iter": 20_000, "random_state": 0}
+        own |= {"C": C, "loss": "hinge", "random_state": 0}
         return Audited(name, X, y, own, _hinge(K, y, C, "penalized"))
     return Audited(name, X, y, own | {"C": C}, _hinge(K, y, C, "free"))
 
