@@ -13,17 +13,48 @@ from typing import Any
 
 RESULTS = Path(__file__).with_name("results")
 COLUMNS = ("refused", "refused, harmless", "passed, harmless", "FALSE PASS")
+KIND = "mutation"
+"""The axis that every mutant is counted on once."""
+OLD_AXES = ("family", "form", "kernel", KIND)
+SHOWN = 20
+"""Suspicious draws that the page shows in full."""
+Cells = Counter[tuple[str, str, str, str]]
+"""By (part of the hunt, axis, name, outcome)."""
 
 HEAD = """# The hunt for a false PASS
 
 What a PASS is worth is shown by trying to get one that is wrong. `benchmarks/soundness/hunt.py`
-draws random training problems (every family, both forms, all kernels and intercepts, constraints,
-weights, sparse samples; synthetic and real data; features from 1e-3 to 1e3, C from 1e-3 to 1e5),
-takes a solution certified to 1e-10, changes it at random, and asks `qpsvm.verify` at `eps=1e-8`.
-A judge that believes neither the verifier nor the certificates says whether the change did harm.
+draws random problems whose optimum is known, changes their solutions at random, and asks
+`qpsvm.verify` at `eps=1e-8`. A judge that believes neither the verifier nor the certificates says
+whether the change did harm.
 """
 
-JUDGE = """## The judge
+PARTS = {
+    "families": """**Families**: training problems of every family, both forms, all kernels and
+intercepts, constraints, weights, sparse samples; synthetic and real data; features from 1e-3 to
+1e3, C from 1e-3 to 1e5; mutants of solutions certified to 1e-10. Judged in extended precision.
+""",
+    "exact machines": """**Exact machines**: three to nine samples at the ends of what floats can
+say: constraints of every builder on columns of sizes 1e0 to 1e12, common offsets of 1e2 to 1e8
+times the spread, weights like 1/3, denormal prices, weights and features. Mutants: the machine
+without a constraint, between two machines, moved weights and alphas, multipliers set to zero, a
+miss in a small column beside a large one, machines a multiple of eps from the optimum, objects that
+store the optimum and predict something else, and what backends return. The optimum is known in
+rational numbers.
+""",
+    "bare programs": """**Bare programs**: up to eight variables, rows and columns of sizes 1e0 to
+1e12, nearly flat directions, redundant rows, rows of zeros, directions without end or with a
+curvature of -1e-10 to -1e-18, free variables, equalities with a right side of zero. Mutants: moved
+and clipped points, multipliers set to zero, scaled or of the wrong sign, the optimum without a row,
+and what backends return. The optimum is known in rational numbers.
+""",
+    "audits": """**Audits**: models of scikit-learn on four to twelve samples, fitted at tolerances
+of 1e-12 to 0.1, with coefficients and intercepts changed, or a `predict` of their own. What an
+audit says and counts is held to the optimum in rational numbers.
+""",
+}
+
+FAMILIES_JUDGE = """## The judge of the families
 
 The textbook's cost of the mutant as it predicts, and of its alpha the textbook's dual objective,
 both in extended precision (64-bit mantissa), kernels included
@@ -34,7 +65,7 @@ true:
 
 - it costs more than `eps` above the optimum, relative to its own cost or the documented floor,
   plus the certificate's estimate of the rounding, which the verifier holds below `eps` as well;
-- it misses a hard margin or a constraint by more than `eps`, in the size of the constraint;
+- it misses a hard margin by more than `eps`, or a constraint by `eps (sum_j |g_j w_j| + |h|)`;
 - no feasible alpha within sqrt(eps) of its own (the documented tolerance of the repair) is within
   `eps` of the optimum: the verifier's repaired alpha is taken as a candidate, whose feasibility
   and value are computed in extended precision;
@@ -57,6 +88,31 @@ certified solution.
 """
 
 
+EXACT_JUDGE = """## The judge in rational numbers
+
+`benchmarks/soundness/rational.py` knows nothing of the library. The floats of a problem are
+rational numbers; a program, or the textbook's dual of a machine, becomes a linear complementarity
+problem, which Lemke's method solves by pivots on integers, with no tolerance. That the two
+objectives are *equal* proves the answer. A PASS is false if any of these is true, in rational
+numbers:
+
+- a row is missed by more than `eps (sum_j |g_j x_j| + |h|)`, plus 32 roundings of that sum; a bound
+  by more than `eps` of its size, or of 1 if the point that is clipped to its bounds is good;
+- the objective is not within `eps` of the optimum, above or below: relative to `max(1, |P|)` for a
+  bare program (plus 32 roundings of its terms), to its own objective or the documented floor for a
+  machine (plus the rounding that the certificate states);
+- the program has no optimum (programs whose objective falls by less than 1e-9 of its terms along a
+  ray have none because of a last digit; they are not drawn);
+- weights are farther from the optimum's than that cost allows, or `decision_function` and `predict`
+  say something else than the numbers that were judged.
+
+Certificates may not contradict the exact optimum: gap and bounds on it, bounds on decision values
+and intercept, certified labels, statuses of alphas, whether the intercept is unique. Figures
+without rigor are held to the rounding that they state. An audit may not count as proven what is
+not so.
+"""
+
+
 def main() -> None:
     """Print the page."""
     print(page([json.loads(path.read_text(encoding="utf-8")) for path in sorted(files())]), end="")
@@ -67,36 +123,53 @@ def files() -> Iterator[Path]:
     return RESULTS.glob("seed-*.json")
 
 
+def cells_of(hunt: dict[str, Any]) -> Cells:
+    """Counts of one hunt; of those with a cell for every combination, the sums."""
+    cells = Cells()
+    for *names, outcome, n in hunt["cells"]:
+        if len(names) == len(OLD_AXES):
+            for axis, name in zip(OLD_AXES, names, strict=True):
+                cells["families", axis, name, outcome] += n
+        else:
+            part, axis, name = names
+            cells[part, axis, name, outcome] += n
+    return cells
+
+
 def page(hunts: list[dict[str, Any]]) -> str:
     """The page as text."""
-    cells = Counter[tuple[str, ...]]()
-    for hunt in hunts:
-        cells.update({tuple(cell[:5]): cell[5] for cell in hunt["cells"]})
+    hunts = sorted(hunts, key=lambda hunt: int(hunt["seed"]))
+    cells = sum((cells_of(hunt) for hunt in hunts), start=Cells())
+    parts = [part for part in PARTS if any(key[0] == part for key in cells)]
+    lines = [HEAD, *(PARTS[part] for part in parts), *_result(hunts, cells)]
+    lines += [*_by_part(cells, parts), *_answers(cells)]
+    if "families" in parts:
+        lines += [*_sharp(cells), "", FAMILIES_JUDGE]
+    if len(parts) > 1 or "families" not in parts:
+        lines.append(EXACT_JUDGE)
+    for part in parts:
+        lines += _tables(hunts, cells, part)
+    return "\n".join([*lines, *_problems(hunts), *_again(hunts)])
+
+
+def _result(hunts: list[dict[str, Any]], cells: Cells) -> Iterator[str]:
+    outcomes = _outcomes(cells, KIND)
     suspicious = [row for hunt in hunts for row in hunt["suspicious"]]
-    parts = [HEAD, *_result(hunts, cells, suspicious), *_sharp(cells), "", JUDGE]
-    return "\n".join([*parts, *_tables(hunts, cells), *_again(hunts)])
-
-
-def _result(
-    hunts: list[dict[str, Any]], cells: Counter[tuple[str, ...]], suspicious: list[Any]
-) -> Iterator[str]:
-    count = sum(cells.values())
-    outcomes = _by(cells, 4)
     yield "## Result\n"
     yield "| hunt | mutants | problems | certificates checked | FALSE PASS | contradictions |"
     yield "|---|---|---|---|---|---|"
     for hunt in hunts:
-        false = sum(n for *_, outcome, n in hunt["cells"] if outcome == "FALSE PASS")
+        false = _outcomes(cells_of(hunt), KIND)["FALSE PASS"]
         wrong = sum(bool(row.get("contradictions")) for row in hunt["suspicious"])
         yield (
-            f"| seed {hunt['seed']} | {hunt['count']:,} | {hunt['problems']:,} | "
+            f"| seed {hunt['seed']} | {hunt['count']:,} | {_n_problems(hunt):,} | "
             f"{hunt['certificates']:,} | {false} | {wrong} |"
         )
     yield ""
     harmful = outcomes["refused"] + outcomes["FALSE PASS"]
     yield (
-        f"- **{outcomes['FALSE PASS']} of {harmful:,} harmful mutants passed** "
-        f"({count:,} mutants in all)."
+        f"- **{outcomes['FALSE PASS']:,} of {harmful:,} harmful mutants passed** "
+        f"({outcomes.total():,} mutants in all)."
     )
     worst = max((excess for hunt in hunts for excess in hunt["worst"].values()), default=0.0)
     yield (
@@ -114,11 +187,45 @@ def _result(
         f"- {last['machine']}, Python {last['python']}, {versions}; {last['digits']}; "
         f"{seconds / 60:.0f} minutes.\n"
     )
-    for row in suspicious:
+    for row in suspicious[:SHOWN]:
         yield f"```json\n{json.dumps(row, indent=1)}\n```\n"
+    if len(suspicious) > SHOWN:
+        yield f"... and {len(suspicious) - SHOWN:,} more in the results.\n"
 
 
-def _sharp(cells: Counter[tuple[str, ...]]) -> Iterator[str]:
+def _by_part(cells: Cells, parts: list[str]) -> Iterator[str]:
+    if len(parts) < 2:
+        return
+    yield "| part | " + " | ".join(COLUMNS) + " |"
+    yield "|---|---|---|---|---|"
+    for part in parts:
+        counts = _outcomes(cells, KIND, part)
+        yield f"| {part} | " + " | ".join(f"{counts[o]:,}" for o in COLUMNS) + " |"
+    yield ""
+
+
+def _answers(cells: Cells) -> Iterator[str]:
+    """What backends return for problems whose optimum is known exactly."""
+    if not any(key[1] == "answer" for key in cells):
+        return
+    yield "## What backends return\n"
+    yield "OPTIMAL and within eps of the exact optimum; OPTIMAL and not; another status or error."
+    yield "Errors have a line of their own.\n"
+    for part in ("exact machines", "bare programs"):
+        names = sorted({key[2] for key in cells if key[:2] == (part, "answer")})
+        yield f"| {part} | backend | OPTIMAL | wrong | not OPTIMAL | share |"
+        yield "|---|---|---|---|---|---|"
+        for name in sorted(names, key=lambda name: name.split(" | ")[::-1]):
+            backend, trait = name.split(" | ")
+            counts = _outcomes(cells, "answer", part, name)
+            n = counts.total()
+            right, wrong = counts["passed, harmless"], counts["FALSE PASS"]
+            left = n - right - wrong
+            yield f"| {trait} | {backend} | {right:,} | {wrong:,} | {left:,} | {left / n:.1%} |"
+        yield ""
+
+
+def _sharp(cells: Cells) -> Iterator[str]:
     yield "## How sharp it is\n"
     yield (
         "Machines whose every part fits (weights, slack, interval, program), moved along a random "
@@ -126,9 +233,10 @@ def _sharp(cells: Counter[tuple[str, ...]]) -> Iterator[str]:
     )
     yield "| distance from the optimum | mutants | passed | refused, harmless |"
     yield "|---|---|---|---|"
-    kinds = {key[3] for key in cells if key[3].startswith("fits, ")}
+    part = "families"
+    kinds = {key[2] for key in cells if key[:2] == (part, KIND) and key[2].startswith("fits, ")}
     for kind in sorted(kinds, key=lambda kind: float(kind.split()[1])):
-        of = Counter({o: _count(cells, 3, kind, o) for o in COLUMNS})
+        of = _outcomes(cells, KIND, part, kind)
         passed = of["passed, harmless"] + of["FALSE PASS"]
         harmless = of["refused, harmless"]
         yield f"| {kind.split()[1]} eps | {of.total():,} | {passed:,} | {harmless:,} |"
@@ -137,29 +245,37 @@ def _sharp(cells: Counter[tuple[str, ...]]) -> Iterator[str]:
     yield "met to a tenth, and an alpha beyond eps is harmless if a feasible one beside it is not."
 
 
-def _tables(hunts: list[dict[str, Any]], cells: Counter[tuple[str, ...]]) -> Iterator[str]:
-    yield "## By mutation\n"
+def _tables(hunts: list[dict[str, Any]], cells: Cells, part: str) -> Iterator[str]:
+    yield f"## {part.capitalize()}\n"
     yield "*worst*: the largest true suboptimality of those that passed, in eps.\n"
     yield f"| mutation | {' | '.join(COLUMNS)} | worst |"
     yield "|---|---|---|---|---|---|"
-    for kind in sorted({key[3] for key in cells}):
-        values = [hunt["worst"][kind] for hunt in hunts if kind in hunt["worst"]]
+    for kind in sorted({key[2] for key in cells if key[:2] == (part, KIND)}):
+        names = (kind, f"{part}: {kind}") if part == "families" else (f"{part}: {kind}",)
+        values = [hunt["worst"][name] for hunt in hunts for name in names if name in hunt["worst"]]
         worst = f"{max(values):.2g}" if values else ""
-        yield f"| {kind} | {_counts(cells, 3, kind)} | {worst} |"
-    for title, place in (("family", 0), ("form", 1), ("kernel", 2)):
-        yield f"\n## By {title}\n"
-        yield f"| {title} | {' | '.join(COLUMNS)} |"
+        yield f"| {kind} | {_counts(cells, part, KIND, kind)} | {worst} |"
+    for axis in dict.fromkeys(key[1] for key in sorted(cells) if key[0] == part):
+        if axis in (KIND, "answer"):
+            continue
+        yield f"\n| {axis} | {' | '.join(COLUMNS)} |"
         yield "|---|---|---|---|---|"
-        for name in sorted({key[place] for key in cells}):
-            yield f"| {name} | {_counts(cells, place, name)} |"
-    yield "\n## The problems\n"
-    yield "| trait | problems |"
-    yield "|---|---|"
+        for name in sorted({key[2] for key in cells if key[:2] == (part, axis)}):
+            yield f"| {name} | {_counts(cells, part, axis, name)} |"
+    yield ""
+
+
+def _problems(hunts: list[dict[str, Any]]) -> Iterator[str]:
+    yield "## The problems\n"
     traits = Counter[str]()
     rejected = Counter[str]()
     for hunt in hunts:
+        if isinstance(hunt["problems"], dict):
+            traits.update(hunt["problems"])
         traits.update(hunt["traits"])
         rejected.update(hunt["rejected"])
+    yield "| trait | problems |"
+    yield "|---|---|"
     for name, n in sorted(traits.items()):
         yield f"| {name} | {n:,} |"
     reasons = ", ".join(f"{name}: {n}" for name, n in sorted(rejected.items()))
@@ -171,28 +287,30 @@ def _again(hunts: list[dict[str, Any]]) -> Iterator[str]:
     yield "```text"
     for hunt in hunts:
         yield (
-            f"python -m benchmarks.soundness.hunt --count {hunt['count']} --seed {hunt['seed']} "
+            f"python -m benchmarks.soundness.hunt --count {hunt['count']} --seeds {hunt['seed']} "
             "--jobs 2"
         )
-    yield "python -m benchmarks.soundness.hunt --seed 0 --only 1234   # one draw, with its report"
+    yield "python -m benchmarks.soundness.hunt --seeds 0 --only 1234   # one draw, with its report"
     yield "python benchmarks/soundness/report.py > docs/soundness.md"
     yield "```\n"
     yield "The results are in `benchmarks/soundness/results`; another seed is another hunt.\n"
 
 
-def _by(cells: Counter[tuple[str, ...]], place: int) -> Counter[str]:
+def _n_problems(hunt: dict[str, Any]) -> int:
+    problems = hunt["problems"]
+    return sum(problems.values()) if isinstance(problems, dict) else int(problems)
+
+
+def _outcomes(cells: Cells, axis: str, part: str = "", name: str = "") -> Counter[str]:
     counts = Counter[str]()
-    for key, n in cells.items():
-        counts[key[place]] += n
+    for (of, along, what, outcome), n in cells.items():
+        if along == axis and part in ("", of) and name in ("", what):
+            counts[outcome] += n
     return counts
 
 
-def _count(cells: Counter[tuple[str, ...]], place: int, name: str, outcome: str) -> int:
-    return sum(n for key, n in cells.items() if key[place] == name and key[4] == outcome)
-
-
-def _counts(cells: Counter[tuple[str, ...]], place: int, name: str) -> str:
-    return " | ".join(f"{_count(cells, place, name, outcome):,}" for outcome in COLUMNS)
+def _counts(cells: Cells, part: str, axis: str, name: str) -> str:
+    return " | ".join(f"{cells[part, axis, name, outcome]:,}" for outcome in COLUMNS)
 
 
 if __name__ == "__main__":

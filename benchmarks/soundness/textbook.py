@@ -95,7 +95,10 @@ class Textbook:
         """Decision values of the new samples, and the sum of their absolute terms."""
         weights = self.weights(s)
         own = self.new_squares if self.case.name == "ball" else LD(0.0)
-        terms = np.abs(self.new) @ np.abs(weights) + abs(LD(s.intercept)) + np.abs(own)
+        sizes = np.abs(weights)
+        if self.is_linear and s.coef is None:  # a sum over samples, which may cancel
+            sizes = np.abs(self.data.X).T @ np.abs(np.asarray(s.expansion, dtype=LD))
+        terms = np.abs(self.new) @ sizes + abs(LD(s.intercept)) + np.abs(own)
         return self.new @ weights + LD(s.intercept) - own, terms
 
     def squared_distance(self, first: Any, second: Any) -> Any:
@@ -131,15 +134,14 @@ class Textbook:
         return self.case.cost(self.family, self.data, self.u, m) if m.t >= 0 else LD(np.inf)
 
     def missed(self, s: Any) -> Any:
-        """By how much margins and constraints are missed that must hold, in their own size."""
+        """By how much margins and constraints are missed, per unit of the sum of their terms."""
         worst = LD(0.0)
         if self.is_hard:
             worst = max(worst, 1 - np.min(self.data.y * self.machine(s).f))
         if self.rules is not None:
-            size = np.max(np.abs(s.coef))
             G, off = self._rows, self._off(s)
-            scale = np.abs(self.rules.right) + size * np.max(np.abs(G[:, :-1]), axis=1)
-            scale = scale + np.abs(G[:, -1] * s.intercept)
+            point = np.append(np.abs(np.asarray(s.coef, LD)), abs(LD(s.intercept)))
+            scale = np.abs(self.rules.right) + np.abs(G) @ point
             worst = max(worst, np.max(off / np.maximum(scale, 1e-300)))
         return worst
 

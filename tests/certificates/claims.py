@@ -15,10 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm import kernels
-from qpsvm.certificates.screening import BOUND, FREE, UNDECIDED
-from qpsvm.certificates.screening import ZERO as LEFT_OUT
-from tests.certificates.rational import (
+from benchmarks.soundness.rational import (
     ONE,
     ZERO,
     Condition,
@@ -33,6 +30,9 @@ from tests.certificates.rational import (
     optimum,
     times,
 )
+from qpsvm import kernels
+from qpsvm.certificates.screening import BOUND, FREE, UNDECIDED
+from qpsvm.certificates.screening import ZERO as LEFT_OUT
 from tests.certificates.textbook import Drawn, Instance
 
 # --- problems where rounding decides --------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import qpsvm
+from benchmarks.soundness.rational import ZERO, dot, exact, gram
 from qpsvm import kernels
 from qpsvm.certificates.rigorous.feasible import feasible_ball
 from qpsvm.certificates.rigorous.figures import price_error
@@ -29,7 +30,6 @@ from tests.certificates.claims import (
     rounded,
     solutions,
 )
-from tests.certificates.rational import ZERO, dot, exact, gram
 from tests.certificates.textbook import FAMILIES, class_options, class_prices, drawn, of_data
 
 # --- random problems ------------------------------------------------------------------------------

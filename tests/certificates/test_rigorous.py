@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
+from benchmarks.soundness.rational import ZERO, dot, exact, gram
 from qpsvm import kernels
 from qpsvm.certificates.rigorous import decision_enclosure, enclose, feature_norms
 from qpsvm.certificates.rigorous.balls import (
@@ -31,7 +32,6 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines import Interval
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
-from tests.certificates.rational import ZERO, dot, exact, gram
 from tests.certificates.textbook import (
     FAMILIES,
     KERNELS,

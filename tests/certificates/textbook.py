@@ -14,12 +14,7 @@ from typing import Any
 import numpy as np
 
 import qpsvm
-from qpsvm import kernels
-from qpsvm.constraints import LinearConstraints
-from qpsvm.machines import Interval, SVMSolution
-from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.qp import QPSolution, Status
-from tests.certificates.rational import (
+from benchmarks.soundness.rational import (
     ONE,
     ZERO,
     Condition,
@@ -40,6 +35,11 @@ from tests.certificates.rational import (
     optimum,
     unit,
 )
+from qpsvm import kernels
+from qpsvm.constraints import LinearConstraints
+from qpsvm.machines import Interval, SVMSolution
+from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.qp import QPSolution, Status
 
 
 @dataclass(frozen=True)

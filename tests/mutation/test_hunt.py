@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 
 from benchmarks.soundness import report
+from benchmarks.soundness.exact_part import AUDITS, BARE, MACHINES, PER_PROBLEM
+from benchmarks.soundness.exact_part import hunt_block as hunt_exact
+from benchmarks.soundness.family_part import DRAWS, examine, hunt_block, make_mutant
 from benchmarks.soundness.fields import find_field
-from benchmarks.soundness.hunt import DRAWS, as_json, examine, hunt_in, make_mutant
+from benchmarks.soundness.hunt import hunt_in, part_of, seeds_of
+from benchmarks.soundness.tally import Tally, as_json, is_done
 
 SEED = 20_000
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,9 +22,24 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize("index", range(12))
 def test_no_mutant_passes_and_does_harm_and_no_certificate_is_wrong(index: int) -> None:
-    tally = hunt_in((SEED, index, 15))
+    tally = Tally()
+    hunt_block(SEED, index, range(index * DRAWS, index * DRAWS + 15), tally)
     assert tally.suspicious == []
     assert tally.outcomes.total() == 15
+
+
+@pytest.mark.parametrize("part", [BARE, MACHINES, AUDITS])
+@pytest.mark.parametrize("index", range(4))
+def test_nothing_is_said_that_exact_arithmetic_denies(part: str, index: int) -> None:
+    count = 2 * PER_PROBLEM[part]
+    tally = Tally()
+    hunt_exact(part, SEED, range(index * count, (index + 1) * count), tally)
+    assert tally.suspicious == []
+    assert tally.outcomes.total() == count
+
+
+def test_every_part_of_the_hunt_has_its_turn() -> None:
+    assert {part_of(index) for index in range(20)} == {"families", BARE, MACHINES, AUDITS}
 
 
 def test_a_careless_verifier_is_caught() -> None:
@@ -37,9 +56,10 @@ def test_a_careless_verifier_is_caught() -> None:
 
 
 def test_a_draw_is_its_number_and_its_seed() -> None:
-    first, second = (hunt_in((SEED, 1, 10)) for _ in range(2))
-    assert first.outcomes == second.outcomes
-    assert first.worst == second.worst
+    for index in (0, 1, 2, 19):  # one of every part
+        first, second = (hunt_in((SEED, index, 10)) for _ in range(2))
+        assert first.cells == second.cells
+        assert first.worst == second.worst
     draws = [make_mutant(find_field(SEED, 1), SEED, DRAWS + 3)[0] for _ in range(2)]
     assert draws[0] == draws[1]
 
@@ -50,13 +70,28 @@ def test_the_page_is_made_of_the_results() -> None:
     assert sum(hunt["count"] for hunt in hunts) >= 100_000
     assert not any(hunt["suspicious"] for hunt in hunts)
     for hunt in hunts:
-        assert sum(cell[-1] for cell in hunt["cells"]) == hunt["count"]
+        counted = [n for (_, axis, *_), n in report.cells_of(hunt).items() if axis == report.KIND]
+        assert sum(counted) == hunt["count"]
 
 
 def test_what_was_found_is_on_the_page() -> None:
     tally = hunt_in((SEED, 0, 5))
-    tally.outcomes["hinge", "dual", "rbf", "one value", "FALSE PASS"] += 1
+    tally.count(MACHINES, {"mutation": "moved", "family": "tube"}, "FALSE PASS", 3.0)
+    tally.count(BARE, {"mutation": "what", "answer": "osqp | plain"}, "FALSE PASS", None)
     tally.suspicious.append({"draw": 7, "seed": SEED, "harm": ["costs 3 eps too much"]})
-    page = report.page([json.loads(as_json(tally, 6, SEED, 1.0))])
-    assert "**1 of" in page
+    page = report.page([json.loads(as_json(tally, 7, SEED, 1.0))])
+    assert "**2 of" in page
     assert "costs 3 eps too much" in page
+    assert "| plain | osqp | 0 | 1 | 0 | 0.0% |" in page
+
+
+def test_a_hunt_that_is_done_is_not_done_again(tmp_path: Path) -> None:
+    path = tmp_path / "seed-0.json"
+    assert not is_done(path, 5)
+    path.write_text(as_json(Tally(), 5, 0, 1.0), encoding="utf-8")
+    assert is_done(path, 5)
+    assert not is_done(path, 6)
+    other = json.loads(path.read_text(encoding="utf-8")) | {"code": "of last week"}
+    path.write_text(json.dumps(other), encoding="utf-8")
+    assert not is_done(path, 5)
+    assert seeds_of("0-2,7") == [0, 1, 2, 7]

@@ -1,7 +1,8 @@
 """Sentences and counts as claims, held against the exact optimum in rational numbers.
 
 Every machine here is an exact optimum with noise, of a family whose optimum is known to be exact
-(``certificates.rational``). What a report says of it is parsed and compared, number by number.
+(``benchmarks.soundness.rational``). What a report says of it is parsed and compared, number by
+number.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import numpy as np
 import pytest
 
 import qpsvm
+from benchmarks.soundness.rational import ZERO, dot, exact, times
 from qpsvm import reports
 from qpsvm.audit import predictions
 from qpsvm.certificates.comparison import from_bounds, from_table
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.reports.grade import Grade
 from qpsvm.reports.implications import implications
-from tests.certificates.rational import ZERO, dot, exact, times
 from tests.certificates.textbook import FAMILIES, instance
 
 NAMES = tuple(name for name in FAMILIES if name != "ranking")  # its labels are pairs

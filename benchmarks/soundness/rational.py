@@ -2,13 +2,13 @@
 
 Nothing here is rounded and nothing is shared with the library. A family's dual program is written
 with the numbers its user gave (``t - epsilon``, ``C / n``, ``1/(2C)`` are fractions) and solved as
-a linear complementarity problem by the criss-cross method: pivots on integers, the least index
-first, no tolerance. Then the textbook's cost of the machine that belongs to the solution is
+a linear complementarity problem by Lemke's method: pivots on integers, no tolerance, ties broken
+lexicographically. Then the textbook's cost of the machine that belongs to the solution is
 evaluated, and has to *equal* the dual value: that proves both of them optimal.
 
-Sources: den Hertog, Roos and Terlaky, "The linear complementarity problem, sufficient matrices, and
-the criss-cross method", *Linear Algebra Appl.* 187 (1993); Edmonds, "Systems of distinct
-representatives and linear algebra", *J. Res. NBS* 71B (1967), for pivots that stay integers.
+Sources: Cottle, Pang and Stone, *The Linear Complementarity Problem* (1992), sections 4.4 and 4.9;
+Edmonds, "Systems of distinct representatives and linear algebra", *J. Res. NBS* 71B (1967), for
+pivots that stay integers.
 """
 
 from __future__ import annotations
@@ -47,29 +47,66 @@ def times(A: Sequence[Row], x: Row) -> Row:
 
 
 def complementarity(M: list[Row], q: Row) -> Row | None:
-    """z >= 0 with ``w = M z + q >= 0`` and ``z'w = 0``, for ``x'Mx >= 0``; None if none exists."""
+    """z >= 0 with ``w = M z + q >= 0`` and ``z'w = 0``, for ``x'Mx >= 0``; None if none exists.
+
+    Lemke's method: ``w = M z + q + z0`` is followed from a large z0 to zero. Ties are broken as if
+    q had been moved by (e, e^2, ...), so that no basis comes again.
+    """
     n = len(q)
     scale = math.lcm(*(value.denominator for row in [*M, q] for value in row))
-    T = [[int(value * scale) for value in [*row, last]] for row, last in zip(M, q, strict=True)]
-    D = 1  # of w times the scale, which changes neither z nor the signs of w
-    is_z = [False] * n  # whether the basic variable of row i is z_i, not w_i
+    T = [
+        [*(int(value * scale) for value in row), 1, int(last * scale)]
+        for row, last in zip(M, q, strict=True)
+    ]
+    D = 1  # entries are T / D; w and z0 are times the scale, which changes no z and no sign
+    basic, others = list(range(n, 2 * n)), [*range(n), 2 * n]  # z, then w, then z0
+    if all(row[-1] >= 0 for row in T):
+        return [ZERO] * n
+    r, entering = max(range(n), key=lambda i: (-T[i][-1], i)), n
     while True:
-        k = next((i for i in range(n) if T[i][n] < 0), None)
-        if k is None:
-            return [Fraction(T[i][n], D) if is_z[i] else ZERO for i in range(n)]
-        if T[k][k] != 0:
-            D = _pivot(T, k, k, D)
-            is_z[k] = not is_z[k]
-            continue
-        r = next((j for j in range(n) if T[k][j] > 0), None)
-        if r is None:
+        D = _pivot(T, r, entering, D)
+        basic[r], others[entering] = others[entering], basic[r]
+        left = others[entering]
+        if left == 2 * n:
+            z = dict(zip(basic, T, strict=True))
+            return [Fraction(z[i][-1], D) if i in z else ZERO for i in range(n)]
+        entering = others.index(left - n if left >= n else left + n)
+        found = _leaving(T, D, basic, others, entering)
+        if found is None:
             return None
-        D = _pivot(T, k, r, D)
-        D = _pivot(T, r, k, D)
-        T[k], T[r] = T[r], T[k]  # each pair of variables back to its own row and column
-        for row in T:
-            row[k], row[r] = row[r], row[k]
-        is_z[k], is_z[r] = not is_z[k], not is_z[r]
+        r = found
+
+
+def _leaving(T: list[list[int]], D: int, basic: Any, others: Any, entering: int) -> int | None:
+    """The row that reaches zero first as a variable rises; z0 before others that do as well."""
+    n = len(T)
+    best: list[int] = []
+    for i, row in enumerate(T):
+        if row[entering] >= 0:
+            continue
+        if best:
+            first = T[best[0]]
+            apart = row[-1] * first[entering] - first[-1] * row[entering]  # both slopes < 0
+            if apart < 0:
+                continue
+            if apart == 0:
+                best.append(i)
+                continue
+        best = [i]
+    if len(best) < 2:
+        return best[0] if best else None
+    if 2 * n in (basic[i] for i in best):
+        return next(i for i in best if basic[i] == 2 * n)
+    for j in range(n, 2 * n):  # what each would be for a q_j that is larger
+        if j in others:
+            column = others.index(j)
+            values = [Fraction(T[i][column], T[i][entering]) for i in best]
+        else:
+            values = [Fraction(-D * (basic[i] == j), T[i][entering]) for i in best]
+        best = [i for i, value in zip(best, values, strict=True) if value == min(values)]
+        if len(best) == 1:
+            break
+    return best[0]
 
 
 def _pivot(T: list[list[int]], r: int, s: int, D: int) -> int:
