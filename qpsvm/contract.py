@@ -29,7 +29,7 @@ from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
 from qpsvm.qp.bounds import repaired
 from qpsvm.qp.infeasibility import find_infeasibility, find_unboundedness
-from qpsvm.qp.kkt import checked_vectors
+from qpsvm.qp.kkt import checked_vectors, residuals
 from qpsvm.qp.polish import polish
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -225,6 +225,12 @@ def _worst_on_rows(contract: Contract, candidate: QPSolution) -> float:
 
     Without the second a polish would go on because of a row all of whose terms are rounding.
     """
+    if isinstance(contract.problem, QuadraticProgram):  # a bound is worth it near the optimum only
+        measured = residuals(contract.problem, contract.route.own(candidate))
+        eps = contract.settings.eps
+        missed = {r.name for r in measured if r.name != "natural" and not r.scaled <= eps}
+        if not missed <= OF_FEASIBILITY:
+            return measured.worst
     report = contract.measure(candidate)
     failed = {check.name for check in report.checks if not check.passed}
     if not failed or not failed <= OF_FEASIBILITY:

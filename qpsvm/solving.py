@@ -366,8 +366,9 @@ def _shortfall(solution: QPSolution, report: KKTReport, eps: float) -> str:
     failed = [check for check in report.checks if not check.passed]
     figures = ", ".join(f"{c.name} {c.scaled:.2e} (allowed {c.tolerance:.0e})" for c in failed)
     backend = solution.statistics.backend
+    why = "".join(f"Note: {note}. " for note in report.notes)
     return (
         f"Backend {backend!r} did not reach eps={eps:g}: {figures or 'no figures'}. Status "
-        f"{solution.status.value!r}, solver's own: {solution.native_status!r}. Try another "
+        f"{solution.status.value!r}, solver's own: {solution.native_status!r}. {why}Try another "
         "backend, a larger eps, or scale the features."
     )

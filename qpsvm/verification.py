@@ -27,6 +27,7 @@ from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.exact_types import stored_program_solution
+from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.samples import MarginSummary, SampleTable
@@ -277,6 +278,7 @@ def _verify_svm(
         table = problem.model.sample_table(solution)
         summary = problem.model.summary(solution, table)
         checks = [*_machine_checks(problem, solution, certificate, table, eps, natural)]
+        notes += _about_constraints(problem, solution, certificate, eps)
     except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
         # not even measurable: whatever is wrong with it, it is not a solution
         notes.append(str(error))
@@ -295,6 +297,21 @@ def _verify_svm(
         statistics=claimed.statistics,
         notes=tuple(notes),
     )
+
+
+def _about_constraints(
+    problem: TrainingProblem[Any, Any], solution: Any, certificate: Certificate, eps: float
+) -> Iterator[str]:
+    """Which constraint on (w, b) is missed the most, and which one stands in the way of a bound."""
+    if certificate.feasible is None:
+        return
+    missed = missed_constraints(problem.model, solution)
+    if not np.max(missed, initial=0.0) <= eps:
+        worst = int(np.argmax(missed))
+        name = problem.model.constraints.names[worst]
+        yield f"constraint {name!r} is missed by {missed[worst]:.2g} of the sum of its terms"
+    if certificate.feasible.blocked:
+        yield f"no machine near this one satisfies {certificate.feasible.blocked}"
 
 
 def _machine_checks(

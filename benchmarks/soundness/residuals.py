@@ -38,10 +38,11 @@ def program_is_not_solved(program: Any, qp: Any) -> Iterator[str]:
         if len(right):
             over = M @ x - right
             over = np.abs(over) if sign else np.maximum(over, 0)
-            norm = np.maximum(np.max(np.abs(M), axis=1), np.abs(right))
-            found.append((name, over, np.where(norm > 0, norm, 1), np.abs(M) @ np.abs(x)))
+            terms = np.abs(M) @ np.abs(x)
+            found.append((name, over, terms + np.abs(right), terms))
     for name, bound, below in (("lower bound", lb, lb - x), ("upper bound", ub, x - ub)):
-        wide = np.maximum(1, np.where(np.isfinite(bound), np.abs(bound), 1))
+        own = min(LD(1), np.max(np.abs(x))) or LD(1)
+        wide = np.maximum(own, np.where(np.isfinite(bound), np.abs(bound), own))
         wide = np.where(ub > lb, np.minimum(ub - lb, wide), wide)
         found.append((name, np.maximum(below, 0), wide, np.abs(x)))
     norms = np.max(np.abs(G), axis=1) if len(h) else np.zeros(0, LD)
@@ -64,7 +65,7 @@ def program_is_not_solved(program: Any, qp: Any) -> Iterator[str]:
     found.append(("gap", np.abs([objective - dual]), size, total))
     for name, absolute, unit_of, noise_of in found:
         if not np.all(absolute <= unit_of * EPS * BAND + room * noise_of):
-            worst = float(np.max(absolute / unit_of))
+            worst = float(np.max(absolute / np.maximum(unit_of, LD(1e-300))))
             yield f"the program's {name} is off by {worst:.1e}"
 
 

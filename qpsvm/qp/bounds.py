@@ -176,6 +176,8 @@ class _Bounding:
         upper = 0.5 * float(x @ Px) + float(program.q @ x)
         upper_rounding = EPS * float(np.abs(x) @ (program.P.term_sizes(x) + np.abs(program.q)))
         upper_rounding += float(np.abs(gradient) @ np.abs(point.change))
+        if point.change.any():
+            upper_rounding += max(program.P.value(point.change), 0.0)
         known = np.isfinite(program.h)
         z = np.where(known, np.maximum(z, 0.0), 0.0)
         w, y, z, g, error, moved = self._stationary(x, y, z)

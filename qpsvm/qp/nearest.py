@@ -28,6 +28,7 @@ from qpsvm.qp._arrays import Index, Mask, Matrix, Vector, as_dense
 from qpsvm.qp.exact_sums import row_residuals
 
 EPS = float(np.finfo(np.float64).eps)
+TINY = float(np.finfo(np.float64).tiny)
 
 ROUNDS = 30
 """Changes of one metric: each makes the missed rows hold, and may miss others by that."""
@@ -250,15 +251,25 @@ class _Search:
             if np.array_equal(following, x) or stalled > PATIENCE:
                 break
             x = following
-        if contradictory is not None:
-            return contradictory
         worst = self.missed(x, active)
-        if (np.abs(worst.value) <= CONTRADICTION * worst.size)[worst.is_missed].all():
-            return self.real_change(x, worst, reach)
-        ratio = np.where(worst.is_missed, np.abs(worst.value) / np.maximum(worst.size, 1e-300), 0.0)
-        ratio = np.where(np.isnan(worst.value), np.inf, ratio)
+        if contradictory is None and not np.isnan(worst.value).any():
+            contradictory = self.real_change(x, worst, reach)
+        return self.unless_blocked(x, contradictory, worst)
+
+    def unless_blocked(self, x: Vector, found: NearestPoint | None, worst: _Missed) -> NearestPoint:
+        """What was found, if what it leaves of the rows is what rounding leaves of contradictions."""
+        right = self.given.right
+        ratio = np.where(worst.is_missed, np.abs(worst.value), 0.0)
+        ratio = np.where(np.isnan(worst.value), np.inf, ratio / np.maximum(worst.size, TINY))
         row = int(worst.index[np.argmax(ratio)])
-        return NearestPoint(x, np.zeros(len(x)), np.zeros(len(given.right)), row)
+        if found is not None:
+            size = self.given.rows.estimate(found.point)[1] + np.where(
+                np.isfinite(right), np.abs(right), 0.0
+            )
+            if (found.left <= CONTRADICTION * size).all():
+                return found
+            row = int(np.argmax(found.left / np.maximum(size, TINY)))
+        return NearestPoint(x, np.zeros(len(x)), np.zeros(len(right)), row)
 
     def missed(self, x: Vector, active: Index, *, only: bool = False) -> _Missed:
         """The active rows, and (unless ``only``) all others that may be missed."""
@@ -287,7 +298,9 @@ class _Search:
         target = x + step
         # what cancels altogether is zero: rounding would leave a number that nothing is relative to
         beside = np.maximum(self.start, np.maximum(np.abs(x), np.abs(step)))
-        vanished = np.abs(target) <= ROUNDING * beside
+        vanished = np.abs(target) <= np.maximum(
+            ROUNDING * beside, EPS * _unnoticed(matrix, rows.size)
+        )
         target = np.where(vanished, 0.0, target)
         beyond = (target < lower) | (target > upper)
         target = np.clip(target, lower, upper)
@@ -312,9 +325,32 @@ class _Search:
             total = total + step
             left = -row_residuals(matrix, total, wanted).value
         remaining = np.zeros(len(self.given.right))
+        if (total < lower - x).any() or (total > upper - x).any():
+            total, left = np.zeros(len(x)), wanted
         is_left = ~(np.abs(left) <= REMOVED * ROUNDING * missed.size[near])
         remaining[missed.index[near][is_left]] = np.abs(left[is_left])
+        if total.any():  # it must not take other rows along
+            others = self.given.rows.estimate(x)[0] - self.given.right
+            others = others + self.given.rows.estimate(total)[0]
+            others[missed.index[near]] = 0.0
+            others[self.given.is_equality] = 0.0
+            remaining = np.maximum(remaining, others)
         return NearestPoint(x, total, remaining)
+
+
+def _unnoticed(matrix: Matrix, sizes: Vector) -> Vector:
+    """The largest ``size_k / |R_kj|`` of every variable, shape (n,).
+
+    A variable that is rounding beside the other terms of one row, and all there is in another, is
+    zero there.
+    """
+    sparse = sp.csr_array(abs(matrix))
+    per_entry = np.repeat(sizes, np.diff(sparse.indptr)) / np.where(
+        sparse.data > 0.0, sparse.data, np.inf
+    )
+    largest = np.zeros(matrix.shape[1])
+    np.maximum.at(largest, sparse.indices, per_entry)
+    return largest
 
 
 def _vertex(restrictions: Restrictions, x: Vector, reach: Vector) -> Vector | None:

@@ -1,0 +1,122 @@
+"""Machines under constraints: what is missed is measured by row, and paid for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qpsvm
+from qpsvm import constraints as rules
+from qpsvm.machines.feasibility import feasible_machine, missed_constraints
+from qpsvm.qp import Status
+
+SPREADS = [1e0, 1e4, 1e8, 1e12]
+
+
+def data(spread: float, seed: int = 0) -> tuple[Any, Any, Any]:
+    """Eighty samples, one feature of size ``spread``, and a sensitive value that labels follow."""
+    rng = np.random.default_rng(seed)
+    sensitive = (rng.random(80) < 0.5).astype(float)
+    X = np.column_stack([spread * rng.normal(size=80), rng.normal(size=80) + sensitive])
+    y = np.where(X[:, 1] + 0.5 * rng.normal(size=80) > 0.5, 1, -1)
+    return X, y, sensitive
+
+
+def builders(X: Any, sensitive: Any) -> dict[str, Any]:
+    """One rule of every kind, which the unconstrained machine misses."""
+    return {
+        "fairness band": rules.fairness_band(sensitive, 1e-3),
+        "sum": rules.sum_of(0, 1, at_most=0.1),
+        "fixed": rules.fixed(1, 0.1),
+        "bounded": rules.bounded(1, lower=-0.1, upper=0.1),
+        "sign": rules.nonpositive(1),
+        "ordered": rules.ordered(0, 1),
+        "rows": rules.LinearConstraints(G=[[1e9, 1.0, 0.0]], h=0.1),
+    }
+
+
+CASES = list(builders(*data(1.0)[::2]))
+
+
+def unconstrained_as_an_answer(problem: Any, X: Any, y: Any) -> Any:
+    """The machine without the rules, with no multiplier for them."""
+    free = qpsvm.solve(qpsvm.SoftMargin(C=1.0).dual(X, y))
+    own = problem.recover(
+        problem.to_qp(free.replace(constraint_multipliers=np.zeros(problem.model.n_constraints)))
+    )
+    own = own.replace(
+        coef=free.coef,
+        intercept=free.intercept,
+        intercept_interval=free.intercept_interval,
+        slack=free.slack,
+    )
+    return own.replace(qp=problem.to_qp(own))
+
+
+@pytest.mark.parametrize("form", ["dual", "primal"])
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
+def test_the_unconstrained_machine_never_passes(name: str, spread: float, form: str) -> None:
+    X, y, sensitive = data(spread)
+    rule = builders(X, sensitive)[name]
+    problem = getattr(qpsvm.SoftMargin(C=1.0), form)(X, y, constraints=rule)
+    answer = unconstrained_as_an_answer(problem, X, y)
+    if missed_constraints(problem.model, answer).max() <= 1e-6:
+        pytest.skip("this rule does not bind at this spread")
+    report = qpsvm.verify(problem, answer)
+    assert not report.passed
+    assert any("is missed by" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("spread", SPREADS[:3])
+@pytest.mark.parametrize("name", CASES)
+def test_what_solve_calls_optimal_satisfies_every_row(name: str, spread: float) -> None:
+    X, y, sensitive = data(spread)
+    problem = qpsvm.SoftMargin(C=1.0).dual(X, y, constraints=builders(X, sensitive)[name])
+    solution = qpsvm.solve(problem)
+    assert solution.status is Status.OPTIMAL
+    assert missed_constraints(problem.model, solution).max() <= 1e-8
+    assert qpsvm.certify(problem, solution).gap_upper < np.inf
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("exponent", [-12, -8, -4, 0])
+def test_the_bound_covers_the_optimum_however_far_the_machine_is(name: str, exponent: int) -> None:
+    X, y, sensitive = data(1.0)
+    problem = qpsvm.SoftMargin(C=1.0).dual(X, y, constraints=builders(X, sensitive)[name])
+    exact = qpsvm.solve(problem, eps=1e-10)
+    best = qpsvm.certify(problem, exact).dual_objective
+    rng = np.random.default_rng(exponent + 99)
+    for _ in range(5):
+        moved = exact.replace(coef=exact.coef + 10.0**exponent * rng.normal(size=2))
+        proof = qpsvm.certify(problem, moved)
+        noise = 1e-12 * best + proof.rounding * abs(best)
+        assert proof.feasible_objective >= best - noise
+        assert abs(proof.primal_objective - best) <= proof.gap_upper + noise
+        apart = float(np.linalg.norm(moved.coef - exact.coef))
+        assert apart <= proof.weight_error + 1e-4
+
+
+def test_the_feasible_machine_is_the_machine_itself_where_that_is_feasible() -> None:
+    X, y, sensitive = data(1.0)
+    problem = qpsvm.SoftMargin(C=1.0).dual(X, y, constraints=rules.bounded(1, upper=0.1))
+    solution = qpsvm.solve(problem).replace(coef=np.array([0.01, 0.05]))
+    found = feasible_machine(problem.model, solution)
+    assert found is not None
+    assert found.distance == 0.0
+    assert found.objective == problem.model.primal_objective(solution)
+
+
+def test_rules_that_contradict_each_other_are_named() -> None:
+    X, y, sensitive = data(1.0)
+    both = [rules.bounded(1, upper=0.1), rules.bounded(1, lower=0.2)]
+    problem = qpsvm.SoftMargin(C=1.0).dual(X, y, constraints=both)
+    free = unconstrained_as_an_answer(problem, X, y)
+    found = feasible_machine(problem.model, free)
+    assert found is not None
+    assert found.blocked.startswith("constraint ")
+    assert qpsvm.certify(problem, free).gap_upper == np.inf
+    assert any("no machine near" in note for note in qpsvm.verify(problem, free).notes)
