@@ -89,7 +89,7 @@ def _facts(audit: Audit, machine: AuditedMachine) -> Mapping[str, Any]:
     if best is not None:
         facts["objective above the computed optimum, relative"] = best.excess
         facts["certified relative gap of the computed optimum"] = best.proof.relative_gap
-        if best.predictions.n_same is not None:
+        if machine.predictions is not None and best.predictions.n_same is not None:
             facts["training labels proven to be the exact optimum's"] = best.predictions.n_same
             facts["training labels proven to differ"] = best.predictions.n_different
             facts["training labels undecided"] = best.predictions.n_undecided

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from qpsvm.audit.claims import Library, Problem, Solution
+from qpsvm.audit.own_predictions import NAME as OWN_PREDICTIONS
 from qpsvm.audit.own_predictions import OwnPredictions
 from qpsvm.audit.presentation import page, text
 from qpsvm.audit.rounding import KernelRounding
@@ -120,6 +121,8 @@ class AuditedMachine:
 
         Without ``optimum`` the model's own certificate says what is known; None if it says nothing.
         """
+        if any(check.name == OWN_PREDICTIONS and not check.passed for check in self.report.checks):
+            return None  # what is compared are predictions of the stored numbers
         if self.optimum is not None:
             return self.optimum.predictions
         return predictions_of_machine(self.problem, self.report, self.certificate)
@@ -203,6 +206,8 @@ class Audit:
     @property
     def predictions(self) -> PredictionComparison | None:
         """How many training predictions of the whole model are proven to be the exact optimum's."""
+        if self.own_predictions is not None and not self.own_predictions.passed:
+            return None  # what is compared are predictions of the stored numbers
         return self.machines[0].predictions if len(self.machines) == 1 else self.combined
 
     @property
