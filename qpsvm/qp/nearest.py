@@ -257,7 +257,7 @@ class _Search:
         return self.unless_blocked(x, contradictory, worst)
 
     def unless_blocked(self, x: Vector, found: NearestPoint | None, worst: _Missed) -> NearestPoint:
-        """What was found, if what it leaves of the rows is what rounding leaves of contradictions."""
+        """What was found, if all that it leaves of the rows is rounding."""
         right = self.given.right
         ratio = np.where(worst.is_missed, np.abs(worst.value), 0.0)
         ratio = np.where(np.isnan(worst.value), np.inf, ratio / np.maximum(worst.size, TINY))
