@@ -23,6 +23,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.certificates import certify_infeasible
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
@@ -248,7 +250,8 @@ def _repaired(contract: Contract, outcome: Outcome) -> Outcome:
     if checked_vectors(contract.program, solution)[0] is None:
         return outcome
     if isinstance(problem, SVMProblem) and problem.model.n_constraints:
-        moved = contract.route.start(problem.to_qp(contract.route.machine(solution)))
+        with np.errstate(all="ignore"):  # of a solver's nonsense
+            moved = contract.route.start(problem.to_qp(contract.route.machine(solution)))
         candidate = solution.replace(
             x=moved.x, z=moved.z, y=moved.y, z_lower=moved.z_lower, z_upper=moved.z_upper
         )

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from qpsvm.audit.rebuilt import Decisions, decisions
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.exceptions import AuditRefusedError
+from qpsvm.formulations import OneVsOne, SoftMargin
 from qpsvm.qp.kkt import Check
 
 if TYPE_CHECKING:
@@ -218,8 +219,8 @@ def _votes(values: Any, k: int) -> Any:
 
 def _scores(reading: Reading, rebuilt: Decisions) -> Decisions:
     """Votes with a share for the decision values: one value per class, shape (n, k)."""
-    assert reading.combine is not None
-    scores = reading.combine(rebuilt.values, reading.n_classes)
+    # the reduction counts values above zero for the second class of a pair, LIBSVM for the first
+    scores = OneVsOne(SoftMargin()).combine(-rebuilt.values, reading.n_classes)
     rounding = np.sum(rebuilt.rounding, axis=1)[:, None] + 1e-15 * reading.n_classes
     return Decisions(scores, np.broadcast_to(rounding, scores.shape))
 

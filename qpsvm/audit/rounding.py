@@ -104,8 +104,8 @@ def _machines(model: SupportVectorModel, draft: SVMSolution) -> list[Vector]:
 
 def _others(model: SupportVectorModel, draft: SVMSolution) -> Iterator[Vector]:
     """What rounding and the unit of violations are estimated from."""
-    if model.kernel.is_nonnegative and draft.expansion is not None:
-        yield np.abs(draft.expansion)
+    if model.kernel.is_nonnegative:
+        yield from map(np.abs, _machines(model, draft))
     if model.conditions.relative_to_spread:
         yield np.full(model.data.n_samples, 1.0 / model.data.n_samples)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,20 +11,14 @@ from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.losses import losses, slopes
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Vector
+from qpsvm.qp._arrays import IN_CACHE, Vector, row_blocks
+from qpsvm.qp.row_sums import common_offset
 
 if TYPE_CHECKING:
     from qpsvm.machines.model import DualPoint, SupportVectorModel
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
-
-PER_TERM = 2.0
-"""Roundings that a term of a short sum goes through, in units of ``EPS``: those of a kernel value,
-of its product and of its place in the sum."""
-
-ROUNDED_SUM = 1e-12
-"""Share of the sum of all alphas by which a sum with a given value is off by rounding only."""
 
 SMALL_WEIGHTS = 1e-3
 """Where the optimum may be exactly zero, a gap relative to it would ask for more digits than its
@@ -70,7 +64,7 @@ def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float)
         return math.inf
     square = float(weights @ weights if solution.coef is not None else np.abs(weights) @ sizes)
     terms = np.asarray(abs(c.rows) @ sizes) + np.abs(c.signs * solution.intercept)
-    errors = PER_TERM * EPS * (terms + abs(c.width * solution.width) + np.abs(c.required))
+    errors = EPS * (terms + abs(c.width * solution.width) + np.abs(c.required))
     scores, _ = model.scores_and_norm(solution)
     if model.is_hard:
         # weights that miss a margin are scaled up until they reach it, their errors with them
@@ -83,12 +77,9 @@ def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float)
         np.abs(slopes(v - errors, c.lower, c.upper, c.curvature)),
     )
     soft = ~c.is_hard
-    total = float(steepest[soft] @ errors[soft]) + PER_TERM * EPS * c.norm_weight * square
-    total += (
-        PER_TERM
-        * EPS
-        * (abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width))
-    )
+    total = float(steepest[soft] @ errors[soft]) + EPS * c.norm_weight * square
+    offsets = abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width)
+    total += EPS * offsets
     return total / max(abs(objective), model.objective_floor, TINY)
 
 
@@ -108,27 +99,35 @@ def dual_rounding(model: SupportVectorModel, solution: SVMSolution, point: DualP
     balance = [*(c.signs * point.alpha).tolist(), -c.intercept_price]
     if model.is_linear:
         w = np.abs(model.weights(beta, point.constraint_multipliers))
-        columns = np.asarray(abs(model.data.X).T @ np.abs(beta))
+        columns = _column_sizes(model.data.X, beta)
         if model.constraints is not None:
             rules = model.constraints
             linear += float(np.abs(rules.right) @ mu)
             columns = columns + np.asarray(abs(rules.rows[:, :-1]).T @ mu) / c.norm_weight
             balance += (-rules.intercept_column * point.constraint_multipliers).tolist()
         square = 2.0 * c.norm_weight * float(w @ columns)
-        several = 1.0 + math.sqrt(model.data.n_samples) / 4.0
     else:
         square = c.norm_weight * float(np.abs(beta) @ expansion_sizes(model, beta))
-        several = 1.0
     square += float(c.curvature @ (a * a))
     missed = abs(_exact_sum(balance))
-    price = abs(solution.intercept) if model.intercept == "free" else 0.0
+    hidden = missed * abs(solution.intercept) if model.intercept == "free" else 0.0
     if model.constant:
         square += 2.0 * missed * float(np.sum(a))
-    if c.width:
-        price += abs(solution.width)
-        missed = max(missed, abs(_exact_sum([*point.alpha.tolist(), -c.width * c.width_price])))
-        missed = missed if missed <= ROUNDED_SUM * float(np.sum(a)) else 0.0  # the row is slack
-    return PER_TERM * EPS * (linear + 0.5 * several * square) + missed * price
+    if c.width:  # e 1'a <= price_t
+        excess = _exact_sum([*(c.width * point.alpha).tolist(), -c.width_price])
+        hidden += max(0.0, excess) * abs(solution.width)
+    return EPS * (linear + 0.5 * square) + hidden
+
+
+def _column_sizes(X: Any, beta: Vector) -> Vector:
+    """The terms of ``X'beta`` as it is summed, without a large offset that all samples share."""
+    offset = common_offset(X)
+    if offset is None:
+        return np.asarray(abs(X).T @ np.abs(beta))
+    sizes = np.abs(offset) * abs(_exact_sum(beta.tolist()))
+    for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
+        sizes = sizes + np.abs(X[rows] - offset).T @ np.abs(beta[rows])
+    return np.asarray(sizes)
 
 
 def _exact_sum(terms: list[float]) -> float:

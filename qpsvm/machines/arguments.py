@@ -73,7 +73,7 @@ def require_program_solution(caller: str, solution: Any) -> None:
     if type(solution) is not QPSolution:
         what = "subclass of QPSolution" if isinstance(solution, QPSolution) else _kind(solution)
         raise InvalidParameterError(
-            f"{caller} takes a QPSolution, got {what} ({_kind(solution)}); pass "
+            f"{caller} takes a QPSolution as evidence, got {what} ({_kind(solution)}); pass "
             "QPSolution(status, x, z, y, z_lower, z_upper)."
         )
     if stored_program_solution(solution) is not solution:

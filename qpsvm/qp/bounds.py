@@ -196,7 +196,7 @@ class _Bounding:
         # of a program whose rows contradict each other by the rounding of their numbers
         rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
         rounding += float(np.abs(x[self._rows]) @ moved.left)
-        doubt = self._curvature_in_doubt(w)
+        doubt = self._curvature_in_doubt(w, y, z)
         reason = ""
         if not math.isfinite(doubt):
             reason = "P has curvature that rounding hides, in variables without bounds"
@@ -243,7 +243,8 @@ class _Bounding:
         if not is_needed:
             return w, y, z, g, error, NearestPoint(np.zeros(0), np.zeros(0), np.zeros(0))
         is_equality, sides = is_equality[self._rows], np.where(is_lower & ~is_equality, -1.0, 1.0)
-        for movable in (np.zeros(0, dtype=np.intp), self._movable()):
+        none = np.zeros(0, dtype=np.intp)
+        for movable in (none, self._movable()) if self._is_affordable() else (none,):
             restrictions = self._stationarity(w, movable, sides[self._rows], is_equality)
             moved = nearest_feasible(restrictions, np.concatenate([w[movable], y, z]))
             if moved.blocked is None and not moved.left.any():
@@ -287,6 +288,10 @@ class _Bounding:
         terms = terms + abs(program.A).T @ np.abs(y) + abs(program.G).T @ np.abs(z)
         return np.asarray(g), np.asarray(EPS * terms)
 
+    def _is_affordable(self) -> bool:
+        """Whether the rows of P that moving w takes are few enough to be formed."""
+        return self.program.P.prefers_sparse or len(self._rows) <= MOVABLE_SIZE
+
     def _movable(self) -> Index:
         program = self.program
         curved = program.P.diagonal() > 0.0
@@ -309,13 +314,38 @@ class _Bounding:
         curvature = float(np.max(program.P.diagonal(), initial=0.0))
         return float(change @ slack) + curvature * float(np.sum(dw)) ** 2
 
-    def _curvature_in_doubt(self, w: Vector) -> float:
-        """``1/2 sum_j doubt_j max |x_j - w_j|^2`` over the bounds of x."""
+    def _reach_in_cone(self, x: Vector, y: Vector, z: Vector) -> float:
+        """The largest ``1'x`` of a better point, where feasible points form a cone in ``x >= 0``.
+
+        For u in the cone with ``1'u = 1``, weak duality bounds the curvature from below by any v
+        and any multipliers: ``u'Pu >= 2 min_j (Pv + A'y + G'z)_j - v'Pv = k``. With ``k > 0`` the
+        objective of ``s u`` is at least ``k s^2 / 2 - s max |q|``, which is no better than that of
+        x from some s on. The dual of a hard margin is such a program: k is the distance of the
+        classes. Infinite for other programs, and where k is not above zero.
+        """
+        p, s = self.program, float(np.sum(x))
+        is_cone = not p.lb.any() and np.isposinf(p.ub).all() and not p.b.any()
+        is_cone = is_cone and not p.h[np.isfinite(p.h)].any()
+        if not (is_cone and s > 0.0):
+            return math.inf
+        Px = p.P.matvec(x)
+        k = 2.0 * float(np.min(Px + p.A.T @ y + p.G.T @ z)) / s - float(x @ Px) / s**2
+        k -= 2.0 * float(np.max(p.convexity.doubt))
+        if not k > 0.0:
+            return math.inf
+        steepest = float(np.max(np.abs(p.q)))
+        best = max(0.5 * float(x @ Px) + float(p.q @ x), 0.0)
+        return (steepest + math.sqrt(steepest**2 + 2.0 * k * best)) / k
+
+    def _curvature_in_doubt(self, w: Vector, y: Vector, z: Vector) -> float:
+        """``1/2 sum_j doubt_j max |x_j - w_j|^2`` over the feasible x that are better than x."""
         doubt = self.program.convexity.doubt
         if not doubt.any():
             return 0.0
         lower, upper = implied_bounds(self.program)
         reach = np.maximum(np.maximum(upper - w, w - lower), 0.0)
+        if np.isinf(reach[doubt > 0.0]).any():
+            reach = np.full(len(w), self._reach_in_cone(w, y, z)) + np.abs(w)
         return 0.5 * float(np.sum(np.where(doubt > 0.0, doubt * reach**2, 0.0)))
 
 

@@ -191,6 +191,8 @@ class RestoreVariable:
 
 def _centre_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
     is_free = np.isinf(program.lb) & np.isinf(program.ub)
+    if not is_free.any():
+        return program, Identity()
     free = np.flatnonzero(is_free & (program.P.diagonal() == 0.0))
     if len(free) != 1 or not program.n_inequalities + program.n_equalities:
         return program, Identity()

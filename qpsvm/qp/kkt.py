@@ -232,7 +232,8 @@ def _measure(
     r = np.abs(Px + program.q + G.T @ z + A.T @ y - z_lower + z_upper)
     terms = program.P.term_sizes(x) + np.abs(program.q) + np.abs(z_lower) + np.abs(z_upper)
     terms = terms + abs(G).T @ np.abs(z) + abs(A).T @ np.abs(y)
-    r = np.where(r <= ROUNDING * terms, 0.0, r)  # what rounding leaves of terms that cancel
+    # what rounding leaves of terms that cancel; nothing is relative to what overflows
+    r = np.where((r <= ROUNDING * terms) & np.isfinite(terms), 0.0, r)
     unit = _objective_unit(program)
     gradient_scale = np.maximum(unit, np.maximum(np.abs(program.q), np.abs(Px)))
     stationarity = _residual("stationarity", r, r / gradient_scale)
@@ -274,7 +275,7 @@ def _measure(
     pairs = ((program.h, z), (program.b, y), (program.lb, z_lower), (program.ub, z_upper))
     summed = float(np.abs(x) @ (program.P.term_sizes(x) + np.abs(program.q)))
     summed += sum(finite_dot(np.abs(right), np.abs(m)) for right, m in pairs)
-    gap = np.where(gap <= ROUNDING * summed, 0.0, gap)
+    gap = np.where((gap <= ROUNDING * summed) & math.isfinite(summed), 0.0, gap)
     duality_gap = _residual("duality_gap", gap, gap / objective_scale)
 
     # natural residual: |min(z_j, s_j)|, the distance to the nearer of the two cases

@@ -228,7 +228,7 @@ class JointModel:
             norms = np.sqrt(np.abs(self.gram.diagonal()))
             square = float(np.sum((norms @ v) ** 2))
         square += self.constant * float(np.sum(np.sum(v, axis=0) ** 2))
-        return 2.0 * EPS * (float(np.sum(v[self.own])) + 0.5 * square)
+        return EPS * (float(np.sum(v[self.own])) + 0.5 * square)
 
     # --- the dual objective, for anything --------------------------------------------------------
 
