@@ -233,7 +233,9 @@ def _verify_program(
     problems, proof = measured.problems, None
     if vectors is not None and not problems:
         x, z, y, _, _ = vectors
-        proof, _ = bound(program, x, z, y)
+        proof, pair = bound(program, x, z, y)
+        if not proof.reason and pair.left.any():  # twice: x itself rounds as much
+            measured = residuals(program, solution, contradiction=2.0 * pair.left)
         problems = (proof.reason,) if proof.reason else ()
     # the natural residual says which case a row is in; how much that matters, the bound says
     explaining = [c for c in measured.check(tolerances) if c.name != "natural"]

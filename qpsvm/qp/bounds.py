@@ -105,6 +105,9 @@ class FeasiblePair:
         The point that stationarity is about; x itself if the program is bounded or curved enough.
     y, z : arrays of shape (p,) and (m,)
     z_lower, z_upper : arrays of shape (n,)
+    left : array of shape (m + p,)
+        What x misses of rows, inequalities first, that contradict each other by the rounding of
+        their numbers.
     """
 
     x: Vector
@@ -113,6 +116,7 @@ class FeasiblePair:
     z: Vector
     z_lower: Vector
     z_upper: Vector
+    left: Vector
 
 
 def bound(
@@ -183,7 +187,7 @@ class _Bounding:
         w, y, z, g, error, moved = self._stationary(x, y, z)
         z_lower = np.where(np.isfinite(program.lb), np.maximum(g, 0.0), 0.0)
         z_upper = np.where(np.isfinite(program.ub), np.maximum(-g, 0.0), 0.0)
-        pair = FeasiblePair(x, w, y, z, z_lower, z_upper)
+        pair = FeasiblePair(x, w, y, z, z_lower, z_upper, point.left)
         if point.blocked is not None:
             reason = f"no point near x satisfies {_row_name(program, point.blocked)}"
             return ProgramBound(objective, math.inf, -math.inf, 0.0, reason), pair

@@ -185,7 +185,11 @@ RESIDUAL_NAMES = (
 
 
 def residuals(
-    program: QuadraticProgram, solution: QPSolution, *, known_convex: bool = False
+    program: QuadraticProgram,
+    solution: QPSolution,
+    *,
+    known_convex: bool = False,
+    contradiction: Vector | None = None,
 ) -> KKTResiduals:
     """Measure every KKT residual of a candidate; the formulas are in the module's docstring.
 
@@ -197,6 +201,9 @@ def residuals(
     known_convex : bool
         Do not look whether P is positive semidefinite: for programs built from a kernel that was
         held to its own tolerance.
+    contradiction : array of shape (m + p,), optional
+        What rows, inequalities first, miss because they contradict each other by the rounding of
+        their numbers (``bounds``): no point misses less.
 
     Returns
     -------
@@ -219,12 +226,20 @@ def residuals(
     if vectors is None or problems:
         return _unusable(problems)
     with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed below
-        return _measure(program, *vectors)
+        return _measure(program, *vectors, contradiction)
 
 
 def _measure(
-    program: QuadraticProgram, x: Vector, z: Vector, y: Vector, z_lower: Vector, z_upper: Vector
+    program: QuadraticProgram,
+    x: Vector,
+    z: Vector,
+    y: Vector,
+    z_lower: Vector,
+    z_upper: Vector,
+    contradiction: Vector | None = None,
 ) -> KKTResiduals:
+    left = np.zeros(program.n_inequalities + program.n_equalities)
+    left = left if contradiction is None else contradiction
     G, A = program.G, program.A
     Px = program.P.matvec(x)
 
@@ -242,9 +257,9 @@ def _measure(
     G_norm = _row_norms(G)
     slack = program.h - G @ x
     G_scale = _positive(np.maximum(G_norm, np.where(np.isfinite(program.h), np.abs(program.h), 0)))
-    violation = np.maximum(-slack, 0.0)
+    violation = np.maximum(-slack - left[: len(slack)], 0.0)
     inequality = _residual("inequality", violation, _backward(violation, G, x, program.h))
-    mismatch = np.abs(A @ x - program.b)
+    mismatch = np.maximum(np.abs(A @ x - program.b) - left[len(slack) :], 0.0)
     equality = _residual("equality", mismatch, _backward(mismatch, A, x, program.b))
 
     lower_slack, upper_slack = x - program.lb, program.ub - x

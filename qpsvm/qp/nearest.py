@@ -1,19 +1,18 @@
 """The feasible point beside a point that misses linear rows and bounds by a little.
 
 A solver's answer satisfies ``R x <= r`` (some rows with ``=``) and ``lower <= x <= upper`` only to
-its tolerance. A bound on the optimum needs a point that satisfies them. It is found in two stages:
-
-1. clip x to its bounds, then move it by the smallest change d (in a metric) that makes the missed
-   rows hold, again and again, until the rows are missed by rounding only;
-2. what is still missed then is a number of the order of rounding that floating point cannot remove,
-   but some real point ``x + d`` satisfies the rows: its change d is computed, and whoever uses the
-   point pays for it. Rows that contradict each other by the rounding of their own numbers (repeated
-   ones, say) are satisfied by no real point; what is left of them is reported.
-
-Residuals are rounded once (``exact_sums``), so "missed" means missed.
+its tolerance, and most rows are satisfied by no point of doubles at all. A bound on the optimum
+needs a real point that satisfies them. It is kept as a point and a change, ``x + d``: clip x to its
+bounds, then add to d the smallest change (in a metric) that makes the missed rows hold, again and
+again. Residuals of x are rounded once (``exact_sums``), those of d are far smaller, so that what
+is missed at last is 1e-20 of a row's terms.
 
 The change is the smallest one relative to each entry, ``min sum (d_j / |x_j|)^2``; where entries
-that are zero have to move, one relative to what the rows would notice.
+that are zero have to move, one relative to what the rows would notice. Where neither arrives, a
+linear program says which variables end at a bound.
+
+Rows that contradict each other by the rounding of their own numbers (repeated ones, say) are
+satisfied by no point; what is left of them is reported.
 """
 
 from __future__ import annotations
@@ -30,18 +29,17 @@ from qpsvm.qp.exact_sums import row_residuals
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
 
-ROUNDS = 30
+ROUNDS = 40
 """Changes of one metric: each makes the missed rows hold, and may miss others by that."""
 
 PATIENCE = 4
 """Changes in a row that do not halve the worst miss, after which a metric is given up."""
 
 ROUNDING = 16.0 * EPS
-"""Share of a row's terms up to which a miss is the rounding of the point's own entries."""
+"""An entry counts as zero that a change leaves with this share of what it was."""
 
-REMOVED = 1e-6
-"""A real change is taken for one that makes the rows hold if it leaves this share of a miss of the
-order of rounding: 1e-22 of the row's terms."""
+HOLDS = 2.0**-68
+"""Share of a row's terms up to which it holds: far below the rounding of the terms, 2^-53."""
 
 PENALTY = 1e4
 """Price of missing a row by all of its terms, where moving a variable by its reach costs 1."""
@@ -128,20 +126,22 @@ class NearestPoint:
     Attributes
     ----------
     point : array of shape (n,)
-        Within its bounds; rows are missed by rounding at most.
+        Within its bounds; rows are missed by the rounding of its entries.
     change : array of shape (n,)
-        Of the order of rounding; zero where the point itself satisfies the rows.
+        Of the order of that rounding.
     left : array of shape (m,)
         What the rows miss even then: rounding of rows that contradict each other by no more.
     blocked : int or None
-        A row that is missed by more than rounding; None if there is none. Without it nothing is
-        known.
+        A row that is missed by more than that: nothing is known. None if there is none.
+    worst : float
+        The largest of ``left``, relative to the terms of its row.
     """
 
     point: Vector
     change: Vector
     left: Vector
     blocked: int | None = None
+    worst: float = 0.0
 
 
 def nearest_feasible(restrictions: Restrictions, x: Vector) -> NearestPoint:
@@ -175,12 +175,10 @@ def nearest_feasible(restrictions: Restrictions, x: Vector) -> NearestPoint:
         begin = _vertex(restrictions, start, metric(start)) if is_linear else start
         if begin is None:
             continue
-        found = _Search(restrictions, metric).run(begin)
-        if found.blocked is None and not found.left.any():
-            return found
-        if best.blocked is not None:
+        found = _Search(restrictions, metric, begin).run()
+        if best.blocked is not None or (found.blocked is None and found.worst < best.worst):
             best = found
-        if best.blocked is None and not is_linear:  # rows contradict each other by rounding
+        if best.blocked is None and best.worst <= ROUNDING:
             break
     return best
 
@@ -213,129 +211,111 @@ class _Missed:
     size: Vector
     is_missed: Mask
 
+    @property
+    def ratios(self) -> Vector:
+        """What missed rows miss, relative to their terms; infinite for what is not a number."""
+        ratios = np.where(self.is_missed, np.abs(self.value) / np.maximum(self.size, TINY), 0.0)
+        return np.where(np.isnan(self.value), np.inf, ratios)
+
+    @property
+    def worst(self) -> float:
+        """The largest of the ratios."""
+        return float(np.max(self.ratios, initial=0.0))
+
 
 class _Search:
-    """One metric's attempt."""
+    """One metric's attempt, from one point."""
 
-    def __init__(self, restrictions: Restrictions, metric: Any) -> None:
-        self.given = restrictions
-        self.metric = metric
+    def __init__(self, given: Restrictions, metric: Any, x: Vector) -> None:
+        self.given, self.x = given, x
+        self.reach: Vector = np.asarray(metric(x))
+        value, size = given.rows.estimate(x)
+        self.binds = ~np.isposinf(given.right)
+        self.value = np.where(self.binds, value - np.where(self.binds, given.right, 0.0), -np.inf)
+        self.size = size + np.where(self.binds, np.abs(given.right), 0.0)
 
-    def run(self, x: Vector) -> NearestPoint:
-        given, self.start = self.given, np.abs(x)
-        active: Index = np.flatnonzero(given.is_equality)
-        reach = self.metric(x)
-        contradictory, stalled, least = None, 0, np.inf
+    def run(self) -> NearestPoint:
+        change, stalled, least = np.zeros(len(self.x)), 0, np.inf
+        active: Index = np.flatnonzero(self.given.is_equality)
+        reach = self.reach
         for _ in range(ROUNDS):
-            missed = self.missed(x, active)
+            missed = self.missed(change, active)
             if not missed.is_missed.any():
-                return NearestPoint(x, np.zeros(len(x)), np.zeros(len(given.right)))
-            if np.isnan(missed.value).any():
+                return self.found(change, missed)
+            worst = missed.worst
+            stalled, least = (stalled + 1, least) if worst > 0.5 * least else (0, worst)
+            if stalled > PATIENCE or not np.isfinite(worst):
                 break
-            rounded = np.abs(missed.value) <= ROUNDING * missed.size
-            if (rounded | ~missed.is_missed).all():
-                found = self.real_change(x, missed, reach)
-                if not found.left.any():
-                    return found
-                contradictory = found
             active = np.union1d(active, missed.index[missed.is_missed])
-            now = self.missed(x, active, only=True)
-            moved = self.moved(x, now, reach)
-            if moved is None:
-                break
-            following, reach = moved
-            worst_now = float(
-                np.max(np.abs(now.value[now.is_missed]) / now.size[now.is_missed], initial=0.0)
-            )
-            stalled, least = (stalled + 1, least) if worst_now > 0.5 * least else (0, worst_now)
-            if np.array_equal(following, x) or stalled > PATIENCE:
-                break
-            x = following
-        worst = self.missed(x, active)
-        if contradictory is None and not np.isnan(worst.value).any():
-            contradictory = self.real_change(x, worst, reach)
-        return self.unless_blocked(x, contradictory, worst)
-
-    def unless_blocked(self, x: Vector, found: NearestPoint | None, worst: _Missed) -> NearestPoint:
-        """What was found, if all that it leaves of the rows is rounding."""
-        right = self.given.right
-        ratio = np.where(worst.is_missed, np.abs(worst.value), 0.0)
-        ratio = np.where(np.isnan(worst.value), np.inf, ratio / np.maximum(worst.size, TINY))
-        row = int(worst.index[np.argmax(ratio)])
-        if found is not None:
-            size = self.given.rows.estimate(found.point)[1] + np.where(
-                np.isfinite(right), np.abs(right), 0.0
-            )
-            if (found.left <= CONTRADICTION * size).all():
-                return found
-            row = int(np.argmax(found.left / np.maximum(size, TINY)))
-        return NearestPoint(x, np.zeros(len(x)), np.zeros(len(right)), row)
-
-    def missed(self, x: Vector, active: Index, *, only: bool = False) -> _Missed:
-        """The active rows, and (unless ``only``) all others that may be missed."""
-        given = self.given
-        index = active
-        if not only:
-            value, size = given.rows.estimate(x)
-            value = value - given.right
-            size = size + np.where(np.isfinite(given.right), np.abs(given.right), 0.0)
-            n = given.rows.shape[1]
-            near = ~(value < -(n + 2.0) * EPS * size)  # NaN is near
-            near &= ~np.isposinf(given.right)
-            index = np.union1d(active, np.flatnonzero(near))
-        exact = row_residuals(given.rows.take(index), x, given.right[index])
-        is_equality = given.is_equality[index]
-        is_missed = np.where(is_equality, exact.value != 0.0, ~(exact.value <= 0.0))
-        return _Missed(index, exact.value, exact.size, is_missed)
-
-    def moved(self, x: Vector, rows: _Missed, reach: Vector) -> tuple[Vector, Vector] | None:
-        """The point after the smallest change that makes the rows hold, clipped to its bounds."""
-        lower, upper = self.given.lower, self.given.upper
-        matrix = self.given.rows.take(rows.index)
-        step = _least_change(matrix, reach, -rows.value)
-        if step is None:
-            return None
-        target = x + step
-        # what cancels altogether is zero: rounding would leave a number that nothing is relative to
-        beside = np.maximum(self.start, np.maximum(np.abs(x), np.abs(step)))
-        vanished = np.abs(target) <= np.maximum(
-            ROUNDING * beside, EPS * _unnoticed(matrix, rows.size)
-        )
-        target = np.where(vanished, 0.0, target)
-        beyond = (target < lower) | (target > upper)
-        target = np.clip(target, lower, upper)
-        stopped = beyond & (target == x)
-        if beyond.any() and not stopped.any() and np.array_equal(target, x):
-            return None
-        return target, np.where(beyond, 0.0, reach)
-
-    def real_change(self, x: Vector, missed: _Missed, reach: Vector) -> NearestPoint:
-        """The change of a real neighbour for which every row that is near holds."""
-        lower, upper = self.given.lower, self.given.upper
-        inside = (x > lower) & (x < upper)
-        near = missed.is_missed | (np.abs(missed.value) <= ROUNDING * missed.size)
-        matrix = self.given.rows.take(missed.index[near])
-        wanted = np.where(missed.is_missed, -missed.value, 0.0)[near]
-        scale = np.where(inside, np.maximum(reach, self.metric(x)), 0.0)
-        total, left = np.zeros(len(x)), wanted
-        for _ in range(3):
-            step = _least_change(matrix, scale, left)
+            step = self.step(change, active, reach)
             if step is None:
                 break
-            total = total + step
-            left = -row_residuals(matrix, total, wanted).value
-        remaining = np.zeros(len(self.given.right))
-        if (total < lower - x).any() or (total > upper - x).any():
-            total, left = np.zeros(len(x)), wanted
-        is_left = ~(np.abs(left) <= REMOVED * ROUNDING * missed.size[near])
-        remaining[missed.index[near][is_left]] = np.abs(left[is_left])
-        if total.any():  # it must not take other rows along
-            others = self.given.rows.estimate(x)[0] - self.given.right
-            others = others + self.given.rows.estimate(total)[0]
-            others[missed.index[near]] = 0.0
-            others[self.given.is_equality] = 0.0
-            remaining = np.maximum(remaining, others)
-        return NearestPoint(x, total, remaining)
+            lower, upper = self.given.lower - self.x, self.given.upper - self.x
+            moved = change + step
+            beyond = (moved < lower) | (moved > upper)
+            change, before = np.clip(moved, lower, upper), change
+            reach = np.where(beyond, 0.0, reach)
+            if np.array_equal(change, before) and not beyond.any():
+                break
+        return self.found(change, self.missed(change, active))
+
+    def missed(self, change: Vector, active: Index, *, only: bool = False) -> _Missed:
+        """The active rows, and (unless ``only``) all others that may be missed."""
+        given, index = self.given, active
+        if not only:
+            there = self.value + given.rows.estimate(change)[0]
+            margin = (given.rows.shape[1] + 2.0) * EPS * self.size
+            near = ~(there < -margin) & self.binds  # NaN is near
+            index = np.union1d(active, np.flatnonzero(near))
+        rows = given.rows.take(index)
+        exact = row_residuals(rows, self.x, given.right[index]).value
+        value = row_residuals(rows, change, -exact).value
+        over = np.where(given.is_equality[index], np.abs(value), value)
+        return _Missed(index, value, self.size[index], ~(over <= HOLDS * self.size[index]))
+
+    def step(self, change: Vector, active: Index, reach: Vector) -> Vector | None:
+        """The smallest change that makes the active rows hold; rows with room stay as they are."""
+        now = self.missed(change, active, only=True)
+        return _least_change(
+            self.given.rows.take(active), reach, np.where(now.is_missed, -now.value, 0.0)
+        )
+
+    def found(self, change: Vector, missed: _Missed) -> NearestPoint:
+        """The real point as a point of doubles and the change from there."""
+        moved = self.x + change
+        left = np.zeros(len(self.given.right))
+        left[missed.index[missed.is_missed]] = np.abs(missed.value[missed.is_missed])
+        rows = self.given.rows.take(np.flatnonzero(self.binds))
+        unnoticed = ROUNDING * _unnoticed(rows, self.size[self.binds])
+        # what cancels altogether is zero: rounding would leave a number that nothing is relative to
+        contradicted = 16.0 * _unnoticed(rows, left[self.binds])
+        noise = np.maximum(unnoticed, np.where(np.isnan(contradicted), 0.0, contradicted))
+        vanished = np.abs(moved) <= np.maximum(ROUNDING * np.abs(self.x), noise)
+        vanished = self.unnoticed_by_all(rows, moved, vanished)
+        point = np.clip(np.where(vanished, 0.0, moved), self.given.lower, self.given.upper)
+        # a row may contradict others by their rounding, which is much beside its own small terms
+        allowed = CONTRADICTION * self.size
+        allowed[self.binds] += np.asarray(abs(rows) @ unnoticed)
+        blocked = None
+        if not (left <= allowed).all():  # NaN is not
+            ratio = np.where(left <= allowed, 0.0, left / np.maximum(self.size, TINY))
+            blocked = int(np.argmax(np.where(np.isnan(ratio), np.inf, ratio)))
+        worst = float(np.max(left / np.maximum(self.size, TINY), initial=0.0))
+        return NearestPoint(point, (self.x - point) + change, left, blocked, worst)
+
+    def unnoticed_by_all(self, rows: Matrix, moved: Vector, vanished: Mask) -> Mask:
+        """Those of the vanished entries that no row notices, unless all of its terms vanish."""
+        sizes = abs(rows)
+        right = np.abs(self.given.right[self.binds])
+        for _ in range(ROUNDS):
+            kept = sizes @ np.abs(np.where(vanished, 0.0, moved)) + right
+            lost = sizes @ np.abs(np.where(vanished, moved, 0.0))
+            notices = (lost > ROUNDING * kept) & (kept > 0.0)
+            if not notices.any():
+                break
+            touched = np.asarray(sizes[np.flatnonzero(notices)].sum(axis=0)).ravel() > 0.0
+            vanished = vanished & ~touched
+        return vanished
 
 
 def _unnoticed(matrix: Matrix, sizes: Vector) -> Vector:
