@@ -139,7 +139,11 @@ class Audited:
         if off > (EPS * BAND + Fraction(min(float(certificate.rounding), EPS))) * size:
             yield f"passes and is {float(off / size / Fraction(EPS)):.4g} eps from the optimum"
         values = [self.factor * f for f in m.f]
+        # of the terms: where all decision values are zero, labels are those of their rounding
         scale = max(map(abs, values))
+        if beta is not None:
+            terms = [sum(abs(k * v) for k, v in zip(row, exact(beta), strict=True)) for row in K]
+            scale = (max(terms) + abs(b)) * abs(self.factor)
         own = model.predict(self.X)
         for given, f in zip(own, values, strict=True):
             if self.name == "SVR":

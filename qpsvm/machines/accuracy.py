@@ -108,7 +108,7 @@ def dual_rounding(model: SupportVectorModel, solution: SVMSolution, point: DualP
         square = 2.0 * c.norm_weight * float(w @ columns)
     else:
         square = c.norm_weight * float(np.abs(beta) @ expansion_sizes(model, beta))
-    square += float(c.curvature @ (a * a))
+    square += float((c.curvature * a) @ a)
     missed = abs(_exact_sum(balance))
     hidden = missed * abs(solution.intercept) if model.intercept == "free" else 0.0
     if model.constant:

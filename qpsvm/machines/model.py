@@ -303,7 +303,7 @@ class SupportVectorModel:
         w = self.coef(beta, point.constraint_multipliers)
         norm = float(w @ w) if w is not None else float(beta @ self.kernel_product(beta))
         b = float(c.signs @ point.alpha) - self.constrained_price(point.constraint_multipliers)
-        curved = float(c.curvature @ (point.alpha * point.alpha))
+        curved = float((c.curvature * point.alpha) @ point.alpha)
         return c.norm_weight * norm + self.constant * b * b + curved
 
     def dual_objective(self, point: DualPoint) -> float:
