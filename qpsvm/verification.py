@@ -146,15 +146,23 @@ class KKTReport:
             + ("" if c.passed else "  FAIL")
             for c in self.checks
         ]
-        if self.certificate is not None:
-            lines.append(
-                f"  optimum in [{self.certificate.dual_objective:.12g}, "
-                f"{self.certificate.primal_objective:.12g}]"
-            )
+        ends = self._optimum_between()
+        if ends is not None:
+            lines.append(f"  optimum in [{ends[0]:.12g}, {ends[1]:.12g}], up to rounding")
         if self.summary is not None:
             lines.append(f"  {self.summary}")
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def _optimum_between(self) -> tuple[float, float] | None:
+        """Bounds on the optimum; None where one of them is not known."""
+        if self.certificate is not None:
+            ends = self.certificate.dual_objective, self.certificate.feasible_objective
+        elif self.bound is not None:
+            ends = self.bound.lower, self.bound.upper
+        else:
+            return None
+        return ends if all(map(math.isfinite, ends)) else None
 
     def __repr__(self) -> str:
         verdict = "passed" if self.passed else "failed"

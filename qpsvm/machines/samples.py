@@ -128,8 +128,8 @@ class MarginSummary:
         if self.margin_width is None:
             return counts
         return (
-            f"margin width {self.margin_width:.6g}, {counts}, leave-one-out error <= "
-            f"{self.leave_one_out_bound:.3g}"
+            f"margin width {self.margin_width:.6g}, {counts}; at the optimum the expected "
+            f"leave-one-out error is at most {self.leave_one_out_bound:.3g}"
         )
 
 
