@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.backends.active_set import decomposition
-from qpsvm.backends.active_set.engine import minimise
+from qpsvm.backends.active_set.engine import least_memory, minimise
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
 from qpsvm.qp._arrays import Vector, default_memory_limit
@@ -24,7 +24,8 @@ class ActiveSetBackend(Backend):
     """Programs over a box with few other rows, and a Hessian by its columns: kernel duals.
 
     ``options={"memory_limit": bytes}`` bounds what is kept of the kernel matrix and the matrices
-    of working sets; by default a quarter of the machine.
+    of working sets; by default a quarter of the machine. Beside it, up to 256 columns at a time
+    pass through. A limit below the least that works is refused.
     """
 
     name = "active-set"
@@ -48,7 +49,7 @@ class ActiveSetBackend(Backend):
                 f"{program.n_variables} variables. The dual of a kernel machine is of that kind "
                 "(form='dual'); for others use 'cvxopt' or 'cvxpy:CLARABEL'."
             )
-        memory_limit = _memory_limit(settings)
+        memory_limit = _memory_limit(settings, least_memory(program))
         clock, stopped, steps = Clock(self.label, settings), [], 0
 
         def watch(effort: Effort) -> bool:
@@ -94,7 +95,7 @@ def _with_dense_hessian(program: QuadraticProgram) -> QuadraticProgram:
     return QuadraticProgram(p.P.to_dense(), p.q, G=p.G, h=p.h, A=p.A, b=p.b, lb=p.lb, ub=p.ub)
 
 
-def _memory_limit(settings: Settings) -> int:
+def _memory_limit(settings: Settings, least: int) -> int:
     limit = settings.options.get(OPTION, default_memory_limit())
     if others := set(settings.options) - {OPTION}:
         raise InvalidParameterError(
@@ -102,4 +103,9 @@ def _memory_limit(settings: Settings) -> int:
         )
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidParameterError(f"memory_limit is {limit!r}; pass a whole number of bytes.")
+    if limit < least:
+        raise InvalidParameterError(
+            f"memory_limit is {limit} bytes; the least that works for this program is {least}: one "
+            "kernel column, and the matrices of a small working set."
+        )
     return limit

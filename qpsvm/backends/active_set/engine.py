@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from qpsvm.backends.active_set.columns import KernelColumns
 from qpsvm.backends.active_set.distinct import Distinct
 from qpsvm.backends.active_set.parts import Parts
 from qpsvm.qp._arrays import Vector
-from qpsvm.qp.box_polish import largest_within, settle
+from qpsvm.qp.box_polish import MATRICES, largest_within, settle
 from qpsvm.qp.box_program import Boxed, BoxProgram, Point
 from qpsvm.qp.cheap_side import on_the_cheap_side
 from qpsvm.qp.effort import Effort
@@ -40,6 +41,17 @@ class Found:
     solution: QPSolution
     gap: float
     is_optimal: bool
+
+
+SMALLEST_SET = 256
+"""Variables of the smallest working set that still gets somewhere."""
+
+
+def least_memory(program: QuadraticProgram) -> int:
+    """The bytes below which there is no room for a kernel column or for a working set."""
+    samples = program.P.gram.size if isinstance(program.P, KernelQuadratic) else 0
+    sets = 8 * MATRICES * SMALLEST_SET**2
+    return math.ceil(max(8 * samples / FOR_COLUMNS, sets / (1.0 - FOR_COLUMNS)))
 
 
 def minimise(

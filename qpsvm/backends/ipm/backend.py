@@ -9,6 +9,7 @@ from qpsvm.backends.ipm import coordinate_descent
 from qpsvm.backends.ipm.engine import minimise
 from qpsvm.backends.ipm.presolve import Presolved
 from qpsvm.backends.ipm.translate import translation
+from qpsvm.exceptions import InvalidParameterError
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
@@ -30,6 +31,11 @@ class IPMBackend(Backend):
     # overflow and what follows from it become an objective that is not finite, and end the search
     @np.errstate(all="ignore")
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        if settings.options:
+            raise InvalidParameterError(
+                f"The interior-point engine has no options, got {sorted(settings.options)[0]!r}; "
+                "leave options out, or name the backend that they are for."
+            )
         clock = Clock(self.label, settings)
         way = translation(program)
         presolved = Presolved.of(way.structured())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import tracemalloc
 from fractions import Fraction
@@ -284,6 +285,16 @@ def test_memory_is_limited_and_the_answer_is_the_same(n, limit) -> None:
     tracemalloc.stop()
     assert certified(problem, found) <= EPS
     assert peak <= limit + 64 * 2**20  # and blocks that pass through
+
+
+def test_the_least_memory_that_works_is_said_and_works() -> None:
+    problem = FAMILIES["hinge"](RBF(0.3))
+    with pytest.raises(InvalidParameterError, match="the least that works") as refused:
+        qpsvm.solve(problem, "active-set", options={"memory_limit": 10})
+    least = int(re.search(r"program is (\d+)", str(refused.value))[1])
+    assert certified(problem, raw(problem, options={"memory_limit": least})) <= EPS
+    with pytest.raises(InvalidParameterError, match=str(least)):
+        raw(problem, options={"memory_limit": least - 1})
 
 
 def test_from_the_optimum_nothing_is_left_to_do() -> None:

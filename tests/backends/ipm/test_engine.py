@@ -442,3 +442,9 @@ def test_where_rounding_ends_the_interior_point_working_sets_go_on(seed) -> None
     found = raw(problem)
     assert found.status is Status.OPTIMAL
     assert qpsvm.verify(problem, problem.recover(found), eps=EPS).passed
+
+
+def test_an_option_is_refused_and_not_ignored() -> None:
+    problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    with pytest.raises(qpsvm.exceptions.InvalidParameterError, match="'memory_limit'"):
+        qpsvm.solve(problem, "ipm", options={"memory_limit": 10})
