@@ -23,8 +23,9 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Index, Mask, Matrix, Vector, as_dense
+from qpsvm.qp._arrays import Index, Mask, Matrix, Vector
 from qpsvm.qp.exact_sums import row_residuals
+from qpsvm.qp.least_change import least_change
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
@@ -50,15 +51,6 @@ contradict each other by the rounding of their own numbers, and what is left of 
 
 SEARCH_SECONDS = 5.0
 """Longest search for a feasible point by a linear program."""
-
-DENSE_ROWS = 600
-"""Missed rows up to which a change is computed by a singular value decomposition."""
-
-REGULARISATION = 1e-12
-"""Added to the sparse equations of a change, relative: repeated rows make these singular."""
-
-INSIGNIFICANT = 1e-13
-"""Singular values below this share of the largest count as zero: rows that repeat others."""
 
 
 class Rows(Protocol):
@@ -165,6 +157,11 @@ def nearest_feasible(restrictions: Restrictions, x: Vector) -> NearestPoint:
     >>> nearest_feasible(at_most_one, np.array([0.0, 1.5])).point
     array([0., 1.])
     """
+    with np.errstate(all="ignore"):  # what overflows is no point
+        return _nearest(restrictions, x)
+
+
+def _nearest(restrictions: Restrictions, x: Vector) -> NearestPoint:
     start = np.clip(x, restrictions.lower, restrictions.upper)
     nothing = np.zeros(restrictions.rows.shape[0])
     best = NearestPoint(start, np.zeros(len(start)), nothing, 0 if len(nothing) else None)
@@ -276,7 +273,7 @@ class _Search:
     def step(self, change: Vector, active: Index, reach: Vector) -> Vector | None:
         """The smallest change that makes the active rows hold; rows with room stay as they are."""
         now = self.missed(change, active, only=True)
-        return _least_change(
+        return least_change(
             self.given.rows.take(active), reach, np.where(now.is_missed, -now.value, 0.0)
         )
 
@@ -362,17 +359,19 @@ def _vertex(restrictions: Restrictions, x: Vector, reach: Vector) -> Vector | No
         (given.upper - x)[movable] / reach[movable],
         (x - given.lower)[movable] / reach[movable],
     ]
-    with np.errstate(all="ignore"):
-        found = linprog(
-            cost,
-            A_ub=both[~is_equality],
-            b_ub=right[~is_equality],
-            A_eq=both[is_equality],
-            b_eq=right[is_equality],
-            bounds=np.column_stack([0.0 * cost, np.concatenate([*room, np.full(2 * m, np.inf)])]),
-            method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "time_limit": SEARCH_SECONDS},
-        )
+    numbers = np.concatenate([both.data, right, *room])
+    if np.isnan(numbers).any() or np.isinf(np.concatenate([both.data, right])).any():
+        return None  # what overflows says nothing
+    found = linprog(
+        cost,
+        A_ub=both[~is_equality],
+        b_ub=right[~is_equality],
+        A_eq=both[is_equality],
+        b_eq=right[is_equality],
+        bounds=np.column_stack([0.0 * cost, np.concatenate([*room, np.full(2 * m, np.inf)])]),
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "time_limit": SEARCH_SECONDS},
+    )
     if found.x is None:
         return None
     up, down = found.x[:n], found.x[n : 2 * n]
@@ -382,54 +381,3 @@ def _vertex(restrictions: Restrictions, x: Vector, reach: Vector) -> Vector | No
         at_end = movable[(steps > 0.0) & (steps >= distance)]
         moved[at_end] = ends[at_end]
     return np.clip(moved, given.lower, given.upper)
-
-
-def _least_change(matrix: Matrix, reach: Vector, wanted: Vector) -> Vector | None:
-    """The d with ``R d = wanted`` and the smallest ``sum (d_j / reach_j)^2``; None without any."""
-    movable = np.flatnonzero(reach > 0.0)
-    if len(wanted) == 0 or len(movable) == 0:
-        return None
-    scaled = (
-        matrix[:, movable] * reach[None, movable]
-        if not sp.issparse(matrix)
-        else (sp.csr_array(matrix)[:, movable] @ sp.diags_array(reach[movable]))
-    )
-    norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
-    used = norms > 0.0
-    if not used.any() or not np.isfinite(norms).all():
-        return None
-    rows, right = scaled[used], wanted[used] / norms[used]
-    factors = 1.0 / norms[used]
-    rows = sp.diags_array(factors) @ rows if sp.issparse(rows) else rows * factors[:, None]
-    try:
-        short = _smallest_solution(rows, right)
-    except (np.linalg.LinAlgError, RuntimeError, ValueError):
-        return None
-    if not np.isfinite(short).all():
-        return None
-    change = np.zeros(len(reach))
-    change[movable] = reach[movable] * short
-    return change
-
-
-def _smallest_solution(rows: Matrix, right: Vector) -> Vector:
-    """The shortest t with ``B t = right``, or what comes closest."""
-    m, n = rows.shape
-    if m <= DENSE_ROWS:
-        dense = as_dense(rows)
-        if n > 4 * m:  # the same answer from the small side
-            Q, L = np.linalg.qr(dense.T)
-            return np.asarray(Q @ np.linalg.lstsq(L.T, right, rcond=INSIGNIFICANT)[0])
-        return np.asarray(np.linalg.lstsq(dense, right, rcond=INSIGNIFICANT)[0])
-    from scipy.sparse.linalg import splu
-
-    B = sp.csc_array(rows)
-    system = sp.block_array(
-        [[sp.eye_array(n), B.T], [B, -REGULARISATION * sp.eye_array(m)]], format="csc"
-    )
-    factor = splu(system)
-    t, left = np.zeros(n), right
-    for _ in range(3):
-        t = t + factor.solve(np.concatenate([np.zeros(n), left]))[:n]
-        left = right - B @ t
-    return np.asarray(t)

@@ -138,6 +138,21 @@ def test_a_row_that_cannot_hold_is_named() -> None:
     assert any("of Gx <= h" in note for note in report.notes)
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e150, 1e300])
+def test_numbers_at_the_ends_of_the_range_give_no_bound_rather_than_an_error(size: float) -> None:
+    program = QuadraticProgram(
+        np.eye(2),
+        [size, -size],
+        G=[[size, 1.0]],
+        h=[1.0],
+        A=[[1.0, size]],
+        b=[size],
+        lb=[0.0, -1.0],
+    )
+    report = qpsvm.verify(program, answer((size, 1.0), [size], [-size]))
+    assert not report.passed or size < 1.0
+
+
 # --- curvature -----------------------------------------------------------------------------------
 
 
