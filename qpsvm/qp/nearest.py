@@ -45,7 +45,7 @@ HOLDS = 2.0**-68
 PENALTY = 1e4
 """Price of missing a row by all of its terms, where moving a variable by its reach costs 1."""
 
-CONTRADICTION = 1e-9
+CONTRADICTION = 64.0 * EPS
 """Rows that no search makes hold together, missed by less than this share of their terms: they
 contradict each other by the rounding of their own numbers, and what is left of them is priced."""
 

@@ -131,6 +131,13 @@ def test_without_rows_to_hold_a_free_variable_there_is_no_bound() -> None:
     assert "x[0]" in found.reason
 
 
+@pytest.mark.parametrize("slope", [1e-6, 1e-10, 1e-12])
+def test_a_program_that_is_barely_unbounded_does_not_pass(slope: float) -> None:
+    # along (-1, 1) the objective falls by slope, for ever
+    program = QuadraticProgram(None, [1.0 + slope, 1.0], A=[[1.0, 1.0]], b=[0.0])
+    assert not qpsvm.verify(program, answer((0.0, 0.0), y=[-1.0])).passed
+
+
 def test_a_row_that_cannot_hold_is_named() -> None:
     program = QuadraticProgram([[1.0]], [0.0], G=[[1.0], [-1.0]], h=[0.0, -1.0])
     report = qpsvm.verify(program, answer((0.5,), [1.0, 1.0]))
