@@ -83,7 +83,7 @@ class Contract:
 
     @property
     def program(self) -> QuadraticProgram:
-        """What solver, polish and search are given."""
+        """The reduced program, which solver, polish and search for evidence work on."""
         return self.route.reduced.program
 
     def measure(self, solution: QPSolution) -> KKTReport:

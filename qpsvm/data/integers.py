@@ -13,7 +13,7 @@ import numpy as np
 from qpsvm.qp._arrays import Index
 
 EXACT = 2.0**53
-"""Up to here every whole number is a float64."""
+"""The largest number up to which float64 represents every integer exactly."""
 
 
 def rounded_integers(original: Any, converted: Any) -> Index:

@@ -165,7 +165,7 @@ def repaired(program: QuadraticProgram, solution: QPSolution) -> Iterator[QPSolu
 
 
 class _Bounding:
-    """The steps of ``bound``."""
+    """One computation of bounds on the optimum of a program."""
 
     def __init__(self, program: QuadraticProgram) -> None:
         self.program = program
