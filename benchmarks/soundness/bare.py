@@ -27,7 +27,16 @@ ROUNDINGS = 32
 
 @dataclass(frozen=True, eq=False)
 class BareProgram:
-    """A program as floats, and the same exactly."""
+    """A program as floats, and the same exactly.
+
+    Attributes
+    ----------
+    P, q, G, h, A, b, lb, ub : arrays
+    trait : str
+        What makes it hard.
+    next_to : dict of arrays, optional
+        Optimum of a program beside this one, where this one has none.
+    """
 
     P: Any
     q: Any
@@ -38,6 +47,7 @@ class BareProgram:
     lb: Any
     ub: Any
     trait: str = ""
+    next_to: dict[str, Any] | None = None
 
     @cached_property
     def exact(self) -> ExactProgram:

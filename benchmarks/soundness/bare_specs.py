@@ -12,14 +12,15 @@ import numpy as np
 from benchmarks.soundness.bare import BareProgram
 from benchmarks.soundness.exact_programs import INFEASIBLE, OPTIMAL, UNBOUNDED
 
-FALLS = Fraction(1, 10**9)
-"""By what share of its terms the objective of an unbounded program has to fall along some ray."""
+FALLS = Fraction(1, 10**12)
+"""By what share of its terms the objective of an unbounded program has to fall along some ray: the
+verifier takes 64 roundings, 1.4e-14 of the terms, for a contradiction by rounding."""
 
 
 def draw(rng: Any, rejected: Counter[str]) -> BareProgram:
     """A small program with an optimum, or clearly without one; ``rejected`` counts the others."""
     while True:
-        program = _drawn(rng)
+        program = _barely_unbounded(rng) if rng.random() < 0.08 else _drawn(rng)
         status = program.answer.status
         if status == OPTIMAL or (status == UNBOUNDED and program.exact.is_clearly_unbounded(FALLS)):
             return program
@@ -51,6 +52,26 @@ def _drawn(rng: Any) -> BareProgram:
         A, b = np.vstack([A, 4 * A[:1]]), np.append(b, 4 * b[0])
     program = BareProgram(P, q, G, h, A, b, lb, ub, trait)
     return _curved(rng, program) if rng.random() < 0.06 else program
+
+
+def _barely_unbounded(rng: Any) -> BareProgram:
+    """Free variables along which the objective is flat, but for one coefficient that is changed.
+
+    Before the change ``q = -(P v + G'z + A'y)`` with ``z >= 0``, up to rounding: multipliers that
+    prove an optimum. They are what the mutants start from.
+    """
+    n = int(rng.integers(2, 8))
+    m, p = int(rng.integers(0, 4)), int(rng.integers(0, min(3, n)))
+    P, _, G, A, _ = _matrices(rng, n, m, p)
+    v, y, z = _short(rng, n), _short(rng, p), np.abs(_short(rng, m))
+    free = np.full(n, np.inf)
+    q = -(P @ v + G.T @ z + A.T @ y)
+    parts = {"P": P, "q": q, "G": G, "h": G @ v, "A": A, "b": A @ v, "lb": -free, "ub": free}
+    j = int(np.argmax(np.abs(q) * rng.random(n)))
+    step = float(rng.choice([-1.0, 1.0])) * 10.0 ** rng.uniform(-12.5, -6)
+    point = {"x": v, "z": z, "y": y, "z_lower": 0.0 * v, "z_upper": 0.0 * v}
+    changed = np.where(np.arange(n) == j, q * (1.0 + step), q)
+    return BareProgram(**parts | {"q": changed}, trait="barely unbounded", next_to=point)
 
 
 def _matrices(rng: Any, n: int, m: int, p: int) -> tuple[Any, Any, Any, Any, str]:

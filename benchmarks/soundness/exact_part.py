@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -65,6 +66,7 @@ def hunt_block(part: str, seed: int, numbers: range, tally: Tally) -> None:
             warnings.simplefilter("ignore")
             problem = PARTS[part](seed, first, tally.rejected)
             tally.problems[part] += 1
+            tally.traits[f"{part}: {problem.trait}"] += 1
             for number in range(first, min(first + per, numbers.stop)):
                 result = problem.examine(number)
                 tally.count(part, result.axes, result.outcome, result.excess)
@@ -92,7 +94,7 @@ def show(part: str, seed: int, number: int, start: int) -> None:
             print(line)
 
 
-class _Problem:
+class _Problem(ABC):
     """A problem and its mutants: those of a number are the same whatever came before."""
 
     def __init__(self, seed: int, first: int, rejected: Counter[str]) -> None:
@@ -110,24 +112,36 @@ class _Problem:
     def backend(self, rng: Any) -> str:
         return str(rng.choice(BACKENDS))
 
-    def axes(self, kind: str, number: int, own: dict[str, str], trait: str) -> dict[str, str]:
+    def axes(self, kind: str, number: int, own: dict[str, str]) -> dict[str, str]:
         """What a mutant is counted under; the answer of a backend also with the trait."""
         if not self.is_solved(number):
             return {KIND: kind} | own
-        return {KIND: "what a backend returns", ANSWERS: f"{kind} | {trait}"} | own
+        return {KIND: "what a backend returns", ANSWERS: f"{kind} | {self.trait}"} | own
 
+    @property
+    @abstractmethod
+    def trait(self) -> str:
+        """What makes the problem hard."""
+
+    @abstractmethod
     def draw(self, rng: Any, rejected: Counter[str]) -> None:
-        raise NotImplementedError
+        """Draw the problem."""
 
+    @abstractmethod
     def examine(self, number: int) -> Result:
-        raise NotImplementedError
+        """Verify and judge one mutant."""
 
+    @abstractmethod
     def details(self, number: int) -> Iterator[str]:
-        raise NotImplementedError
+        """Everything there is to know about one mutant."""
 
 
 class BarePrograms(_Problem):
     """Points of a bare program."""
+
+    @property
+    def trait(self) -> str:
+        return self.exact.trait
 
     def draw(self, rng: Any, rejected: Counter[str]) -> None:
         self.exact = bare_specs.draw(rng, rejected)
@@ -149,7 +163,7 @@ class BarePrograms(_Problem):
 
     def examine(self, number: int) -> Result:
         kind, solution = self.mutant(number)
-        axes = self.axes(kind, number, {"program": self.exact.trait}, self.exact.trait)
+        axes = self.axes(kind, number, {"program": self.trait})
         try:
             passed = bool(qpsvm.verify(self.program, solution, eps=EPS).passed)
         except Exception as error:  # noqa: BLE001 - whatever it is, a verifier must not raise it
@@ -187,6 +201,10 @@ class BarePrograms(_Problem):
 class Machines(_Problem):
     """Machines near the optimum of a training problem."""
 
+    @property
+    def trait(self) -> str:
+        return self.exact.trait
+
     def draw(self, rng: Any, rejected: Counter[str]) -> None:
         while True:
             self.exact = exact_specs.draw(rng, rejected)
@@ -213,8 +231,8 @@ class Machines(_Problem):
     def examine(self, number: int) -> Result:
         kind, mutant = self.mutant(number)
         m = self.exact
-        own = {"family": m.name, "form": m.problem.form, "trait": m.trait}
-        axes = self.axes(kind, number, own, m.trait)
+        own = {"family": m.name, "form": m.problem.form, "trait": self.trait}
+        axes = self.axes(kind, number, own)
         if isinstance(mutant, QPSVMError):
             false = [f"{kind}, where there is an optimum"] * isinstance(mutant, NoOptimumError)
             return Result(axes, "refused", [str(mutant)], false)
@@ -274,6 +292,10 @@ class Machines(_Problem):
 
 class Audits(_Problem):
     """Models of scikit-learn, tampered with or not."""
+
+    @property
+    def trait(self) -> str:
+        return self.exact.name
 
     def draw(self, rng: Any, rejected: Counter[str]) -> None:
         while True:

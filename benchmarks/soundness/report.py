@@ -44,7 +44,8 @@ rational numbers.
 """,
     "bare programs": """**Bare programs**: up to eight variables, rows and columns of sizes 1e0 to
 1e12, nearly flat directions, redundant rows, rows of zeros, directions without end or with a
-curvature of -1e-10 to -1e-18, free variables, equalities with a right side of zero. Mutants: moved
+curvature of -1e-10 to -1e-18, free variables, programs that are unbounded by a change of 1e-12 to
+1e-6 of one coefficient, equalities with a right side of zero. Mutants: moved
 and clipped points, multipliers set to zero, scaled or of the wrong sign, the optimum without a row,
 and what backends return. The optimum is known in rational numbers.
 """,
@@ -101,8 +102,8 @@ numbers:
 - the objective is not within `eps` of the optimum, above or below: relative to `max(1, |P|)` for a
   bare program (plus 32 roundings of its terms), to its own objective or the documented floor for a
   machine (plus the rounding that the certificate states);
-- the program has no optimum (programs whose objective falls by less than 1e-9 of its terms along a
-  ray have none because of a last digit; they are not drawn);
+- the program has no optimum (programs whose objective falls by less than 1e-12 of its terms along a
+  ray have none because of the last digits; they are not drawn);
 - weights are farther from the optimum's than that cost allows, or `decision_function` and `predict`
   say something else than the numbers that were judged.
 

@@ -379,7 +379,7 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
             model=model,
             solution=solution,
             enclosure=enclose(model, solution) if rigorous else None,
-            feasible=_feasible(model, solution),
+            feasible=_feasible(model, solution, feasible),
         )
 
 
@@ -389,5 +389,7 @@ def _rounding(model: Any, solution: Any, point: Any, primal: float) -> float:
     return float(model.rounding(solution, primal) + model.dual_rounding(solution, point) / size)
 
 
-def _feasible(model: Any, solution: Any) -> FeasibleMachine | None:
-    return feasible_machine(model, solution) if isinstance(model, SupportVectorModel) else None
+def _feasible(model: Any, solution: Any, point: Any) -> FeasibleMachine | None:
+    if not isinstance(model, SupportVectorModel):
+        return None
+    return feasible_machine(model, solution, point)

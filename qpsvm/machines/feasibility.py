@@ -9,7 +9,7 @@ came with it says how much less. So the nearest machine that satisfies all rows 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,7 @@ from qpsvm.qp.exact_sums import row_residuals
 from qpsvm.qp.nearest import MatrixRows, Restrictions, nearest_feasible
 
 if TYPE_CHECKING:
-    from qpsvm.machines.model import SupportVectorModel
+    from qpsvm.machines.model import DualPoint, SupportVectorModel
 
 SOLVER_TOLERANCE = 1e-6
 """Share of a row's terms by which solvers miss it: up to this, recovery moves the weights until
@@ -44,6 +44,9 @@ class FeasibleMachine:
     coef, intercept : array of shape (d,), float
     blocked : str
         Name of the constraint that could not be satisfied; empty if all are.
+    left : array of shape (m,)
+        What the rows of ``restrictions_of`` miss even so, where they contradict each other by the
+        rounding of their own numbers; empty if nothing is known.
     """
 
     objective: float
@@ -51,9 +54,12 @@ class FeasibleMachine:
     coef: Vector
     intercept: float
     blocked: str = ""
+    left: Vector = field(default_factory=lambda: np.zeros(0))
 
 
-def feasible_machine(model: SupportVectorModel, solution: SVMSolution) -> FeasibleMachine | None:
+def feasible_machine(
+    model: SupportVectorModel, solution: SVMSolution, point: DualPoint | None = None
+) -> FeasibleMachine | None:
     """The nearest machine that satisfies all constraints; None for a problem without any.
 
     Parameters
@@ -61,6 +67,10 @@ def feasible_machine(model: SupportVectorModel, solution: SVMSolution) -> Feasib
     model : SupportVectorModel
     solution : SVMSolution
         Its ``coef`` and ``intercept`` are looked at, and nothing else.
+    point : DualPoint, optional
+        A dual feasible point. Its multipliers price what rows that contradict each other by
+        rounding leave: ``objective`` is then compared with the optimum of the problem whose right
+        hand sides give way by that much.
     """
     if model.constraints is None or solution.coef is None:
         return None
@@ -76,6 +86,8 @@ def feasible_machine(model: SupportVectorModel, solution: SVMSolution) -> Feasib
         name = row_name(model, found.blocked)
         return FeasibleMachine(math.inf, math.inf, solution.coef, solution.intercept, name)
     objective = model.primal_objective(solution.replace(coef=coef, intercept=b))
+    if point is not None and found.left.any():
+        objective += float(_multipliers_of(model, point) @ found.left)
     moved = found.point - given
     if not model.constant:
         moved = moved[:-1]
@@ -84,7 +96,14 @@ def feasible_machine(model: SupportVectorModel, solution: SVMSolution) -> Feasib
         float(np.linalg.norm(moved)) + float(np.linalg.norm(found.change)),
         coef,
         b,
+        left=found.left,
     )
+
+
+def _multipliers_of(model: SupportVectorModel, point: DualPoint) -> Vector:
+    """Absolute multipliers of the rows of ``restrictions_of``, shape (m,)."""
+    hard = np.flatnonzero(model.conditions.is_hard)
+    return np.asarray(np.abs(np.concatenate([point.constraint_multipliers, point.alpha[hard]])))
 
 
 def restrictions_of(model: SupportVectorModel) -> Restrictions:

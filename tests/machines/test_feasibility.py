@@ -129,3 +129,26 @@ def test_rules_that_contradict_each_other_are_named() -> None:
     assert found.blocked.startswith("constraint ")
     assert qpsvm.certify(problem, free).gap_upper == np.inf
     assert any("no machine near" in note for note in qpsvm.verify(problem, free).notes)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("size", [1e0, 1e6, 1e9, 1e12, 1e13])
+def test_multipliers_of_rows_that_contradict_each_other_by_rounding_hide_no_gap(
+    size: float, sign: float
+) -> None:
+    """Opposite multipliers of two such rows raise the dual objective; the gap gets no smaller.
+
+    ``w_1 = 0.1`` and ``3 w_1 = 0.3 (1 + u)`` differ by 0.3 u, so that ``y = (3 s, -s)`` adds
+    0.3 u s to the dual objective of any point, or takes it off.
+    """
+    X, y, _ = data(1.0)
+    apart = 120.0 * np.finfo(float).eps
+    twice = rules.LinearConstraints(
+        A=[[0.0, 1.0, 0.0], [0.0, 3.0, 0.0]], b=[0.1, 0.3 * (1.0 + apart)]
+    )
+    problem = qpsvm.SoftMargin(C=1.0).dual(X, y, constraints=twice)
+    exact = qpsvm.solve(problem)
+    draft = exact.replace(alpha=0.9 * exact.alpha)
+    more = exact.constraint_multipliers + sign * size * np.array([3.0, -1.0])
+    proof = qpsvm.certify(problem, draft.replace(constraint_multipliers=more))
+    assert proof.gap_upper >= 0.9999999 * qpsvm.certify(problem, draft).gap_upper
