@@ -11,6 +11,8 @@ from benchmarks.soundness.rational import ONE, ZERO, Row, Rule, exact
 from qpsvm import constraints as builders
 from tests.certificates.textbook import Drawn
 
+SUM = Fraction(64, 2**53)
+"""Rounding of the row of a fairness band, relative to its terms."""
 Made = tuple[Any, list[Rule]]
 """A builder of the library, and the rows it stands for in its order."""
 
@@ -83,7 +85,11 @@ def _sum(rng: Any, d: int, bound: float) -> Made:
 
 
 def _fairness(rng: Any, data: Drawn) -> Made:
-    """``|sum_i u_i (z_i - mean z) x_i'w| <= bound``, weights u that sum to one."""
+    """``|sum_i u_i (z_i - mean z) x_i'w| <= bound``, weights u that sum to one.
+
+    The row is a sum that the library rounds: the program has the row as it is stored, which may be
+    off the exact one by the rounding of its terms.
+    """
     z = rng.integers(0, 2, data.n).astype(np.float64)
     if rng.random() < 0.5:  # what the first column tells of it
         z = (data.X[:, 0] > np.median(data.X[:, 0])).astype(np.float64)
@@ -99,9 +105,14 @@ def _fairness(rng: Any, data: Drawn) -> Made:
         for column in zip(*exact(data.X), strict=True)
     ]
     builder = builders.fairness_band(z, bound)
+    stored = builder.resolve(data.X, None, data.weights)
+    rounded = exact(stored.A[0] if bound == 0.0 else stored.G[1])
+    for v, u, column in zip(rounded, row, zip(*exact(data.X), strict=True), strict=True):
+        terms = sum((abs(c * x) for c, x in zip(centred, column, strict=True)), start=ZERO)
+        assert abs(v - u) <= SUM * terms, "the row of a fairness band is not the covariance"
     if bound == 0.0:
-        return builder, [_equal(row, 0.0)]
-    return builder, [_at_least(row, -bound), _at_most(row, bound)]
+        return builder, [_equal(rounded, 0.0)]
+    return builder, [_at_least(rounded, -bound), _at_most(rounded, bound)]
 
 
 def _matrix(rng: Any, d: int, size: Any) -> Made:
