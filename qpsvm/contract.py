@@ -5,7 +5,7 @@ In order:
 1. the backend solves with all of its tolerances derived from ``eps``;
 2. the verifier measures; within ``eps``: OPTIMAL;
 3. otherwise move the answer onto rows and bounds that it misses by little, and measure again;
-   then polish (``qpsvm.qp.polish``), and measure again;
+   then polish (``qpsvm.solvers.polish.dispatch``), and measure again;
 4. otherwise ask the backend once more, with a hundredth of ``eps`` and without a warm start,
    polish, and measure;
 5. otherwise look for evidence that there is no optimum, and verify that;
@@ -32,9 +32,9 @@ from qpsvm.machines.routes import Direct, Route
 from qpsvm.qp.bounds import repaired
 from qpsvm.qp.infeasibility import find_infeasibility, find_unboundedness
 from qpsvm.qp.kkt import checked_vectors, residuals
-from qpsvm.qp.polish import polish
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solvers.polish.dispatch import polish
 from qpsvm.verification import KKTReport, verify
 
 SMALL_RESIDUAL = 1e-4

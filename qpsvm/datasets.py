@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError
 from qpsvm.files import csv_table, npz, text
 from qpsvm.files.text import is_number, narrowest
-from qpsvm.qp._arrays import default_memory_limit
+from qpsvm.numerics.arrays import default_memory_limit
 
 Format: TypeAlias = Literal["libsvm", "csv", "npz"]
 

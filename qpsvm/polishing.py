@@ -28,13 +28,13 @@ from qpsvm.machines.problem import Solution, SVMProblem, TrainingProblem
 from qpsvm.machines.programs import DualRecovery, PrimalRecovery, dual_program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Vector
-from qpsvm.qp.effort import Effort
+from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.kkt import Tolerances
-from qpsvm.qp.polish import polish as polish_program
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.solvers.polish.dispatch import polish as polish_program
+from qpsvm.solvers.work_budget import Effort
 from qpsvm.verification import KKTReport, verify
 
 

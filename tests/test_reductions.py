@@ -10,8 +10,8 @@ import pytest
 
 import qpsvm
 from qpsvm import constraints
+from qpsvm.numerics.arrays import as_dense
 from qpsvm.qp import Status
-from qpsvm.qp._arrays import as_dense
 from tests.tolerances import ASKED
 
 MOVED = 10.0 * np.sqrt(ASKED)

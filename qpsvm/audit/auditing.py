@@ -20,8 +20,8 @@ from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.accuracy import TINY
+from qpsvm.numerics.arrays import Dense
 from qpsvm.polishing import polish
-from qpsvm.qp._arrays import Dense
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.solving import solve
 from qpsvm.verification import KKTReport, verify

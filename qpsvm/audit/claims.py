@@ -19,7 +19,7 @@ from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.model import NO_MULTIPLIERS, SupportVectorModel
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.problem import TrainingProblem
-from qpsvm.qp._arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 Problem: TypeAlias = TrainingProblem[Any, Any]

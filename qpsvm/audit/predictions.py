@@ -22,7 +22,7 @@ from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.exceptions import ArithmeticModeError, InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Precomputed
-from qpsvm.qp._arrays import Dense
+from qpsvm.numerics.arrays import Dense
 
 RIGOROUS_SAMPLES = 20_000
 """Training samples up to which rounding is enclosed and not estimated. With 20,000 samples the

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from qpsvm.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Vector
 
 if TYPE_CHECKING:
     from qpsvm.audit.claims import Reading

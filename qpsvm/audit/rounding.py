@@ -21,8 +21,8 @@ import numpy as np
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.losses import losses
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.qp import cancelling
-from qpsvm.qp._arrays import IN_CACHE, Dense, Index, Vector, row_blocks
+from qpsvm.numerics import compensated
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 
@@ -69,7 +69,7 @@ def multiply_rounded(problem: SVMProblem, draft: SVMSolution) -> Dense:
         to_exact, to_rounded = exact[rows], rounded[rows]
         for part in row_blocks(block.shape[0], block.shape[1], IN_CACHE) if used.size else ():
             piece = block[part]
-            to_exact[part] = cancelling.product(piece, weights)
+            to_exact[part] = compensated.product(piece, weights)
             piece[...] = piece.astype(np.float32)
             to_rounded[part] = piece @ of_machines
     if isinstance(model.gram, KernelQuadratic):

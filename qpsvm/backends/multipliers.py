@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Dense, Index, Matrix, Vector, require_memory
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
-from qpsvm.qp._arrays import Dense, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status

@@ -21,7 +21,7 @@ from qpsvm.backends.qpsolvers_options import (
     WARM_STARTED,
 )
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
-from qpsvm.qp._arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Inverse

@@ -13,17 +13,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from qpsvm.backends import cvxpy, qpsolvers
-from qpsvm.backends.active_set.backend import ActiveSetBackend
+from qpsvm.backends.active_set import ActiveSetBackend
 from qpsvm.backends.base import Backend, Capabilities
 from qpsvm.backends.cvxopt import CVXOPTBackend
-from qpsvm.backends.ipm.backend import IPMBackend
-from qpsvm.backends.ipm.translate import structure_of
+from qpsvm.backends.ipm import IPMBackend
 from qpsvm.backends.osqp import OSQPBackend
 from qpsvm.backends.slsqp import SLSQPBackend
 from qpsvm.exceptions import BackendError, UnknownBackendError
-from qpsvm.qp.box_program import Boxed
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.solvers.box.program import Boxed
+from qpsvm.solvers.interior_point.translate import structure_of
 
 ENTRY_POINTS = "qpsvm.backends"
 

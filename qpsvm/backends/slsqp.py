@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, Stop
 from qpsvm.backends.equalities import independent_equalities
 from qpsvm.backends.multipliers import multipliers_at
-from qpsvm.qp._arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Inverse

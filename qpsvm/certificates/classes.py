@@ -21,7 +21,7 @@ from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.certificates.screening import BOUND, UNDECIDED, ZERO, Screening
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.qp._arrays import Dense, Vector, freeze
+from qpsvm.numerics.arrays import Dense, Vector, freeze
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 

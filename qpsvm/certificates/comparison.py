@@ -24,7 +24,7 @@ from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.samples import SampleTable
-from qpsvm.qp._arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Vector
 
 
 @dataclass(frozen=True)

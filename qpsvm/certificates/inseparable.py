@@ -25,8 +25,8 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import NotSeparableError
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.qp._arrays import Vector
-from qpsvm.qp._rows import row_squares
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.rows import row_squares
 from qpsvm.qp.solution import QPSolution
 
 SEPARATION_RTOL = 1e-9

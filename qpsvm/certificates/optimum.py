@@ -39,7 +39,7 @@ from qpsvm.machines.accuracy import TINY, term_sizes
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 OUTWARD = 1.0 + 2.0**-30

@@ -14,7 +14,7 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.qp._arrays import Dense, Vector, freeze
+from qpsvm.numerics.arrays import Dense, Vector, freeze
 
 if TYPE_CHECKING:
     from qpsvm.data.training_sets import TrainingSet

@@ -43,7 +43,7 @@ from qpsvm.certificates.rigorous.kernels import entry_errors
 from qpsvm.certificates.rigorous.single import dual_lower
 from qpsvm.machines.model import DualPoint, SupportVectorModel
 from qpsvm.machines.solution import SVMSolution, alpha_unit
-from qpsvm.qp._arrays import Dense, Index, Vector, freeze
+from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 
 STATUSES = ("undecided", "zero", "free", "bound")
 UNDECIDED, ZERO, FREE, BOUND = range(4)

@@ -15,7 +15,7 @@ from qpsvm.constraints.columns import _columns, _label, _positions
 from qpsvm.constraints.rows import Column, Constraint, LinearConstraints, Names
 from qpsvm.data.inputs import as_samples
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.qp._arrays import (
+from qpsvm.numerics.arrays import (
     Matrix,
     Vector,
     freeze,

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError, InvalidProgramError
-from qpsvm.qp._arrays import (
+from qpsvm.numerics.arrays import (
     Matrix,
     Vector,
     as_dense,

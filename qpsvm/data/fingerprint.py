@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.files import json_text
-from qpsvm.qp._arrays import row_blocks
-from qpsvm.qp.contents import bytes_of
+from qpsvm.numerics.arrays import row_blocks
+from qpsvm.numerics.contents import bytes_of
 
 if TYPE_CHECKING:
     from qpsvm.data.training_sets import TrainingSet
@@ -34,7 +34,7 @@ def fingerprint(data: TrainingSet) -> str:
     str
         64 hexadecimal digits. Over the shape of X and, in blocks of rows, its entries other than
         zero with their places (as CSR arrays, int64 and float64, little-endian), or what
-        ``qpsvm.qp.contents`` says of samples that are no numbers; then the name and
+        ``qpsvm.numerics.contents`` says of samples that are no numbers; then the name and
         the entries of every other field: numbers as float64, anything else as JSON text.
 
     Examples

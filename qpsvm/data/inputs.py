@@ -14,8 +14,8 @@ from qpsvm.data.integers import integers_of, rounded_integers
 from qpsvm.data.objects import as_objects, is_missing, is_numeric, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
-from qpsvm.qp._arrays import Index, Vector, all_finite, freeze, immutable, is_immutable
-from qpsvm.qp.single_precision import SinglePrecision
+from qpsvm.numerics.arrays import Index, Vector, all_finite, freeze, immutable, is_immutable
+from qpsvm.numerics.single_precision import SinglePrecision
 
 
 def samples_for(kernel: Kernel, X: Any) -> Any:

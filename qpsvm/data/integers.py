@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.qp._arrays import Index
+from qpsvm.numerics.arrays import Index
 
 EXACT = 2.0**53
 """The largest number up to which float64 represents every integer exactly."""

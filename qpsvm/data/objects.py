@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.qp import contents
-from qpsvm.qp._arrays import freeze
-from qpsvm.qp.single_precision import SinglePrecision
+from qpsvm.numerics import contents
+from qpsvm.numerics.arrays import freeze
+from qpsvm.numerics.single_precision import SinglePrecision
 
 NUMERIC = "biufc"
 """Kinds of NumPy dtypes that are numbers."""

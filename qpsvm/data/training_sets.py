@@ -19,9 +19,9 @@ from qpsvm.data.inputs import (
 from qpsvm.data.objects import NUMERIC
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.qp import contents
-from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
-from qpsvm.qp.single_precision import SinglePrecision, rows_of
+from qpsvm.numerics import contents
+from qpsvm.numerics.arrays import Index, Vector, freeze, restore_frozen
+from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 
 
 @dataclass(frozen=True, eq=False)

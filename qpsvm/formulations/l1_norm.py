@@ -44,7 +44,7 @@ from qpsvm.machines.problem import Form, SVMProblem
 from qpsvm.machines.programs import blocks, dual_blocks, vector_or_nan
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 

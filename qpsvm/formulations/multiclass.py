@@ -33,7 +33,7 @@ from qpsvm.formulations.prices import class_factors
 from qpsvm.kernels import as_kernel
 from qpsvm.machines.problem import Form, SVMProblem
 from qpsvm.machines.reduced import ReducedProblem
-from qpsvm.qp._arrays import Dense, Index
+from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 

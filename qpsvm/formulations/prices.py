@@ -15,7 +15,7 @@ from qpsvm.data.training_sets import (
 )
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.price_factors import PriceFactors
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 
 class ClassWeights(Mapping[Any, float]):

@@ -33,7 +33,7 @@ from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import Indefinite
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.qp._arrays import Index, Vector, freeze, require_memory
+from qpsvm.numerics.arrays import Index, Vector, freeze, require_memory
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 
 @dataclass(frozen=True, repr=False)

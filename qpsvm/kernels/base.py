@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from qpsvm.qp._arrays import Dense, Vector, row_blocks
+from qpsvm.numerics.arrays import Dense, Vector, row_blocks
 from qpsvm.qp.sample_gram import Rows, RowsByCall
 
 

@@ -36,8 +36,8 @@ from qpsvm.kernels.products import (
     variance,
 )
 from qpsvm.kernels.rows import CACHED, RowsOfProducts, densified
-from qpsvm.qp._arrays import Dense, Index, row_blocks
-from qpsvm.qp._rows import row_squares
+from qpsvm.numerics.arrays import Dense, Index, row_blocks
+from qpsvm.numerics.rows import row_squares
 from qpsvm.qp.sample_gram import Rows
 
 Gamma: TypeAlias = float | Literal["scale", "auto"]

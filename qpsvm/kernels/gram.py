@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.functions import Linear, Precomputed
 from qpsvm.kernels.indefinite import Indefinite, KernelRepair, repair, require_symmetric
-from qpsvm.qp._arrays import immutable
+from qpsvm.numerics.arrays import immutable
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.sample_gram import SampleGram

@@ -35,7 +35,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from qpsvm.exceptions import IndefiniteKernelError, InvalidParameterError, KernelError
-from qpsvm.qp._arrays import (
+from qpsvm.numerics.arrays import (
     Dense,
     Vector,
     default_memory_limit,

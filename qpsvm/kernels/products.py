@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Dense, Vector, as_dense, row_blocks
-from qpsvm.qp._rows import row_squares
+from qpsvm.numerics.arrays import Dense, Vector, as_dense, row_blocks
+from qpsvm.numerics.rows import row_squares
 
 FAR = 64.0
 """Norms up to which ``x'z - |x|^2/2 - |z|^2/2`` has an error below 1e-13, which exp() keeps."""

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.kernels.products import inner_products
-from qpsvm.qp._arrays import Dense, Index, row_blocks
+from qpsvm.numerics.arrays import Dense, Index, row_blocks
 
 CACHED = 2**19
 """Bytes of a Gram matrix that are finished at a time: two such arrays stay in a core's cache."""

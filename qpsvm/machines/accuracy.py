@@ -11,8 +11,8 @@ from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.losses import losses, slopes
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import IN_CACHE, Vector, row_blocks
-from qpsvm.qp.row_sums import common_offset
+from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
+from qpsvm.numerics.row_sums import common_offset
 
 if TYPE_CHECKING:
     from qpsvm.machines.model import DualPoint, SupportVectorModel

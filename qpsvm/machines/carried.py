@@ -17,8 +17,8 @@ from qpsvm.kernels import Precomputed
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp import contents, duplicates
-from qpsvm.qp._arrays import Index, Vector
+from qpsvm.numerics import contents, duplicates
+from qpsvm.numerics.arrays import Index, Vector
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 

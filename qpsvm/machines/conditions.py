@@ -31,7 +31,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.price_factors import PriceFactors
-from qpsvm.qp._arrays import Index, Vector, freeze, is_immutable, restore_frozen
+from qpsvm.numerics.arrays import Index, Vector, freeze, is_immutable, restore_frozen
 
 ZERO: Vector = freeze(np.zeros(1))
 UNBOUNDED: Vector = freeze(np.full(1, np.inf))

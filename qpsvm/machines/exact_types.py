@@ -19,8 +19,8 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
-from qpsvm.qp import contents
-from qpsvm.qp.single_precision import SinglePrecision
+from qpsvm.numerics import contents
+from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.solution import QPSolution, Status
 
 NUMBERS = (bool, int, float, np.float64, np.float32, np.int64, np.int32)

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 
 from qpsvm.machines.losses import slopes
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Mask, Vector
-from qpsvm.qp.exact_sums import row_residuals
+from qpsvm.numerics.arrays import Mask, Vector
+from qpsvm.numerics.exact_sums import row_residuals
 from qpsvm.qp.nearest import MatrixRows, Restrictions, nearest_feasible
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.qp._arrays import Index, Vector
+from qpsvm.numerics.arrays import Index, Vector
 
 InterceptKind: TypeAlias = Literal["free", "penalized", "none"]
 """``"free"``: b is not in the objective. ``"penalized"``: 1/2 b^2 is (what LIBLINEAR solves).

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 
 def slopes(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:

@@ -38,7 +38,7 @@ from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.repair import sums_hold, with_sum, with_width
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
-from qpsvm.qp._arrays import Vector, restore_frozen
+from qpsvm.numerics.arrays import Vector, restore_frozen
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from qpsvm.machines.intercept import Interval, best_shifts, signed
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 if TYPE_CHECKING:
     from qpsvm.machines.model import SupportVectorModel

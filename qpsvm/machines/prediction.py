@@ -14,7 +14,7 @@ from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.indefinite import KernelRepair
-from qpsvm.qp._arrays import row_blocks, stored
+from qpsvm.numerics.arrays import row_blocks, stored
 from qpsvm.qp.solution import QPSolution, Status
 
 

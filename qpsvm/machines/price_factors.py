@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Index, Matrix, Vector, freeze, require_memory
+from qpsvm.numerics.arrays import Index, Matrix, Vector, freeze, require_memory
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic, SparseQuadratic

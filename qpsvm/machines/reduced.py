@@ -13,7 +13,7 @@ from qpsvm.machines.exact_types import added_attributes, same_data, same_reducti
 from qpsvm.machines.prediction import Machine
 from qpsvm.machines.problem import Form, SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Dense
+from qpsvm.numerics.arrays import Dense
 from qpsvm.qp.solution import Status
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.machines.conditions import Conditions
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 
 def with_sum(a: Vector, lower: Vector, upper: Vector, signs: Vector, total: float) -> Vector:

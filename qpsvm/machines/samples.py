@@ -29,7 +29,7 @@ import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.machines.solution import SUPPORT_RTOL, SVMSolution, alpha_unit, support_threshold
-from qpsvm.qp._arrays import Index, Vector
+from qpsvm.numerics.arrays import Index, Vector
 
 if TYPE_CHECKING:
     from qpsvm.machines.model import SupportVectorModel

@@ -16,7 +16,7 @@ from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.prediction import KernelMachine, as_float64
-from qpsvm.qp._arrays import Index, Vector, freeze, restore_frozen
+from qpsvm.numerics.arrays import Index, Vector, freeze, restore_frozen
 from qpsvm.qp.solution import QPSolution
 
 SUPPORT_RTOL = 1e-6

@@ -10,7 +10,7 @@ from qpsvm.kernels import Kernel
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.samples import MarginSummary, SampleTable
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import QPSolution
 
 if TYPE_CHECKING:

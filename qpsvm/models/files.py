@@ -24,7 +24,7 @@ from qpsvm.machines.arguments import require_pair
 from qpsvm.models import metadata
 from qpsvm.models.saved import SavedModel, support_rows
 from qpsvm.models.scaling import Scaling
-from qpsvm.qp._arrays import default_memory_limit
+from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.qp.solution import QPSolution
 from qpsvm.verification import KKTReport
 

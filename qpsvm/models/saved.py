@@ -19,7 +19,7 @@ from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.problem import Form
 from qpsvm.models.scaling import Scaling
-from qpsvm.qp._arrays import Index, Vector, row_blocks
+from qpsvm.numerics.arrays import Index, Vector, row_blocks
 from qpsvm.qp.kkt import Check
 from qpsvm.qp.solution import QPSolution
 from qpsvm.verification import KKTReport, verify

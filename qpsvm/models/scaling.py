@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data.inputs import as_samples
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 
 @dataclass(frozen=True, eq=False)

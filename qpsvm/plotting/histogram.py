@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from qpsvm.numerics.arrays import Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style, count, literal
-from qpsvm.qp._arrays import Vector
 
 BINS = 48
 OVERLAID = 2

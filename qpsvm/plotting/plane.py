@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import CLASS_COLOURS, CLASS_MARKERS, Picture, Style, count, literal
-from qpsvm.qp._arrays import Dense, Index
 
 KERNEL_VALUES = 2e7
 """About a second of them: with many support vectors the grid gets coarser."""

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from qpsvm.numerics.arrays import Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style, count
-from qpsvm.qp._arrays import Vector
 from qpsvm.qp.kkt import Check
 
 LOWEST = 1e-18

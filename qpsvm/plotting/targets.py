@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style
-from qpsvm.qp._arrays import Index, Vector
 
 CASES = ("alpha = 0", "on the edge", "beyond")
 

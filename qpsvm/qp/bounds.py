@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Index, Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.qp.nearest import EPS, MatrixRows, NearestPoint, Restrictions, nearest_feasible
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import (
+from qpsvm.numerics.arrays import (
     IN_CACHE,
     Index,
     Vector,
@@ -38,9 +38,9 @@ from qpsvm.qp._arrays import (
     default_memory_limit,
     row_blocks,
 )
+from qpsvm.numerics.row_sums import OFFSET_RATIO
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.row_sums import OFFSET_RATIO
 from qpsvm.qp.selection import Selection
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.qp.transforms import Identity, Reversible

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 
 U = 2.0**-53
 TINY = float(np.finfo(np.float64).tiny)

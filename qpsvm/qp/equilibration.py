@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import SparseQuadratic
 from qpsvm.qp.transforms import Identity, Reversible, scale

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.qp._arrays import IN_CACHE, Dense, Index, Vector, freeze, require_memory, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, freeze, require_memory, row_blocks
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.sample_gram import Combinations, SampleGram
 from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal

@@ -55,7 +55,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.qp._arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram, finite_dot
 from qpsvm.qp.solution import QPSolution
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Matrix, Vector, as_dense
+from qpsvm.numerics.arrays import Matrix, Vector, as_dense
 
 DENSE_ROWS = 600
 """Missed rows up to which a change is computed by a singular value decomposition."""

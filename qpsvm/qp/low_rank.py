@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.qp._arrays import Dense, Index, Matrix, Vector, all_finite, freeze, require_memory
-from qpsvm.qp._rows import row_squares
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, all_finite, freeze, require_memory
+from qpsvm.numerics.row_sums import common_offset, sum_of_rows
+from qpsvm.numerics.rows import row_squares
+from qpsvm.numerics.single_precision import SinglePrecision, stored_values
 from qpsvm.qp.quadratic import Quadratic
-from qpsvm.qp.row_sums import common_offset, sum_of_rows
 from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
-from qpsvm.qp.single_precision import SinglePrecision, stored_values
 
 
 class LowRankQuadratic(Quadratic):

@@ -23,8 +23,8 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Index, Mask, Matrix, Vector
-from qpsvm.qp.exact_sums import row_residuals
+from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
+from qpsvm.numerics.exact_sums import row_residuals
 from qpsvm.qp.least_change import least_change
 
 EPS = float(np.finfo(np.float64).eps)

@@ -9,12 +9,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.qp._arrays import Matrix, Vector, as_matrix, as_vector, require_finite, require_memory
-from qpsvm.qp._rows import fold, take_rows
-from qpsvm.qp.contents import bytes_of
+from qpsvm.numerics.arrays import (
+    Matrix,
+    Vector,
+    as_matrix,
+    as_vector,
+    require_finite,
+    require_memory,
+)
+from qpsvm.numerics.contents import bytes_of
+from qpsvm.numerics.rows import fold, take_rows
+from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.convexity import Convexity
 from qpsvm.qp.quadratic import Quadratic, as_quadratic
-from qpsvm.qp.single_precision import SinglePrecision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

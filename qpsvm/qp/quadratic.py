@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError, NotPositiveSemidefiniteError
-from qpsvm.qp._arrays import (
+from qpsvm.numerics.arrays import (
     Dense,
     Index,
     Matrix,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Dense, Index, Sparse, Vector, freeze, require_memory
+from qpsvm.numerics.arrays import Dense, Index, Sparse, Vector, freeze, require_memory
 from qpsvm.qp.convexity import Convexity
 from qpsvm.qp.quadratic import Quadratic
 

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.qp import cancelling
-from qpsvm.qp._arrays import Dense, Index, Vector, freeze, row_blocks
-from qpsvm.qp.single_precision import SinglePrecision, rows_of
+from qpsvm.numerics import compensated
+from qpsvm.numerics.arrays import Dense, Index, Vector, freeze, row_blocks
+from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 
 KEPT_BYTES = 2**27
 """Kernel matrices up to this size stay in memory: 4096 samples."""
@@ -167,11 +167,11 @@ class SampleGram:
 
     def _evaluated(self, V: Dense) -> Dense:
         if self.is_worth_keeping:
-            return cancelling.product(self.dense, V)
+            return compensated.product(self.dense, V)
         used = np.flatnonzero(V.any(axis=1))  # NaN counts
         result, weights = np.zeros(V.shape), V[used]
         for rows, block in self.blocks(used) if used.size else ():
-            result[rows] = cancelling.product(block, weights)
+            result[rows] = compensated.product(block, weights)
         return result
 
     def block(self, rows: Index, columns: Index) -> Dense:

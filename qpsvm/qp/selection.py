@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.qp._arrays import Dense, Index, Vector, as_vector, require_finite
+from qpsvm.numerics.arrays import Dense, Index, Vector, as_vector, require_finite
 
 
 class Selection:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.qp._arrays import Vector, restore_frozen, stored
+from qpsvm.numerics.arrays import Vector, restore_frozen, stored
 
 
 class Status(enum.Enum):

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.qp._arrays import Index, Matrix, Vector, as_vector
-from qpsvm.qp._rows import fold, take_rows
+from qpsvm.numerics.arrays import Index, Matrix, Vector, as_vector
+from qpsvm.numerics.rows import fold, take_rows
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic

@@ -271,7 +271,7 @@ def test_a_matrix_too_large_for_memory_is_refused_with_its_bytes_and_another_way
     ids=["kernel primal", "check of a callable"],
 )
 def test_building_a_program_never_exceeds_the_memory_limit(monkeypatch, build, remedy):
-    monkeypatch.setattr("qpsvm.qp._arrays.default_memory_limit", lambda: 100)
+    monkeypatch.setattr("qpsvm.numerics.arrays.default_memory_limit", lambda: 100)
     with pytest.raises(MemoryLimitError) as caught:
         build(X, y)
     assert_says(caught.value, ["128 bytes", "100 bytes", remedy])

@@ -372,7 +372,7 @@ def test_the_four_policies_are_accepted(policy):
 @pytest.mark.parametrize("policy", SPECTRAL)
 def test_eigenvectors_that_do_not_fit_are_refused_with_bytes_and_another_way(monkeypatch, policy):
     K = DenseQuadratic(with_spectrum([-1.0, 0.5, 1.0, 2.0]))
-    monkeypatch.setattr("qpsvm.qp._arrays.default_memory_limit", lambda: 383)
+    monkeypatch.setattr("qpsvm.numerics.arrays.default_memory_limit", lambda: 383)
     with pytest.raises(MemoryLimitError, match=f"'{policy}' .* 384 bytes.* 383 bytes; .*'shift'"):
         repair(K, policy)
     assert repair(K, "shift") is not None

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qpsvm
+from qpsvm.numerics.exact_sums import row_residuals
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.qp.bounds import bound, implied_bounds, repaired
-from qpsvm.qp.exact_sums import row_residuals
 from qpsvm.qp.low_rank import LowRankQuadratic
 from tests.strategies import manufactured_program
 from tests.tolerances import EXACT

@@ -21,7 +21,7 @@ from qpsvm.audit.files.opening import read_bytes, require_file
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.files import json_text, npz
 from qpsvm.kernels import Kernel
-from qpsvm.qp._arrays import Vector, freeze
+from qpsvm.numerics.arrays import Vector, freeze
 
 KEYS = ("formulation", "kernel", "classes", "alpha", "coef", "intercept", "width")
 

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 EXACT = 17
 """Significant digits that tell every float64 from its neighbours."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.audit.files.text_file import REMEDY, TextFile, shown, words
 from qpsvm.exceptions import ModelFileError
-from qpsvm.qp._arrays import Index, Vector, freeze
+from qpsvm.numerics.arrays import Index, Vector, freeze
 
 INT32_MAX = 2**31 - 1
 """Counts, labels and indices are C's ``int``."""

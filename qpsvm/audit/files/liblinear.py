@@ -31,7 +31,7 @@ import numpy as np
 
 from qpsvm.audit.files.header import Header
 from qpsvm.audit.files.text_file import END, NUMBER, TextFile, to_numbers, words
-from qpsvm.qp._arrays import Dense, Index, Vector, freeze
+from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 
 JOINT = "MCSVM_CS"
 """Crammer and Singer's machine: one weight vector per class, also for two of them."""

@@ -44,7 +44,7 @@ from qpsvm import kernels
 from qpsvm.audit.files.rows import match_rows
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel
-from qpsvm.qp._arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 
 SvmType: TypeAlias = Literal["c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"]
 KernelType: TypeAlias = Literal["linear", "polynomial", "rbf", "sigmoid", "precomputed"]

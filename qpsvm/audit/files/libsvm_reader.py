@@ -12,7 +12,7 @@ from qpsvm.audit.files.digits import most_digits
 from qpsvm.audit.files.header import Header
 from qpsvm.audit.files.libsvm import LibsvmModel
 from qpsvm.audit.files.text_file import TextFile
-from qpsvm.qp._arrays import Index, freeze
+from qpsvm.numerics.arrays import Index, freeze
 
 CLASSIFIERS = ("c_svc", "nu_svc")
 SVM_TYPES = (*CLASSIFIERS, "one_class", "epsilon_svr", "nu_svr")

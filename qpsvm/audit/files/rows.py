@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from qpsvm.audit.files.digits import EXACT, as_printed
 from qpsvm.data.inputs import as_samples
 from qpsvm.exceptions import ModelFileError
-from qpsvm.qp._arrays import Index, Vector, row_blocks
+from qpsvm.numerics.arrays import Index, Vector, row_blocks
 
 _BLOCK_BYTES = 2**21
 """Rounding takes some ten temporaries as large as its block."""

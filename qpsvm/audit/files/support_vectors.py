@@ -19,7 +19,7 @@ from qpsvm.audit.files.text_file import (
     to_numbers,
     words,
 )
-from qpsvm.qp._arrays import Dense, Index, freeze
+from qpsvm.numerics.arrays import Dense, Index, freeze
 
 _PAIR = re.compile(rb"\d{1,10}:(" + NUMBER + rb")")
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from qpsvm.audit.files.opening import read_bytes
 from qpsvm.exceptions import ModelFileError
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 NUMBER = rb"[+-]?\d{1,32}(?:\.\d{1,32})?(?:[eE][+-]?\d{1,4})?"
 """A decimal number. The lengths are bounded because exact conversion is quadratic in them."""

@@ -14,7 +14,7 @@ from qpsvm.formulations.crammer_singer import JointProblem
 from qpsvm.formulations.l1_norm import L1NormModel
 from qpsvm.kernels import Linear
 from qpsvm.machines import SVMProblem
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 UNKNOWN = Library("the library")
 """Of numbers nobody says the origin of."""

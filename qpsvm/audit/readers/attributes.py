@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import AuditRefusedError
-from qpsvm.qp._arrays import Index
+from qpsvm.numerics.arrays import Index
 
 REMEDY = "it was changed after the fit, or comes from elsewhere: fit it again"
 

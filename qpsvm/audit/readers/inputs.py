@@ -15,7 +15,7 @@ from qpsvm.data.inputs import as_classes, as_samples, as_weights
 from qpsvm.data.objects import as_objects, is_numeric
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations.multiclass import Reduction, Split
-from qpsvm.qp._arrays import Index, Vector
+from qpsvm.numerics.arrays import Index, Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError
 from qpsvm.formulations import NuClassification, OneVsOne
 from qpsvm.kernels import Kernel
 from qpsvm.machines import SVMProblem
-from qpsvm.qp._arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from qpsvm.formulations import (
 )
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.products import variance
-from qpsvm.qp._arrays import Dense, Index
+from qpsvm.numerics.arrays import Dense, Index
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 """Names of kernels, as scikit-learn has them."""

@@ -36,7 +36,7 @@ from qpsvm.formulations import (
     OneClass,
     SoftMargin,
 )
-from qpsvm.qp._arrays import Dense, Index
+from qpsvm.numerics.arrays import Dense, Index
 
 TAKES: Mapping[str, tuple[str, ...]] = {
     "c_svc": ("C",),

@@ -19,7 +19,7 @@ from qpsvm.audit.readers import attributes
 from qpsvm.audit.readers.inputs import Inputs, require_finite, splits
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, OneVsOne, OneVsRest
-from qpsvm.qp._arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 
 
 def weights_and_offset(model: Any, offset: str) -> tuple[Dense, Vector]:

@@ -19,7 +19,7 @@ import numpy as np
 from qpsvm.benchmark.contestants.base import Answer, Task
 from qpsvm.benchmark.contestants.estimators import EstimatorContestant, require, require_linear
 from qpsvm.formulations import EpsilonRegression, SoftMargin
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 LOSSES = {"hinge": "svm", "squared_hinge": "squared svm"}
 

@@ -29,7 +29,7 @@ import numpy as np
 from qpsvm.benchmark.metrics.resampling import other_runs, quantiles
 from qpsvm.benchmark.metrics.tables import table_of
 from qpsvm.benchmark.metrics.times import Times
-from qpsvm.qp._arrays import Dense, Index, Vector, freeze
+from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 
 DRAWS = 200
 """Enough for a band in a picture."""

@@ -12,7 +12,7 @@ from qpsvm.benchmark.metrics.means import SHIFT, log_means
 from qpsvm.benchmark.metrics.resampling import other_programs, other_runs, quantiles
 from qpsvm.benchmark.metrics.tables import Table, table_of
 from qpsvm.benchmark.metrics.times import Times
-from qpsvm.qp._arrays import Index, Vector
+from qpsvm.numerics.arrays import Index, Vector
 
 
 @dataclass(frozen=True)

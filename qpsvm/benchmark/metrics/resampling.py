@@ -21,7 +21,7 @@ import numpy as np
 
 from qpsvm.benchmark.metrics.noise import LEVEL
 from qpsvm.benchmark.metrics.tables import Table
-from qpsvm.qp._arrays import Dense, Index
+from qpsvm.numerics.arrays import Dense, Index
 
 DRAWS = 1000
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.metrics.times import Times
-from qpsvm.qp._arrays import Dense, Vector, freeze
+from qpsvm.numerics.arrays import Dense, Vector, freeze
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.metrics.noise import NORMAL
 from qpsvm.benchmark.metrics.times import Times, Timing
-from qpsvm.qp._arrays import freeze
+from qpsvm.numerics.arrays import freeze
 
 Counts = npt.NDArray[np.int64]
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import row_blocks
-from qpsvm.qp._rows import row_squares as squared_rows
+from qpsvm.numerics.arrays import row_blocks
+from qpsvm.numerics.rows import row_squares as squared_rows
 
 U = 2.0**-53
 """u: rounding to nearest changes a number by at most u times itself."""

@@ -14,7 +14,7 @@ from qpsvm.kernels import Precomputed
 from qpsvm.kernels.indefinite import FACTOR, KernelRepair
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Vector, row_blocks
+from qpsvm.numerics.arrays import Vector, row_blocks
 
 
 def decision_enclosure(

@@ -28,7 +28,7 @@ from qpsvm.certificates.rigorous.figures import price_error, smaller
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import DualPoint, SupportVectorModel
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 
 @dataclass(frozen=True, eq=False)

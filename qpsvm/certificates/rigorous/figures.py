@@ -16,7 +16,7 @@ from qpsvm.certificates.rigorous.kernels import squares
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.qp._arrays import Vector
+from qpsvm.numerics.arrays import Vector
 
 PRICE_ROUNDINGS = 32
 """More than a price goes through: 8 products, quotients and differences, and what underflow adds to

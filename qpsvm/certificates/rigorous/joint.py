@@ -34,7 +34,7 @@ from qpsvm.certificates.rigorous.figures import (
 from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.qp._arrays import Dense
+from qpsvm.numerics.arrays import Dense
 from qpsvm.qp.low_rank import LowRankQuadratic
 
 

@@ -37,7 +37,7 @@ from qpsvm.certificates.rigorous.balls import (
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.kernels.products import common_centre, scaled
-from qpsvm.qp._arrays import Dense, Vector, row_blocks
+from qpsvm.numerics.arrays import Dense, Vector, row_blocks
 from qpsvm.qp.sample_gram import SampleGram
 
 FUNCTION_ROUNDINGS = 8

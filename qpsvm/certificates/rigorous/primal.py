@@ -13,7 +13,7 @@ from qpsvm.certificates.rigorous.figures import larger, price_error, required, s
 from qpsvm.constraints import LinearConstraints
 from qpsvm.machines.model import SMALLEST_MARGIN, SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.qp._arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Matrix, Vector
 
 
 def row_values(model: SupportVectorModel, scores: Ball, b: float) -> Ball:

@@ -39,7 +39,7 @@ from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
 from qpsvm.machines.model import NO_MULTIPLIERS
 from qpsvm.machines.samples import MarginSummary
-from qpsvm.qp._arrays import Dense, Vector, freeze, restore_frozen
+from qpsvm.numerics.arrays import Dense, Vector, freeze, restore_frozen
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.solution import QPSolution
 

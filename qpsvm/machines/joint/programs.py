@@ -15,7 +15,7 @@ from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.programs import blocks, vector_or_nan
-from qpsvm.qp._arrays import Dense, Matrix, Vector, require_memory
+from qpsvm.numerics.arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import SparseQuadratic
 from qpsvm.qp.repeated import RepeatedQuadratic

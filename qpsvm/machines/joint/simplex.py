@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpsvm.qp._arrays import Dense
+from qpsvm.numerics.arrays import Dense
 
 
 def nearest_rows(V: Dense, upper: Dense) -> Dense:

@@ -14,7 +14,7 @@ from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.model import NO_MULTIPLIERS
 from qpsvm.machines.prediction import KernelMachine, as_float64
 from qpsvm.machines.solution import SUPPORT_RTOL
-from qpsvm.qp._arrays import Dense, Index, Vector, freeze, restore_frozen
+from qpsvm.numerics.arrays import Dense, Index, Vector, freeze, restore_frozen
 from qpsvm.qp.solution import QPSolution
 
 

@@ -9,7 +9,7 @@ from typing import IO, TypeAlias
 
 from qpsvm.exceptions import DataFileError
 from qpsvm.files import atomic
-from qpsvm.qp._arrays import Matrix
+from qpsvm.numerics.arrays import Matrix
 from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
 
 Path: TypeAlias = str | os.PathLike[str]

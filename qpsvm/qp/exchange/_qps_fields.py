@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Matrix
+from qpsvm.numerics.arrays import Matrix
 
 _T = TypeVar("_T")
 

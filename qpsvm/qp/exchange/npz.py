@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import DataFileError, InvalidProgramError
 from qpsvm.files import json_text, npz
-from qpsvm.qp._arrays import Matrix, default_memory_limit
+from qpsvm.numerics.arrays import Matrix, default_memory_limit
 from qpsvm.qp.exchange._parts import Path, hessian, unusable, writing
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram

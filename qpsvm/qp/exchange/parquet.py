@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import DataFileError, InvalidProgramError, MissingPackageError
-from qpsvm.qp._arrays import Matrix, Vector, default_memory_limit, require_memory
+from qpsvm.numerics.arrays import Matrix, Vector, default_memory_limit, require_memory
 from qpsvm.qp.exchange._parts import Path, hessian, unusable, writing
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.transforms import drop_infinite_rows

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.files import text
-from qpsvm.qp._arrays import default_memory_limit
+from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.qp.exchange._parts import Path, unusable
 from qpsvm.qp.exchange._qps_fields import (
     LONGEST_LINE,

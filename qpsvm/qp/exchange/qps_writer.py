@@ -29,7 +29,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files.text import COMPRESSIONS
-from qpsvm.qp._arrays import Matrix
+from qpsvm.numerics.arrays import Matrix
 from qpsvm.qp.exchange._parts import Path, hessian, writing
 from qpsvm.qp.program import QuadraticProgram
 

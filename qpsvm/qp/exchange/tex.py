@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.qp._arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram

@@ -12,9 +12,9 @@ import numpy as np
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.samples import SampleTable
+from qpsvm.numerics.arrays import Index, Vector, as_dense
 from qpsvm.plotting import Complementarity, Picture, Plane
 from qpsvm.plotting.complementarity import Condition
-from qpsvm.qp._arrays import Index, Vector, as_dense
 
 if TYPE_CHECKING:
     from qpsvm.reports.report import Report

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from qpsvm.machines.samples import SampleTable
+from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.plotting import Complementarity, Group, Histogram, Line, Picture, Targets
 from qpsvm.plotting.complementarity import Condition
 from qpsvm.plotting.picture import count
-from qpsvm.qp._arrays import Index, Vector
 from qpsvm.reports.kinds.base import (
     CONDITION,
     CURVATURE_NOTE,

@@ -1,0 +1,60 @@
+"""The structured interior-point engine as a backend."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.solvers.factored import minimise
+from qpsvm.solvers.interior_point.presolve import Presolved
+from qpsvm.solvers.interior_point.translate import translation
+from qpsvm.solvers.starting_points import coordinate_descent
+
+MAX_ITERATIONS = 500
+
+
+class IPMBackend(Backend):
+    """Programs with ``P = F F' + diag(d)`` over a box with few other rows, and their duals."""
+
+    name = "ipm"
+    licence = "BSD-3-Clause"
+    distribution = "qpsvm"
+    required_modules = ()
+    capabilities = Capabilities(sparse=True, bounds=True, time_limit=True, callback=True)
+
+    def load(self) -> None:
+        coordinate_descent.load()
+
+    # overflow and what follows from it become an objective that is not finite, and end the search
+    @np.errstate(all="ignore")
+    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        if settings.options:
+            raise InvalidParameterError(
+                f"The interior-point engine has no options, got {sorted(settings.options)[0]!r}; "
+                "leave options out, or name the backend that they are for."
+            )
+        clock = Clock(self.label, settings)
+        way = translation(program)
+        presolved = Presolved.of(way.structured())
+        setup = clock.seconds
+
+        def report(iteration: int, objective: float, gap: float) -> Status | None:
+            return clock.report(iteration, objective, gap, gap)
+
+        limit = settings.max_iterations or MAX_ITERATIONS
+        found = minimise(presolved.program, settings.eps, limit, report)
+        x, y, z = presolved.point(found.x, found.y)
+        solution = way.solution(x, y, z, found.w)
+        return solution.replace(
+            status=found.status,
+            native_status=f"{found.words} (gap {found.gap:.1e})",
+            statistics=SolveStatistics(
+                iterations=found.iterations,
+                setup_seconds=setup,
+                solve_seconds=clock.seconds - setup,
+                settings={},
+            ),
+        )

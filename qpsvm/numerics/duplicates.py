@@ -1,0 +1,199 @@
+"""Variables that are the same: equal samples and equal entries of every vector.
+
+Each is hashed to 64 bits, and those with equal hashes are compared. Equal ones become one: only
+their sum matters, and it is shared out in proportion to the room that each has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from qpsvm.numerics.arrays import IN_CACHE, Index, Mask, Vector, row_blocks
+from qpsvm.numerics.compensated import sums_of_groups
+
+Hash = npt.NDArray[np.uint64]
+Bounds = tuple[Vector, Vector]
+
+PROBE = 2048
+"""So many variables without two equal ones: there are not many among all."""
+
+ALWAYS = 4 * PROBE
+"""So many are all looked at."""
+
+WORTH = 0.95
+"""Variables are merged where that leaves less than this share of them."""
+
+_SEED = 20_020_607
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_ONE = np.uint64(0x3FF0000000000000)
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """Variables, from the sums X of those that are the same.
+
+    Each gets what is nearest to zero in its bounds, and of what is left to the sum a share::
+
+        x_i = nearest_i + (share of the room above, or below) (X - sum of nearest)
+
+    Where zero is within the bounds that is a product, and rounds as x does: no offset as large as
+    a bound comes and goes.
+
+    Attributes
+    ----------
+    nearest, above, below : arrays of shape (n,)
+    group : array of int of shape (n,)
+    kept : array of int of shape (m,)
+        The first of every group.
+    lower, upper, diag : arrays of shape (m,)
+        Of the sums: their bounds, and d in their costs ``1/2 d_i x_i^2``.
+    """
+
+    nearest: Vector
+    above: Vector
+    below: Vector
+    group: Index
+    kept: Index
+    lower: Vector
+    upper: Vector
+    diag: Vector
+
+    @classmethod
+    def of(
+        cls, X: Any, samples: Index | None, vectors: list[Vector], bounds: Bounds, diag: Vector
+    ) -> Merged | None:
+        """Those that can be merged; None if that leaves hardly fewer.
+
+        Parameters
+        ----------
+        X, samples, vectors
+            See ``first_equal``.
+        bounds : pair of arrays of shape (n,)
+        diag : array of shape (n,)
+            d. Those whose d is positive are merged from zero upwards without end, when all of a
+            group are the same; others share their sum in any way.
+        """
+        lower, upper = bounds
+        can = np.isfinite(lower) & ((diag == 0.0) | ((lower == 0.0) & np.isinf(upper)))
+        alone = np.where(can, 0.0, np.arange(1.0, len(diag) + 1.0))
+        first = first_equal(X, samples, [*vectors, diag, alone])
+        if first is None:
+            return None
+        kept = np.flatnonzero(first == np.arange(len(first)))
+        if len(kept) >= WORTH * len(first):
+            return None
+        group = np.searchsorted(kept, first)
+        nearest = np.where(can, np.clip(0.0, lower, upper), 0.0)
+        above, below = _shares(upper - nearest, group), _shares(nearest - lower, group)
+        # a sum of one is that one, to the last bit and if it is infinite
+        lowest, highest = (sums_of_groups(group, bound, len(kept)) for bound in bounds)
+        of_sums = diag[kept] / np.bincount(group)
+        return cls(nearest, above, below, group, kept, lowest, highest, of_sums)
+
+    def undone(self, X: Vector) -> Vector:
+        """The variables that were."""
+        left = (X - np.bincount(self.group, self.nearest))[self.group]
+        return self.nearest + np.where(left > 0.0, self.above, self.below) * left
+
+
+def _shares(room: Vector, group: Index) -> Vector:
+    """In proportion to which the variables of a group share a sum: who has no end shares alone."""
+    endless = np.isinf(room)
+    has_endless = np.bincount(group, endless) > 0.0
+    room = np.where(has_endless[group], endless, np.where(endless, 0.0, room))
+    room = np.where((np.bincount(group, room) > 0.0)[group], room, 1.0)
+    return np.asarray(room / np.bincount(group, room)[group])
+
+
+def first_equal(X: Any, samples: Index | None, vectors: list[Vector]) -> Index | None:
+    """Of every variable the first one that equals it, shape (n,); None if hardly any do.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n_samples, r)
+    samples : array of int of shape (n,) or None
+        The row of X of each variable; None for their own.
+    vectors : list of arrays of shape (n,)
+        What else has to be equal.
+    """
+    n = len(vectors[0])
+    rows = np.arange(n) if samples is None else samples
+    if n > ALWAYS:
+        probe = np.sort(np.random.default_rng(_SEED).choice(n, PROBE, replace=False))
+        some = row_hashes(X[rows[probe]]) + _of_vectors([v[probe] for v in vectors])
+        if len(np.unique(some)) == PROBE:
+            return None
+    hashes = row_hashes(X)[rows] + _of_vectors(vectors)
+    _, begin, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    first = np.asarray(begin[inverse.ravel()], dtype=np.intp)
+    second = np.flatnonzero(first != np.arange(n))
+    same = _equal_rows(X, rows[second], rows[first[second]])
+    for vector in vectors:
+        same &= vector[second] == vector[first[second]]
+    first[second[~same]] = second[~same]
+    return first
+
+
+def _mixed(values: Vector) -> Hash:
+    """Bits of numbers, spread over the word; those of zero are 0 whatever its sign."""
+    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)
+    bits ^= bits >> np.uint64(32)
+    bits *= _ODD
+    bits ^= bits >> np.uint64(29)
+    return bits
+
+
+def _factors(size: int) -> Hash:
+    numbers = np.random.default_rng(_SEED).integers(0, 2**63, size, dtype=np.uint64)
+    return 2 * numbers + np.uint64(1)
+
+
+def row_hashes(X: Any) -> Hash:
+    """Of every row of X: equal for equal rows, and hardly ever for others."""
+    n, r = X.shape
+    if sp.issparse(X):
+        return _of_sparse_rows(X)
+    factors = _factors(r)
+    hashes = np.empty(n, dtype=np.uint64)
+    for rows in row_blocks(n, r, IN_CACHE):
+        hashes[rows] = (_mixed(X[rows]) * factors).sum(axis=1)
+    return hashes
+
+
+def _of_sparse_rows(X: Any) -> Hash:
+    """Equal rows are added up in the same order: equal sums, to the last bit."""
+    bits = (X.data + 0.0).view(np.uint64) * _ODD
+    between_1_and_2 = (bits >> np.uint64(12) | _ONE).view(np.float64)  # no entry drowns another
+    spread = sp.csr_array((between_1_and_2, X.indices, X.indptr), shape=X.shape)
+    return _mixed(spread @ np.random.default_rng(_SEED).standard_normal(X.shape[1]))
+
+
+def _of_vectors(vectors: list[Vector]) -> Hash:
+    factors = _factors(len(vectors) + 1)[1:]  # not those of the first columns
+    total = np.zeros(len(vectors[0]), dtype=np.uint64)
+    for vector, factor in zip(vectors, factors, strict=True):
+        total ^= _mixed(vector) * factor
+    return total
+
+
+def _equal_rows(X: Any, a: Index, b: Index) -> Mask:
+    same = np.ones(len(a), dtype=bool)
+    if sp.issparse(X):
+        counts = np.diff(X.indptr)
+        same = np.asarray(counts[a] == counts[b])
+        pairs = np.flatnonzero(same)
+        count = counts[a[pairs]]
+        ends = np.cumsum(count)
+        within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - count, count)
+        left, right = (np.repeat(X.indptr[i[pairs]], count) + within for i in (a, b))
+        different = (X.indices[left] != X.indices[right]) | (X.data[left] != X.data[right])
+        same[np.repeat(pairs, count)[different]] = False
+        return same
+    for rows in row_blocks(len(a), X.shape[1], IN_CACHE):
+        same[rows] = (X[a[rows]] == X[b[rows]]).all(axis=1)
+    return same

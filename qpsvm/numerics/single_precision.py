@@ -1,0 +1,148 @@
+"""Samples in single precision that compute in double: converted a block of rows at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from qpsvm.numerics.arrays import IN_CACHE, freeze, restore_frozen, row_blocks
+
+
+@dataclass(frozen=True, eq=False)
+class SinglePrecision(NDArrayOperatorsMixin):
+    """A float32 matrix that stands for its float64 copy, which is not made.
+
+    Rows that are taken out and all products are float64. The conversion is exact: results differ
+    from those of the copy by the order of sums alone. Operators and NumPy's functions work on a
+    copy (``numpy.asarray``), never in single precision.
+
+    Parameters
+    ----------
+    values : float32 array of shape (n, r)
+        Not copied: the caller hands it over.
+    is_absolute : bool
+        Stand for the absolute values.
+
+    Examples
+    --------
+    >>> X = SinglePrecision(np.ones((3, 2), dtype=np.float32))
+    >>> X @ np.ones(2), X.T @ np.ones(3), X[1].dtype
+    (array([2., 2., 2.]), array([3., 3.]), dtype('float64'))
+    """
+
+    values: npt.NDArray[np.float32]
+    is_absolute: bool = False
+
+    def __post_init__(self) -> None:
+        freeze(self.values)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, r)."""
+        n, r = self.values.shape
+        return n, r
+
+    @property
+    def ndim(self) -> int:
+        """2."""
+        return self.values.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self.values.size
+
+    @property
+    def dtype(self) -> np.dtype[np.float64]:
+        """Of what it computes with."""
+        return np.dtype(np.float64)
+
+    @property
+    def T(self) -> Transposed:
+        """The transposed matrix, for products."""
+        return Transposed(self)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        if copy is False:
+            raise ValueError("Samples in single precision become an array only by a copy.")
+        return np.asarray(self[:], dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if ufunc is np.matmul and method == "__call__" and not options:
+            left, right = inputs
+            if not isinstance(left, SinglePrecision):
+                return self._multiplied_by(left)
+            if not isinstance(right, SinglePrecision):
+                return left @ right
+        if any(isinstance(v, SinglePrecision) for v in options.get("out", ())):
+            return NotImplemented
+        arrays = [np.asarray(v) if isinstance(v, SinglePrecision) else v for v in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
+    def __getitem__(self, which: Any) -> Any:
+        chosen = np.asarray(self.values[which], dtype=np.float64)
+        return np.abs(chosen) if self.is_absolute else chosen
+
+    def __abs__(self) -> SinglePrecision:
+        return SinglePrecision(self.values, is_absolute=True)
+
+    def taken(self, rows: Any) -> SinglePrecision:
+        """Some rows, in single precision."""
+        return SinglePrecision(self.values[rows], self.is_absolute)
+
+    def __matmul__(self, right: Any) -> Any:
+        if sp.issparse(right):
+            return NotImplemented
+        other = np.asarray(right, dtype=np.float64)
+        result = np.empty((len(self), *other.shape[1:]))
+        for rows in row_blocks(*self.shape, IN_CACHE):
+            result[rows] = self[rows] @ other
+        return result
+
+    def _multiplied_by(self, left: Any) -> npt.NDArray[np.float64]:
+        other = np.asarray(left, dtype=np.float64)
+        result = np.zeros((*other.shape[:-1], self.shape[1]))
+        for rows in row_blocks(*self.shape, IN_CACHE):
+            result += other[..., rows] @ self[rows]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Transposed:
+    """``X'``, for products alone.
+
+    Parameters
+    ----------
+    matrix : SinglePrecision
+    """
+
+    matrix: SinglePrecision
+
+    def __matmul__(self, right: Any) -> npt.NDArray[np.float64]:
+        return (np.asarray(right).T @ self.matrix).T
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.asarray(self.matrix, dtype=dtype).T
+
+
+def rows_of(X: Any, rows: Any) -> Any:
+    """Some rows of samples, stored as these are."""
+    return X.taken(rows) if isinstance(X, SinglePrecision) else X[rows]
+
+
+def stored_values(X: Any) -> Any:
+    """The array of all entries that dense, CSR or single-precision samples store."""
+    if isinstance(X, SinglePrecision):
+        return X.values
+    return X.data if sp.issparse(X) else X

@@ -1,0 +1,213 @@
+"""A kernel Hessian by its columns: those that are asked for often stay in memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from qpsvm.numerics import compensated
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
+from qpsvm.numerics.workspace import Memory
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.selection import add_diagonal
+from qpsvm.solvers.box.curvature import Curvature, DenseCurvature
+
+FEW = 8
+"""Of so many columns of a matrix one is used, at most: they are worth copying."""
+
+COPIED = 3
+"""Reading a column, writing the copy and reading that take as long as reading so many."""
+
+AT_A_TIME = 256
+"""Columns evaluated at a time: a product of matrices, and no large array."""
+
+OFTEN, OFTEN_IF_CHEAP = 2, 6
+"""Uses after which a column is kept: to write into memory for the first time takes as long as to
+evaluate a kernel, or longer."""
+
+CHEAP = 64
+"""Features, up to which a kernel is evaluated faster than that."""
+
+WORKING_SET = "working set"
+"""Of its matrix: the name in memory."""
+
+
+class KernelColumns(Curvature):
+    """``P = R K R' + diag(d)``, and zeros for the slack variables behind.
+
+    Kept are columns of K, one for a sample, whoever shares it, once they were used some times:
+    those of the variables between their bounds, which every working set moves. The others are
+    evaluated, multiplied, and forgotten.
+
+    Parameters
+    ----------
+    P : KernelQuadratic
+    n_slack : int
+    memory_limit : int
+        Bytes for the columns.
+    memory : Memory, optional
+        That of earlier columns, which nobody uses any more.
+    """
+
+    def __init__(
+        self,
+        P: KernelQuadratic,
+        n_slack: int,
+        memory_limit: int,
+        memory: Memory | None = None,
+    ) -> None:
+        self.P, self.n_slack = P, n_slack
+        n = P.gram.size
+        self.capacity = min(n, max(1, memory_limit // (8 * max(n, 1))))
+        self.memory = Memory() if memory is None else memory
+        if memory is None:  # once and for all subsets, whose columns are shorter
+            self.memory.matrix("columns", self.capacity, n)
+        self._slot: Index = np.full(n, -1)
+        self._asked: Index = np.zeros(n, dtype=int)
+        self._used = 0
+        X = P.gram.X
+        self._often = OFTEN_IF_CHEAP if np.ndim(X) == 2 and X.shape[1] <= CHEAP else OFTEN
+
+    # --- what is kept ----------------------------------------------------------------------------
+
+    def _keep(self, samples: Index, others: Index) -> None:
+        """Hold the columns of these samples, as many as there is room for beside the others'."""
+        if self._used + len(samples) > self.capacity:
+            self._forget_all_but(others)
+        self._take(samples[: self.capacity - self._used])
+
+    def _take(self, samples: Index) -> None:
+        """Evaluate columns into the room that there is."""
+        columns = self._room()
+        for block in row_blocks(len(samples), 1, 8 * AT_A_TIME):
+            some = samples[block]
+            at = slice(self._used, self._used + len(some))
+            self.P.gram.rows(some, columns[at])
+            self._used = at.stop
+            self._slot[some] = np.arange(at.start, at.stop)
+
+    def _room(self) -> Dense:
+        return self.memory.matrix("columns", self.capacity, len(self._slot))
+
+    def _passing(self, rows: int) -> Dense:
+        return self.memory.matrix("passing", min(rows, AT_A_TIME), len(self._slot))
+
+    def _forget_all_but(self, samples: Index) -> None:
+        kept = samples[self._slot[samples] >= 0]
+        kept = kept[np.argsort(self._slot[kept])]  # rows move forward, none over one still needed
+        old = self._slot[kept]
+        self._slot[:], self._used = -1, 0  # whoever is interrupted in between has none
+        columns = self._room()
+        for to, where in enumerate(old):
+            columns[to] = columns[where]
+        self._slot[kept] = np.arange(len(kept))
+        self._used = len(kept)
+
+    # --- what working sets ask for -------------------------------------------------------------
+
+    def product(self, d: Vector) -> Vector:
+        return self._product(d, self._of_samples)
+
+    def looked_at(self, x: Vector) -> Vector:
+        return self._product(x, self._of_terms_that_cancel)
+
+    def _product(self, d: Vector, of_samples: Callable[[Vector], Vector]) -> Vector:
+        P = self.P
+        own = d[: P.size]
+        v = P.selection.gather(own)
+        product = of_samples(v)
+        if P.constant:
+            product += P.constant * math.fsum(v)
+        spread = np.asarray(P.selection.spread(product) + P.diag * own)
+        return np.concatenate([spread, np.zeros(self.n_slack)]) if self.n_slack else spread
+
+    def _of_samples(self, v: Vector) -> Vector:
+        """``K v``; columns that are used often are kept if they may be."""
+        result, used = np.zeros(len(v)), np.flatnonzero(v)
+        if self.P.gram.is_kept:
+            K = self.P.gram.dense
+            return v[used] @ K[used] if FEW * len(used) < len(v) else K @ v
+        wanted = used[(self._slot[used] < 0) & (self._asked[used] >= self._often)]
+        if len(wanted):
+            self._keep(wanted, used)
+        self._asked[used] += 1
+        slots = self._slot[used]
+        kept = slots >= 0
+        if kept.any():
+            result += self._combined(slots[kept], v[used[kept]])
+        for samples, columns in self._in_passing(used[~kept]):
+            result += v[samples] @ columns
+        return result
+
+    def _of_terms_that_cancel(self, v: Vector) -> Vector:
+        """The same with more digits in its sums; no other columns are kept."""
+        if self.P.gram.is_kept:
+            return compensated.product(self.P.gram.dense, v[:, None])[:, 0]
+        total, used = compensated.Total((len(v), 1)), np.flatnonzero(v)
+        kept, columns, passing = used[self._slot[used] >= 0], self._room(), self._passing(len(used))
+        for block in row_blocks(len(kept), 1, 8 * AT_A_TIME):
+            samples = kept[block]
+            some = passing[: len(samples)]  # no fresh memory
+            np.take(columns, self._slot[samples], axis=0, out=some, mode="clip")
+            total.add(some.T, v[samples, None])
+        for samples, evaluated in self._in_passing(used[self._slot[used] < 0]):
+            total.add(evaluated.T, v[samples, None])
+        return total.value[:, 0]
+
+    def _in_passing(self, samples: Index) -> Iterator[tuple[Index, Dense]]:
+        """Columns, a few at a time, in one place."""
+        passing = self._passing(len(samples))
+        for block in row_blocks(len(samples), 1, 8 * AT_A_TIME):
+            some = samples[block]
+            self.P.gram.rows(some, passing[: len(some)])
+            yield some, passing[: len(some)]
+
+    def _combined(self, slots: Index, weights: Vector) -> Vector:
+        """The sum of kept columns: of a copy of them, or with zeros for those between them."""
+        columns, first, last = self._room(), int(slots.min()), int(slots.max()) + 1
+        if COPIED * len(slots) >= last - first:
+            between = np.zeros(last - first)
+            between[slots - first] = weights
+            return np.asarray(between @ columns[first:last])
+        result = np.zeros(columns.shape[1])
+        for block in row_blocks(len(slots), 1, 8 * AT_A_TIME):
+            result += weights[block] @ columns[slots[block]]
+        return result
+
+    def block(self, index: Index) -> Dense:
+        return self._block(index, Memory())
+
+    def restricted(self, index: Index) -> DenseCurvature:
+        return DenseCurvature(self._block(index, self.memory), self.memory)
+
+    def _block(self, index: Index, memory: Memory) -> Dense:
+        P = self.P
+        own = np.flatnonzero(index < P.size)
+        rows = index[own]
+        inner = memory.matrix(WORKING_SET, len(own), len(own))
+        self._evaluate(np.asarray(P.selection.samples(rows)), inner)
+        signs = P.selection.signs[rows]
+        for block in row_blocks(len(own), len(own), IN_CACHE):
+            inner[block] += P.constant
+            inner[block] *= signs[block, None]
+            inner[block] *= signs
+        add_diagonal(inner, rows, rows, P.diag)
+        if len(own) == len(index):
+            return inner
+        whole = np.zeros((len(index), len(index)))
+        whole[np.ix_(own, own)] = inner
+        return whole
+
+    def _evaluate(self, samples: Index, out: Dense) -> None:
+        """The kernel between some samples."""
+        gram, n = self.P.gram, len(samples)
+        slots = self._slot[samples]
+        if gram.is_kept or (slots >= 0).all():
+            columns = gram.dense if gram.is_kept else self._room()
+            at = samples if gram.is_kept else slots
+            for block in row_blocks(n, n, IN_CACHE):
+                out[block] = columns[np.ix_(at[block], samples)]
+        else:
+            gram.of_samples(samples).rows(np.arange(n), out)

@@ -1,0 +1,226 @@
+"""LIBSVM's decomposition on one matrix: a rough answer, fast.
+
+Sequential minimal optimisation moves two variables at a time, in compiled code. Where the kernel
+matrix is there already, it comes near the optimum sooner than anything that solves equations; it
+never gets to the end. Its programs are those of support vector classification and regression::
+
+    minimise 1/2 x'Px - e'x   subject to   s'x = 0, 0 <= x <= upper,      P = S K S + diag(d)
+
+    minimise 1/2 b'Kb - y'b + epsilon e'(x + z)   subject to   e'b = 0, 0 <= x, z <= upper,
+        b = x - z
+
+With ``-c e'x`` instead, x is c times that of the bounds ``upper / c``. A constant that is added to
+K changes nothing, for ``s'x = 0``; without that row the answer is one for a neighbour.
+
+Source: Fan, Chen and Lin, "Working set selection using second order information for training
+support vector machines", *JMLR* 6 (2005).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.workspace import Memory
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.solvers.active_set.columns import WORKING_SET, KernelColumns
+from qpsvm.solvers.box.program import BoxProgram
+
+TOLERANCE = 0.1
+"""Of the optimality conditions, in margins."""
+
+STEPS = 30
+"""For every sample, at most."""
+
+CACHE = 500
+"""MiB, for rows in single precision, at most; and half of those of the matrix, which holds all."""
+
+MATRIX = WORKING_SET
+"""Where it is in memory: nobody needs both at a time."""
+
+WIDEST = 1e4
+"""Without an upper bound: so many times what moves a margin by one."""
+
+STEEPEST = 10.0
+"""A regression whose samples at their bounds move a prediction by more than so many times the
+spread of the targets takes a decomposition longer than working sets."""
+
+SAME = 1e-12
+"""Entries of q no further apart, relative to the largest, are the same up to rounding."""
+
+LARGEST = 1e30
+"""Entries of K that are neither too large nor, one over it, too small for single precision."""
+
+
+@cache
+def load() -> tuple[Any, Any]:
+    """LIBSVM for classes and for numbers, which take a quarter of a second to import.
+
+    Without a warning at the end of their steps: to filter it out is not a thread's own affair.
+    """
+    from sklearn import svm
+
+    silent = {"_warn_from_fit_status": lambda _: None}
+    return type("SVC", (svm.SVC,), silent), type("SVR", (svm.SVR,), silent)
+
+
+def suits(program: BoxProgram, columns: KernelColumns) -> bool:
+    """Whether it is the program of a classifier or a regression, up to c and the row.
+
+    And one that a decomposition is quick with.
+    """
+    machine = _machine(program, columns)
+    return machine is not None and not machine.is_steep(program)
+
+
+def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Vector:
+    """A point of a program that ``suits``, near its optimum as a rule.
+
+    Parameters
+    ----------
+    program : BoxProgram
+    columns : KernelColumns
+        Its P.
+    memory : Memory
+        Room for its matrix.
+    """
+    x, machine, K = np.zeros(program.size), _machine(program, columns), _matrix(columns, memory)
+    largest = max(float(np.max(K)), -float(np.min(K)))
+    if machine is None or not machine.can_be_fitted or not 1.0 / LARGEST < largest < LARGEST:
+        return x  # nor where there is NaN
+    options = {
+        "kernel": "precomputed",
+        "C": 1.0,
+        "tol": TOLERANCE,
+        "cache_size": min(CACHE, K.nbytes / 2**21),
+        "max_iter": STEPS * len(K),
+    }
+    return program.clip_scaled(machine.fitted(K, x, options))
+
+
+@dataclass(frozen=True, eq=False)
+class _Classifier:
+    """``c``, the labels, and the bounds of one for every sample."""
+
+    cost: float
+    signs: Vector
+    upper: Vector
+
+    @classmethod
+    def of(cls, program: BoxProgram, P: KernelQuadratic) -> _Classifier | None:
+        """None if the program is another."""
+        signs, q = P.selection.signs, program.q
+        if P.selection.index is not None or (q != q[0]).any() or not q[0] < 0.0:
+            return None
+        return cls(-float(q[0]), signs, _finite(program, -float(q[0])))
+
+    def is_steep(self, _: BoxProgram) -> bool:
+        """Never: after its steps a decomposition is nearer than anything else would be."""
+        return False
+
+    @property
+    def can_be_fitted(self) -> bool:
+        """There are two classes, and no bound is too small to be divided by c."""
+        return bool((self.signs != self.signs[0]).any() and (self.upper / self.cost > 0.0).all())
+
+    def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
+        """The zeros x with what was found."""
+        machine = load()[0](**options)
+        machine.fit(K, self.signs, sample_weight=self.upper / self.cost)
+        x[machine.support_] = self.cost * np.abs(machine.dual_coef_[0])
+        return x
+
+
+@dataclass(frozen=True, eq=False)
+class _Regression:
+    """The targets, and for every sample the variable on either side of the tube."""
+
+    above: Index
+    below: Index
+    targets: Vector
+    epsilon: float
+    upper: Vector
+
+    @classmethod
+    def of(cls, program: BoxProgram, P: KernelQuadratic) -> _Regression | None:
+        """None if the program is another."""
+        R, q = P.selection, program.q
+        above, below = np.flatnonzero(R.signs > 0.0), np.flatnonzero(R.signs < 0.0)
+        every = np.arange(R.n_samples)
+        if not all(np.array_equal(R.samples(side), every) for side in (above, below)):
+            return None
+        if any((v[above] != v[below]).any() for v in (program.upper, P.diag)):
+            return None
+        targets, epsilons = 0.5 * (q[below] - q[above]), 0.5 * (q[below] + q[above])
+        rounding = SAME * float(np.max(np.abs(q)))
+        if np.ptp(epsilons) > rounding or not epsilons[0] >= 0.0 or not np.ptp(targets) > rounding:
+            return None
+        upper = _finite(program, float(np.std(targets)))[above]
+        return cls(above, below, targets, float(epsilons[0]), upper)
+
+    def is_steep(self, program: BoxProgram) -> bool:
+        """Whether its bounds are that far apart. Those of its parts are further."""
+        moves = float(np.median(program.upper[self.above] * program.diagonal[self.above]))
+        return not moves <= STEEPEST * float(np.std(self.targets))
+
+    @property
+    def can_be_fitted(self) -> bool:
+        """No bound is too small or too large to be divided by the size of the targets."""
+        upper = self.upper / np.std(self.targets)
+        return bool((upper > 0.0).all() and np.isfinite(upper).all())
+
+    def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
+        """The zeros x with what was found."""
+        size = float(np.std(self.targets))
+        machine = load()[1](**options, epsilon=self.epsilon / size)
+        machine.fit(K, self.targets / size, sample_weight=self.upper / size)
+        of_support = size * machine.dual_coef_[0]
+        x[self.above[machine.support_]] = np.maximum(of_support, 0.0)
+        x[self.below[machine.support_]] = np.maximum(-of_support, 0.0)
+        return x
+
+
+def _machine(program: BoxProgram, columns: KernelColumns) -> _Classifier | _Regression | None:
+    """Which of the two it is."""
+    P = columns.P
+    signs = P.selection.signs
+    if (
+        columns.n_slack
+        or program.lower.any()
+        or not (program.upper > 0.0).all()
+        or not (np.abs(signs) == 1.0).all()
+        or not (len(program.b) == 0 or _is_balance(program, signs))
+    ):
+        return None
+    return _Classifier.of(program, P) or _Regression.of(program, P)
+
+
+def _is_balance(program: BoxProgram, signs: Vector) -> bool:
+    """``s'x = 0``, or the same with the other sign."""
+    a = program.A[0]
+    return (
+        len(program.b) == 1
+        and not program.b.any()
+        and (np.array_equal(a, signs) or np.array_equal(a, -signs))
+    )
+
+
+def _finite(program: BoxProgram, size: float) -> Vector:
+    """Upper bounds; where there are none, more than moves a margin by that size."""
+    enough = WIDEST * size / float(np.median(program.diagonal) or program.unit)
+    return np.where(np.isfinite(program.upper), program.upper, enough)
+
+
+def _matrix(columns: KernelColumns, memory: Memory) -> Dense:
+    """``K + diag(d)``: the one that is there, or one in memory that others use as well."""
+    P, gram = columns.P, columns.P.gram
+    if gram.is_kept and not P.diag.any():
+        return gram.dense
+    K = memory.matrix(MATRIX, gram.size, gram.size)
+    gram.rows(np.arange(gram.size), K)
+    K[np.diag_indices(gram.size)] += P.diag[: gram.size]  # in a regression that of either side
+    return K

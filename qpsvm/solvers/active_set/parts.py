@@ -1,0 +1,241 @@
+"""A guess by parts of the samples, and by all that mattered in one.
+
+A share of the samples with bounds 1 / share times as far apart makes about the same machine: the
+sums over all samples become sums over some, each counted so often. So do the costs
+``1/2 d_i x_i^2``, with share times d. The machines of three thirds, each x divided by three, make
+one of all samples that satisfies the rows. Every sample is judged by a machine that knows it:
+those that matter are among those that mattered in their third, but for some. The three together
+are better than any of them is on the others, and what is left are the variables near their margins.
+
+A decomposition solves parts that are small enough at once, and once more what mattered in any of
+them, with its own bounds and all others at zero. Without one each third is solved by thirds.
+
+Sources: Hsieh, Si and Dhillon, "A divide-and-conquer solver for kernel support vector machines",
+*ICML* 2014 (there by clusters, and so that the kernel between parts is small; here any parts do,
+with bounds that are wider); Graf, Cosatto, Bottou, Dourdanovic and Vapnik, "Parallel support vector
+machines: the cascade SVM", *NIPS* 2004 (what mattered in any part).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.solvers.active_set import decomposition
+from qpsvm.solvers.active_set.columns import KernelColumns
+from qpsvm.solvers.box.polish import settle
+from qpsvm.solvers.box.program import BoxProgram
+from qpsvm.solvers.work_budget import Effort
+
+PARTS = 3
+
+SMALL = 1500
+"""Samples that working sets solve at once."""
+
+DECOMPOSED = 3_000
+"""Samples that a decomposition solves at once."""
+
+TOGETHER = 10_000
+"""Samples that mattered in the parts, for a decomposition."""
+
+BYTES = 16
+"""For every entry of the matrix of a part: itself, a row in single precision, and what is kept."""
+
+FEWEST = 500
+"""Samples of a part, whatever the memory."""
+
+ROUGHLY = 0.02
+"""A part is solved to this share of the violation of its guess."""
+
+_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """A point and what it says about the next.
+
+    Attributes
+    ----------
+    x : array of shape (n,)
+        Of the whole program; zero where no sample was looked at.
+    n_free : int
+        Variables between their bounds in the whole, about: more than in any part, whose others are
+        not there, and fewer than in all parts, which have many in common.
+    """
+
+    x: Vector
+    n_free: int
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The program of some of the samples.
+
+    Attributes
+    ----------
+    program : BoxProgram
+    columns : KernelColumns
+        Its P.
+    variables : array of int of shape (m,)
+        Of the whole program.
+    """
+
+    program: BoxProgram
+    columns: KernelColumns
+    variables: Index
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """One program, to be guessed.
+
+    Attributes
+    ----------
+    program : BoxProgram
+    columns : KernelColumns
+        Its P.
+    for_columns, for_sets : int
+        Bytes for the columns of a part, and variables in its working sets.
+    effort : Effort
+        Watched after every part and between working sets.
+    """
+
+    program: BoxProgram
+    columns: KernelColumns
+    for_columns: int
+    for_sets: int
+    effort: Effort
+
+    def guess(self) -> Guess | None:
+        """A point near the optimum; None where working sets need none."""
+        samples, memory = self._samples, self.columns.memory
+        of_sets = min(self.for_sets, self.program.size) ** 2
+        memory.reserve(decomposition.MATRIX, of_sets)
+        try:
+            if len(samples) > self._at_once:
+                guess = self._joined(np.random.default_rng(_SEED).permutation(samples))
+                return self._together(guess) if self._is_decomposed else guess
+            if not self._is_decomposed:
+                return None
+            x = decomposition.descended(self.program, self.columns, memory)
+            return Guess(x, int(np.sum(self.program.is_free(x))))
+        finally:
+            memory.shrink(decomposition.MATRIX, of_sets)
+
+    @cached_property
+    def _samples(self) -> Index:
+        """Those that have a variable."""
+        P = self.columns.P
+        return np.unique(np.asarray(P.selection.samples(np.arange(P.size))))
+
+    @cached_property
+    def _is_decomposed(self) -> bool:
+        return decomposition.suits(self.program, self.columns)
+
+    @cached_property
+    def _at_once(self) -> int:
+        """Samples that are solved at once, at most."""
+        if not self._is_decomposed:
+            return SMALL
+        return min(DECOMPOSED, max(FEWEST, self._fitting))
+
+    @property
+    def _fitting(self) -> int:
+        """Samples whose matrix there is room for."""
+        return int(np.sqrt(self.for_columns / BYTES))
+
+    def _n_parts(self, n: int) -> int:
+        """That are solved at once if a decomposition does it; else thirds of thirds."""
+        return -(-n // self._at_once) if self._is_decomposed else PARTS
+
+    def _joined(self, samples: Index) -> Guess:
+        """Of the parts of these samples, which are in random order."""
+        x, n_free = np.zeros(self.program.size), [0]
+        try:
+            n_parts = self._n_parts(len(samples))
+            for first in range(n_parts):
+                own = samples[first::n_parts]
+                guess = self._solved(own)
+                x += guess.x * len(own) / len(samples)
+                n_free.append(guess.n_free)
+                if not self.effort.may_go_on(np.inf):
+                    break
+        except KeyboardInterrupt:
+            self.effort.interrupt()
+        return Guess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
+
+    def _together(self, guess: Guess) -> Guess:
+        """Of those that mattered in their part, all others at zero."""
+        R = self.columns.P.selection
+        used = np.unique(R.samples(np.flatnonzero(guess.x[: R.size])))
+        if self.effort.is_over or not 0 < len(used) <= min(TOGETHER, self._fitting):
+            return guess
+        part = self._part(used, share=1.0)
+        x = np.zeros(self.program.size)
+        x[part.variables] = decomposition.descended(part.program, part.columns, self.columns.memory)
+        return Guess(x, int(np.sum(self.program.is_free(x))))
+
+    def _solved(self, samples: Index) -> Guess:
+        """Of the part that these samples are, in its own bounds."""
+        x = np.zeros(self.program.size)
+        part = self._part(np.sort(samples), share=len(samples) / len(self._samples))
+        program = part.program
+        if len(samples) <= self._at_once and self._is_decomposed:
+            own = decomposition.descended(program, part.columns, self.columns.memory)
+        else:
+            start, n_free = program.clip(np.zeros(program.size)), None
+            if len(samples) > self._at_once:
+                guess = self._joined(samples)
+                start, n_free = program.clip_scaled(guess.x[part.variables]), guess.n_free
+            own = start
+            if not self.effort.is_over:
+                own = settle(
+                    program,
+                    start,
+                    largest=self.for_sets,
+                    effort=self.effort,
+                    roughly=ROUGHLY,
+                    expected_free=n_free,
+                ).x
+        x[part.variables] = own
+        return Guess(x, int(np.sum(program.is_free(own))))
+
+    def _part(self, samples: Index, *, share: float) -> Part:
+        """The program of these samples, as if they were that share of all."""
+        program, columns = self.program, self.columns
+        P, n = columns.P, columns.P.gram.size
+        position = np.full(n, -1)
+        position[samples] = np.arange(len(samples))
+        of_variables = position[np.asarray(P.selection.samples(np.arange(P.size)))]
+        own = np.flatnonzero(of_variables >= 0)
+        variables = np.concatenate([own, np.arange(P.size, program.size)])
+        scale = np.ones(len(variables))
+        scale[: len(own)] = 1.0 / share
+        part = KernelQuadratic(
+            P.gram.of_samples(samples),
+            P.selection.signs[own],
+            None if P.selection.index is None else of_variables[own],
+            share * P.diag[own],
+            constant=P.constant,
+        )
+        own_columns = KernelColumns(part, columns.n_slack, self.for_columns, columns.memory)
+        diagonal = program.diagonal[variables]
+        diagonal[: len(own)] -= (1.0 - share) * P.diag[own]
+        return Part(
+            replace(
+                program,
+                P=own_columns,
+                q=program.q[variables],
+                A=program.A[:, variables],
+                lower=program.lower[variables] * scale,
+                upper=program.upper[variables] * scale,
+                diagonal=diagonal,
+                unit=float(np.max(diagonal)) or 1.0,
+            ),
+            own_columns,
+            variables,
+        )

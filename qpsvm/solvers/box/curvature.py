@@ -1,0 +1,186 @@
+"""What a Newton step needs of a Hessian: products ``P d``, and solves with ``P_FF + sigma I``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, as_dense, row_blocks
+from qpsvm.numerics.cholesky import Bordered, Cholesky
+from qpsvm.numerics.workspace import Memory
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.quadratic import Quadratic
+
+Solve: TypeAlias = Callable[[Dense], Dense]
+"""``r -> (P_FF + sigma I)^-1 r`` for r of shape (m,) or (m, p)."""
+
+UPDATED = 10
+"""Of so many variables one may have changed, for a factor to be used again: it takes a third of
+the time of another one."""
+
+SOUND = 1e-6
+"""Sigma, relative to the largest curvature, below which an updated factor loses too many digits."""
+
+FEW = 200
+"""Variables whose matrix is factored in no time."""
+
+
+class Curvature(ABC):
+    """P, positive semidefinite. The last variables may have none: slack variables."""
+
+    @abstractmethod
+    def product(self, d: Vector) -> Vector:
+        """``P d``; entries of d that are zero cost nothing or little."""
+
+    def looked_at(self, x: Vector) -> Vector:
+        """``P x`` of a whole point, which will not be asked for again."""
+        return self.product(x)
+
+    @abstractmethod
+    def block(self, index: Index) -> Dense:
+        """``P[index][:, index]`` as a fresh array."""
+
+    def restricted(self, index: Index) -> DenseCurvature:
+        """That of some variables; valid until the next one is asked for."""
+        return DenseCurvature(self.block(index))
+
+    def factor(self, free: Index, sigma: float) -> Solve:
+        """Cholesky factorisation of ``P_FF + sigma I``.
+
+        Raises
+        ------
+        LinAlgError
+            It is indefinite, if only by rounding.
+        """
+        return Cholesky(self.block(free), sigma)
+
+    def work(self, size: int) -> float:
+        """What a factorisation with so many free variables takes, see ``Effort``."""
+        return float(size) ** 3
+
+
+class HessianCurvature(Curvature):
+    """Any Hessian, with ``n_slack`` variables behind its own."""
+
+    def __init__(self, hessian: Quadratic, n_slack: int) -> None:
+        self.hessian = hessian
+        self.n_slack = n_slack
+
+    def product(self, d: Vector) -> Vector:
+        own = self.hessian.matvec(d[: self.hessian.size])
+        return np.concatenate([own, np.zeros(self.n_slack)])
+
+    def block(self, index: Index) -> Dense:
+        own = np.flatnonzero(index < self.hessian.size)
+        inner = self.hessian.block(index[own], index[own])
+        if len(own) == len(index):
+            return inner
+        block = np.zeros((len(index), len(index)))
+        block[np.ix_(own, own)] = inner
+        return block
+
+
+class DenseCurvature(Curvature):
+    """A matrix.
+
+    All factors are made in one place: the next one overwrites the last. Where few variables change
+    no new one is made.
+    """
+
+    def __init__(self, matrix: Dense, memory: Memory | None = None) -> None:
+        self.matrix = matrix
+        self._memory = Memory() if memory is None else memory
+        self._memory.reserve("factor", matrix.size)
+        self._last: tuple[Index, float, Cholesky] | None = None
+
+    def product(self, d: Vector) -> Vector:
+        used = np.flatnonzero(d)
+        if 8 * len(used) > len(d):
+            return np.asarray(self.matrix @ d)
+        return np.asarray(d[used] @ self.matrix[used])  # symmetric, and rows are contiguous
+
+    def block(self, index: Index) -> Dense:
+        return self.matrix[np.ix_(index, index)]
+
+    def factor(self, free: Index, sigma: float) -> Solve:
+        is_sound = sigma >= SOUND * float(np.max(np.diagonal(self.matrix), initial=0.0))
+        if self._last is not None and self._last[1] == sigma and len(free) > FEW and is_sound:
+            bordered = self._bordered(free, *self._last)
+            if bordered is not None:
+                return bordered
+        m = len(free)
+        chosen, self._last = self._memory.matrix("factor", m, m), None
+        for rows in row_blocks(m, m, IN_CACHE):  # the half that Cholesky reads
+            chosen[rows, rows.start :] = self.matrix[np.ix_(free[rows], free[rows.start :])]
+        self._last = free, sigma, Cholesky(chosen, sigma)
+        return self._last[2]
+
+    def _bordered(
+        self, free: Index, factored: Index, sigma: float, factor: Cholesky
+    ) -> Solve | None:
+        """By the factor that is there; None where too much has changed."""
+        positions = np.flatnonzero(np.isin(free, factored, assume_unique=True))
+        added = np.setdiff1d(np.arange(len(free)), positions, assume_unique=True)
+        is_kept = np.isin(factored, free, assume_unique=True)
+        removed = np.flatnonzero(~is_kept)
+        changes = len(added) + len(removed)
+        if UPDATED * changes > len(factored):
+            return None
+        if changes == 0:
+            return factor
+        self._memory.reserve("border", self.matrix.size // UPDATED)
+        border = self._memory.matrix("border", changes, len(factored))
+        border[: len(added)] = self.matrix[np.ix_(free[added], factored)]
+        corner = self.block(free[added])
+        corner[np.diag_indices(len(added))] += sigma
+
+        def product(u: Dense) -> Dense:
+            whole = np.zeros((len(self.matrix), *u.shape[1:]))
+            whole[free] = u
+            return np.asarray((self.matrix @ whole)[free] + sigma * u)
+
+        kept = np.flatnonzero(is_kept)
+        try:
+            return Bordered(factor, (kept, removed), (positions, added), border, corner, product)
+        except np.linalg.LinAlgError:
+            return None
+
+
+class FactorCurvature(HessianCurvature):
+    """``P = F F' + diag(d)``: no factorisation is much larger than F has columns."""
+
+    def __init__(self, hessian: LowRankQuadratic, n_slack: int) -> None:
+        super().__init__(hessian, n_slack)
+        self.low_rank = hessian
+
+    def factor(self, free: Index, sigma: float) -> Solve:
+        """For many free variables by the formula of Sherman, Morrison and Woodbury.
+
+        ::
+
+        (F F' + D)^-1 = D^-1 - D^-1 F (I + F' D^-1 F)^-1 F' D^-1,    D = diag(d) + sigma I
+        """
+        rows: Any = self.low_rank.factor
+        if not self._is_long(len(free)):
+            return super().factor(free, sigma)
+        own = free < self.low_rank.size
+        D = np.full(len(free), sigma)
+        D[own] += self.low_rank.diag[free[own]]
+        F = np.zeros((len(free), rows.shape[1]))
+        F[own] = as_dense(rows[free[own]])
+        scaled = F / D[:, None]
+        inner = Cholesky(F.T @ scaled, 1.0)
+        return lambda r: (r.T / D).T - scaled @ inner(scaled.T @ r)
+
+    def work(self, size: int) -> float:
+        """That of the shorter side, and the products."""
+        if not self._is_long(size):
+            return super().work(size)
+        columns = float(self.low_rank.factor.shape[1])
+        return columns**3 + 3.0 * size * columns**2
+
+    def _is_long(self, size: int) -> bool:
+        return size > 2 * int(self.low_rank.factor.shape[1])

@@ -1,0 +1,314 @@
+"""Programs over a box with a few equality rows: the duals of support vector machines.
+
+    minimise 1/2 x'Px + q'x   subject to   Ax = b,   lower <= x <= upper
+
+An inequality row ``Gx <= h`` is one with a slack variable s of its own, ``Gx + s = h``, ``s >= 0``.
+
+``r = Px + q + A'y`` is the gradient of the Lagrangian. At an optimum it vanishes between the
+bounds and pushes outwards at them, which is to say that the *natural residual* vanishes::
+
+    x - clip(x - r / k, lower, upper),     k the largest curvature
+
+Source: Facchinei and Pang, *Finite-Dimensional Variational Inequalities*, section 1.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
+from qpsvm.numerics.rows import take_rows
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution
+from qpsvm.solvers.box.curvature import Curvature, FactorCurvature, HessianCurvature
+from qpsvm.solvers.negligible import negligible_objective
+
+MAX_ROWS = 32
+"""So many rows count as few: what is done with them is dense."""
+
+FEW_COLUMNS = 1000
+"""A factor with more of them saves nothing over working sets."""
+
+ROWS_HOLD = 1e-13
+"""Violation of a row that is only rounding, relative to its terms."""
+
+MISSED = 1e-6
+"""Violation of a row, relative to its terms, with which a point is none of the program."""
+
+SCALED_BACK = 1e-14
+"""Of x: the rounding of a product and a division."""
+
+ROUNDED = 32.0 * float(np.finfo(np.float64).eps)
+"""Residuals of so many roundings count as zero, relative to their terms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """``x``, ``P x`` and the multipliers of the rows.
+
+    ``drift`` is what rounding may have added to an entry of ``P x`` since that was evaluated.
+    """
+
+    x: Vector
+    Px: Vector
+    y: Vector
+    drift: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class BoxProgram:
+    """One such program.
+
+    Attributes
+    ----------
+    P : Curvature
+    q, lower, upper : arrays of shape (n,)
+    A : array of shape (p, n)
+        No entry larger than 1.
+    b : array of shape (p,)
+    diagonal : array of shape (n,)
+        That of P.
+    unit : float
+        k, the largest diagonal entry of P, the median one in a working set; 1 where P is zero.
+    """
+
+    P: Curvature
+    q: Vector
+    A: Dense
+    b: Vector
+    lower: Vector
+    upper: Vector
+    diagonal: Vector
+    unit: float
+
+    @property
+    def size(self) -> int:
+        """Number of variables n."""
+        return len(self.q)
+
+    def gradient(self, Px: Vector, y: Vector) -> Vector:
+        """``r = Px + q + A'y``."""
+        return np.asarray(Px + self.q + y @ self.A)
+
+    def clip(self, x: Vector) -> Vector:
+        """The nearest point of the box."""
+        return np.minimum(np.maximum(x, self.lower), self.upper)
+
+    def clip_scaled(self, x: Vector) -> Vector:
+        """``clip``, and at a bound if only the rounding of scaling there and back is between."""
+        for bound in (self.lower, self.upper):
+            x = np.where(np.abs(bound - x) <= SCALED_BACK * np.abs(x), bound, x)
+        return self.clip(x)
+
+    def is_free(self, x: Vector) -> Mask:
+        """Which variables are between their bounds."""
+        return (x > self.lower) & (x < self.upper)
+
+    def natural_residual(self, x: Vector, r: Vector) -> Vector:
+        """``k |x - clip(x - r / k)|``, in the unit of r: with no digits of x in the way."""
+        lowest, highest = self.unit * (x - self.upper), self.unit * (x - self.lower)
+        return np.abs(np.minimum(np.maximum(r, lowest), highest))
+
+    def rows_hold(self, x: Vector) -> bool:
+        """``Ax = b`` up to rounding; false for NaN."""
+        return bool((self._missed(x) == 0.0).all())
+
+    def residual(self, point: Point) -> float:
+        """The largest natural residual, or what the rows miss in the same unit."""
+        natural = self.natural_residual(point.x, self.gradient(point.Px, point.y))
+        missed = self.unit * self._missed(point.x)
+        return float(np.max(np.concatenate([natural, missed])))
+
+    def objective(self, point: Point) -> float:
+        """``1/2 x'Px + q'x``."""
+        return float(point.x @ (0.5 * point.Px + self.q))
+
+    def objective_terms(self, point: Point) -> float:
+        """The size of the terms that the objective is the sum of."""
+        return float(np.abs(point.x) @ (0.5 * np.abs(point.Px) + np.abs(self.q)))
+
+    def relative_gap(self, point: Point) -> float:
+        """The duality gap, relative to the objective; infinite where rows are missed."""
+        r, x = self.gradient(point.Px, point.y), point.x
+        room = _finite(np.where(r > 0.0, x - self.lower, self.upper - x), x)
+        terms = np.abs(self.A) @ np.abs(x) + np.abs(self.b)
+        missing = np.abs(self.A @ x - self.b)
+        if (missing > MISSED * terms).any():
+            return np.inf
+        missed = float(np.abs(point.y) @ missing)
+        return (float(np.abs(r) @ room) + missed) / self._size(point)
+
+    def _size(self, point: Point) -> float:
+        """Of the objective, which gaps are relative to."""
+        mean = float(np.mean(self.diagonal)) or 1.0
+        negligible = negligible_objective(self.q, mean, point.x)
+        return max(abs(self.objective(point)), negligible)
+
+    def scale(self, point: Point) -> float:
+        """The size of the entries of q, which residuals are relative to; of Px where q is zero."""
+        return float(np.max(np.abs(self.q))) or float(np.max(np.abs(point.Px)))
+
+    def is_optimal(self, point: Point, eps: float) -> bool:
+        """Whether gap and residuals are small, relative, whatever the drift of ``P x`` is.
+
+        The gap alone may be small where single samples are far from what they should be. Nor is it
+        enough that only rounding is left: with x of 1e5 that is more than what was asked for.
+        """
+        widths = _finite(self.upper - self.lower, point.x)
+        drifted = point.drift * float(np.sum(widths)) / self._size(point)
+        return self.is_near(point, eps) and self.relative_gap(point) + drifted <= eps
+
+    def is_near(self, point: Point, eps: float) -> bool:
+        """Whether the residuals are small, relative; the gap is another matter."""
+        return self.residual(point) + point.drift <= eps * self.scale(point)
+
+    def tolerances(self, point: Point) -> Vector:
+        """Residuals that are only rounding, for every variable: of ``P x``, q and ``A'y``.
+
+        A curvature and an x that are large need not have met.
+        """
+        others = np.abs(self.q) + np.abs(point.y) @ np.abs(self.A)
+        return np.asarray(np.maximum(self.rounding(point.x), ROUNDED * others))
+
+    def rounding(self, d: Vector) -> Vector:
+        """That of the entries of ``P d``.
+
+        ``|P_ij d_j| <= sqrt(P_ii) sqrt(P_jj) |d_j|``, and errors in many terms add up to the norm
+        of these.
+        """
+        size = np.sqrt(self.diagonal)
+        return ROUNDED * float(np.linalg.norm(size * d)) * size
+
+    def doubt(self, point: Point) -> float:
+        """What rounding may add to the relative gap, where no sign of r is certain."""
+        tolerances, x = self.tolerances(point), point.x
+        is_open = np.abs(self.gradient(point.Px, point.y)) <= tolerances
+        room = _finite(np.maximum(x - self.lower, self.upper - x), x)
+        return float(tolerances[is_open] @ room[is_open]) / self._size(point)
+
+    def is_settled(self, point: Point) -> bool:
+        """Nothing is left but rounding; false for NaN."""
+        natural = self.natural_residual(point.x, self.gradient(point.Px, point.y))
+        return bool((natural <= self.tolerances(point)).all()) and self.rows_hold(point.x)
+
+    def at_bounds(self, point: Point) -> Vector:
+        """x, with what ended within rounding of the bound that holds it there."""
+        x, r = point.x, self.gradient(point.Px, point.y)
+        near = self.tolerances(point) / self.unit
+        x = np.where((x - self.lower <= near) & (r > 0.0), self.lower, x)
+        return np.where((self.upper - x <= near) & (r < 0.0), self.upper, x)
+
+    def _missed(self, x: Vector) -> Vector:
+        """``|Ax - b|``; zero where that is only rounding."""
+        missed = np.abs(self.A @ x - self.b)
+        missed[missed <= ROWS_HOLD * (np.abs(self.A) @ np.abs(x) + np.abs(self.b))] = 0.0
+        return missed
+
+    def restricted(self, index: Index, point: Point) -> BoxProgram:
+        """The program in ``x[index]`` alone, the other variables fixed."""
+        P, A, own = self.P.restricted(index), self.A[:, index], point.x[index]
+        q, b = self.q, self.b
+        if len(index) < self.size:
+            q = (point.Px + self.q)[index] - P.matrix @ own
+            b = b - self.A @ point.x + A @ own
+        lower, upper = self.lower[index], self.upper[index]
+        diagonal = self.diagonal[index]
+        # the typical curvature: one sample far out must not decide how near proximal points are
+        unit = float(np.median(diagonal[diagonal > 0.0])) if diagonal.any() else self.unit
+        return BoxProgram(P, q, A, b, lower, upper, diagonal, unit)
+
+
+def _finite(room: Vector, x: Vector) -> Vector:
+    """Towards a bound that is infinite: as far again as x is from zero."""
+    return np.where(np.isinf(room), 1.0 + np.abs(x), room)
+
+
+@dataclass(frozen=True, eq=False)
+class Boxed:
+    """A program as a BoxProgram, and how to translate multipliers.
+
+    Attributes
+    ----------
+    box : BoxProgram
+        In ``(x, s)``: one slack variable for every finite inequality.
+    inequalities : array of int
+        The rows of G that are not infinite.
+    scales : array of shape (p,)
+        What the rows ``[A; G]`` were divided by.
+    n_inequalities : int
+        Rows of G.
+    """
+
+    box: BoxProgram
+    inequalities: Index
+    scales: Vector
+    n_inequalities: int
+
+    @staticmethod
+    def suits(program: QuadraticProgram) -> bool:
+        """Whether the rows are few and the Hessian is not a sparse matrix."""
+        rows = program.n_equalities + program.n_inequalities
+        return rows <= MAX_ROWS and not program.P.prefers_sparse
+
+    @classmethod
+    def of(cls, program: QuadraticProgram, memory_limit: int) -> Boxed:
+        """``[A 0; G I]``, divided by the largest entry of each row."""
+        P, p = program.P, program.n_equalities
+        inequalities = np.flatnonzero(np.isfinite(program.h))
+        m = len(inequalities)
+        own = np.vstack([as_dense(program.A), as_dense(take_rows(program.G, inequalities))])
+        scales = np.max(np.abs(own), axis=1, initial=0.0)
+        scales[scales == 0.0] = 1.0
+        slack = np.vstack([np.zeros((p, m)), np.eye(m)])
+        diagonal = np.concatenate([P.diagonal(), np.zeros(m)])
+        largest = float(np.max(diagonal, initial=0.0))
+        curvature = HessianCurvature(P, m)
+        if (
+            isinstance(P, LowRankQuadratic)
+            and P.rank <= FEW_COLUMNS
+            and 16 * P.size * P.rank <= memory_limit
+        ):
+            curvature = FactorCurvature(P, m)
+        return cls(
+            BoxProgram(
+                curvature,
+                np.concatenate([program.q, np.zeros(m)]),
+                np.hstack([own / scales[:, None], slack]),
+                np.concatenate([program.b, program.h[inequalities]]) / scales,
+                np.concatenate([program.lb, np.zeros(m)]),
+                np.concatenate([program.ub, np.full(m, np.inf)]),
+                diagonal,
+                largest if largest > 0.0 else 1.0,
+            ),
+            inequalities,
+            scales,
+            program.n_inequalities,
+        )
+
+    def start(self, solution: QPSolution) -> Vector:
+        """``(x, s)`` in the box, with ``s = h - Gx``."""
+        box, n = self.box, len(self.box.q) - len(self.inequalities)
+        x = np.asarray(solution.x)
+        own = slice(len(box.b) - len(self.inequalities), None)
+        room = box.b[own] - box.A[own, :n] @ x
+        return box.clip(np.concatenate([x, room]))
+
+    def solution(self, point: Point, like: QPSolution) -> QPSolution:
+        """The point with every multiplier: at a bound it is what is left of the gradient."""
+        box, rows = self.box, self.inequalities
+        n, p = len(box.q) - len(rows), len(box.b) - len(rows)
+        r = box.gradient(point.Px, point.y)[:n]
+        x, lower, upper = point.x[:n], box.lower[:n], box.upper[:n]
+        y = point.y / self.scales
+        z = np.zeros(self.n_inequalities)
+        z[rows] = np.maximum(y[p:], 0.0)
+        return like.replace(
+            x=x,
+            z=z,
+            y=y[:p],
+            z_lower=np.where(x <= lower, np.maximum(r, 0.0), 0.0),
+            z_upper=np.where(x >= upper, np.maximum(-r, 0.0), 0.0),
+        )

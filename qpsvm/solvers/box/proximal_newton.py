@@ -1,0 +1,251 @@
+"""Proximal points of a program over a box, by a semismooth Newton method that cannot cycle.
+
+The proximal point of a centre c is the solution of a strongly convex program::
+
+    minimise 1/2 x'Px + q'x + s/2 |x - c|^2   subject to   Ax = b,   lower <= x <= upper
+
+Moving the centre there, again and again, solves the program without the proximal term: the
+objective never rises, and s may shrink as the active set settles.
+
+With ``1/2 x'Px = max_v x'Pv - 1/2 v'Pv``, the dual of the proximal program is to maximise ::
+
+    D(v, y) = -1/2 v'Pv - b'y + sum_i min { x_i r_i + s/2 (x_i - c_i)^2 : lower <= x_i <= upper }
+    r = Pv + q + A'y,     attained at x(r) = clip(c - r / s)
+
+which is concave, once differentiable, ``dD = (P (x(r) - v), A x(r) - b)``, and quadratic on pieces.
+The Newton step from (v, y) holds the variables outside F at their bounds and solves ::
+
+    (P_FF + s I) v_F + A_F' y = s c_F - q_F - P_FB v_B,     A v = b
+
+where F are the indices with ``lower < c - r / s < upper``: a step of a primal-dual active-set
+method. The step goes on as long as D rises along it (an exact line search), so that D rises with
+every step: nothing comes back, and there are finitely many steps. From a good start the classical
+full steps, with F read off the natural residual, need fewer; they come first, and end as soon as
+an active set repeats.
+
+Sources: Rockafellar, *SIAM J. Control Optim.* 14 (1976) (moving the centre); Hintermueller, Ito and
+Kunisch, *SIAM J. Optim.* 13 (2002), section 2 (full steps); Sun, "On piecewise quadratic Newton and
+trust region problems", *Mathematical Programming* 76 (1997) (finitely many steps); Li, Sun and
+Toh, *SIAM J. Optim.* 28 (2018) (semismooth Newton inside proximal steps); Hermans, Themelis and
+Patrinos, "QPALM", CDC 2019 (the line search).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.solvers.box.curvature import Solve
+from qpsvm.solvers.box.line_search import step_length
+from qpsvm.solvers.box.program import BoxProgram, Point
+from qpsvm.solvers.work_budget import Effort
+
+FULL_STEPS, SEARCHED_STEPS, CENTRES, STALLS = 10, 60, 100, 3
+SIGMA_SMALLEST, SIGMA_FIRST, SIGMA_LARGEST = 1e-11, 1e-8, 1e3
+"""The proximal term, relative to the largest curvature: its limits, and the smallest to begin
+with."""
+
+RECOVERY = 0.3
+"""A term that was too small once is tried again when others were small enough."""
+
+SHRINKING = ((2, 0.01), (6, 0.1), (15, 0.3))
+"""Newton steps that a proximal point took at most, and by how much the term shrinks then."""
+
+SAME_OBJECTIVE = 1e-13
+"""Change of the objective that is only rounding, relative to its terms."""
+
+
+def solve(
+    program: BoxProgram,
+    start: Point,
+    *,
+    tolerance: float,
+    effort: Effort,
+    into_rounding: bool = False,
+) -> Point:
+    """Proximal points, one the centre of the next, until the residual is within the tolerance.
+
+    Ends earlier where only rounding is left (unless it shall go ``into_rounding``, as long as the
+    residual falls), and where the effort ends it. The objective of
+    the result is at most that of the start, if that satisfies the rows.
+    """
+    unit = program.unit
+    centre = best = start
+    residual = lowest = program.residual(start)
+    sigma, smallest, stalls = _first_sigma(program, start), SIGMA_SMALLEST * unit, 0
+    for _ in range(CENTRES):
+        is_done = lowest <= tolerance or stalls == STALLS
+        is_done = is_done or (program.is_settled(best) and not into_rounding)
+        if is_done or not effort.may_go_on(lowest):
+            break
+        proximal = _Proximal(program, centre, sigma, effort)
+        try:
+            found = proximal.solve()
+        except np.linalg.LinAlgError:
+            found = None
+        if found is None:
+            smallest, sigma = 2.0 * sigma, 10.0 * sigma
+            if sigma > SIGMA_LARGEST * unit:
+                break
+            continue
+        centre, before, residual = found, residual, program.residual(found)
+        if residual < lowest or not _same_objective(program, best, centre):
+            best, lowest = centre, residual
+        if residual < 0.5 * before:
+            stalls, smallest = 0, max(SIGMA_SMALLEST * unit, RECOVERY * smallest)
+        elif sigma <= smallest:
+            stalls += 1
+        factors = (factor for steps, factor in SHRINKING if proximal.steps <= steps)
+        sigma = max(smallest, sigma * next(factors, 1.0))
+    return best
+
+
+def _same_objective(program: BoxProgram, one: Point, other: Point) -> bool:
+    """Whether only rounding tells them apart."""
+    difference = program.objective(one) - program.objective(other)
+    return abs(difference) <= SAME_OBJECTIVE * program.objective_terms(one)
+
+
+def _first_sigma(program: BoxProgram, start: Point) -> float:
+    """So large that the gradient to be removed moves a variable by about the size of x."""
+    violation = program.residual(start)
+    size = program.unit * float(np.max(np.abs(start.x)))
+    relative = violation / size if size > 0.0 else 1.0
+    return program.unit * min(max(relative, SIGMA_FIRST), 1.0)
+
+
+class _Proximal:
+    """The proximal program of one centre, and how many Newton steps it took."""
+
+    def __init__(self, program: BoxProgram, centre: Point, sigma: float, effort: Effort) -> None:
+        self.program, self.centre, self.sigma, self.effort = program, centre, sigma, effort
+        self.steps = 0
+        self._factored: tuple[bytes, Equations] | None = None
+
+    def solve(self) -> Point | None:
+        """Its solution; None if that was not found.
+
+        Raises
+        ------
+        LinAlgError
+            Sigma is too small for rounding.
+        """
+        solution, best = self.full_steps()
+        return solution or self.searched_steps(best)
+
+    def full_steps(self) -> tuple[Point | None, Point]:
+        """Steps of full length while they lead to new active sets: the solution, the highest D."""
+        program, c, sigma = self.program, self.centre.x, self.sigma
+        point = best = self.centre
+        highest = self.dual_objective(best)
+        seen, last = set[bytes](), b""
+        for _ in range(FULL_STEPS):
+            gradient = program.gradient(point.Px, point.y) + sigma * (point.x - c)
+            target = point.x - gradient / (program.unit + sigma)
+            key = self.active_set(target)
+            if key == last and program.rows_hold(point.x):
+                return self.accepted(point, target), best
+            if key in seen and key != last:
+                break
+            seen.add(key)
+            last = key
+            d, Pd, dy = self.newton(point, target)
+            point = Point(point.x + d, point.Px + Pd, point.y + dy)
+            value = self.dual_objective(point)
+            if value > highest:
+                best, highest = point, value
+        return None, best
+
+    def searched_steps(self, point: Point) -> Point | None:
+        """Steps as long as D demands."""
+        program, c, sigma = self.program, self.centre.x, self.sigma
+        last = b""
+        for _ in range(SEARCHED_STEPS):
+            r = program.gradient(point.Px, point.y)
+            target = c - r / sigma
+            key = self.active_set(target)
+            if (key == last or self.is_maximal(point, target)) and program.rows_hold(point.x):
+                return self.accepted(point, target)
+            if self.effort.is_over or self.effort.work > self.effort.limit:
+                return None
+            d, Pd, dy = self.newton(point, target)
+            # D'(t) = dr'x(r + t dr) - v'P dv - b'dy - t dv'P dv with dr = P dv + A'dy
+            fixed, falling = float(point.x @ Pd + program.b @ dy), float(d @ Pd)
+            dr = Pd + dy @ program.A
+            t = step_length(program, c, sigma, r, dr, fixed=fixed, falling=falling)
+            if t is None:
+                return None
+            last = key if t == 1.0 else b""
+            point = Point(point.x + t * d, point.Px + t * Pd, point.y + t * dy)
+        return None
+
+    def accepted(self, point: Point, target: Vector) -> Point | None:
+        """The point, at its bounds exactly; None where rounding made it worse than the centre."""
+        program, centre = self.program, self.centre
+        inside = program.is_free(target)
+        x = program.clip(np.where(inside, point.x, target))
+        new = Point(x, program.P.product(x), point.y)
+        if not program.rows_hold(x):
+            return None
+        falls = program.objective(new) < program.objective(centre)
+        if falls or _same_objective(program, new, centre) or not program.rows_hold(centre.x):
+            return new
+        return None
+
+    def is_maximal(self, point: Point, target: Vector) -> bool:
+        """``v = x(r)`` up to rounding, so that the gradient of D in v vanishes."""
+        apart = np.abs(self.program.clip(target) - point.x)
+        return bool((apart * self.sigma <= self.program.tolerances(point)).all())
+
+    def active_set(self, target: Vector) -> bytes:
+        """Which variables are below, inside and above the box."""
+        above = target >= self.program.upper
+        return ((target <= self.program.lower).astype(np.int8) + 2 * above).tobytes()
+
+    def dual_objective(self, point: Point) -> float:
+        """``D(v, y)``."""
+        program, c = self.program, self.centre.x
+        r = program.gradient(point.Px, point.y)
+        x = program.clip(c - r / self.sigma)
+        inner = float(x @ r) + 0.5 * self.sigma * float(np.sum((x - c) ** 2))
+        return inner - 0.5 * float(point.x @ point.Px) - float(program.b @ point.y)
+
+    def newton(self, point: Point, target: Vector) -> tuple[Vector, Vector, Vector]:
+        """``dv``, ``P dv`` and ``dy`` to the solution on the active set of the target."""
+        program, sigma = self.program, self.sigma
+        self.steps += 1
+        free = np.flatnonzero(program.is_free(target))
+        key = free.tobytes()
+        if self._factored is None or self._factored[0] != key:
+            self.effort.add_factorisation(len(free), program.P.work(len(free)))
+            self._factored = None  # where its factor was the next one will be
+            self._factored = key, Equations(program, free, sigma)
+        d = program.clip(target) - point.x
+        d[free] = 0.0
+        r = program.gradient(point.Px, point.y) + program.P.product(d)
+        right = sigma * (self.centre.x - point.x)[free] - r[free]
+        missing = program.b - program.A @ (point.x + d)
+        d[free], dy = self._factored[1].solve(right, missing)
+        return d, program.P.product(d), dy
+
+
+class Equations:
+    """``(P_FF + s I) u + A_F'y = r``, ``A_F u = m``, by ``S = A_F (P_FF + s I)^-1 A_F'``."""
+
+    def __init__(self, program: BoxProgram, free: Index, sigma: float) -> None:
+        self.A: Dense = program.A[:, free]
+        self.solve_P: Solve = program.P.factor(free, sigma)
+        self.across = self.solve_P(np.ascontiguousarray(self.A.T))
+        weights, self.vectors = np.linalg.eigh(self.A @ self.across)
+        # Rows that no free variable moves have no weight. With a small one their multipliers go
+        # far, and the line search finds where some variable begins to move.
+        least = max(1e-12 * float(np.max(weights, initial=0.0)), 1e-6 / program.unit)
+        self.weights: Vector = np.maximum(weights, least)
+
+    def solve(self, right: Vector, missing: Vector) -> tuple[Vector, Any]:
+        """``u`` and ``y``."""
+        u = self.solve_P(right)
+        y = self.vectors @ ((self.vectors.T @ (self.A @ u - missing)) / self.weights)
+        return u - self.across @ y, y

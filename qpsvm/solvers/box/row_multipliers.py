@@ -1,0 +1,63 @@
+"""The multipliers of the rows that go with a point, and the points that satisfy the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Vector
+from qpsvm.solvers.box.line_search import step_length
+from qpsvm.solvers.box.program import BoxProgram
+
+STEPS = 30
+SMALLEST_WEIGHT = 1e-6
+ROWS_HOLD = 1e-14
+
+
+def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Vector:
+    """The y with which a projected gradient step from x satisfies the rows.
+
+    With P replaced by its largest curvature k the dual of the program is a concave function of y
+    alone, and ``A x(y) - b`` with ``x(y) = clip(x - (Px + q + A'y) / k)`` its gradient. Newton
+    steps with an exact line search find where that vanishes; each costs a few passes over x.
+    """
+    A, b, k = program.A, program.b, program.unit
+    terms = np.abs(A) @ np.abs(x) + np.abs(b)
+    for _ in range(STEPS if len(b) else 0):
+        r = program.gradient(Px, y)
+        target = x - r / k
+        missed = A @ program.clip(target) - b
+        if (np.abs(missed) <= ROWS_HOLD * terms).all():
+            break
+        moving = A[:, program.is_free(target)]
+        weights, vectors = np.linalg.eigh(moving @ moving.T / k)
+        # rows that nothing moves get a long step: the search finds where something does
+        dy = vectors @ ((vectors.T @ missed) / np.maximum(weights, SMALLEST_WEIGHT / k))
+        t = step_length(program, x, k, r, dy @ A, fixed=float(b @ dy))
+        if t is None:
+            break
+        y = y + t * dy
+    return y
+
+
+def satisfying(program: BoxProgram, x: Vector) -> Vector:
+    """A point of the box near x that satisfies the rows, as far as the box allows.
+
+    What is inside its bounds is moved there (the nearest point); only if that does not suffice,
+    everything is: a variable at its bound is usually there for good.
+    """
+    zeros, none = np.zeros(program.size), np.zeros(len(program.b))
+    inside = program.is_free(x)
+    still = replace(
+        program,
+        q=zeros,
+        lower=np.where(inside, program.lower, x),
+        upper=np.where(inside, program.upper, x),
+    )
+    for moving in (still, replace(program, q=zeros)):
+        if program.rows_hold(x):
+            break
+        y = row_multipliers(moving, x, zeros, none)
+        x = moving.clip(x - (y @ program.A) / program.unit)
+    return x

@@ -1,0 +1,143 @@
+"""The program the engine works on.
+
+    minimise 1/2 |w|^2 + 1/2 x'diag(d)x + q'x + constant
+    subject to w = F'x + offset,   Ax = b,   lower <= x <= upper
+
+Variables whose values are known are in the offset, in b and in the constant. An inequality row has
+a slack variable of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.solvers.interior_point.chunks import chunks
+from qpsvm.solvers.interior_point.factor import Factor
+from qpsvm.solvers.negligible import negligible_objective
+
+
+@dataclass(frozen=True, eq=False)
+class FactorProgram:
+    """One such program.
+
+    Attributes
+    ----------
+    F : Factor
+    d, q, lower, upper : arrays of shape (n,)
+    A : array of shape (p, n)
+    b : array of shape (p,)
+    offset : array of shape (r,)
+    constant : float
+    """
+
+    F: Factor
+    d: Vector
+    q: Vector
+    A: Dense
+    b: Vector
+    lower: Vector
+    upper: Vector
+    offset: Vector
+    constant: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """Number of variables n."""
+        return len(self.q)
+
+    def restricted(self, kept: Index, x: Vector) -> FactorProgram:
+        """The program of some variables, in increasing order; the others stay as they are in x."""
+        rest = x.copy()
+        rest[kept] = 0.0
+        return FactorProgram(
+            F=self.F.restricted(kept),
+            d=self.d[kept],
+            q=self.q[kept],
+            A=self.A[:, kept],
+            b=self.b - self.A @ rest,
+            lower=self.lower[kept],
+            upper=self.upper[kept],
+            offset=self.offset + self.F.transposed(rest),
+            constant=self.constant + float(rest @ (self.q + 0.5 * self.d * rest)),
+        )
+
+    def sampled(self, kept: Index) -> FactorProgram:
+        """Some of the variables for all: a sum over them counts as much as one over all did."""
+        share = len(kept) / self.size
+        return FactorProgram(
+            F=self.F.restricted(kept),
+            d=self.d[kept] * share,
+            q=self.q[kept],
+            A=self.A[:, kept],
+            b=self.b,
+            lower=self.lower[kept] / share,
+            upper=self.upper[kept] / share,
+            offset=self.offset,
+            constant=self.constant,
+        )
+
+    def quadratic(self) -> QuadraticProgram:
+        """The same program for other solvers, up to the constant; without slack variables."""
+        F, q = self.F, self.q
+        if self.offset.any():
+            q = q + F.times(self.offset, np.empty(self.size))
+        P = LowRankQuadratic(F.X, self.d, signs=F.signs, index=F.index, constant=F.constant)
+        return QuadraticProgram(P, q, A=self.A, b=self.b, lb=self.lower, ub=self.upper)
+
+    @cached_property
+    def unit(self) -> float:
+        """The mean of the diagonal of ``F F' + diag(d)``."""
+        return (float(np.sum(self.F.squares()) + np.sum(self.d)) / self.size) or 1.0
+
+    def gradient(self, w: Vector, y: Vector, out: Vector) -> Vector:
+        """``F w + q + A'y``, that of the Lagrangian without the curvature d."""
+        self.F.times(w, out)
+        out += self.q
+        for value, row in zip(y, self.A, strict=True):
+            out += value * row
+        return out
+
+    def gap(self, x: Vector, y: Vector, w: Vector, g: Vector) -> tuple[float, float]:
+        """The objective of x, and how far (w, y) leaves it from the optimum, relative, at most.
+
+        Parameters
+        ----------
+        x, y, w, g : arrays of shape (n,), (p,), (r,) and (n,)
+            ``gradient(w, y)`` is g; what x misses of the rows counts at the price of y.
+        """
+        weights = self.F.transposed(x) + self.offset
+        objective = 0.5 * float(weights @ weights) + float(x @ (self.q + 0.5 * self.d * x))
+        objective += self.constant
+        dual = self.dual(x, y, w, g)
+        missed = float(np.abs(y) @ np.abs(self.A @ x - self.b))
+        return objective, (abs(objective - dual) + missed) / max(abs(objective), self.floor(x))
+
+    def dual(self, x: Vector, y: Vector, w: Vector, g: Vector) -> float:
+        """The dual objective of (w, y), ``g = gradient(w, y)``; x as in ``box_minimum``."""
+        of_weights = float(w @ (self.offset - 0.5 * w)) - float(y @ self.b) + self.constant
+        return of_weights + sum(self.box_minimum(i, g[i], x[i]) for i in chunks(self.size))
+
+    def floor(self, x: Vector) -> float:
+        """An objective below that counts as zero."""
+        return negligible_objective(self.q, self.unit, x)
+
+    def box_minimum(self, i: slice, h: Vector, x: Vector) -> float:
+        """``min 1/2 x'diag(d)x + h'x`` over a part of the box.
+
+        Where that falls without end h has to vanish: it is followed for as far again as x is from
+        zero, so that the value tells how far h is from that.
+        """
+        d, lower, upper = self.d[i], self.lower[i], self.upper[i]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.where(h > 0.0, lower, upper)
+            best[h == 0.0] = 0.0
+            if d.any():
+                best = np.where(d > 0.0, np.clip(-h / d, lower, upper), best)
+            best = np.where(np.isfinite(best), best, x - np.sign(h) * (1.0 + np.abs(x)))
+            return float(best @ (0.5 * d * best + h))

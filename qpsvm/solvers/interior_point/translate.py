@@ -1,0 +1,122 @@
+"""From a quadratic program to the engine's structure, and back with every variable and multiplier.
+
+There are two ways: as it is, a program over a box with few other rows; and by its dual, a program
+with many rows and a diagonal Hessian (``dualise``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.exceptions import UnsupportedProgramError
+from qpsvm.numerics.arrays import Vector, as_dense
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solvers.interior_point.dualise import Dualised
+from qpsvm.solvers.interior_point.structured import StructuredProgram
+
+SMALL = 1000
+"""A P of so many variables is factored in less than a second."""
+
+ROUNDING = float(np.finfo(np.float64).eps)
+
+MAX_ROWS = 32
+"""So many rows of G and A are few."""
+
+
+@dataclass(frozen=True, eq=False)
+class Direct:
+    """A program that has the engine's structure.
+
+    Attributes
+    ----------
+    program : QuadraticProgram
+    """
+
+    program: QuadraticProgram
+
+    def structured(self) -> StructuredProgram:
+        """The same program, its Hessian as ``F F' + diag(d)``.
+
+        Raises
+        ------
+        UnsupportedProgramError
+            The Hessian is none, and too large to make it one.
+        """
+        program, P = self.program, _factored(self.program.P)
+        return StructuredProgram(
+            P,
+            program.q,
+            A=as_dense(program.A),
+            b=program.b,
+            G=as_dense(program.G),
+            h=program.h,
+            lower=program.lb,
+            upper=program.ub,
+            offset=np.zeros(P.rank),
+        )
+
+    def solution(self, x: Vector, y: Vector, z: Vector, w: Vector) -> QPSolution:
+        """The point with every multiplier: at a bound it is what is left of the gradient."""
+        del w
+        program = self.program
+        r = program.P.matvec(x) + program.q + y @ as_dense(program.A) + z @ as_dense(program.G)
+        lower = np.where(np.isfinite(program.lb), np.maximum(r, 0.0), 0.0)
+        upper = np.where(np.isfinite(program.ub), np.maximum(-r, 0.0), 0.0)
+        return QPSolution(Status.UNKNOWN, x=x, y=y, z=z, z_lower=lower, z_upper=upper)
+
+
+def translation(program: QuadraticProgram) -> Direct | Dualised:
+    """The way that suits a program (without infinite rows).
+
+    Raises
+    ------
+    UnsupportedProgramError
+        Neither does.
+    """
+    few_rows = program.n_equalities + program.n_inequalities <= MAX_ROWS
+    if few_rows and isinstance(program.P, LowRankQuadratic):
+        return Direct(program)
+    try:
+        return Dualised.of(program)  # a primal: its free variables are none in the dual
+    except UnsupportedProgramError:
+        if not few_rows:
+            raise
+    return Direct(program)
+
+
+def structure_of(program: QuadraticProgram) -> str:
+    """What the engine makes use of, in words; empty where another backend is as good."""
+    P, few_rows = program.P, program.n_equalities + program.n_inequalities <= MAX_ROWS
+    if program.is_linear:
+        return ""
+    if few_rows and isinstance(P, LowRankQuadratic):
+        return f"P = F F' + diag(d) with {P.rank} columns in F, and 'ipm' factors no larger matrix"
+    if not few_rows and P.prefers_sparse:
+        try:
+            columns = Dualised.of(program).columns
+        except UnsupportedProgramError:
+            return ""
+        if len(columns.rest) <= MAX_ROWS:
+            return "P is diagonal, and 'ipm' solves the dual, which is the smaller program"
+    return ""
+
+
+def _factored(P: Quadratic) -> LowRankQuadratic:
+    """``F F' + diag(d)``: as it comes, or of a small P by its eigenvectors."""
+    if isinstance(P, LowRankQuadratic):
+        return P
+    if P.size > SMALL:
+        raise UnsupportedProgramError(
+            "Backend 'ipm' takes programs with P = F F' + diag(d), the duals of linear machines, "
+            f"and others up to {SMALL} variables; this P is a {type(P).__name__} of {P.size}. Use "
+            "the dual form and a linear kernel, or another backend."
+        )
+    values, vectors = np.linalg.eigh(P.to_dense())
+    used = values > ROUNDING * P.size * max(float(np.max(np.abs(values))), 0.0)
+    used[-1] = True  # of a linear program: a column of zeros is simpler than none
+    return LowRankQuadratic(vectors[:, used] * np.sqrt(np.maximum(values[used], 0.0)))

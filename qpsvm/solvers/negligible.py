@@ -1,0 +1,36 @@
+"""Objectives that count as zero: what a duality gap is relative to, at least."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Vector
+
+FLOOR = 1e-12
+"""Of ``x'diag(P)x``, where the objective is a difference of larger numbers."""
+
+CANCELLED = 1e-9
+"""The square of such a share of its terms is left of weights that vanish."""
+
+SMALL = 1e-8
+"""Of the largest cost, a change that nobody sees."""
+
+TINY = 1e-300
+
+
+def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
+    """An objective below that counts as zero.
+
+    Weights that are this much smaller than the terms they are the sum of; or, with costs q, that
+    change no gradient by so small a share of the largest cost.
+
+    Parameters
+    ----------
+    q, x : arrays of shape (n,)
+    unit : float
+        The mean of the diagonal of P.
+    """
+    if q.any():
+        share = SMALL * float(np.max(np.abs(q)))
+        return max(FLOOR * unit * float(x @ x), 0.5 * share**2 / unit, TINY)
+    return max(CANCELLED * unit * float(np.sum(np.abs(x))) ** 2, TINY)

@@ -1,0 +1,1 @@
+"""From an approximate solution of a program to one that is exact up to rounding."""

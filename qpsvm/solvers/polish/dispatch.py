@@ -1,0 +1,99 @@
+"""From a solver's answer to machine precision.
+
+Two methods, chosen by the structure of the program: ``box_polish`` for variables with bounds and
+few rows (the duals of support vector machines, however large), ``general_polish`` for any other.
+Every candidate is measured, and the best one is returned: the result is never worse than what was
+handed in.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qpsvm.numerics.arrays import default_memory_limit
+from qpsvm.qp.kkt import checked_vectors, residuals
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution
+from qpsvm.solvers.box.polish import polish_box
+from qpsvm.solvers.box.program import Boxed
+from qpsvm.solvers.polish.candidates import Candidates, Measure
+from qpsvm.solvers.polish.general import polish_any
+from qpsvm.solvers.work_budget import Effort
+
+WORK_LIMIT = 1e12
+"""Work of a polish that nobody waits for (see ``Effort``): some ten seconds."""
+
+REPEATS = 3
+"""Over a box every repetition begins with a gradient from scratch: correcting one again and again
+adds up rounding."""
+
+SECOND_CHANCE = 1000
+"""Up to so many variables a program over a box is small enough to begin again, from zero, and to
+try the other method as well."""
+
+
+def polish(
+    program: QuadraticProgram,
+    solution: QPSolution,
+    *,
+    goal: float = 1e-10,
+    measure: Measure | None = None,
+    effort: Effort | None = None,
+    memory_limit: int | None = None,
+) -> QPSolution:
+    """The best point found from ``solution``; ``solution`` itself if nothing better was.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    solution : QPSolution
+        Approximate x and multipliers. Missing or non-finite ones are returned unchanged.
+    goal : float
+        Measure (relative) at which to stop; the last step usually lands at 1e-14.
+    measure : callable, optional
+        How far a candidate is from optimal; the worst scaled KKT residual by default.
+    effort : Effort, optional
+        What it may cost; some ten seconds by default.
+    memory_limit : int, optional
+        Bytes for the matrices of a program over a box (default: a quarter of the machine's memory).
+
+    Returns
+    -------
+    QPSolution
+        Its measure is at most that of ``solution``.
+    """
+    if checked_vectors(program, solution)[0] is None:
+        return solution
+    measured = measure or (lambda candidate: residuals(program, candidate).worst)
+    found = Candidates(measured, goal, solution, measured(solution))
+    effort = effort or Effort(limit=WORK_LIMIT)
+    is_box = Boxed.suits(program)
+    if is_box:
+        memory = default_memory_limit() if memory_limit is None else memory_limit
+        _polish_box(program, found, solution, effort, memory)
+    if not found.is_done and (not is_box or program.n_variables <= SECOND_CHANCE):
+        if is_box:  # of many solutions, one with small entries: they round less
+            zero = solution.replace(x=np.zeros(program.n_variables))
+            _polish_box(program, found, zero, effort, memory)
+        if not found.is_done:
+            polish_any(program, found, effort)
+    best = found.best
+    return best if best is solution else best.with_statistics(polished=True)
+
+
+def _polish_box(
+    program: QuadraticProgram,
+    found: Candidates,
+    start: QPSolution,
+    effort: Effort,
+    memory_limit: int,
+) -> None:
+    for _ in range(REPEATS):
+        try:
+            with np.errstate(all="ignore"):  # what overflows is not accepted
+                candidate = polish_box(program, start, memory_limit=memory_limit, effort=effort)
+        except np.linalg.LinAlgError:  # of NaN
+            return
+        if not found.offer(candidate) or found.is_done:
+            return
+        start = candidate

@@ -1,0 +1,193 @@
+"""The polish of any program: a proximal primal-dual active-set method.
+
+An approximate solution says which constraints are active: those whose multiplier exceeds their
+slack. On that guess optimality is a linear system (``active_set_equations.py``). Solve it, move
+whatever got the wrong sign, repeat: from a good answer this arrives in a few rounds.
+
+From a rough answer, or where the matrix is singular, the plain iteration overshoots and cycles.
+Then every round is damped by a proximal term around the last centre c::
+
+    minimise  1/2 x'Px + q'x + d/2 |x - c_x|^2   with multipliers   z = max(0, c_z + (Gx - h) / e)
+
+which is a well-conditioned problem of the same kind. When its active set settles, its solution is
+the next centre, and d and e shrink; when it does not settle, they grow. After each such step the
+undamped equations are tried again on its active set.
+
+Sources: for the semismooth Newton view of the inner iteration Hintermueller, Ito and Kunisch,
+*SIAM J. Optim.* 13 (2002), section 2; for the outer one Rockafellar (see ``active_set``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Vector
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution
+from qpsvm.solvers.polish.active_set_equations import Equations, Guess, Point, typical_curvature
+from qpsvm.solvers.polish.candidates import Candidates
+from qpsvm.solvers.work_budget import Effort
+
+PLAIN_ROUNDS = 10
+INNER_ROUNDS = 20
+OUTER_ROUNDS = 60
+SIGMA_START, SIGMA_LARGEST, SIGMA_SMALLEST = 1e-3, 1.0, 1e-9
+"""Relative size of the proximal term."""
+
+MAX_UNKNOWNS_DENSE, MAX_UNKNOWNS_SPARSE = 4000, 200_000
+WORK_LIMIT = 3e11
+"""Work, see ``Effort``: some ten seconds."""
+
+
+def polish_any(program: QuadraticProgram, found: Candidates, effort: Effort) -> None:
+    """Offer better points, until the goal is reached or the work is spent."""
+    guess = Guess.from_solution(program, found.best)
+    if guess is None:
+        return
+    search = _Search(program, found, effort, effort.work + WORK_LIMIT)
+    try:
+        search.plain_rounds(guess)
+        if not found.is_done:
+            search.proximal_rounds()
+    except (np.linalg.LinAlgError, RuntimeError, ValueError, _OutOfWork):
+        pass  # a matrix that cannot be factored: what was found so far stands
+
+
+class _OutOfWork(Exception):  # noqa: N818 - a signal, not an error
+    pass
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Where to begin, and what it may cost."""
+
+    program: QuadraticProgram
+    found: Candidates
+    effort: Effort
+    limit: float
+
+    def plain_rounds(self, guess: Guess) -> None:
+        """Solve on the guess, correct the guess, until it repeats."""
+        seen: set[bytes] = set()
+        point = _start(self.found.best)
+        for _ in range(PLAIN_ROUNDS):
+            if guess.key() in seen:
+                return
+            seen.add(guess.key())
+            equations = self.equations(guess)
+            solved = None if equations is None else equations.solve(point)
+            if solved is None or self.keep(solved, guess):
+                return
+            guess = _corrected(self.program, guess, solved)
+            point = Point(np.clip(solved.x, self.program.lb, self.program.ub), solved.z, solved.y)
+
+    def proximal_rounds(self) -> None:
+        """Damped rounds around moving centres, with the undamped equations tried after each."""
+        centre, sigma, smallest = _start(self.found.best), SIGMA_START, SIGMA_SMALLEST
+        for _ in range(OUTER_ROUNDS):
+            settled, guess, rounds = self.settle(centre, sigma)
+            if settled is None:
+                smallest, sigma = 2.0 * sigma, 8.0 * sigma
+                if sigma > SIGMA_LARGEST:
+                    return
+                continue
+            x = np.clip(settled.x, self.program.lb, self.program.ub)
+            centre = Point(x, np.maximum(settled.z, 0.0), settled.y)
+            equations = self.equations(guess)
+            solved = None if equations is None else equations.solve(centre)
+            if solved is not None and self.keep(solved, guess):
+                return
+            if rounds <= 4:  # the nearer the optimum, the less damping is needed
+                smallest /= 1.5
+                sigma = min(sigma, max(sigma / 5.0, smallest))
+
+    def settle(self, centre: Point, sigma: float) -> tuple[Point | None, Guess, int]:
+        """The active set of the damped problem; None in place of the point when it cycles."""
+        program, point = self.program, centre
+        guess, seen = _damped_guess(program, point, centre, sigma), set[bytes]()
+        for rounds in range(INNER_ROUNDS):
+            seen.add(guess.key())
+            equations = self.equations(guess)
+            if equations is None:
+                return None, guess, rounds
+            point = equations.proximal_step(centre, sigma)
+            following = _damped_guess(program, point, centre, sigma)
+            if following.key() == guess.key():
+                return point, guess, rounds + 1
+            if following.key() in seen:
+                return None, guess, rounds
+            guess = following
+        return None, guess, INNER_ROUNDS
+
+    def equations(self, guess: Guess) -> Equations | None:
+        """Set up the equations; leave the search when they would cost too much."""
+        n_free = int(np.count_nonzero(guess.where == 0))
+        size = n_free + int(np.count_nonzero(guess.active)) + self.program.n_equalities
+        if self.program.P.prefers_sparse:
+            affordable = size <= MAX_UNKNOWNS_SPARSE
+        else:
+            self.effort.add_factorisation(size, float(size) ** 3)
+            affordable = size <= MAX_UNKNOWNS_DENSE and self.effort.work <= self.limit
+        if not affordable or not self.effort.may_go_on(self.found.score):
+            raise _OutOfWork
+        return Equations.of(self.program, guess)
+
+    def keep(self, point: Point, guess: Guess) -> bool:
+        """Keep the point if it is the best so far; True when the goal is reached."""
+        self.found.offer(_with_bound_multipliers(self.program, self.found.best, point, guess))
+        return self.found.is_done
+
+
+def _start(solution: QPSolution) -> Point:
+    x, z, y = (np.asarray(v, dtype=np.float64) for v in (solution.x, solution.z, solution.y))
+    return Point(x, np.maximum(z, 0.0), y)
+
+
+def _with_bound_multipliers(
+    program: QuadraticProgram, origin: QPSolution, point: Point, guess: Guess
+) -> QPSolution:
+    """A full solution: at a bound, stationarity says what the multiplier is."""
+    gradient = point.gradient(program)
+    at_lower, at_upper = guess.where == -1, guess.where == 1
+    is_fixed = program.lb == program.ub
+    return origin.replace(
+        x=np.clip(point.x, program.lb, program.ub),
+        z=np.maximum(point.z, 0.0),
+        y=point.y,
+        z_lower=np.where(at_lower, np.maximum(gradient, 0.0), 0.0),
+        z_upper=np.where(at_upper | is_fixed, np.maximum(-gradient, 0.0), 0.0),
+    )
+
+
+def _corrected(program: QuadraticProgram, guess: Guess, point: Point) -> Guess:
+    """Let go of what pulls instead of pushing; hold what has been left."""
+    where, gradient = guess.where, point.gradient(program)
+    excess = program.G @ point.x - program.h
+    # rounding, in the unit of each quantity
+    tiny_x, tiny_z = _rounding(point.x), _rounding(point.z)
+    tiny_gradient, tiny_row = _rounding(program.q), _rounding(program.G @ point.x)
+    new = np.zeros_like(where)
+    new[(where == 0) & (point.x < program.lb - tiny_x)] = -1
+    new[(where == 0) & (point.x > program.ub + tiny_x)] = 1
+    new[(where == -1) & (gradient > -tiny_gradient)] = -1
+    new[(where == 1) & (gradient < tiny_gradient)] = 1
+    new[program.lb == program.ub] = -1
+    return Guess(new, np.where(guess.active, point.z > -tiny_z, excess > tiny_row))
+
+
+def _rounding(values: Vector) -> float:
+    return 1e-13 * float(np.max(np.abs(values), initial=0.0))
+
+
+def _damped_guess(program: QuadraticProgram, point: Point, centre: Point, sigma: float) -> Guess:
+    """Active constraints of the damped problem at a point: a projected gradient step decides."""
+    curvature = typical_curvature(program)
+    d, e = sigma * curvature, sigma / curvature
+    gradient = point.gradient(program) + d * (point.x - centre.x)
+    target = point.x - gradient / (curvature + d)
+    where = np.where(target <= program.lb, -1, np.where(target >= program.ub, 1, 0))
+    where[program.lb == program.ub] = -1
+    excess = program.G @ point.x - program.h
+    return Guess(where, centre.z + excess / e > 0.0)

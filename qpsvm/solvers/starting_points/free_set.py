@@ -1,0 +1,95 @@
+"""Programs with fewer variables than weights: wide, sparse data.
+
+A matrix of the size of the weights is out of the question, and so is one of all variables when
+there are many. With a good guess of the weights only the variables whose gradients nearly vanish
+are in doubt, and what these are follows from the weights::
+
+    x_W = argmin |F_W'x_W - (w - F_B'x_B - offset)|^2,      B: at the bound that the gradient says
+
+Working sets of the dual do the rest (``qp.box_polish``), exactly; from there they are few and
+small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from qpsvm.numerics.arrays import Vector, default_memory_limit
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solvers.box.polish import LARGEST_WORKING_SET, polish_box
+from qpsvm.solvers.interior_point.interior import REACHED, Outcome
+from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.interior_point.search import Search
+from qpsvm.solvers.starting_points.coordinate_descent import Descended
+from qpsvm.solvers.work_budget import Effort
+
+IN_DOUBT = 0.05
+"""Gradients that coordinate descent, cut off, may have left with a free variable."""
+
+RIDGE = 1e-10
+"""Added to the diagonal, relative to its mean: rows of F may depend on each other."""
+
+
+MEMORY = 2 * 2**30
+"""Bytes for the matrices of working sets, at most: the same on all but small machines."""
+
+
+def point_of(program: FactorProgram, guess: Descended) -> Vector:
+    """The x that has those weights, about, within its bounds."""
+    p = program
+    g = p.gradient(guess.w, guess.y, np.empty(p.size))
+    x = np.where(g > 0.0, p.lower, p.upper)
+    free = np.flatnonzero(np.abs(g) <= (guess.tolerance or IN_DOUBT))
+    if len(free) > LARGEST_WORKING_SET:
+        free = np.sort(np.argpartition(np.abs(g), LARGEST_WORKING_SET)[:LARGEST_WORKING_SET])
+    if len(free):
+        x[free] = 0.0
+        missing = guess.w - p.offset - p.F.transposed(x)
+        M = np.asfortranarray(p.F.products(free, free))
+        M[np.diag_indices(len(free))] += RIDGE * float(np.trace(M)) / len(free)
+        upper, info = dpotrf(M, overwrite_a=1)
+        if info == 0:
+            x[free] = dpotrs(upper, p.F.times(missing, np.empty(p.size))[free])[0]
+    return np.clip(x, p.lower, p.upper)
+
+
+def can_polish(program: FactorProgram) -> bool:
+    """Whether one working set holds all variables."""
+    return program.size <= LARGEST_WORKING_SET and program.F.zeros == 0
+
+
+def by_free_set(search: Search, x: Vector, y: Vector) -> Outcome:
+    """Working sets from that point on, until the end or a reason to stop."""
+    found = _outcome(search, x, y)
+    if found.status is not Status.INACCURATE:
+        return found
+
+    def watch(effort: Effort) -> bool:
+        del effort
+        search.report(np.nan, found.gap)
+        return search.goes_on
+
+    start = QPSolution(Status.UNKNOWN, x=x, y=y)
+    limit, effort = min(MEMORY, default_memory_limit()), Effort(watch=watch)
+    better = polish_box(search.program.quadratic(), start, memory_limit=limit, effort=effort)
+    last = _outcome(search, np.array(better.x), np.array(better.y))
+    best = min(found, last, key=lambda each: each.gap)
+    return replace(best, status=last.status, words=last.words)
+
+
+def _outcome(search: Search, x: Vector, y: Vector) -> Outcome:
+    """A point, and what is known of it."""
+    w, _, objective, gap = search.measured(x, y)
+    if search.goes_on:
+        search.report(objective, gap)
+    status, words = Status.INACCURATE, "working sets: no more progress"
+    if gap <= search.eps:
+        status, words = Status.OPTIMAL, REACHED
+    elif search.stopped is not None:
+        status, words = search.stopped, f"stopped: {search.stopped.value}"
+    elif not search.goes_on:
+        status, words = Status.ITERATION_LIMIT, "iteration limit"
+    return search.noted(Outcome(x, y, w, gap, status, words, search.iterations))

@@ -1,0 +1,304 @@
+"""With fewer weights than variables: a guess of the weights, and the variables it leaves open.
+
+With a guess most variables are known to be at the bound that the sign of their gradient says, and
+the interior-point method has to solve for the others only. What was left out is held against the
+weights that come out: variables that were not where they should be come in, and it begins again.
+The last word has the gap of the whole program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Mask, Vector
+from qpsvm.qp.solution import Status
+from qpsvm.solvers.interior_point.interior import REACHED, Outcome
+from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.interior_point.search import AIM, Search
+from qpsvm.solvers.negligible import TINY
+from qpsvm.solvers.starting_points import coordinate_descent
+from qpsvm.solvers.starting_points.coordinate_descent import Descended
+from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish
+from qpsvm.solvers.starting_points.smoothing import Guess, Smoothed, smoothed_newton
+
+PASSES, TOLERANCE = 50, 1e-3
+"""Of a guess by coordinate descent; no more passes than cost as much as other guesses."""
+
+FEWEST_PASSES = 6
+"""Fewer lead nowhere; with a free intercept, from which nothing else begins, they have to do."""
+
+TRIAL = 20
+"""Passes that bring coordinate descent close to the optimum where a problem is easy for it."""
+
+EASY = 1.0
+"""The gap of a point made of such weights, relative to their cost. Of others it is in the tens."""
+
+PER_WEIGHT = 4
+"""Variables for every weight: as many of the nearest are open after that."""
+
+ACCURACY = 0.005
+"""Of the guess, relative."""
+
+CLOSE = 0.003
+"""Of the point by which weights of coordinate descent are judged."""
+
+ROUGHLY = 0.03
+"""Of a guess that another one begins with."""
+
+SAMPLE = 20_000
+"""Variables that a guess is made of first where there are more than twice as many."""
+
+STEPS = 18
+"""Of a guess, at most."""
+
+ROUNDS = 8
+"""Of solving for what is left open."""
+
+FEWEST = 2000
+"""Variables that are left open by their distances alone, at least, and that come in at a time."""
+
+NEAR = 0.5
+"""Margins within which of 1 are near it."""
+
+FEW_NEAR = 0.05
+"""Share of the variables: with no more near their margins, any guess is good enough."""
+
+QUARTER = 0.25
+"""Of the variables is left open by a guess that is not good."""
+
+MARGIN = 0.25
+"""Variables whose gradients vanish within so many radii of the guess are left open."""
+
+SHARE = 0.5
+"""Of the variables: with more left open, all are."""
+
+NEGLIGIBLE = 1e-3
+"""Of the gap that is asked for: what a variable may add to it and stay where it is."""
+
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class OpenSet:
+    """The search of a program by its open variables.
+
+    Attributes
+    ----------
+    search : Search
+    """
+
+    search: Search
+
+    @property
+    def program(self) -> FactorProgram:
+        """The whole one."""
+        return self.search.program
+
+    def found(self) -> Outcome | None:
+        """The solution, or the point that the search was stopped at; None if no guess was good."""
+        for found in self._by_every_way():
+            if found is not None or self.search.stopped is not None:
+                return found
+        return None
+
+    def _by_every_way(self) -> Iterator[Outcome | None]:
+        """One after the other, as long as the one before was none."""
+        p = self.program
+        descends, passes = coordinate_descent.suits(p), int(coordinate_descent.affordable(p))
+        is_free = len(p.A) > 0
+        if descends and passes >= FEWEST_PASSES:
+            most = FEWEST_PASSES if is_free else min(TRIAL, passes)
+            trial = coordinate_descent.descended(p, most, TOLERANCE)
+            yield self._of_easy(trial)
+            if not is_free:
+                if _near(trial.g) <= FEW_NEAR:
+                    more = min(PASSES, passes)
+                    if more > TRIAL:
+                        trial = coordinate_descent.descended(p, more, TOLERANCE)
+                    yield self._by_distance(trial, FEW_NEAR)
+                yield self._by_smoothing(trial)
+                return
+        yield self._by_smoothing()
+        if descends:
+            trial = coordinate_descent.descended(p, PASSES, TOLERANCE)
+            yield self._by_distance(trial, QUARTER)
+
+    def _by_distance(self, descended: Descended, most: float) -> Outcome | None:
+        """From those weights, if no larger a share of the samples is near its margin."""
+        distance = np.abs(descended.g) / NEAR
+        distance /= max(1.0, _smallest(distance, FEWEST))
+        return self._settled(descended.g, distance) if np.mean(distance <= 1.0) <= most else None
+
+    def _of_easy(self, descended: Descended) -> Outcome | None:
+        """From weights that are close already, as a point made of them shows; None of others."""
+        p, w, y, g = self.program, descended.w, descended.y, descended.g
+        smoothed = Smoothed(p, w, y, CLOSE * descended.cost / (2.0 * p.size), g)
+        if not smoothed.evaluate()[1] <= EASY * descended.cost:
+            return None
+        distance, fewest = np.abs(g), PER_WEIGHT * p.F.rank
+        distance /= max(_smallest(distance, fewest), TINY)
+        return self._settled(g, distance, fewest=fewest)
+
+    def _by_smoothing(self, descended: Descended | None = None) -> Outcome | None:
+        """From there if that is a way to go, or from nowhere: first of a sample, then of all."""
+        guess = self._smoothed_from(descended) if descended else None
+        if guess is None and self.search.stopped is None:
+            guess = self._smoothed()
+        if guess is None:
+            return None
+        distance = guess.distances() / MARGIN
+        if not guess.reached:
+            distance /= _smallest(distance, int(QUARTER * self.program.size))
+        return self._settled(guess.g, distance)
+
+    def _smoothed_from(self, descended: Descended) -> Guess | None:
+        mu = ROUGHLY * descended.cost / (2.0 * self.program.size)
+        return self._smooth(self.program, descended.w, descended.y, mu, ACCURACY, worst=1.0)
+
+    def _smoothed(self) -> Guess | None:
+        p = self.program
+        w, y, mu = p.offset, np.zeros(len(p.b)), _first_mu(p)
+        if p.size > 2 * SAMPLE:
+            few = np.random.default_rng(_SEED).choice(p.size, SAMPLE, replace=False)
+            share = SAMPLE / p.size
+            guess = self._smooth(p.sampled(np.sort(few)), w, y, mu / share, ROUGHLY)
+            if guess is None or not guess.reached:
+                return None
+            w, y, mu = guess.w, guess.y, guess.mu * share
+        return self._smooth(p, w, y, mu, ACCURACY)
+
+    def _settled(self, g: Vector, distance: Vector, *, fewest: int = FEWEST) -> Outcome | None:
+        """Variables within a distance of 1 are solved for; the others stay as g says, if right."""
+        p = self.program
+        if not np.isfinite(distance).all():
+            return None
+        x = np.where(g > 0.0, p.lower, p.upper)
+        is_open = (distance <= 1.0) | np.isinf(x)
+        if not is_open.any():
+            is_open = distance <= _smallest(distance, fewest)
+        x[np.isinf(x)] = 0.0
+        eps = self.search.eps
+        leave, largest = True, float(np.max(np.abs(p.q))) or 1.0
+        for _ in range(ROUNDS):
+            while not (is_open.all() or _rows_can_hold(p, is_open, x)):
+                is_open |= distance <= _smallest(distance, 2 * int(is_open.sum()))
+            if is_open.mean() > SHARE:
+                return None
+            kept = np.flatnonzero(is_open)
+            part = p.restricted(kept, x)
+            found = self._exact(part, self.search.interior(part, leave=leave))
+            x[kept] = found.x
+            w, g, objective, gap = self.search.measured(x, found.y)
+            whole = self.search.noted(replace(found, x=x.copy(), w=w, gap=gap))
+            missed = self._missed(x, g)
+            # a gradient of the wrong sign may be worth next to nothing, and yet be none to hand out
+            is_wrong = (missed > 0.0) & (np.abs(g) > 0.5 * np.sqrt(eps) * largest)
+            if gap <= eps and not (is_wrong & ~is_open).any():
+                return replace(whole, status=Status.OPTIMAL, words=REACHED)
+            if not self.search.goes_on:
+                return _without_claim(whole)
+            is_wrong |= missed > NEGLIGIBLE * eps * abs(objective)
+            new = np.flatnonzero(is_wrong & ~is_open)
+            if not len(new):
+                if not leave:
+                    return None
+                leave = False  # some that left on the way should not have
+            most = max(len(kept), fewest)
+            if len(new) > most:
+                new = new[np.argpartition(-missed[new], most)[:most]]
+            is_open[new] = True
+        return None
+
+    def _exact(self, part: FactorProgram, found: Outcome) -> Outcome:
+        """Where rounding ended the interior point: working sets, to the last digit."""
+        search = self.search
+        if found.status is not Status.INACCURATE or not search.goes_on or not can_polish(part):
+            return found
+        own = replace(search, program=part, eps=AIM * search.eps, best=None)
+        better = by_free_set(own, found.x, found.y)
+        search.iterations, search.stopped = own.iterations, own.stopped
+        return better
+
+    def _smooth(
+        self,
+        program: FactorProgram,
+        w: Vector,
+        y: Vector,
+        mu: float,
+        accuracy: float,
+        *,
+        worst: float = np.inf,
+    ) -> Guess | None:
+        """Newton's method on the smoothed primal, from there."""
+        if self.search.stopped is not None:
+            return None
+        search = self.search
+
+        def report(at: Smoothed, step: int, objective: float, gap: float) -> bool:
+            try:
+                search.report(objective, gap, int(step > 0))
+            except KeyboardInterrupt:
+                self._noted(at)
+                raise
+            if search.stopped is not None:
+                self._noted(at)
+            return not search.goes_on
+
+        return smoothed_newton(program, w, y, mu, accuracy, STEPS, report, worst=worst)
+
+    def _noted(self, at: Smoothed) -> None:
+        """What there is to hand out when the search stops there."""
+        p, search = self.program, self.search
+        if at.program is not p:
+            at = Smoothed(p, at.w, at.y, at.mu * at.program.size / p.size)
+            at.evaluate()
+        w, _, _, gap = search.measured(at.x, at.y)
+        search.noted(Outcome(at.x, at.y, w, gap, Status.UNKNOWN, "", search.iterations))
+
+    def _missed(self, x: Vector, g: Vector) -> Vector:
+        """What every variable adds to the gap."""
+        p = self.program
+        h = g + p.d * x
+        missed = np.where(h > 0.0, h * (x - p.lower), 0.0)
+        below = h < 0.0
+        missed[below] = -h[below] * np.minimum(p.upper - x, np.abs(h / p.d))[below]
+        return missed
+
+
+def _first_mu(p: FactorProgram) -> float:
+    """Such that the smoothing reaches over all gradients that the first weights give."""
+    u = p.upper - p.lower
+    g = p.gradient(p.offset, np.zeros(len(p.b)), np.empty(p.size))
+    width = np.where(np.isfinite(u), u, 1.0 / np.where(p.d > 0.0, p.d, 1.0))
+    scale = float(np.max(np.abs(g))) or float(np.sqrt(p.unit))
+    return scale * float(np.median(width))
+
+
+def _without_claim(found: Outcome) -> Outcome:
+    """Cut off: what was optimal for the open variables is not so for all."""
+    if found.status is not Status.OPTIMAL:
+        return found
+    return replace(found, status=Status.ITERATION_LIMIT, words="iteration limit")
+
+
+def _smallest(values: Vector, k: int) -> float:
+    """The k-th smallest, counted from 0, or the largest."""
+    k = min(k, len(values) - 1)
+    return float(np.partition(values, k)[k])
+
+
+def _near(g: Vector) -> float:
+    """The share of samples near their margins."""
+    return float(np.mean(np.abs(g) <= NEAR))
+
+
+def _rows_can_hold(p: FactorProgram, is_open: Mask, x: Vector) -> bool:
+    """Whether the variables that are open have the room that the rows of A need."""
+    with np.errstate(invalid="ignore"):
+        ends = np.where(p.A != 0.0, p.A * p.lower, 0.0), np.where(p.A != 0.0, p.A * p.upper, 0.0)
+    need = p.b - p.A @ np.where(is_open, 0.0, x)
+    least, most = np.minimum(*ends) @ is_open, np.maximum(*ends) @ is_open
+    return bool(((least <= need) & (need <= most)).all())

@@ -1,0 +1,69 @@
+"""What a search has cost so far, and whether it may go on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from qpsvm.solvers.box.program import Point
+
+
+@dataclass(eq=False)
+class Effort:
+    """A running count, shared by all parts of one search.
+
+    Attributes
+    ----------
+    limit : float
+        Of ``work``. By count and not by the clock: the same question gets the same answer.
+    watch : callable or None
+        Called with this object between steps; once it returns False, the search ends.
+    work : float
+        The sum of (number of unknowns)^3 over all dense factorisations, and what takes as long.
+    factorisations, largest : int
+        How many, and the number of unknowns of the largest.
+    residual : float
+        The last one known.
+    gap : float or None
+        The last relative duality gap of a point of the whole program, where it was asked for.
+    is_over : bool
+        Whether the search was ended.
+    was_interrupted : bool
+        By Ctrl-C.
+    best : Point or None
+        The last one of the working sets: what there is when the search is interrupted.
+    """
+
+    limit: float = math.inf
+    watch: Callable[[Effort], bool] | None = None
+    work: float = 0.0
+    factorisations: int = 0
+    largest: int = 0
+    residual: float = math.inf
+    gap: float | None = None
+    is_over: bool = False
+    was_interrupted: bool = False
+    best: Point | None = None
+
+    def interrupt(self) -> None:
+        """End the search: Ctrl-C was pressed."""
+        self.is_over = self.was_interrupted = True
+
+    def add_factorisation(self, size: int, work: float) -> None:
+        """One factorisation."""
+        self.factorisations += 1
+        self.largest = max(self.largest, size)
+        self.work += work
+
+    def may_go_on(self, residual: float) -> bool:
+        """Whether there is work left, and nobody asked to stop."""
+        self.residual = residual
+        self.is_over = (
+            self.is_over
+            or self.work > self.limit
+            or (self.watch is not None and self.watch(self) is False)
+        )
+        return not self.is_over

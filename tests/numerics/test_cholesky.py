@@ -1,0 +1,81 @@
+"""Factors that are used again for another set of variables, against factors made anew."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qpsvm.numerics.cholesky import Bordered, Cholesky
+from qpsvm.numerics.workspace import Memory
+from qpsvm.solvers.box.curvature import FEW, UPDATED, DenseCurvature
+from tests.tolerances import ROUNDING
+
+N = 2 * FEW
+
+
+def matrix(seed: int, rank: int = 40) -> np.ndarray:
+    F = np.random.default_rng(seed).normal(size=(N, rank)) / np.sqrt(rank)
+    return F @ F.T
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(0, FEW // UPDATED // 2),
+    st.integers(0, FEW // UPDATED // 2),
+    st.sampled_from([1.0, 1e-2, 1e-5]),
+    st.sampled_from([(), (1,), (3,)]),
+)
+def test_a_few_variables_more_and_a_few_less(seed, n_added, n_removed, sigma, shape) -> None:
+    """What both find leaves the same residual: rounding in terms of the condition number."""
+    rng, P = np.random.default_rng(seed), matrix(seed)
+    order = rng.permutation(N)
+    factored = np.sort(order[: FEW + 20])
+    free = np.sort(np.concatenate([order[n_removed : FEW + 20], order[-n_added or N :]]))
+    curvature = DenseCurvature(P)
+    assert isinstance(curvature.factor(factored, sigma), Cholesky)
+    solve = curvature.factor(free, sigma)
+    assert isinstance(solve, Bordered if n_added + n_removed else Cholesky)
+    r = rng.normal(size=(len(free), *shape))
+    system = P[np.ix_(free, free)] + sigma * np.eye(len(free))
+    x = solve(r)
+    assert x.shape == r.shape
+    assert np.abs(system @ x - r).max() <= ROUNDING * np.abs(x).max() * len(free)
+
+
+def test_after_many_changes_or_another_sigma_the_factor_is_new() -> None:
+    curvature, every = DenseCurvature(matrix(0)), np.arange(N)
+    curvature.factor(every, 1.0)
+    assert isinstance(curvature.factor(every[: -N // UPDATED], 1.0), Bordered)
+    assert isinstance(curvature.factor(every[: N - N // UPDATED - 1], 1.0), Cholesky)
+    assert isinstance(curvature.factor(every[:-1], 0.1), Cholesky)
+    assert isinstance(curvature.factor(every[: FEW // 2], 1.0), Cholesky)
+
+
+def test_where_the_complement_is_singular_the_factor_is_new() -> None:
+    P = np.zeros((N, N))
+    P[:FEW, :FEW] = np.eye(FEW)
+    curvature = DenseCurvature(P)
+    first = np.arange(FEW + 1)
+    curvature.factor(first[:-1], 0.0)
+    with pytest.raises(np.linalg.LinAlgError):
+        curvature.factor(first, 0.0)
+
+
+def test_nothing_to_factor() -> None:
+    assert Cholesky(np.empty((0, 0)), 1.0)(np.empty(0)).shape == (0,)
+
+
+def test_memory_is_written_to_again_and_grows_and_shrinks() -> None:
+    memory = Memory()
+    one = memory.matrix("one", 4, 5)
+    one[:] = 1.0
+    assert np.shares_memory(memory.matrix("one", 2, 3), one)
+    assert not np.shares_memory(memory.matrix("two", 2, 3), one)
+    assert memory.matrix("one", 10, 10).shape == (10, 10)
+    larger = memory.matrix("one", 10, 10)
+    memory.shrink("one", 100)
+    assert np.shares_memory(memory.matrix("one", 2, 3), larger)
+    memory.shrink("one", 99)
+    assert not np.shares_memory(memory.matrix("one", 2, 3), larger)
