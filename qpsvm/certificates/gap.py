@@ -8,7 +8,7 @@ dual objective is at most the optimum. So whatever a solver claims::
 The multipliers need not be feasible as they come: they are clipped to their box and balanced
 (``SupportVectorModel.feasible_dual``) before the dual objective is evaluated.
 
-The figures are evaluated in float64, sums of kernel values with more digits (``numerics.compensated``):
+The figures are evaluated in float64, sums of kernel values with more digits (``compensated``):
 the gap is that of the kernel values as they are rounded. ``rounding`` estimates what that hides.
 """
 
