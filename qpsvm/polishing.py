@@ -34,7 +34,7 @@ from qpsvm.qp.kkt import Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.polish.dispatch import polish as polish_program
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 from qpsvm.verification import KKTReport, verify
 
 
@@ -167,15 +167,15 @@ class _Request:
     memory_limit: int | None
     began: float
 
-    def effort(self, label: str) -> Effort:
+    def budget(self, label: str) -> WorkBudget:
         """Without a limit of work: somebody waits, and may stop it."""
-        return Effort(watch=lambda effort: self.goes_on(effort, label))
+        return WorkBudget(watch=lambda budget: self.goes_on(budget, label))
 
-    def goes_on(self, effort: Effort, label: str) -> bool:
+    def goes_on(self, budget: WorkBudget, label: str) -> bool:
         seconds = time.perf_counter() - self.began
         if self.callback is not None:
             event = Progress(
-                "polish", label, effort.factorisations, seconds, residual=effort.residual
+                "polish", label, budget.factorisations, seconds, residual=budget.residual
             )
             if self.callback(event) is False:
                 return False
@@ -198,7 +198,7 @@ class _Request:
             start,
             goal=self.eps,
             measure=lambda candidate: self.score(report(candidate)),
-            effort=self.effort(start.statistics.backend),
+            budget=self.budget(start.statistics.backend),
             memory_limit=self.memory_limit,
         )
         passed = report(found).passed

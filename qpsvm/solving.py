@@ -16,7 +16,7 @@ from qpsvm.certificates import (
     not_separable,
     without_constraints,
 )
-from qpsvm.contract import Contract, Outcome, fulfil, is_settled
+from qpsvm.contract import Attempt, Contract, fulfil, is_settled
 from qpsvm.exceptions import (
     BackendError,
     InfeasibleProgramError,
@@ -29,11 +29,11 @@ from qpsvm.exceptions import (
     UnboundedProgramError,
 )
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.machines.carried import NothingKnownError, carried
 from qpsvm.machines.exact_types import require_stored
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.routes import ByPrimal, Route, route_of
+from qpsvm.machines.warm_start import NothingKnownError, transfer_warm_start
 from qpsvm.qp.infeasibility import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -130,7 +130,7 @@ def solve(
         it was not. An interior-point method cannot: it begins far from all bounds. Where a warm
         start leads nowhere, the second attempt goes without. An SVMSolution may be of other
         samples, in any order, or of other prices: samples that it knows keep their share of the
-        box, new ones begin with zero (``qpsvm.machines.carried``).
+        box, new ones begin with zero (``qpsvm.machines.warm_start``).
     callback : callable, optional
         Receives ``qpsvm.backends.Progress`` events; returning False asks to stop. What it raises
         comes out as it is.
@@ -275,7 +275,7 @@ def _no_optimum(solution: QPSolution) -> NoOptimumError:
     )
 
 
-def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tuple[Outcome, str]:
+def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tuple[Attempt, str]:
     """The outcome of the contract, and of ``"auto"`` why it chose what it chose."""
     route = route_of(problem, any_form=backend == "auto")
     solver, reason = _resolve(backend, route)
@@ -296,7 +296,7 @@ def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tupl
     return second if is_settled(second) else outcome.better_of(second), second_reason
 
 
-def _asks_again(outcome: Outcome, route: Route, eps: float) -> bool:
+def _asks_again(outcome: Attempt, route: Route, eps: float) -> bool:
     """Whether ``"auto"`` asks a second backend: where another answer may pass."""
     status = outcome.solution.status
     if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
@@ -355,7 +355,7 @@ def _carried(problem: SVMProblem, start: SVMSolution) -> QPSolution:
     Multipliers would take a pass over the kernel matrix, and who goes through it column by column
     has no use for them.
     """
-    own, P = carried(problem.model, start), problem.qp.P
+    own, P = transfer_warm_start(problem.model, start), problem.qp.P
     if isinstance(P, KernelQuadratic) and problem.form == "dual" and not P.gram.is_worth_keeping:
         x = np.concatenate([own.alpha, own.constraint_multipliers])
         return QPSolution(Status.UNKNOWN, x=x, native_status="from a model")

@@ -168,10 +168,10 @@ class Clock:
                 "solve", self.backend, iteration, self.seconds, objective, residual, gap
             )
             try:
-                goes_on = callback(event) is not False
+                may_continue = callback(event) is not False
             except Exception as error:
                 raise CallbackFailed(error) from error
-            if not goes_on:
+            if not may_continue:
                 return Status.INTERRUPTED
         limit = self.settings.time_limit
         if limit is not None and self.seconds > limit:

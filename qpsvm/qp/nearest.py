@@ -172,7 +172,7 @@ def _nearest(restrictions: Restrictions, x: Vector) -> NearestPoint:
         begin = _vertex(restrictions, start, metric(start)) if is_linear else start
         if begin is None:
             continue
-        found = _Search(restrictions, metric, begin).run()
+        found = _Approach(restrictions, metric, begin).run()
         if best.blocked is not None or (found.blocked is None and found.worst < best.worst):
             best = found
         if best.blocked is None and best.worst <= ROUNDING:
@@ -220,7 +220,7 @@ class _Missed:
         return float(np.max(self.ratios, initial=0.0))
 
 
-class _Search:
+class _Approach:
     """One metric's attempt, from one point."""
 
     def __init__(self, given: Restrictions, metric: Any, x: Vector) -> None:

@@ -12,7 +12,7 @@ FLOOR = 1e-12
 CANCELLED = 1e-9
 """The square of such a share of its terms is left of weights that vanish."""
 
-SMALL = 1e-8
+NEGLIGIBLE_GRADIENT_REL = 1e-8
 """Of the largest cost, a change that nobody sees."""
 
 TINY = 1e-300
@@ -31,6 +31,6 @@ def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
         The mean of the diagonal of P.
     """
     if q.any():
-        share = SMALL * float(np.max(np.abs(q)))
+        share = NEGLIGIBLE_GRADIENT_REL * float(np.max(np.abs(q)))
         return max(FLOOR * unit * float(x @ x), 0.5 * share**2 / unit, TINY)
     return max(CANCELLED * unit * float(np.sum(np.abs(x))) ** 2, TINY)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Effort:
+class WorkBudget:
     """A running count, shared by all parts of one search.
 
     Attributes
@@ -38,7 +38,7 @@ class Effort:
     """
 
     limit: float = math.inf
-    watch: Callable[[Effort], bool] | None = None
+    watch: Callable[[WorkBudget], bool] | None = None
     work: float = 0.0
     factorisations: int = 0
     largest: int = 0

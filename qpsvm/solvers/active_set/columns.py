@@ -110,7 +110,7 @@ class KernelColumns(Curvature):
     def product(self, d: Vector) -> Vector:
         return self._product(d, self._of_samples)
 
-    def looked_at(self, x: Vector) -> Vector:
+    def matvec_compensated(self, x: Vector) -> Vector:
         return self._product(x, self._of_terms_that_cancel)
 
     def _product(self, d: Vector, of_samples: Callable[[Vector], Vector]) -> Vector:

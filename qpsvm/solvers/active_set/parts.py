@@ -29,11 +29,11 @@ from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 PARTS = 3
 
-SMALL = 1500
+SOLVED_AT_ONCE = 1500
 """Samples that working sets solve at once."""
 
 DECOMPOSED = 3_000
@@ -55,7 +55,7 @@ _SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
+class InitialGuess:
     """A point and what it says about the next.
 
     Attributes
@@ -100,7 +100,7 @@ class Parts:
         Its P.
     for_columns, for_sets : int
         Bytes for the columns of a part, and variables in its working sets.
-    effort : Effort
+    budget : WorkBudget
         Watched after every part and between working sets.
     """
 
@@ -108,9 +108,9 @@ class Parts:
     columns: KernelColumns
     for_columns: int
     for_sets: int
-    effort: Effort
+    budget: WorkBudget
 
-    def guess(self) -> Guess | None:
+    def guess(self) -> InitialGuess | None:
         """A point near the optimum; None where working sets need none."""
         samples, memory = self._samples, self.columns.memory
         of_sets = min(self.for_sets, self.program.size) ** 2
@@ -122,7 +122,7 @@ class Parts:
             if not self._is_decomposed:
                 return None
             x = decomposition.descended(self.program, self.columns, memory)
-            return Guess(x, int(np.sum(self.program.is_free(x))))
+            return InitialGuess(x, int(np.sum(self.program.is_free(x))))
         finally:
             memory.shrink(decomposition.MATRIX, of_sets)
 
@@ -140,7 +140,7 @@ class Parts:
     def _at_once(self) -> int:
         """Samples that are solved at once, at most."""
         if not self._is_decomposed:
-            return SMALL
+            return SOLVED_AT_ONCE
         return min(DECOMPOSED, max(FEWEST, self._fitting))
 
     @property
@@ -152,7 +152,7 @@ class Parts:
         """That are solved at once if a decomposition does it; else thirds of thirds."""
         return -(-n // self._at_once) if self._is_decomposed else PARTS
 
-    def _joined(self, samples: Index) -> Guess:
+    def _joined(self, samples: Index) -> InitialGuess:
         """Of the parts of these samples, which are in random order."""
         x, n_free = np.zeros(self.program.size), [0]
         try:
@@ -162,24 +162,24 @@ class Parts:
                 guess = self._solved(own)
                 x += guess.x * len(own) / len(samples)
                 n_free.append(guess.n_free)
-                if not self.effort.may_go_on(np.inf):
+                if not self.budget.may_go_on(np.inf):
                     break
         except KeyboardInterrupt:
-            self.effort.interrupt()
-        return Guess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
+            self.budget.interrupt()
+        return InitialGuess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
 
-    def _together(self, guess: Guess) -> Guess:
+    def _together(self, guess: InitialGuess) -> InitialGuess:
         """Of those that mattered in their part, all others at zero."""
         R = self.columns.P.selection
         used = np.unique(R.samples(np.flatnonzero(guess.x[: R.size])))
-        if self.effort.is_over or not 0 < len(used) <= min(TOGETHER, self._fitting):
+        if self.budget.is_over or not 0 < len(used) <= min(TOGETHER, self._fitting):
             return guess
         part = self._part(used, share=1.0)
         x = np.zeros(self.program.size)
         x[part.variables] = decomposition.descended(part.program, part.columns, self.columns.memory)
-        return Guess(x, int(np.sum(self.program.is_free(x))))
+        return InitialGuess(x, int(np.sum(self.program.is_free(x))))
 
-    def _solved(self, samples: Index) -> Guess:
+    def _solved(self, samples: Index) -> InitialGuess:
         """Of the part that these samples are, in its own bounds."""
         x = np.zeros(self.program.size)
         part = self._part(np.sort(samples), share=len(samples) / len(self._samples))
@@ -192,17 +192,17 @@ class Parts:
                 guess = self._joined(samples)
                 start, n_free = program.clip_scaled(guess.x[part.variables]), guess.n_free
             own = start
-            if not self.effort.is_over:
+            if not self.budget.is_over:
                 own = settle(
                     program,
                     start,
                     largest=self.for_sets,
-                    effort=self.effort,
+                    budget=self.budget,
                     roughly=ROUGHLY,
                     expected_free=n_free,
                 ).x
         x[part.variables] = own
-        return Guess(x, int(np.sum(program.is_free(own))))
+        return InitialGuess(x, int(np.sum(program.is_free(own))))
 
     def _part(self, samples: Index, *, share: float) -> Part:
         """The program of these samples, as if they were that share of all."""

@@ -35,7 +35,7 @@ class Curvature(ABC):
     def product(self, d: Vector) -> Vector:
         """``P d``; entries of d that are zero cost nothing or little."""
 
-    def looked_at(self, x: Vector) -> Vector:
+    def matvec_compensated(self, x: Vector) -> Vector:
         """``P x`` of a whole point, which will not be asked for again."""
         return self.product(x)
 
@@ -58,7 +58,7 @@ class Curvature(ABC):
         return Cholesky(self.block(free), sigma)
 
     def work(self, size: int) -> float:
-        """What a factorisation with so many free variables takes, see ``Effort``."""
+        """What a factorisation with so many free variables takes, see ``WorkBudget``."""
         return float(size) ** 3
 
 

@@ -25,7 +25,7 @@ from qpsvm.solvers.box import proximal_newton
 from qpsvm.solvers.box.curvature import FactorCurvature
 from qpsvm.solvers.box.program import Boxed, BoxProgram, Point
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 SMALLEST_WORKING_SET, LARGEST_WORKING_SET = 1000, 5000
 LARGEST_LAST_SET = 9000
@@ -58,7 +58,7 @@ WORK_OF_AN_ENTRY = 300.0
 
 
 def polish_box(
-    program: QuadraticProgram, solution: QPSolution, *, memory_limit: int, effort: Effort
+    program: QuadraticProgram, solution: QPSolution, *, memory_limit: int, budget: WorkBudget
 ) -> QPSolution:
     """The best point found from ``solution.x``, with all multipliers.
 
@@ -70,11 +70,11 @@ def polish_box(
         Only x is looked at, which need not be feasible.
     memory_limit : int
         Bytes for matrices; the working sets are as large as it allows.
-    effort : Effort
+    budget : WorkBudget
     """
     boxed = Boxed.of(program, memory_limit)
     point = settle(
-        boxed.box, boxed.start(solution), largest=largest_within(memory_limit), effort=effort
+        boxed.box, boxed.start(solution), largest=largest_within(memory_limit), budget=budget
     )
     return boxed.solution(replace(point, x=boxed.box.at_bounds(point)), solution)
 
@@ -89,7 +89,7 @@ def settle(
     x: Vector,
     *,
     largest: int,
-    effort: Effort,
+    budget: WorkBudget,
     Px: Vector | None = None,
     roughly: float = 0.0,
     eps: float = 0.0,
@@ -104,17 +104,17 @@ def settle(
     Where one knows how many variables will be free, about, working sets need not hold all that
     violate. It goes ``into_rounding``, where residuals fall by luck, for as long as they do.
     """
-    search = _Search(box, largest, effort, roughly, eps, expected_free, into_rounding)
+    search = _WorkingSetSearch(box, largest, budget, roughly, eps, expected_free, into_rounding)
     return search.run(x, Px)
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _WorkingSetSearch:
     """Rounds over one program."""
 
     box: BoxProgram
     largest: int
-    effort: Effort
+    budget: WorkBudget
     roughly: float
     eps: float
     expected_free: int | None
@@ -134,10 +134,10 @@ class _Search:
         point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
         at_least, expected_free = self.roughly * box.residual(point), self.expected_free
         for _ in range(WHOLE_ROUNDS if self.takes_all else ROUNDS):
-            residual, self.effort.best = box.residual(point), point
+            residual, self.budget.best = box.residual(point), point
             enough = max(at_least, self.enough(point, residual))
             is_done = residual <= enough or (box.is_settled(point) and not self.into_rounding)
-            if is_done or not self.effort.may_go_on(residual):
+            if is_done or not self.budget.may_go_on(residual):
                 break
             better = self.round(point, residual, enough, expected_free)
             if better is None:
@@ -152,7 +152,7 @@ class _Search:
         if not self.eps > 0.0:
             return 0.0
         box = self.box
-        self.effort.gap = gap = box.relative_gap(point)
+        self.budget.gap = gap = box.relative_gap(point)
         by_gap = residual if gap <= self.eps else CAREFUL * residual * self.eps / gap
         return min(self.eps * box.scale(point), by_gap)
 
@@ -168,7 +168,7 @@ class _Search:
             part,
             Point(x[index], part.P.product(x[index]), point.y),
             tolerance=max(0.5 * enough, INEXACT * residual if is_far else 0.0),
-            effort=self.effort,
+            budget=self.budget,
             into_rounding=self.into_rounding,
         )
         moved = x.copy()
@@ -176,7 +176,7 @@ class _Search:
         d = moved - x
         Pd = box.P.product(d)
         if not low_rank:
-            self.effort.work += WORK_OF_AN_ENTRY * box.size * int(np.count_nonzero(d))
+            self.budget.work += WORK_OF_AN_ENTRY * box.size * int(np.count_nonzero(d))
         change = float(d @ (point.Px + box.q + 0.5 * Pd))
         Px, drift = point.Px + Pd, point.drift + float(np.max(box.rounding(d)))
         ys = row_multipliers(box, moved, Px, inner.y), inner.y

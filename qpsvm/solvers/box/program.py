@@ -139,9 +139,9 @@ class BoxProgram:
         if (missing > MISSED * terms).any():
             return np.inf
         missed = float(np.abs(point.y) @ missing)
-        return (float(np.abs(r) @ room) + missed) / self._size(point)
+        return (float(np.abs(r) @ room) + missed) / self.objective_scale(point)
 
-    def _size(self, point: Point) -> float:
+    def objective_scale(self, point: Point) -> float:
         """Of the objective, which gaps are relative to."""
         mean = float(np.mean(self.diagonal)) or 1.0
         negligible = negligible_objective(self.q, mean, point.x)
@@ -158,7 +158,7 @@ class BoxProgram:
         enough that only rounding is left: with x of 1e5 that is more than what was asked for.
         """
         widths = _finite(self.upper - self.lower, point.x)
-        drifted = point.drift * float(np.sum(widths)) / self._size(point)
+        drifted = point.drift * float(np.sum(widths)) / self.objective_scale(point)
         return self.is_near(point, eps) and self.relative_gap(point) + drifted <= eps
 
     def is_near(self, point: Point, eps: float) -> bool:
@@ -182,12 +182,12 @@ class BoxProgram:
         size = np.sqrt(self.diagonal)
         return ROUNDED * float(np.linalg.norm(size * d)) * size
 
-    def doubt(self, point: Point) -> float:
+    def gap_rounding_bound(self, point: Point) -> float:
         """What rounding may add to the relative gap, where no sign of r is certain."""
         tolerances, x = self.tolerances(point), point.x
         is_open = np.abs(self.gradient(point.Px, point.y)) <= tolerances
         room = _finite(np.maximum(x - self.lower, self.upper - x), x)
-        return float(tolerances[is_open] @ room[is_open]) / self._size(point)
+        return float(tolerances[is_open] @ room[is_open]) / self.objective_scale(point)
 
     def is_settled(self, point: Point) -> bool:
         """Nothing is left but rounding; false for NaN."""

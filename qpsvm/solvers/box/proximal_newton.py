@@ -40,7 +40,7 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.solvers.box.curvature import Solve
 from qpsvm.solvers.box.line_search import step_length
 from qpsvm.solvers.box.program import BoxProgram, Point
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 FULL_STEPS, SEARCHED_STEPS, CENTRES, STALLS = 10, 60, 100, 3
 SIGMA_SMALLEST, SIGMA_FIRST, SIGMA_LARGEST = 1e-11, 1e-8, 1e3
@@ -62,13 +62,13 @@ def solve(
     start: Point,
     *,
     tolerance: float,
-    effort: Effort,
+    budget: WorkBudget,
     into_rounding: bool = False,
 ) -> Point:
     """Proximal points, one the centre of the next, until the residual is within the tolerance.
 
     Ends earlier where only rounding is left (unless it shall go ``into_rounding``, as long as the
-    residual falls), and where the effort ends it. The objective of
+    residual falls), and where the budget ends it. The objective of
     the result is at most that of the start, if that satisfies the rows.
     """
     unit = program.unit
@@ -78,9 +78,9 @@ def solve(
     for _ in range(CENTRES):
         is_done = lowest <= tolerance or stalls == STALLS
         is_done = is_done or (program.is_settled(best) and not into_rounding)
-        if is_done or not effort.may_go_on(lowest):
+        if is_done or not budget.may_go_on(lowest):
             break
-        proximal = _Proximal(program, centre, sigma, effort)
+        proximal = _Proximal(program, centre, sigma, budget)
         try:
             found = proximal.solve()
         except np.linalg.LinAlgError:
@@ -119,8 +119,10 @@ def _first_sigma(program: BoxProgram, start: Point) -> float:
 class _Proximal:
     """The proximal program of one centre, and how many Newton steps it took."""
 
-    def __init__(self, program: BoxProgram, centre: Point, sigma: float, effort: Effort) -> None:
-        self.program, self.centre, self.sigma, self.effort = program, centre, sigma, effort
+    def __init__(
+        self, program: BoxProgram, centre: Point, sigma: float, budget: WorkBudget
+    ) -> None:
+        self.program, self.centre, self.sigma, self.budget = program, centre, sigma, budget
         self.steps = 0
         self._factored: tuple[bytes, Equations] | None = None
 
@@ -168,7 +170,7 @@ class _Proximal:
             key = self.active_set(target)
             if (key == last or self.is_maximal(point, target)) and program.rows_hold(point.x):
                 return self.accepted(point, target)
-            if self.effort.is_over or self.effort.work > self.effort.limit:
+            if self.budget.is_over or self.budget.work > self.budget.limit:
                 return None
             d, Pd, dy = self.newton(point, target)
             # D'(t) = dr'x(r + t dr) - v'P dv - b'dy - t dv'P dv with dr = P dv + A'dy
@@ -219,7 +221,7 @@ class _Proximal:
         free = np.flatnonzero(program.is_free(target))
         key = free.tobytes()
         if self._factored is None or self._factored[0] != key:
-            self.effort.add_factorisation(len(free), program.P.work(len(free)))
+            self.budget.add_factorisation(len(free), program.P.work(len(free)))
             self._factored = None  # where its factor was the next one will be
             self._factored = key, Equations(program, free, sigma)
         d = program.clip(target) - point.x

@@ -9,8 +9,8 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.qp.solution import Status
+from qpsvm.solvers.interior_point.accuracy import Accuracy
 from qpsvm.solvers.interior_point.iteration import Iterate
-from qpsvm.solvers.interior_point.measured import Measured
 from qpsvm.solvers.interior_point.program import FactorProgram
 
 JUMPS_UNTIL = 1e-3
@@ -34,21 +34,21 @@ FEW = 500
 REACHED = "certified gap reached"
 """Why a search ends well."""
 
-Report = Callable[[int, Measured], Status | None]
+Report = Callable[[int, Accuracy], Status | None]
 """Told the number of iterations and how good the iterate is; a status ends the search."""
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class SearchResult:
     """Where a search ended.
 
     Attributes
     ----------
     x, y, w : arrays of shape (n,), (p,) and (r,)
     gap : float
-        ``Measured.worst`` of that point.
+        ``Accuracy.worst`` of that point.
     status : Status
-    words : str
+    reason : str
         Why it stopped.
     iterations : int
     """
@@ -58,13 +58,13 @@ class Outcome:
     w: Vector
     gap: float
     status: Status
-    words: str
+    reason: str
     iterations: int
 
 
 def interior_point(
     program: FactorProgram, eps: float, limit: int, report: Report, *, leave: bool = True
-) -> Outcome:
+) -> SearchResult:
     """Iterate until the gap is within eps, relative, or it cannot become smaller.
 
     On the way variables whose case is clear leave, if they may: they are at a bound then, which the
@@ -72,12 +72,12 @@ def interior_point(
     """
     walk = _Walk(program, leave=leave)
     try:
-        status, words = walk.to_the_end(eps, limit, report)
+        status, reason = walk.to_the_end(eps, limit, report)
     except KeyboardInterrupt:
-        status, words = Status.INTERRUPTED, "interrupted"
+        status, reason = Status.INTERRUPTED, "interrupted"
     x = walk.x
     x[walk.active] = walk.point[0]
-    return Outcome(x, *walk.point[1:], walk.best, status, words, walk.iterate.iterations)
+    return SearchResult(x, *walk.point[1:], walk.best, status, reason, walk.iterate.iterations)
 
 
 class _Walk:
@@ -124,9 +124,9 @@ class _Walk:
                 return Status.INACCURATE, str(error)
             if self.leave and measured.gap < self.clear_at and len(self.active) > FEW:
                 self.clear_at = 0.03 * measured.gap
-                self._let_leave(measured)
+                self._fix_decided_variables(measured)
 
-    def _let_leave(self, measured: Measured) -> None:
+    def _fix_decided_variables(self, measured: Accuracy) -> None:
         kept, at = _undecided(self.iterate, measured)
         if 0 < len(kept) < 0.6 * len(self.active):
             self.x[self.active] = at
@@ -135,7 +135,7 @@ class _Walk:
             self.best, self.last = np.inf, self.iterate.iterations
 
 
-def _undecided(iterate: Iterate, measured: Measured) -> tuple[Index, Vector]:
+def _undecided(iterate: Iterate, measured: Accuracy) -> tuple[Index, Vector]:
     """The variables that may yet go anywhere, and where the others are."""
     p = iterate.program
     gap = measured.gap * max(abs(measured.primal), measured.floor)

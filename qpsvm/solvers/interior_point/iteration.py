@@ -24,10 +24,10 @@ from dataclasses import replace
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.solvers.interior_point.accuracy import Accuracy
 from qpsvm.solvers.interior_point.central import between
 from qpsvm.solvers.interior_point.chunks import chunks
-from qpsvm.solvers.interior_point.measured import Measured
-from qpsvm.solvers.interior_point.move import Move, Outlook
+from qpsvm.solvers.interior_point.direction import Outlook, SearchDirection
 from qpsvm.solvers.interior_point.newton import NewtonSystem
 from qpsvm.solvers.interior_point.program import FactorProgram
 
@@ -101,7 +101,7 @@ class Iterate:
         self.D, self.a, self.c, self.is_, self.it, self.iz, self.iv = (
             np.empty(n) for _ in range(7)
         )
-        self.move, self.other = Move(n), Move(n)
+        self.move, self.other = SearchDirection(n), SearchDirection(n)
 
     def _gradient_scale(self) -> float:
         """The largest entry of q; or of the gradient at as much of x as the rows ask for."""
@@ -149,7 +149,7 @@ class Iterate:
     def _complementarity(self) -> float:
         return float(self.s @ self.z + self.t @ self.v)
 
-    def measure(self) -> Measured:
+    def measure(self) -> Accuracy:
         """Both objectives, at x and at the weights that belong to it."""
         p = self.program
         w = self.w + self.missing
@@ -173,7 +173,7 @@ class Iterate:
                 room[is_free] = 0.0
             products += float(np.abs(r) @ room)
         missed = np.abs(p.A @ self.x - p.b)
-        return Measured(
+        return Accuracy(
             primal=primal,
             dual=dual,
             missed=float(np.abs(self.y) @ missed),
@@ -273,7 +273,7 @@ class Iterate:
             self.proximal = max(0.1 * self.proximal, floor * self.least)
         return system
 
-    def _direct(self, system: NewtonSystem, e: Vector, move: Move) -> None:
+    def _direct(self, system: NewtonSystem, e: Vector, move: SearchDirection) -> None:
         """The direction in which ``s z`` becomes a and ``t v`` becomes c, to first order."""
         p = self.program
         r, dx = move.Dr, move.dx

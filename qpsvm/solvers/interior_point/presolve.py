@@ -31,7 +31,7 @@ ROOM = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
+class PresolveInverse:
     """The variables that were, from those that are left.
 
     Attributes
@@ -57,7 +57,7 @@ class Reduction:
     d: Vector
 
     @classmethod
-    def of(cls, given: StructuredProgram, rows: Dense) -> Reduction | None:
+    def of(cls, given: StructuredProgram, rows: Dense) -> PresolveInverse | None:
         """What can be left out; None if nothing can."""
         base, is_known = _known(given, rows)
         left = np.flatnonzero(~is_known)
@@ -86,14 +86,14 @@ class Presolved:
     given : StructuredProgram
     program : FactorProgram
         With a slack variable for every row of G, last.
-    reduction : Reduction or None
+    reduction : PresolveInverse or None
     scales : array of shape (p + m,)
         What the rows of A and G were divided by.
     """
 
     given: StructuredProgram
     program: FactorProgram
-    reduction: Reduction | None
+    reduction: PresolveInverse | None
     scales: Vector
 
     @classmethod
@@ -106,7 +106,7 @@ class Presolved:
         if (scales != 1.0).any():
             rows = rows / scales[:, None]
         b = np.concatenate([given.b, given.h]) / scales
-        reduction = Reduction.of(given, rows)
+        reduction = PresolveInverse.of(given, rows)
         if reduction is None:
             F = _factor(P, None, m)
             lower, upper, d, q = given.lower, given.upper, P.diag, given.q

@@ -9,8 +9,8 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.interior import Outcome, interior_point
-from qpsvm.solvers.interior_point.measured import Measured
+from qpsvm.solvers.interior_point.accuracy import Accuracy
+from qpsvm.solvers.interior_point.interior import SearchResult, interior_point
 from qpsvm.solvers.interior_point.program import FactorProgram
 
 AIM = 0.25
@@ -36,7 +36,7 @@ class Search:
         So far, of all kinds.
     stopped : Status or None
         What ``progress`` said, or that it was interrupted.
-    best : Outcome or None
+    best : SearchResult or None
         Of the whole program.
     """
 
@@ -46,10 +46,10 @@ class Search:
     progress: Progress
     iterations: int = 0
     stopped: Status | None = None
-    best: Outcome | None = None
+    best: SearchResult | None = None
 
     @property
-    def goes_on(self) -> bool:
+    def may_continue(self) -> bool:
         """Whether nobody asked to stop, and there are iterations left."""
         return self.stopped is None and self.iterations < self.limit
 
@@ -59,11 +59,11 @@ class Search:
         self.stopped = self.progress(self.iterations, objective, gap)
         return self.stopped
 
-    def interior(self, program: FactorProgram, *, leave: bool = True) -> Outcome:
+    def interior(self, program: FactorProgram, *, leave: bool = True) -> SearchResult:
         """The interior-point method on the program or some of its variables."""
         before = self.iterations
 
-        def report(iteration: int, measured: Measured) -> Status | None:
+        def report(iteration: int, measured: Accuracy) -> Status | None:
             return self.report(measured.primal, measured.gap, before + iteration - self.iterations)
 
         left = self.limit - before
@@ -73,12 +73,12 @@ class Search:
             self.stopped = Status.INTERRUPTED
         return replace(found, iterations=self.iterations)
 
-    def at_rest(self) -> Outcome:
+    def initial_point(self) -> SearchResult:
         """No machine at all, before there is any other."""
         p = self.program
         x = np.clip(np.zeros(p.size), p.lower, p.upper)
         y, w = np.zeros(len(p.b)), p.F.transposed(x) + p.offset
-        return Outcome(x, y, w, np.inf, Status.UNKNOWN, "", self.iterations)
+        return SearchResult(x, y, w, np.inf, Status.UNKNOWN, "", self.iterations)
 
     def measured(self, x: Vector, y: Vector) -> tuple[Vector, Vector, float, float]:
         """The weights of x, the gradient there, the objective and the gap of the whole program."""
@@ -87,7 +87,7 @@ class Search:
         g = p.gradient(w, y, np.empty(p.size))
         return w, g, *p.gap(x, y, w, g)
 
-    def noted(self, found: Outcome) -> Outcome:
+    def record(self, found: SearchResult) -> SearchResult:
         """Kept if it is the best so far."""
         if self.best is None or not self.best.gap <= found.gap:
             self.best = found

@@ -19,7 +19,7 @@ from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.interior_point.dualise import Dualised
 from qpsvm.solvers.interior_point.structured import StructuredProgram
 
-SMALL = 1000
+FACTORED_AT_ONCE = 1000
 """A P of so many variables is factored in less than a second."""
 
 ROUNDING = float(np.finfo(np.float64).eps)
@@ -110,11 +110,11 @@ def _factored(P: Quadratic) -> LowRankQuadratic:
     """``F F' + diag(d)``: as it comes, or of a small P by its eigenvectors."""
     if isinstance(P, LowRankQuadratic):
         return P
-    if P.size > SMALL:
+    if P.size > FACTORED_AT_ONCE:
         raise UnsupportedProgramError(
             "Backend 'ipm' takes programs with P = F F' + diag(d), the duals of linear machines, "
-            f"and others up to {SMALL} variables; this P is a {type(P).__name__} of {P.size}. Use "
-            "the dual form and a linear kernel, or another backend."
+            f"and others up to {FACTORED_AT_ONCE} variables; this P is a {type(P).__name__} of "
+            f"{P.size}. Use the dual form and a linear kernel, or another backend."
         )
     values, vectors = np.linalg.eigh(P.to_dense())
     used = values > ROUNDING * P.size * max(float(np.max(np.abs(values))), 0.0)

@@ -55,7 +55,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
+class ActiveSetGuess:
     """Which constraints hold with equality.
 
     Attributes
@@ -70,7 +70,9 @@ class Guess:
     active: Any
 
     @classmethod
-    def from_solution(cls, program: QuadraticProgram, solution: QPSolution) -> Guess | None:
+    def from_solution(
+        cls, program: QuadraticProgram, solution: QPSolution
+    ) -> ActiveSetGuess | None:
         """A constraint binds where its multiplier outweighs its slack; None without multipliers."""
         x, z, lower, upper = solution.x, solution.z, solution.z_lower, solution.z_upper
         if x is None or z is None or lower is None or upper is None or solution.y is None:
@@ -102,7 +104,7 @@ class Equations:
     curvature: float
 
     @classmethod
-    def of(cls, program: QuadraticProgram, guess: Guess) -> Equations | None:
+    def of(cls, program: QuadraticProgram, guess: ActiveSetGuess) -> Equations | None:
         """Set them up; None when a variable is to sit at an infinite bound."""
         P, where = program.P, guess.where
         free, rows = np.flatnonzero(where == 0), np.flatnonzero(guess.active)

@@ -40,7 +40,7 @@ TRIALS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
+class SmoothedOptimum:
     """Weights, and how far they can be from the optimal ones.
 
     Attributes
@@ -139,10 +139,10 @@ class Smoothed:
         self.g += length * self.dg
         return length
 
-    def guess(self, first: float, system: NewtonSystem, *, reached: bool) -> Guess:
+    def guess(self, first: float, system: NewtonSystem, *, reached: bool) -> SmoothedOptimum:
         """Where it is, with the slope that the last step began with."""
         radius = float(np.sqrt(2.0 * self.program.size * self.mu + first))
-        return Guess(self.w, self.y, self.g, self.mu, radius, system, reached)
+        return SmoothedOptimum(self.w, self.y, self.g, self.mu, radius, system, reached)
 
     def _length(self, dw: Vector, dy: Vector, first: float) -> float:
         """1, or where the slope is small: by regula falsi."""
@@ -173,7 +173,7 @@ def smoothed_newton(
     report: Callable[[Smoothed, int, float, float], bool],
     *,
     worst: float = np.inf,
-) -> Guess | None:
+) -> SmoothedOptimum | None:
     """Until mu and the gap are small relative to the objective; None if that was no way to go.
 
     Parameters

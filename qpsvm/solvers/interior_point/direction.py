@@ -9,7 +9,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Index
 
 
-class Move:
+class SearchDirection:
     """A direction of everything, and how far each variable lets it go.
 
     Attributes

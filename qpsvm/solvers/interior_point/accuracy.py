@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Accuracy:
     """How good an iterate is.
 
     Attributes
