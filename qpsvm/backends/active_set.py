@@ -1,4 +1,4 @@
-"""The kernel engine as a backend."""
+"""Backend ``"active-set"``: the package's active-set method for kernel duals."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ActiveSetBackend(Backend):
 
 
 def _start(warm: QPSolution | None, n: int) -> Vector | None:
-    """Its x, if that is one of this program."""
+    """The x of a warm start, if it has the size of this program."""
     if warm is None or warm.x is None or warm.x.shape != (n,) or not np.isfinite(warm.x).all():
         return None
     return warm.x

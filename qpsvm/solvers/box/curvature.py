@@ -58,7 +58,7 @@ class Curvature(ABC):
         return Cholesky(self.block(free), sigma)
 
     def work(self, size: int) -> float:
-        """Work of one factorisation with that many free variables, in the unit of ``WorkBudget``."""
+        """Work of one factorisation with that many free variables, as ``WorkBudget`` counts it."""
         return float(size) ** 3
 
 
