@@ -109,7 +109,7 @@ def test_half_of_samples_that_all_come_twice_is_the_same_problem(diag) -> None:
 def test_parts_that_are_all_the_same_make_the_optimum(decomposed, monkeypatch) -> None:
     """Three copies of all samples, one in every part: the guess is the answer."""
     monkeypatch.setattr(parts, "ROUGHLY", 0.0)
-    monkeypatch.setattr(parts, "SMALL", 200)
+    monkeypatch.setattr(parts, "SOLVED_AT_ONCE", 200)
     monkeypatch.setattr(parts, "DECOMPOSED", 100)
     monkeypatch.setattr(decomposition, "TOLERANCE", 1e-9)
     once = hessian(100)
@@ -128,7 +128,7 @@ def test_parts_that_are_all_the_same_make_the_optimum(decomposed, monkeypatch) -
 
 
 def test_samples_without_a_variable_are_in_no_part(monkeypatch) -> None:
-    monkeypatch.setattr(parts, "SMALL", 20)
+    monkeypatch.setattr(parts, "SOLVED_AT_ONCE", 20)
     index = np.arange(0, 90, 3)
     whole = hessian(90)
     P = KernelQuadratic(whole.gram, whole.selection.signs[index], index)
