@@ -49,7 +49,10 @@ def settings_from_options(kind: type[Own], options: Mapping[str, Any], backend: 
 
 
 def _check(name: str, value: Any, default: Any) -> None:
-    if isinstance(default, tuple):
+    if default is None:
+        fits = value is None or (_is_number(value) and isinstance(value, int | np.integer))
+        wanted = "a whole number, or None"
+    elif isinstance(default, tuple):
         fits = isinstance(value, tuple) and len(value) > 0 and all(map(_is_number, value))
         wanted = "a tuple of numbers of 0 or more"
     elif isinstance(default, int):
