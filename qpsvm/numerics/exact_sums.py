@@ -78,6 +78,8 @@ def without_tiny_rows(rows: Matrix, right: Vector) -> tuple[Matrix, Vector, Any]
     exponents : array of int of shape (m,)
         Row k was multiplied by ``2 ** exponents[k]``.
     """
+    if min(rows.shape) == 0:
+        return rows, right, np.zeros(len(right), dtype=np.intp)
     largest = (
         np.asarray(abs(rows).max(axis=1).toarray()).ravel()
         if sp.issparse(rows)
