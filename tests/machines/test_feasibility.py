@@ -152,3 +152,37 @@ def test_multipliers_of_rows_that_contradict_each_other_by_rounding_hide_no_gap(
     more = exact.constraint_multipliers + sign * size * np.array([3.0, -1.0])
     proof = qpsvm.certify(problem, draft.replace(constraint_multipliers=more))
     assert proof.gap_upper >= 0.9999999 * qpsvm.certify(problem, draft).gap_upper
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_slack_and_tiny_rules_make_no_false_certificate(form: str) -> None:
+    """``w_2 >= 1000`` is missed; two rules that hold anyway change nothing about that."""
+    X, y = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]], [1, 1, -1, -1]
+    free = qpsvm.solve(qpsvm.SoftMargin(C=10.0).primal(X, y))
+    rows = [[0.0, -1.0, 0.0], [1e9, 1e-9, 0.0], [0.0, -1e-310, 0.0]]
+    rule = rules.LinearConstraints(G=rows, h=[-1000.0, 1e12, 1e-310])
+    problem = getattr(qpsvm.SoftMargin(C=10.0), form)(X, y, constraints=rule)
+    answer = free.replace(
+        constraint_multipliers=np.zeros(3),
+        conditions=problem.model.conditions,
+        data=problem.data,
+    )
+    proof = qpsvm.certify(problem, answer)
+    assert proof.gap_upper > 1e5
+    assert not proof.predict_certified(X).decided.any()
+
+
+def test_a_rule_counts_however_small_its_numbers_are() -> None:
+    """``1e-200 w <= 0`` forbids the weights of size 1e-130 that samples of size 1e130 ask for."""
+    X, y = np.array([[1e130], [-1e130]]), [1, -1]
+    free = qpsvm.solve(qpsvm.SoftMargin(C=1e-260).dual(X, y))
+    rule = rules.LinearConstraints(G=[[1e-200, 0.0]], h=[0.0])
+    problem = qpsvm.SoftMargin(C=1e-260).dual(X, y, constraints=rule)
+    answer = free.replace(
+        constraint_multipliers=np.zeros(1),
+        conditions=problem.model.conditions,
+        data=problem.data,
+    )
+    assert missed_constraints(problem.model, answer)[0] == 1.0
+    assert not qpsvm.verify(problem, answer).passed
+    assert not qpsvm.certify(problem, answer).predict_certified(X).decided.any()

@@ -234,3 +234,57 @@ def test_a_solution_outside_its_bounds_is_repaired() -> None:
     assert moved.x.tolist() == fixed.x.tolist() == [0.0, 1.0]
     assert not qpsvm.verify(program, moved).passed  # it has no multiplier of the bound
     assert qpsvm.verify(program, fixed).passed
+
+
+# --- rows of very different sizes, and numbers at the ends of the range --------------------------
+
+
+def verdict(program: QuadraticProgram, x: Any, **multipliers: Any) -> bool:
+    """Whether a point passes, with multipliers of zero unless given."""
+    sizes = {"z": program.n_inequalities, "y": program.n_equalities}
+    sizes |= dict.fromkeys(("z_lower", "z_upper"), program.n_variables)
+    vectors = {name: np.zeros(size) for name, size in sizes.items()} | multipliers
+    return bool(qpsvm.verify(program, QPSolution(Status.UNKNOWN, x=x, **vectors)).passed)
+
+
+@pytest.mark.parametrize("storage", [np.array, sp.csr_array])
+@pytest.mark.parametrize("small", [1e-9, 1e-6, 1e-12])
+@pytest.mark.parametrize("large", [1.0, 1e6, 1e9])
+@pytest.mark.parametrize("apart", [2.0, 1e-6, 1e-9, 1e-11])
+def test_the_rounding_of_one_row_forgives_no_other(storage, small, large, apart) -> None:
+    """``x_2 <= -1`` and ``x_2 >= apart - 1`` contradict each other, whatever a third row says."""
+    rows = storage([[large, small], [0.0, 1.0], [0.0, -1.0]])
+    program = QuadraticProgram(np.diag([1.0, 0.0]), [0.0, 0.0], G=rows, h=[large, -1, 1 - apart])
+    for x in ([0.0, 0.0], [0.0, -1.0], [0.0, apart - 1.0]):
+        assert not verdict(program, x)
+
+
+@pytest.mark.parametrize("share", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("slope", [1e-8, 1e-9, 1e-10, 1e-11])
+def test_a_small_coefficient_hides_no_descent(share, slope) -> None:
+    """Along (0, 1, -1) the objective falls by ``slope`` for ever."""
+    free = [0.0, -np.inf, -np.inf]
+    program = QuadraticProgram(None, [1, 1, 1 + slope], A=[[share, 1, 1]], b=[0], lb=free)
+    y, z_lower = np.array([-1.0 - slope / 2]), np.array([1.0 - share, 0.0, 0.0])
+    assert not verdict(program, [0.0, 0.0, 0.0], y=y, z_lower=z_lower)
+
+
+@pytest.mark.parametrize("storage", [np.array, sp.csr_array])
+@pytest.mark.parametrize("size", [1e-200, 1e-310, 5e-324])
+@pytest.mark.parametrize("kind", ["inequality", "equality"])
+def test_a_row_counts_however_small_its_entries_are(storage, size, kind) -> None:
+    rows = {"G": storage([[size]]), "h": [0.0]}
+    if kind == "equality":
+        rows = {"A": storage([[size]]), "b": [0.0]}
+    unit = QuadraticProgram(storage([[1.0]]), [-0.4], **rows)
+    assert not verdict(unit, [0.4])
+    other = QuadraticProgram(storage([[1e300]]), [-1e150], **rows)
+    assert not verdict(other, [1e-150])
+    assert qpsvm.solve(unit).x[0] == 0.0
+
+
+def test_a_row_whose_terms_all_underflow_is_decided_in_rational_numbers() -> None:
+    rows = np.array([[1.0, 1e-200]])
+    program = QuadraticProgram(np.diag([1.0, 1e300]), [0.0, -1e150], G=rows, h=[0.0])
+    assert not verdict(program, [0.0, 1e-150])
+    assert verdict(QuadraticProgram([[1.0]], [0.0], G=[[1e-310]], h=[1e-310]), [0.0])
