@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from qpsvm.qp import LowRankQuadratic, QPSolution, QuadraticProgram, Status
 from qpsvm.qp.infeasibility import (
+    EVIDENCE_TOLERANCE,
     farkas_violation,
     find_infeasibility,
     find_unboundedness,
@@ -65,6 +66,12 @@ def test_programs_with_an_optimum_yield_no_evidence(
     assert find_unboundedness(program) is None
 
 
+def multipliers(z: list[float]) -> QPSolution:
+    """Evidence of two inequalities on two variables."""
+    nothing = np.zeros(2)
+    return QPSolution(Status.PRIMAL_INFEASIBLE, z=z, y=[], z_lower=nothing, z_upper=nothing)
+
+
 @pytest.mark.parametrize("turn", [1e-12, 1e-10, 1e-9, 1e-8])
 def test_rows_that_nearly_contradict_each_other_are_no_contradiction(turn: float) -> None:
     """``x_1 + x_2 <= 0`` and ``x_1 + (1 + turn) x_2 >= 1`` meet far out, in (-2, 2) / turn."""
@@ -72,8 +79,8 @@ def test_rows_that_nearly_contradict_each_other_are_no_contradiction(turn: float
         np.eye(2), [0.0, 0.0], G=[[1.0, 1.0], [-1.0, -1.0 - turn]], h=[0.0, -1.0]
     )
     for z in ([1.0, 1.0], [1.0 + turn, 1.0], [1.0, 1.0 - turn]):
-        claimed = QPSolution(Status.PRIMAL_INFEASIBLE, z=z, y=[])
-        assert farkas_violation(program, claimed) > EVIDENCE
+        claimed = multipliers(z)
+        assert farkas_violation(program, claimed) > EVIDENCE_TOLERANCE
     assert find_infeasibility(program) is None
 
 
@@ -82,12 +89,12 @@ def test_a_nearly_flat_direction_is_no_ray(bend: float) -> None:
     """The objective falls along (-1, 1) for a long way, down to ``-1/2 - 2 / bend``."""
     program = QuadraticProgram([[1.0, 1.0], [1.0, 1.0 + bend]], [1.0, -1.0])
     claimed = QPSolution(Status.DUAL_INFEASIBLE, x=[-1.0, 1.0])
-    assert ray_violation(program, claimed) > EVIDENCE
+    assert ray_violation(program, claimed) > EVIDENCE_TOLERANCE
     assert find_unboundedness(program) is None
 
 
 @pytest.mark.parametrize("apart", [1e-12, 1e-10, 1e-9, 1e-6])
 def test_bounds_that_cross_by_little_are_a_contradiction(apart: float) -> None:
     rows = QuadraticProgram(np.eye(2), [0.0, 0.0], G=[[1.0, 0.0], [-1.0, 0.0]], h=[1 - apart, -1])
-    evidence = QPSolution(Status.PRIMAL_INFEASIBLE, z=[1.0, 1.0], y=[])
-    assert farkas_violation(rows, evidence) <= EVIDENCE
+    evidence = multipliers([1.0, 1.0])
+    assert farkas_violation(rows, evidence) <= EVIDENCE_TOLERANCE
