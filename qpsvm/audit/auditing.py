@@ -19,8 +19,8 @@ from qpsvm.audit.rounding import KernelRounding, multiply, multiply_rounded, rou
 from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.machines import SVMProblem
-from qpsvm.machines.accuracy import TINY
 from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.precision import TINY
 from qpsvm.polishing import polish
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.solving import solve

@@ -1,6 +1,7 @@
 """What all families share: one problem, its programs, its solutions, and what proves them.
 
-``conditions`` has the problem, ``losses`` its losses, ``model`` both objectives, ``programs`` the
+``conditions`` has the problem, ``losses`` its losses, ``primal_dual`` both objectives, ``model`` what
+verifiers ask, ``programs`` the
 primal and the dual program with their recoveries, ``solution`` what was learned. ``joint`` is the
 same for machines with one decision function per class.
 """
