@@ -11,10 +11,11 @@ import numpy as np
 
 from qpsvm.audit import own_predictions, predictions
 from qpsvm.audit.claims import Claim, Library, Problem, Reading
+from qpsvm.audit.machine import AuditedMachine, Optimum
 from qpsvm.audit.predictions import DecisionRanges
 from qpsvm.audit.readers.inputs import Inputs
 from qpsvm.audit.readers.registry import read
-from qpsvm.audit.result import Audit, AuditedMachine, Optimum
+from qpsvm.audit.result import Audit
 from qpsvm.audit.rounding import KernelRounding, multiply, multiply_rounded, rounded_gap
 from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.exceptions import AuditRefusedError, QPSVMError

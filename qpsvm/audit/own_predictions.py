@@ -15,23 +15,18 @@ import itertools
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.audit.claims import Reading
+from qpsvm.audit.machine import OWN_PREDICTIONS, AuditedMachine
 from qpsvm.audit.rebuilt import Decisions, decisions
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneVsOne, SoftMargin
 from qpsvm.qp.kkt import Check
-
-if TYPE_CHECKING:
-    from qpsvm.audit.claims import Reading
-    from qpsvm.audit.result import AuditedMachine
-
-NAME = "own_predictions"
-"""Of the check in a verifier's report."""
 
 Right: TypeAlias = list[list[Any]]
 """For every sample the labels that are right: several where a library does not say which of the
@@ -74,7 +69,7 @@ class OwnPredictions:
         comparable = not self.n_differ and math.isfinite(self.worst)
         apart = self.largest_difference
         return Check(
-            NAME,
+            OWN_PREDICTIONS,
             apart if math.isfinite(apart) else math.inf,
             self.worst if comparable else math.inf,
             1.0,

@@ -7,8 +7,6 @@ KKT conditions one by one), ``consistency`` (whether the parts of a solution des
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from qpsvm.machines import accuracy, consistency, feasibility, samples
@@ -20,7 +18,6 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import QPSolution
 
 
-@dataclass(frozen=True, eq=False)
 class SupportVectorModel(PrimalDualPair):
     """A ``PrimalDualPair`` whose solutions can be recovered and verified; a ``VerifiableModel``."""
 

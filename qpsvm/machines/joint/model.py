@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.solution import QPSolution
 
 
-@dataclass(frozen=True, eq=False)
 class JointModel(JointPair):
     """A ``JointPair`` whose solutions can be recovered and verified; a ``VerifiableModel``."""
 
