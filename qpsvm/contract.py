@@ -1,4 +1,4 @@
-"""The tolerance contract: whoever gets a status OPTIMAL gets it from the verifier.
+"""The tolerance contract: solve, verify, polish, escalate, look for evidence of no optimum.
 
 In order:
 
@@ -145,7 +145,7 @@ class Attempt:
     is_at_rounding: bool = False
 
     def better_of(self, other: Attempt) -> Attempt:
-        """The one the verifier measures to be closer to optimal."""
+        """The attempt that the verifier measures to be closer to optimal."""
         return other if other.report.worst < self.report.worst else self
 
 
@@ -180,7 +180,7 @@ def fulfil(contract: Contract) -> Attempt:
 
 
 def _finished(contract: Contract, outcome: Attempt) -> Attempt:
-    """With the problem's own solution; its statistics say which program was solved."""
+    """Add the problem's own solution; statistics say which program was solved."""
     solution = outcome.solution
     notes = filter(None, (solution.statistics.note, contract.route.reduced.note))
     solution = solution.with_statistics(note="; ".join(notes))
@@ -223,7 +223,7 @@ def _attempt(contract: Contract, settings: Settings) -> Attempt:
 
 
 def _worst_on_rows(contract: Contract, candidate: QPSolution) -> float:
-    """The worst residual of a candidate, or of the point beside it that satisfies the rows.
+    """The worst residual of a candidate, or of the nearest point that satisfies the rows.
 
     Without the second a polish would go on because of a row all of whose terms are rounding.
     """
@@ -292,7 +292,7 @@ def _remaining(time_limit: float | None, seconds: float) -> float | None:
 
 
 def _evidence(contract: Contract, outcome: Attempt) -> Attempt | None:
-    """Evidence of our own, where the solver gave none. Small residuals mean there is none."""
+    """Search for evidence of no optimum where the solver gave none."""
     if not contract.can_lack_an_optimum or outcome.report.worst < SMALL_RESIDUAL:
         return None
     if outcome.solution.status is Status.INTERRUPTED:

@@ -159,7 +159,7 @@ def polish(
 
 @dataclass(frozen=True)
 class _Request:
-    """What the caller allows."""
+    """Accuracy, limits and callback that the caller of ``polish`` allows."""
 
     eps: float
     time_limit: float | None
@@ -168,7 +168,7 @@ class _Request:
     began: float
 
     def budget(self, label: str) -> WorkBudget:
-        """Without a limit of work: somebody waits, and may stop it."""
+        """A work budget without a limit, which time limit and callback end."""
         return WorkBudget(watch=lambda budget: self.goes_on(budget, label))
 
     def goes_on(self, budget: WorkBudget, label: str) -> bool:
@@ -266,7 +266,7 @@ def _polish_along(
 
 @dataclass(frozen=True, eq=False)
 class _AsItIs:
-    """The problem's own program."""
+    """Polish through the problem's own program."""
 
     problem: TrainingProblem[Any, Any]
 
@@ -285,7 +285,7 @@ class _AsItIs:
 
 
 class _ByAlpha:
-    """The dual program, in alpha; weights, intercept and slack follow from alpha."""
+    """Polish through the dual program; weights, intercept and slack follow from alpha."""
 
     def __init__(self, problem: SVMProblem) -> None:
         self.problem = problem
@@ -326,7 +326,7 @@ class _ByAlpha:
 
 
 def _statistics(solution: Any) -> SolveStatistics:
-    """Those of a solver; a solution from elsewhere has none."""
+    """The statistics of a solver's solution; empty ones for solutions from elsewhere."""
     return solution.qp.statistics if isinstance(solution.qp, QPSolution) else SolveStatistics()
 
 

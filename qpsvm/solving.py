@@ -226,7 +226,7 @@ def solve(
 
 
 def _solve_parts(problem: ReducedProblem, start: Any, **settings: Any) -> ReducedSolution:
-    """Every part by itself; an error says which one it is about."""
+    """Solve every part of a reduction; errors name the part."""
     n_parts = len(problem.problems)
     starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
     if len(starts) != n_parts or not isinstance(start, ReducedSolution | None):
@@ -247,7 +247,7 @@ def _solve_parts(problem: ReducedProblem, start: Any, **settings: Any) -> Reduce
 
 
 def _no_machine(problem: SVMProblem, solution: QPSolution) -> NoOptimumError:
-    """Why there is no solution: classes that cannot be told apart, or conflicting rules."""
+    """The error for a problem without optimum: inseparable classes or conflicting constraints."""
     proof = certify_infeasible(problem, solution)
     if problem.model.constraints is not None and problem.model.is_hard:
         # rules that take part in a proof may still be innocent: the samples alone come first
@@ -276,7 +276,7 @@ def _no_optimum(solution: QPSolution) -> NoOptimumError:
 
 
 def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tuple[Attempt, str]:
-    """The outcome of the contract, and of ``"auto"`` why it chose what it chose."""
+    """Carry out the contract; for ``"auto"`` with the reason for the backend."""
     route = route_of(problem, any_form=backend == "auto")
     solver, reason = _resolve(backend, route)
     outcome = fulfil(Contract(problem, route, solver, settings))
@@ -297,7 +297,7 @@ def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tupl
 
 
 def _asks_again(outcome: Attempt, route: Route, eps: float) -> bool:
-    """Whether ``"auto"`` asks a second backend: where another answer may pass."""
+    """Whether ``"auto"`` tries a second backend after an answer that does not pass."""
     status = outcome.solution.status
     if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
         if status not in (*_GIVEN_UP, Status.ITERATION_LIMIT):
@@ -350,7 +350,7 @@ def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:
 
 
 def _carried(problem: SVMProblem, start: SVMSolution) -> QPSolution:
-    """The start as a solution of this program; of a large kernel only x.
+    """The warm start as a solution of this program; x alone for a large kernel program.
 
     Multipliers would take a pass over the kernel matrix, and who goes through it column by column
     has no use for them.

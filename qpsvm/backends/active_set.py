@@ -1,4 +1,4 @@
-"""The kernel engine as a backend."""
+"""Backend ``"active-set"``: the package's active-set method for kernel duals."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class ActiveSetBackend(Backend):
         if not Boxed.suits(program):
             raise UnsupportedProgramError(
                 f"Backend {self.label!r} takes bounds and at most {MAX_ROWS} other rows, and a "
-                f"Hessian that is not sparse from {DENSE_HESSIAN_SIZE + 1} variables on; this program "
-                f"has {program.n_equalities} equalities and {program.n_inequalities} inequalities over "
-                f"{program.n_variables} variables. The dual of a kernel machine is of that kind "
-                "(form='dual'); for others use 'cvxopt' or 'cvxpy:CLARABEL'."
+                f"Hessian that is not sparse from {DENSE_HESSIAN_SIZE + 1} variables on; this "
+                f"program has {program.n_equalities} equalities and {program.n_inequalities} "
+                f"inequalities over {program.n_variables} variables. The dual of a kernel machine "
+                "is of that kind (form='dual'); for others use 'cvxopt' or 'cvxpy:CLARABEL'."
             )
         memory_limit = _memory_limit(settings, least_memory(program))
         clock, stopped, steps = Clock(self.label, settings), [], 0
@@ -84,7 +84,7 @@ class ActiveSetBackend(Backend):
 
 
 def _start(warm: QPSolution | None, n: int) -> Vector | None:
-    """Its x, if that is one of this program."""
+    """The x of a warm start, if it has the size of this program."""
     if warm is None or warm.x is None or warm.x.shape != (n,) or not np.isfinite(warm.x).all():
         return None
     return warm.x

@@ -1,4 +1,4 @@
-"""The structured interior-point engine as a backend."""
+"""Backend ``"ipm"``: the package's interior-point method for linear machines."""
 
 from __future__ import annotations
 

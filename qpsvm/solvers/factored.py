@@ -1,4 +1,4 @@
-"""From a program to its solution: the way that its shape asks for."""
+"""The engine for ``P = F F' + diag(d)``: starting points, interior points, working sets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WIDE_PASSES, WIDE_TOLERANCE = 300, 1e-5
 
 
 def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress) -> SearchResult:
-    """The solution, or the best point there is when the search ends.
+    """Minimise a factored program; return the solution or the best point found.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress)
 
 
 def _by_guess(search: Search) -> SearchResult | None:
-    """Where a guess is cheaper than iterations of all variables, or these are too many."""
+    """Solve from an initial guess where that is cheaper than iterating on all variables."""
     p = search.program
     if p.F.rank <= p.size:
         return OpenSet(search).found() if p.size > MANY and suits(p) else None
@@ -77,7 +77,7 @@ def _by_guess(search: Search) -> SearchResult | None:
 
 
 def _of_all(search: Search) -> SearchResult:
-    """Without a guess; a second time if a variable left that should not have; working sets last."""
+    """Solve by interior points on all variables, by working sets where rounding stops these."""
     ended = search.interior(search.program)
     found = _checked(search, ended)
     if found.status is not ended.status and search.stopped is None:
@@ -88,7 +88,7 @@ def _of_all(search: Search) -> SearchResult:
 
 
 def _checked(search: Search, ended: SearchResult) -> SearchResult:
-    """With the gap of the whole program, and no claim that this refutes."""
+    """Measure the gap of the whole program and withdraw a claim that it refutes."""
     w, _, _, gap = search.measured(ended.x, ended.y)
     status, reason = ended.status, ended.reason
     if status is Status.OPTIMAL and not gap <= search.eps:
@@ -97,7 +97,7 @@ def _checked(search: Search, ended: SearchResult) -> SearchResult:
 
 
 def _without_variables(search: Search) -> SearchResult:
-    """Everything had a value before."""
+    """The result for a program whose variables are all fixed."""
     holds = bool((np.abs(search.program.b) <= search.eps).all())
     status = Status.OPTIMAL if holds else Status.INACCURATE
     reason = "nothing to be solved for" if holds else "the bounds leave no room for the rows"

@@ -1,4 +1,4 @@
-"""Objectives that count as zero: what a duality gap is relative to, at least."""
+"""The smallest objective that a duality gap is relative to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TINY = 1e-300
 
 
 def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
-    """An objective below that counts as zero.
+    """The objective below which values count as zero.
 
     Weights that are this much smaller than the terms they are the sum of; or, with costs q, that
     change no gradient by so small a share of the largest cost.

@@ -1,4 +1,4 @@
-"""What a search has cost so far, and whether it may go on."""
+"""A work budget: the cost of a search so far, and whether the search may continue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class WorkBudget:
-    """A running count, shared by all parts of one search.
+    """Running count of work, shared by all parts of one search.
 
     Attributes
     ----------
@@ -53,13 +53,13 @@ class WorkBudget:
         self.is_over = self.was_interrupted = True
 
     def add_factorisation(self, size: int, work: float) -> None:
-        """One factorisation."""
+        """Count one factorisation."""
         self.factorisations += 1
         self.largest = max(self.largest, size)
         self.work += work
 
     def may_go_on(self, residual: float) -> bool:
-        """Whether there is work left, and nobody asked to stop."""
+        """Whether work is left and no stop was requested."""
         self.residual = residual
         self.is_over = (
             self.is_over

@@ -1,4 +1,4 @@
-"""From a kernel program to its solution: distinct samples, a guess by parts, then working sets."""
+"""The active-set method for kernel duals: distinct samples, an initial guess, working sets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TIGHTER = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A point with its multipliers, and how far from the optimum it is at most, relative.
+    """Result of the active-set method: a solution with its relative duality gap.
 
     It is called optimal only by its gradient, and where rounding cannot have made that one small.
     """
@@ -48,7 +48,7 @@ SMALLEST_SET = 256
 
 
 def least_memory(program: QuadraticProgram) -> int:
-    """The bytes below which there is no room for a kernel column or for a working set."""
+    """The smallest memory limit in bytes: one kernel column and one working set."""
     samples = program.P.gram.size if isinstance(program.P, KernelQuadratic) else 0
     sets = 8 * MATRICES * SMALLEST_SET**2
     return math.ceil(max(8 * samples / FOR_COLUMNS, sets / (1.0 - FOR_COLUMNS)))
@@ -62,7 +62,7 @@ def minimise(
     memory_limit: int,
     budget: WorkBudget,
 ) -> Found:
-    """A point with that gap or less, or the best one when the budget is spent.
+    """Minimise a box program to a relative duality gap of ``eps``, or until the budget is spent.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def minimise(
 
 @dataclass(frozen=True, eq=False)
 class _KernelSearch:
-    """One program on its way.
+    """State of one run of the active-set method.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class _KernelSearch:
         eps: float,
         budget: WorkBudget,
     ) -> _KernelSearch:
-        """The program as it is given, if it is not that of a kernel."""
+        """Set up the search: distinct samples and cached columns for a kernel program."""
         if not isinstance(P, KernelQuadratic):
             return cls(given, None, for_columns, largest, eps, budget)
         distinct = None if _is_small(P, for_columns) else Distinct.of(given, P)
@@ -144,13 +144,13 @@ class _KernelSearch:
         return cls(box, distinct, for_columns, largest, eps, budget)
 
     def start(self, x: Vector | None) -> Vector:
-        """The point of this program that one of the given program is; the origin without one."""
+        """Map a starting point to the reduced program; the projected origin without one."""
         if x is None:
             return self.box.clip(np.zeros(self.box.size))
         return x if self.distinct is None else self.distinct.sums(x)
 
     def guess(self, x: Vector) -> tuple[Vector, int | None]:
-        """A point and how many variables are free in its parts; x where there is none."""
+        """An initial guess from parts of the samples, and about how many variables are free."""
         box = self.box
         if not isinstance(box.P, KernelColumns):
             return x, None
@@ -158,7 +158,7 @@ class _KernelSearch:
         return (x, None) if guess is None else (box.clip_scaled(guess.x), guess.n_free)
 
     def run(self, x: Vector, n_free: int | None) -> tuple[Point, bool]:
-        """A point, and whether it is optimal.
+        """Run working sets from x; return the point and whether it is optimal.
 
         By a gradient that was evaluated anew for it, unless what was added to the first one is so
         little that it cannot matter. Where rounding may cost more than what was asked for nobody
@@ -183,7 +183,7 @@ class _KernelSearch:
         return point, False
 
     def certain(self, point: Point) -> tuple[Point, bool]:
-        """An optimal point, and whether it is one in whatever order the gradient is evaluated.
+        """Make sure that rounding of the gradient cannot undo optimality; return point and verdict.
 
         Parameters
         ----------
@@ -203,15 +203,15 @@ class _KernelSearch:
         return point, box.gap_rounding_bound(point) <= self.eps
 
     def with_compensated_gradient(self, point: Point) -> Point:
-        """The same with a gradient that was evaluated anew, in more digits."""
+        """The point with its gradient recomputed by compensated sums."""
         return replace(point, Px=self.box.P.matvec_compensated(point.x), drift=0.0)
 
     def with_reduced_gap_rounding(self, point: Point) -> Point:
-        """The same with rounding where it costs least."""
+        """The point moved so that rounding of its gradient costs the least duality gap."""
         return reduce_gap_rounding(self.box, point, largest=self.largest, budget=self.budget)
 
     def refined(self, point: Point) -> Point:
-        """The same if the gradient just evaluated is small enough; else one nearer to the optimum.
+        """Refine the point by Newton steps with compensated gradients, where it is not optimal yet.
 
         By far, because shares of sums are rounded, and whoever looks next evaluates it another way.
         """
@@ -220,7 +220,7 @@ class _KernelSearch:
         return refine(self.box, point, largest=self.largest, budget=self.budget)
 
     def improved(self, point: Point, enough: float) -> Point:
-        """A point after which the gradient may be small enough, if rounding lets it."""
+        """Improve a point whose recomputed gradient is too large."""
         box, budget = self.box, self.budget
         if box.is_near(point, self.eps) or box.is_settled(point):
             point = self.refined(point)
@@ -239,14 +239,14 @@ class _KernelSearch:
         )
 
     def interrupted(self, x: Vector) -> Point:
-        """The last point that is known; x before the first one of all samples."""
+        """The best point so far, after Ctrl-C."""
         best = self.budget.best
         if best is not None and len(best.x) == self.box.size:
             return best
         return settle(self.box, x, largest=self.largest, budget=self.budget)
 
     def to_original_program(self, point: Point) -> Point:
-        """The point of the given program.
+        """Map a point back to the original program.
 
         With what is within rounding of its bound there, if that is no worse. A claim is about the
         point that is given. With x of 1e5 and more rounding is so wide that many variables moved
@@ -260,17 +260,17 @@ class _KernelSearch:
 
 
 def _is_small(P: KernelQuadratic, for_columns: int) -> bool:
-    """Whether the whole kernel matrix is kept."""
+    """Whether the whole kernel matrix fits into memory and is worth keeping."""
     return P.gram.is_worth_keeping and 8 * P.gram.size**2 <= for_columns
 
 
 def _keep_if_small(P: Quadratic, for_columns: int) -> None:
-    """For all who will ask: other programs of these samples, the verifier."""
+    """Evaluate and keep a small kernel matrix, which the verifier needs as well."""
     if isinstance(P, KernelQuadratic) and _is_small(P, for_columns):
         _ = P.gram.dense
 
 
 def _with_signs(boxed: Boxed, y: Vector) -> Vector:
-    """The multipliers of inequalities are not negative, not even by rounding."""
+    """Clip the multipliers of inequalities at zero."""
     n_equalities = len(y) - len(boxed.inequalities)
     return np.concatenate([y[:n_equalities], np.maximum(y[n_equalities:], 0.0)])

@@ -1,4 +1,4 @@
-"""A guess by parts of the samples, and by all that mattered in one.
+"""Initial guesses for kernel duals: solve parts of the samples, then their support vectors.
 
 A share of the samples with bounds 1 / share times as far apart makes about the same machine: the
 sums over all samples become sums over some, each counted so often. So do the costs
@@ -56,7 +56,7 @@ _SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class InitialGuess:
-    """A point and what it says about the next.
+    """An initial point, with an estimate of how many variables will be free.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class InitialGuess:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The program of some of the samples.
+    """The program restricted to some of the samples.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """One program, to be guessed.
+    """The parts of one program, solved approximately one after the other.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Parts:
     budget: WorkBudget
 
     def guess(self) -> InitialGuess | None:
-        """A point near the optimum; None where working sets need none."""
+        """Compute the initial guess; None if the program is small enough to do without."""
         samples, memory = self._samples, self.columns.memory
         of_sets = min(self.for_sets, self.program.size) ** 2
         memory.reserve(decomposition.MATRIX, of_sets)
@@ -128,7 +128,7 @@ class Parts:
 
     @cached_property
     def _samples(self) -> Index:
-        """Those that have a variable."""
+        """Samples with at least one variable."""
         P = self.columns.P
         return np.unique(np.asarray(P.selection.samples(np.arange(P.size))))
 
@@ -138,22 +138,22 @@ class Parts:
 
     @cached_property
     def _at_once(self) -> int:
-        """Samples that are solved at once, at most."""
+        """Largest number of samples that is solved without division into parts."""
         if not self._is_decomposed:
             return SOLVED_AT_ONCE
         return min(DECOMPOSED, max(FEWEST, self._fitting))
 
     @property
     def _fitting(self) -> int:
-        """Samples whose matrix there is room for."""
+        """Largest number of samples whose kernel matrix fits into memory."""
         return int(np.sqrt(self.for_columns / BYTES))
 
     def _n_parts(self, n: int) -> int:
-        """That are solved at once if a decomposition does it; else thirds of thirds."""
+        """Number of parts of a set of samples."""
         return -(-n // self._at_once) if self._is_decomposed else PARTS
 
     def _joined(self, samples: Index) -> InitialGuess:
-        """Of the parts of these samples, which are in random order."""
+        """Solve the parts of some samples and join their solutions."""
         x, n_free = np.zeros(self.program.size), [0]
         try:
             n_parts = self._n_parts(len(samples))
@@ -169,7 +169,7 @@ class Parts:
         return InitialGuess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
 
     def _together(self, guess: InitialGuess) -> InitialGuess:
-        """Of those that mattered in their part, all others at zero."""
+        """Solve the program of all samples that are support vectors of their part."""
         R = self.columns.P.selection
         used = np.unique(R.samples(np.flatnonzero(guess.x[: R.size])))
         if self.budget.is_over or not 0 < len(used) <= min(TOGETHER, self._fitting):
@@ -180,7 +180,7 @@ class Parts:
         return InitialGuess(x, int(np.sum(self.program.is_free(x))))
 
     def _solved(self, samples: Index) -> InitialGuess:
-        """Of the part that these samples are, in its own bounds."""
+        """Solve the program of some samples with bounds scaled up by their share."""
         x = np.zeros(self.program.size)
         part = self._part(np.sort(samples), share=len(samples) / len(self._samples))
         program = part.program
@@ -205,7 +205,7 @@ class Parts:
         return InitialGuess(x, int(np.sum(program.is_free(own))))
 
     def _part(self, samples: Index, *, share: float) -> Part:
-        """The program of these samples, as if they were that share of all."""
+        """Build the program of some samples with bounds scaled up by their share."""
         program, columns = self.program, self.columns
         P, n = columns.P, columns.P.gram.size
         position = np.full(n, -1)

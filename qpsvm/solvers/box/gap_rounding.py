@@ -1,4 +1,4 @@
-"""Rounding on the side where it costs least.
+"""Reduction of the duality gap that rounding of the gradient leaves at large bounds.
 
 At an optimum the gradient r vanishes between the bounds. In floating point it is some rounding, and
 what that costs in the duality gap is ::
@@ -32,7 +32,7 @@ OFFSET_PER_ROUNDING = 2.0
 def reduce_gap_rounding(
     box: BoxProgram, point: Point, *, largest: int, budget: WorkBudget
 ) -> Point:
-    """A point with a smaller duality gap near one whose residuals are rounding; else that one.
+    """Move a point whose residuals are rounding so that its duality gap becomes smaller.
 
     With the gap counts what rounding may add to it, so that it may be larger and certain.
     """

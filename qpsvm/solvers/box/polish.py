@@ -1,4 +1,4 @@
-"""The polish of programs over a box: working sets, each solved to the end.
+"""Working-set method for box programs: each working set is solved exactly.
 
 Most variables of a large dual are at a bound and stay there. So a round takes the variables that
 are free, those whose gradient says that they should move, and those nearest to that, and solves the
@@ -60,7 +60,7 @@ WORK_OF_AN_ENTRY = 300.0
 def polish_box(
     program: QuadraticProgram, solution: QPSolution, *, memory_limit: int, budget: WorkBudget
 ) -> QPSolution:
-    """The best point found from ``solution.x``, with all multipliers.
+    """Improve a solution of a box program; return the best point with all multipliers.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def polish_box(
 
 
 def largest_within(memory_limit: int) -> int:
-    """Variables in a working set whose matrices take no more bytes than that."""
+    """Largest working set whose matrices fit into a number of bytes."""
     return max(1, min(LARGEST_LAST_SET, int(np.sqrt(memory_limit / (8 * MATRICES)))))
 
 
@@ -96,7 +96,7 @@ def settle(
     expected_free: int | None = None,
     into_rounding: bool = False,
 ) -> Point:
-    """The best point found from x, by working sets of so many variables at most.
+    """Run the working-set method from x; return the best point found.
 
     ``P x`` where it is known is not computed again. It may end where no residual is larger than
     that share (``roughly``) of the largest at the start, or both the relative duality gap and the
@@ -110,7 +110,7 @@ def settle(
 
 @dataclass(frozen=True, eq=False)
 class _WorkingSetSearch:
-    """Rounds over one program."""
+    """State of the working-set method on one program."""
 
     box: BoxProgram
     largest: int
@@ -127,7 +127,7 @@ class _WorkingSetSearch:
         return few or isinstance(self.box.P, FactorCurvature)
 
     def run(self, start: Vector, Px: Vector | None = None) -> Point:
-        """Rounds until nothing is violated, or nothing improves any more."""
+        """Solve working sets until no variable violates its condition or progress ends."""
         box = self.box
         x = satisfying(box, start)
         Px = box.P.product(x) if Px is None else Px + box.P.product(x - start)
@@ -148,7 +148,7 @@ class _WorkingSetSearch:
         return point
 
     def enough(self, point: Point, residual: float) -> float:
-        """A residual that is small, and with which the gap is, if it falls as residuals do."""
+        """The residual at which the gap will be small enough, extrapolated from both."""
         if not self.eps > 0.0:
             return 0.0
         box = self.box
@@ -159,7 +159,7 @@ class _WorkingSetSearch:
     def round(
         self, point: Point, residual: float, enough: float, expected_free: int | None
     ) -> Point | None:
-        """The point after one working set, solved well enough; None if that is no better."""
+        """Solve one working set; None if the point does not improve."""
         box, x = self.box, point.x
         index, is_far = self.working_set(point, expected_free)
         low_rank = isinstance(box.P, FactorCurvature)
@@ -185,7 +185,7 @@ class _WorkingSetSearch:
         return new if falls or box.residual(new) < 0.5 * residual else None
 
     def working_set(self, point: Point, expected_free: int | None) -> tuple[Index, bool]:
-        """The variables that violate most, the free ones, and those nearest to a violation.
+        """Choose the next working set: the largest violations, free variables, near violations.
 
         And whether others will have to follow: there is no room for all that violate, or there
         are many, and when they are moved others will violate.
@@ -216,7 +216,7 @@ class _WorkingSetSearch:
 
 
 def _turns(sizes: Vector, directions: Dense) -> Vector:
-    """Who comes when, of those that push the rows in each of the directions the largest first.
+    """Order variables by violation, alternating between the directions in which they push the rows.
 
     Those that violate most may all push the same way, and then none of them can move.
     """

@@ -1,4 +1,4 @@
-"""Proximal points of a program over a box, by a semismooth Newton method that cannot cycle.
+"""Proximal-point iteration for box programs, by a globalised semismooth Newton method.
 
 The proximal point of a centre c is the solution of a strongly convex program::
 
@@ -65,7 +65,7 @@ def solve(
     budget: WorkBudget,
     into_rounding: bool = False,
 ) -> Point:
-    """Proximal points, one the centre of the next, until the residual is within the tolerance.
+    """Iterate proximal points until the residual is within its tolerance.
 
     Ends earlier where only rounding is left (unless it shall go ``into_rounding``, as long as the
     residual falls), and where the budget ends it. The objective of
@@ -103,13 +103,13 @@ def solve(
 
 
 def _same_objective(program: BoxProgram, one: Point, other: Point) -> bool:
-    """Whether only rounding tells them apart."""
+    """Whether two objectives differ by rounding only."""
     difference = program.objective(one) - program.objective(other)
     return abs(difference) <= SAME_OBJECTIVE * program.objective_terms(one)
 
 
 def _first_sigma(program: BoxProgram, start: Point) -> float:
-    """So large that the gradient to be removed moves a variable by about the size of x."""
+    """The first proximal weight: the gradient then moves variables by about the size of x."""
     violation = program.residual(start)
     size = program.unit * float(np.max(np.abs(start.x)))
     relative = violation / size if size > 0.0 else 1.0
@@ -117,7 +117,7 @@ def _first_sigma(program: BoxProgram, start: Point) -> float:
 
 
 class _Proximal:
-    """The proximal program of one centre, and how many Newton steps it took."""
+    """The proximal program at one centre, solved by semismooth Newton steps."""
 
     def __init__(
         self, program: BoxProgram, centre: Point, sigma: float, budget: WorkBudget
@@ -127,7 +127,7 @@ class _Proximal:
         self._factored: tuple[bytes, Equations] | None = None
 
     def solve(self) -> Point | None:
-        """Its solution; None if that was not found.
+        """Solve the proximal program; None if the steps do not converge.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class _Proximal:
         return solution or self.searched_steps(best)
 
     def full_steps(self) -> tuple[Point | None, Point]:
-        """Steps of full length while they lead to new active sets: the solution, the highest D."""
+        """Full Newton steps while active sets are new; return the solution or the best point."""
         program, c, sigma = self.program, self.centre.x, self.sigma
         point = best = self.centre
         highest = self.dual_objective(best)
@@ -161,7 +161,7 @@ class _Proximal:
         return None, best
 
     def searched_steps(self, point: Point) -> Point | None:
-        """Steps as long as D demands."""
+        """Newton steps with an exact line search on the dual function D."""
         program, c, sigma = self.program, self.centre.x, self.sigma
         last = b""
         for _ in range(SEARCHED_STEPS):
@@ -184,7 +184,7 @@ class _Proximal:
         return None
 
     def accepted(self, point: Point, target: Vector) -> Point | None:
-        """The point, at its bounds exactly; None where rounding made it worse than the centre."""
+        """Accept a point if it is no worse than the centre; entries at bounds are exact."""
         program, centre = self.program, self.centre
         inside = program.is_free(target)
         x = program.clip(np.where(inside, point.x, target))
@@ -197,12 +197,12 @@ class _Proximal:
         return None
 
     def is_maximal(self, point: Point, target: Vector) -> bool:
-        """``v = x(r)`` up to rounding, so that the gradient of D in v vanishes."""
+        """Whether ``v = x(r)`` up to rounding, so that the gradient of D vanishes."""
         apart = np.abs(self.program.clip(target) - point.x)
         return bool((apart * self.sigma <= self.program.tolerances(point)).all())
 
     def active_set(self, target: Vector) -> bytes:
-        """Which variables are below, inside and above the box."""
+        """Masks of the variables below, inside and above the box."""
         above = target >= self.program.upper
         return ((target <= self.program.lower).astype(np.int8) + 2 * above).tobytes()
 

@@ -1,4 +1,4 @@
-"""Iterative refinement: a point whose gradient is known to more digits than it was found with.
+"""Iterative refinement by Newton steps from a gradient with compensated sums.
 
 Newton steps on the variables between their bounds, each from the gradient at the point that the
 last one ended at. The sums ``P x`` are not evaluated again: a step is so short that what it adds
@@ -25,7 +25,7 @@ PROXIMAL_TERMS = (1e-12, 1e-10, 1e-8)
 
 
 def refine(box: BoxProgram, point: Point, *, largest: int, budget: WorkBudget) -> Point:
-    """A point with a smaller duality gap near one whose ``P x`` is exact; else that one.
+    """Refine a point whose ``P x`` is exact; the point itself if the gap does not fall.
 
     Parameters
     ----------

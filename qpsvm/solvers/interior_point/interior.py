@@ -1,4 +1,4 @@
-"""The interior-point method from start to end: the best point it passes, and why it stops."""
+"""The interior-point loop: iterates, stopping rules and the best point so far."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Report = Callable[[int, Accuracy], Status | None]
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """Where a search ended.
+    """Result of a search: its best point, status and reason.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class SearchResult:
 def interior_point(
     program: FactorProgram, eps: float, limit: int, report: Report, *, leave: bool = True
 ) -> SearchResult:
-    """Iterate until the gap is within eps, relative, or it cannot become smaller.
+    """Run the interior-point method until the relative gap is within eps or stops falling.
 
     On the way variables whose case is clear leave, if they may: they are at a bound then, which the
     caller has to hold against the weights that come out.
@@ -81,7 +81,7 @@ def interior_point(
 
 
 class _Walk:
-    """Iterations over fewer and fewer variables, and the best point among the last ones.
+    """One run of the interior-point method, which fixes decided variables on its way.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class _Walk:
         self.clear_at = CLEAR
 
     def to_the_end(self, eps: float, limit: int, report: Report) -> tuple[Status, str]:
-        """Why there is no next iteration."""
+        """Iterate; return the status and the reason to stop."""
         while True:
             iterate = self.iterate
             measured = iterate.measure()
@@ -136,7 +136,7 @@ class _Walk:
 
 
 def _undecided(iterate: Iterate, measured: Accuracy) -> tuple[Index, Vector]:
-    """The variables that may yet go anywhere, and where the others are."""
+    """Indices of undecided variables, and the bounds at which the others are fixed."""
     p = iterate.program
     gap = measured.gap * max(abs(measured.primal), measured.floor)
     at = np.where(iterate.h > 0.0, p.lower, p.upper)

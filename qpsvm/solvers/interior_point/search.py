@@ -1,4 +1,4 @@
-"""What all ways to a solution share: the count, the best point so far, interior points."""
+"""State that all stages of one solve share: iteration count, best point, stop signal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Progress = Callable[[int, float, float], "Status | None"]
 
 @dataclass
 class Search:
-    """The search for one solution, and how far it has come.
+    """State of one solve: iteration count, best point, and the reason to stop.
 
     Attributes
     ----------
@@ -50,17 +50,17 @@ class Search:
 
     @property
     def may_continue(self) -> bool:
-        """Whether nobody asked to stop, and there are iterations left."""
+        """Whether iterations are left and no stop was requested."""
         return self.stopped is None and self.iterations < self.limit
 
     def report(self, objective: float, gap: float, iterations: int = 1) -> Status | None:
-        """Count iterations and tell of them; the reason to stop, or None."""
+        """Count iterations and report them; return the reason to stop, or None."""
         self.iterations += iterations
         self.stopped = self.progress(self.iterations, objective, gap)
         return self.stopped
 
     def interior(self, program: FactorProgram, *, leave: bool = True) -> SearchResult:
-        """The interior-point method on the program or some of its variables."""
+        """Run the interior-point method on the program or some of its variables."""
         before = self.iterations
 
         def report(iteration: int, measured: Accuracy) -> Status | None:
@@ -74,21 +74,21 @@ class Search:
         return replace(found, iterations=self.iterations)
 
     def initial_point(self) -> SearchResult:
-        """No machine at all, before there is any other."""
+        """The projected origin, which stands in before any point is found."""
         p = self.program
         x = np.clip(np.zeros(p.size), p.lower, p.upper)
         y, w = np.zeros(len(p.b)), p.F.transposed(x) + p.offset
         return SearchResult(x, y, w, np.inf, Status.UNKNOWN, "", self.iterations)
 
     def measured(self, x: Vector, y: Vector) -> tuple[Vector, Vector, float, float]:
-        """The weights of x, the gradient there, the objective and the gap of the whole program."""
+        """Weights and gradient at x, objective and gap of the whole program."""
         p = self.program
         w = p.F.transposed(x) + p.offset
         g = p.gradient(w, y, np.empty(p.size))
         return w, g, *p.gap(x, y, w, g)
 
     def record(self, found: SearchResult) -> SearchResult:
-        """Kept if it is the best so far."""
+        """Keep a result if it is the best so far; return the result."""
         if self.best is None or not self.best.gap <= found.gap:
             self.best = found
         return found

@@ -1,4 +1,4 @@
-"""From a quadratic program to the engine's structure, and back with every variable and multiplier.
+"""Translation of quadratic programs to the engine's structure, and of solutions back.
 
 There are two ways: as it is, a program over a box with few other rows; and by its dual, a program
 with many rows and a diagonal Hessian (``dualise``).
@@ -61,7 +61,7 @@ class Direct:
         )
 
     def solution(self, x: Vector, y: Vector, z: Vector, w: Vector) -> QPSolution:
-        """The point with every multiplier: at a bound it is what is left of the gradient."""
+        """The QPSolution of a point; multipliers of bounds are the remaining gradient."""
         del w
         program = self.program
         r = program.P.matvec(x) + program.q + y @ as_dense(program.A) + z @ as_dense(program.G)
@@ -71,7 +71,7 @@ class Direct:
 
 
 def translation(program: QuadraticProgram) -> Direct | Dualised:
-    """The way that suits a program (without infinite rows).
+    """Choose the direct or the dual translation of a program without infinite rows.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def translation(program: QuadraticProgram) -> Direct | Dualised:
 
 
 def structure_of(program: QuadraticProgram) -> str:
-    """What the engine makes use of, in words; empty where another backend is as good."""
+    """The structure that the engine exploits, in words; empty where there is none."""
     P, few_rows = program.P, program.n_equalities + program.n_inequalities <= MAX_ROWS
     if program.is_linear:
         return ""
@@ -107,7 +107,7 @@ def structure_of(program: QuadraticProgram) -> str:
 
 
 def _factored(P: Quadratic) -> LowRankQuadratic:
-    """``F F' + diag(d)``: as it comes, or of a small P by its eigenvectors."""
+    """``P = F F' + diag(d)`` as stored, or by the eigenvectors of a small P."""
     if isinstance(P, LowRankQuadratic):
         return P
     if P.size > FACTORED_AT_ONCE:

@@ -1,4 +1,4 @@
-"""From a solver's answer to machine precision.
+"""Polish any program: working sets for box programs, active-set equations for others.
 
 Two methods, chosen by the structure of the program: ``box_polish`` for variables with bounds and
 few rows (the duals of support vector machines, however large), ``general_polish`` for any other.
@@ -41,7 +41,7 @@ def polish(
     budget: WorkBudget | None = None,
     memory_limit: int | None = None,
 ) -> QPSolution:
-    """The best point found from ``solution``; ``solution`` itself if nothing better was.
+    """Improve a solution; return the best point found, or ``solution`` itself.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The polish of any program: a proximal primal-dual active-set method.
+"""Polish of general programs by a proximal primal-dual active-set method.
 
 An approximate solution says which constraints are active: those whose multiplier exceeds their
 slack. On that guess optimality is a linear system (``active_set_equations.py``). Solve it, move
@@ -66,7 +66,7 @@ class _OutOfWork(Exception):  # noqa: N818 - a signal, not an error
 
 @dataclass(frozen=True, eq=False)
 class _GeneralPolish:
-    """Where to begin, and what it may cost."""
+    """One polish of a general program: its start, budget and candidates."""
 
     program: QuadraticProgram
     found: Candidates
@@ -74,7 +74,7 @@ class _GeneralPolish:
     limit: float
 
     def plain_rounds(self, guess: ActiveSetGuess) -> None:
-        """Solve on the guess, correct the guess, until it repeats."""
+        """Solve on a guess and correct the guess, until it repeats."""
         seen: set[bytes] = set()
         point = _start(self.found.best)
         for _ in range(PLAIN_ROUNDS):
@@ -89,7 +89,7 @@ class _GeneralPolish:
             point = Point(np.clip(solved.x, self.program.lb, self.program.ub), solved.z, solved.y)
 
     def proximal_rounds(self) -> None:
-        """Damped rounds around moving centres, with the undamped equations tried after each."""
+        """Proximal rounds around moving centres, each followed by the plain equations."""
         centre, sigma, smallest = _start(self.found.best), SIGMA_START, SIGMA_SMALLEST
         for _ in range(OUTER_ROUNDS):
             settled, guess, rounds = self.settle(centre, sigma)
@@ -109,7 +109,7 @@ class _GeneralPolish:
                 sigma = min(sigma, max(sigma / 5.0, smallest))
 
     def settle(self, centre: Point, sigma: float) -> tuple[Point | None, ActiveSetGuess, int]:
-        """The active set of the damped problem; None in place of the point when it cycles."""
+        """Find the active set of the proximal problem; None for the point if it cycles."""
         program, point = self.program, centre
         guess, seen = _damped_guess(program, point, centre, sigma), set[bytes]()
         for rounds in range(INNER_ROUNDS):
@@ -153,7 +153,7 @@ def _start(solution: QPSolution) -> Point:
 def _with_bound_multipliers(
     program: QuadraticProgram, origin: QPSolution, point: Point, guess: ActiveSetGuess
 ) -> QPSolution:
-    """A full solution: at a bound, stationarity says what the multiplier is."""
+    """A full solution, with the multipliers of bounds from stationarity."""
     gradient = point.gradient(program)
     at_lower, at_upper = guess.where == -1, guess.where == 1
     is_fixed = program.lb == program.ub
@@ -167,7 +167,7 @@ def _with_bound_multipliers(
 
 
 def _corrected(program: QuadraticProgram, guess: ActiveSetGuess, point: Point) -> ActiveSetGuess:
-    """Let go of what pulls instead of pushing; hold what has been left."""
+    """Correct a guess: release constraints of the wrong sign, add violated ones."""
     where, gradient = guess.where, point.gradient(program)
     excess = program.G @ point.x - program.h
     # rounding, in the unit of each quantity
@@ -189,7 +189,7 @@ def _rounding(values: Vector) -> float:
 def _damped_guess(
     program: QuadraticProgram, point: Point, centre: Point, sigma: float
 ) -> ActiveSetGuess:
-    """Active constraints of the damped problem at a point: a projected gradient step decides."""
+    """Guess the active constraints of the proximal problem by a projected gradient step."""
     curvature = typical_curvature(program)
     d, e = sigma * curvature, sigma / curvature
     gradient = point.gradient(program) + d * (point.x - centre.x)

@@ -1,4 +1,4 @@
-"""Programs with fewer variables than weights: wide, sparse data.
+"""Solution of wide programs, with fewer variables than weights, by working sets.
 
 A matrix of the size of the weights is out of the question, and so is one of all variables when
 there are many. With a good guess of the weights only the variables whose gradients nearly vanish
@@ -38,7 +38,7 @@ MEMORY = 2 * 2**30
 
 
 def point_of(program: FactorProgram, guess: Descended) -> Vector:
-    """The x that has those weights, about, within its bounds."""
+    """A point within its bounds whose weights are about the given ones."""
     p = program
     g = p.gradient(guess.w, guess.y, np.empty(p.size))
     x = np.where(g > 0.0, p.lower, p.upper)
@@ -62,7 +62,7 @@ def can_polish(program: FactorProgram) -> bool:
 
 
 def by_free_set(search: Search, x: Vector, y: Vector) -> SearchResult:
-    """Working sets from that point on, until the end or a reason to stop."""
+    """Run working sets from a point until they end or are stopped."""
     found = _outcome(search, x, y)
     if found.status is not Status.INACCURATE:
         return found
@@ -81,7 +81,7 @@ def by_free_set(search: Search, x: Vector, y: Vector) -> SearchResult:
 
 
 def _outcome(search: Search, x: Vector, y: Vector) -> SearchResult:
-    """A point, and what is known of it."""
+    """The SearchResult of a point."""
     w, _, objective, gap = search.measured(x, y)
     if search.may_continue:
         search.report(objective, gap)

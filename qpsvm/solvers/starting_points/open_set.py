@@ -1,4 +1,4 @@
-"""With fewer weights than variables: a guess of the weights, and the variables it leaves open.
+"""Solution of tall programs: guess the weights, then solve for the undecided variables.
 
 With a guess most variables are known to be at the bound that the sign of their gradient says, and
 the interior-point method has to solve for the others only. What was left out is held against the
@@ -83,7 +83,7 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class OpenSet:
-    """The search of a program by its open variables.
+    """The search for a solution by its undecided ("open") variables.
 
     Attributes
     ----------
@@ -94,18 +94,18 @@ class OpenSet:
 
     @property
     def program(self) -> FactorProgram:
-        """The whole one."""
+        """The whole program."""
         return self.search.program
 
     def found(self) -> SearchResult | None:
-        """The solution, or the point that the search was stopped at; None if no guess was good."""
+        """Return the solution, or the last point; None if no guess was good."""
         for found in self._by_every_way():
             if found is not None or self.search.stopped is not None:
                 return found
         return None
 
     def _by_every_way(self) -> Iterator[SearchResult | None]:
-        """One after the other, as long as the one before was none."""
+        """Try the starting points one after the other until one leads to a solution."""
         p = self.program
         descends, passes = coordinate_descent.suits(p), int(coordinate_descent.affordable(p))
         is_free = len(p.A) > 0
@@ -127,13 +127,13 @@ class OpenSet:
             yield self._by_distance(trial, QUARTER)
 
     def _by_distance(self, descended: Descended, most: float) -> SearchResult | None:
-        """From those weights, if no larger a share of the samples is near its margin."""
+        """Solve for the variables near their margins at the given weights, if these are few."""
         distance = np.abs(descended.g) / NEAR
         distance /= max(1.0, _smallest(distance, FEWEST))
         return self._settled(descended.g, distance) if np.mean(distance <= 1.0) <= most else None
 
     def _of_easy(self, descended: Descended) -> SearchResult | None:
-        """From weights that are close already, as a point made of them shows; None of others."""
+        """Solve from weights whose duality gap is already small; None otherwise."""
         p, w, y, g = self.program, descended.w, descended.y, descended.g
         smoothed = Smoothed(p, w, y, CLOSE * descended.cost / (2.0 * p.size), g)
         if not smoothed.evaluate()[1] <= EASY * descended.cost:
@@ -143,7 +143,7 @@ class OpenSet:
         return self._settled(g, distance, fewest=fewest)
 
     def _by_smoothing(self, descended: Descended | None = None) -> SearchResult | None:
-        """From there if that is a way to go, or from nowhere: first of a sample, then of all."""
+        """Solve from smoothed weights, of a sample of the variables first, then of all."""
         guess = self._smoothed_from(descended) if descended else None
         if guess is None and self.search.stopped is None:
             guess = self._smoothed()
@@ -171,7 +171,7 @@ class OpenSet:
         return self._smooth(p, w, y, mu, ACCURACY)
 
     def _settled(self, g: Vector, distance: Vector, *, fewest: int = FEWEST) -> SearchResult | None:
-        """Variables within a distance of 1 are solved for; the others stay as g says, if right."""
+        """Solve for the variables within a distance of 1 and check the others afterwards."""
         p = self.program
         if not np.isfinite(distance).all():
             return None
@@ -213,7 +213,7 @@ class OpenSet:
         return None
 
     def _exact(self, part: FactorProgram, found: SearchResult) -> SearchResult:
-        """Where rounding ended the interior point: working sets, to the last digit."""
+        """Finish by working sets where rounding stopped the interior-point method."""
         search = self.search
         if found.status is not Status.INACCURATE or not search.may_continue or not can_polish(part):
             return found
@@ -232,7 +232,7 @@ class OpenSet:
         *,
         worst: float = np.inf,
     ) -> SmoothedOptimum | None:
-        """Newton's method on the smoothed primal, from there."""
+        """Run Newton's method on the smoothed primal from the given weights."""
         if self.search.stopped is not None:
             return None
         search = self.search
@@ -250,7 +250,7 @@ class OpenSet:
         return smoothed_newton(program, w, y, mu, accuracy, STEPS, report, worst=worst)
 
     def _noted(self, at: Smoothed) -> None:
-        """What there is to hand out when the search stops there."""
+        """Record the point that is returned if the search stops here."""
         p, search = self.program, self.search
         if at.program is not p:
             at = Smoothed(p, at.w, at.y, at.mu * at.program.size / p.size)
@@ -259,7 +259,7 @@ class OpenSet:
         search.record(SearchResult(at.x, at.y, w, gap, Status.UNKNOWN, "", search.iterations))
 
     def _missed(self, x: Vector, g: Vector) -> Vector:
-        """What every variable adds to the gap."""
+        """Contribution of every variable to the duality gap."""
         p = self.program
         h = g + p.d * x
         missed = np.where(h > 0.0, h * (x - p.lower), 0.0)
@@ -269,7 +269,7 @@ class OpenSet:
 
 
 def _first_mu(p: FactorProgram) -> float:
-    """Such that the smoothing reaches over all gradients that the first weights give."""
+    """The first smoothing parameter, which covers all gradients of the first weights."""
     u = p.upper - p.lower
     g = p.gradient(p.offset, np.zeros(len(p.b)), np.empty(p.size))
     width = np.where(np.isfinite(u), u, 1.0 / np.where(p.d > 0.0, p.d, 1.0))
@@ -278,20 +278,20 @@ def _first_mu(p: FactorProgram) -> float:
 
 
 def _without_claim(found: SearchResult) -> SearchResult:
-    """Cut off: what was optimal for the open variables is not so for all."""
+    """A result without a claim of optimality: only the open variables are optimal."""
     if found.status is not Status.OPTIMAL:
         return found
     return replace(found, status=Status.ITERATION_LIMIT, reason="iteration limit")
 
 
 def _smallest(values: Vector, k: int) -> float:
-    """The k-th smallest, counted from 0, or the largest."""
+    """The k-th smallest value, counted from 0, or the largest."""
     k = min(k, len(values) - 1)
     return float(np.partition(values, k)[k])
 
 
 def _near(g: Vector) -> float:
-    """The share of samples near their margins."""
+    """Share of the samples near their margins."""
     return float(np.mean(np.abs(g) <= NEAR))
 
 
