@@ -39,7 +39,8 @@ import numpy as np
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.solvers.box.curvature import Solve
 from qpsvm.solvers.box.line_search import step_length
-from qpsvm.solvers.box.program import BoxProgram, Point
+from qpsvm.solvers.box.program import BoxProgram
+from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 
 FULL_STEPS, SEARCHED_STEPS, CENTRES, STALLS = 10, 60, 100, 3
