@@ -18,8 +18,8 @@ from qpsvm.machines.intercept import Interval, best_shifts
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.offsets import best_offsets
-from qpsvm.machines.primal_dual import NO_MULTIPLIERS
 from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 

@@ -40,10 +40,11 @@ from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.primal_dual import NO_MULTIPLIERS, DualPoint
+from qpsvm.machines.primal_dual import DualPoint
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.programs import blocks, dual_blocks, vector_or_nan
 from qpsvm.machines.samples import SampleTable
+from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.numerics.precision import TINY

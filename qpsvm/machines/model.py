@@ -12,7 +12,8 @@ import numpy as np
 from qpsvm.machines import accuracy, consistency, feasibility, samples
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.offsets import best_offsets
-from qpsvm.machines.primal_dual import NO_MULTIPLIERS, DualPoint, PrimalDualPair
+from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
+from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import QPSolution

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
-from qpsvm.machines.primal_dual import PrimalDualPair
+from qpsvm.machines.setup import TrainingSetup
 from qpsvm.machines.solution import SUPPORT_RTOL, SVMSolution, alpha_unit, support_threshold
 from qpsvm.numerics.arrays import Index, Vector
 
@@ -131,7 +131,7 @@ class MarginSummary:
         )
 
 
-def sample_table(model: PrimalDualPair, solution: SVMSolution) -> SampleTable:
+def sample_table(model: TrainingSetup, solution: SVMSolution) -> SampleTable:
     """Hold every condition against its KKT case.
 
     Nothing is taken from the solution but alpha and the decision function.
@@ -175,7 +175,7 @@ def sample_table(model: PrimalDualPair, solution: SVMSolution) -> SampleTable:
 
 
 def margin_summary(
-    model: PrimalDualPair, solution: SVMSolution, table: SampleTable
+    model: TrainingSetup, solution: SVMSolution, table: SampleTable
 ) -> MarginSummary:
     """The textbook figures of a solution."""
     support = {
@@ -196,7 +196,7 @@ def margin_summary(
     )
 
 
-def _norm(model: PrimalDualPair, solution: SVMSolution) -> float:
+def _norm(model: TrainingSetup, solution: SVMSolution) -> float:
     """``|w|``, also where ``|w|^2`` is below the smallest number of double precision."""
     scores, _ = model.scores_and_norm(solution)
     left, right = solution.expansion, scores

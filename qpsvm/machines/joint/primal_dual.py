@@ -31,7 +31,7 @@ from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
-from qpsvm.machines.primal_dual import NO_MULTIPLIERS
+from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.numerics.arrays import Dense, Vector, freeze, restore_frozen
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
