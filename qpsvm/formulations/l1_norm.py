@@ -36,13 +36,14 @@ from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines import consistency
+from qpsvm.machines.blocks import blocks, vector_or_nan
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
+from qpsvm.machines.dual_program import dual_blocks
 from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.programs import blocks, dual_blocks, vector_or_nan
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
