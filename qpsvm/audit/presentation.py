@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from qpsvm.audit.claims import Library
 from qpsvm.audit.machine import AuditedMachine
@@ -68,8 +67,8 @@ def machine_report(
     return replace(built, name=machine.name)
 
 
-def _facts(model: str, library: Library, machine: AuditedMachine) -> Mapping[str, Any]:
-    facts: dict[str, Any] = {"model": model, "fitted by": library.name}
+def _facts(model: str, library: Library, machine: AuditedMachine) -> Mapping[str, object]:
+    facts: dict[str, object] = {"model": model, "fitted by": library.name}
     if library.stopped_at:
         facts["stopped at"] = library.stopped_at
     if machine.factor != 1.0:

@@ -14,6 +14,7 @@ from qpsvm.machines.feasibility import FeasibleMachine, feasible_machine
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
 
 
 @overload
@@ -88,7 +89,9 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
         )
 
 
-def _rounding(model: Any, solution: Any, point: Any, primal: float) -> float:
+def _rounding(
+    model: VerifiableModel[Any, Any, Any], solution: TrainedMachine, point: Any, primal: float
+) -> float:
     """What rounding can have done to both objectives, relative to the primal one."""
     size = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
     return float(model.rounding(solution, primal) + model.dual_rounding(solution, point) / size)

@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from qpsvm.certificates.classes import screen_classes
 from qpsvm.certificates.optimum import OUTWARD, Optimum, locate
@@ -185,7 +186,7 @@ class Certificate:
             scaling = self.feasible.distance
         return OUTWARD * (math.sqrt(2.0 * self.gap_upper / curvature) + scaling)
 
-    def decision_bounds(self, X: Any, *, squares: Any = None) -> DecisionBounds:
+    def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds:
         """``lower <= f*(x) <= upper`` for every row x of X and every exact optimum f*.
 
         ``|f*(x) - f(x)| <= weight_error |phi(x) - c| + |shift of the intercept|``
@@ -211,7 +212,9 @@ class Certificate:
         known = (self.weight_error, self.optimum)
         return decision_bounds(self.model, self.solution, *known, X, squares)
 
-    def predict_certified(self, X: Any, *, squares: Any = None) -> CertifiedPredictions:
+    def predict_certified(
+        self, X: Any, *, squares: ArrayLike | None = None
+    ) -> CertifiedPredictions:
         """The label of every row of X, and whether it provably is the exact optimum's.
 
         Parameters

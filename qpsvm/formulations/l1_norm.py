@@ -47,6 +47,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.verifiable import Implication
 from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.program import QuadraticProgram
@@ -167,7 +168,7 @@ class L1NormModel(SupportVectorModel):
 
     def implications(
         self, form: Form, solution: SVMSolution, table: SampleTable, best: Interval
-    ) -> Iterator[tuple[str, Any, Any]]:
+    ) -> Iterator[Implication]:
         """Weights do not follow from alpha: nothing is said about an expansion."""
         del form
         return consistency.implications(self, "primal", solution, table, best)

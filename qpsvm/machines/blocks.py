@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
@@ -16,7 +14,7 @@ def blocks(sizes: dict[str, int]) -> dict[str, slice]:
     return {name: slice(begin, end) for name, begin, end in parts if end > begin}
 
 
-def vector_or_nan(vector: Any, size: int) -> Vector:
+def vector_or_nan(vector: Vector | None, size: int) -> Vector:
     """A missing or misshapen vector becomes NaN, which nothing downstream can pass."""
     if vector is None or vector.shape != (size,):
         return np.full(size, np.nan)

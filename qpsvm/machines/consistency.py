@@ -27,6 +27,7 @@ from qpsvm.machines.intercept import Interval
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
+from qpsvm.machines.verifiable import Implication
 from qpsvm.numerics.precision import TINY
 
 CANCELLING = 1e-4
@@ -87,7 +88,7 @@ def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
     require_own_support(solution)
 
 
-def described(kernel: Any) -> str:
+def described(kernel: object) -> str:
     """A kernel in words; with its class, where it is none of the package's own."""
     if not isinstance(kernel, Kernel):
         return f"{type(kernel).__name__} (not a qpsvm.kernels.Kernel)"
@@ -114,7 +115,7 @@ def implications(
     solution: SVMSolution,
     table: SampleTable,
     best: Interval,
-) -> Iterator[tuple[str, Any, Any]]:
+) -> Iterator[Implication]:
     """What the solution states beside its weights: (name, as stated, as implied by the weights).
 
     In units of the conditions, or of alpha. ``best`` are the intercepts that are best for these

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qpsvm.kernels import Kernel
     from qpsvm.kernels.indefinite import KernelRepair
 
-Model = TypeVar("Model", bound=VerifiableModel)
+Model = TypeVar("Model", bound=VerifiableModel[Any, Any, Any])
 Solution = TypeVar("Solution", bound=TrainedMachine)
 
 

@@ -40,7 +40,7 @@ class Facts:
     """
 
     title: str
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", MappingProxyType(dict(self.values)))

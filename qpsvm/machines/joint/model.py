@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from qpsvm.machines.joint import samples
 from qpsvm.machines.joint.primal_dual import JointPair
 from qpsvm.machines.joint.samples import ClassTable
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
+from qpsvm.machines.verifiable import Implication
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.solution import QPSolution
@@ -103,7 +103,7 @@ class JointModel(JointPair):
 
     def implications(
         self, form: Form, solution: JointSolution, table: ClassTable, best: None
-    ) -> Iterator[tuple[str, Any, Any]]:
+    ) -> Iterator[Implication]:
         """What a solution states beside its weights, and what the weights imply."""
         del best
         yield "slack", solution.slack, table.slack[self.own.ravel()]

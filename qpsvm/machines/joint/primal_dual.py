@@ -32,7 +32,7 @@ from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
 from qpsvm.machines.setup import NO_MULTIPLIERS
-from qpsvm.numerics.arrays import Dense, Vector, freeze, restore_frozen
+from qpsvm.numerics.arrays import Dense, Mask, Vector, freeze, restore_frozen
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 JointIntercept: TypeAlias = Literal["none", "penalized"]
@@ -93,9 +93,9 @@ class JointPair:
         return len(self.data.classes)
 
     @cached_property
-    def own(self) -> Any:
+    def own(self) -> Mask:
         """``[m = y_i]``, bool array of shape (n, k)."""
-        return freeze(self.data.codes[:, None] == np.arange(self.n_classes))
+        return np.asarray(freeze(self.data.codes[:, None] == np.arange(self.n_classes)))
 
     @property
     def upper(self) -> Dense:
