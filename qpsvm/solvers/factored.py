@@ -10,25 +10,20 @@ from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Progress, Search
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.starting_points import coordinate_descent
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish, point_of
 from qpsvm.solvers.starting_points.open_set import OpenSet
 from qpsvm.solvers.starting_points.smoothing import suits
 
-MANY = 2000
-"""Variables, above which a guess is cheaper than iterations of all of them."""
 
-FEW = 500
-"""Variables, up to which a matrix of all of them is cheap."""
-
-TOO_MANY = 10_000
-"""Variables, for a matrix of all of them."""
-
-WIDE_PASSES, WIDE_TOLERANCE = 300, 1e-5
-"""Of coordinate descent with fewer variables than weights: what is read off it has to be exact."""
-
-
-def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress) -> SearchResult:
+def minimise(
+    program: FactorProgram,
+    eps: float,
+    limit: int,
+    settings: InteriorPointSettings,
+    progress: Progress,
+) -> SearchResult:
     """Minimise a factored program; return the solution or the best point found.
 
     Parameters
@@ -38,9 +33,10 @@ def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress)
         Relative gap.
     limit : int
         Of iterations.
+    settings : InteriorPointSettings
     progress : callable
     """
-    search = Search(program, eps, limit, progress)
+    search = Search(program, eps, limit, settings, progress)
     if program.size == 0:
         return _without_variables(search)
     try:
@@ -61,19 +57,19 @@ def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress)
 
 def _by_guess(search: Search) -> SearchResult | None:
     """Solve from an initial guess where that is cheaper than iterating on all variables."""
-    p = search.program
+    p, settings = search.program, search.settings
     if p.F.rank <= p.size:
-        return OpenSet(search).found() if p.size > MANY and suits(p) else None
+        is_worth_it = p.size > settings.guess_above and suits(p)
+        return OpenSet(search).found() if is_worth_it else None
     found = None
-    if p.size > FEW and coordinate_descent.suits(p):
-        guess = coordinate_descent.descended(p, WIDE_PASSES, WIDE_TOLERANCE)
+    if p.size > settings.wide_dense_size and coordinate_descent.suits(p):
+        guess = coordinate_descent.descended(p, settings.wide_passes, settings.wide_tolerance)
         found = by_free_set(search, point_of(p, guess), guess.y)
-    elif p.size > TOO_MANY and not p.F.zeros:
+    elif p.size > settings.wide_largest_dense_size and not p.F.zeros:
         rest = search.initial_point()
         found = by_free_set(search, rest.x, rest.y)
-    if found and found.status is Status.INACCURATE and p.size <= TOO_MANY:
-        return None
-    return found
+    is_small = p.size <= settings.wide_largest_dense_size
+    return None if found and found.status is Status.INACCURATE and is_small else found
 
 
 def _of_all(search: Search) -> SearchResult:
@@ -81,7 +77,7 @@ def _of_all(search: Search) -> SearchResult:
     ended = search.interior(search.program)
     found = _checked(search, ended)
     if found.status is not ended.status and search.stopped is None:
-        found = _checked(search, search.interior(search.program, leave=False))
+        found = _checked(search, search.interior(search.program, fix_decided=False))
     if found.status is Status.INACCURATE and search.may_continue and can_polish(search.program):
         found = by_free_set(search, found.x, found.y)
     return found

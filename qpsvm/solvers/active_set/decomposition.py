@@ -28,13 +28,8 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.active_set.columns import WORKING_SET, KernelColumns
+from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.program import BoxProgram
-
-TOLERANCE = 0.1
-"""Of the optimality conditions, in margins."""
-
-STEPS = 30
-"""For every sample, at most."""
 
 CACHE = 500
 """MiB, for rows in single precision, at most; and half of those of the matrix, which holds all."""
@@ -44,10 +39,6 @@ MATRIX = WORKING_SET
 
 WIDEST = 1e4
 """Without an upper bound: so many times what moves a margin by one."""
-
-STEEPEST = 10.0
-"""A regression whose samples at their bounds move a prediction by more than so many times the
-spread of the targets takes a decomposition longer than working sets."""
 
 SAME = 1e-12
 """Entries of q no further apart, relative to the largest, are the same up to rounding."""
@@ -68,16 +59,23 @@ def load() -> tuple[Any, Any]:
     return type("SVC", (svm.SVC,), silent), type("SVR", (svm.SVR,), silent)
 
 
-def suits(program: BoxProgram, columns: KernelColumns) -> bool:
+def suits(
+    program: BoxProgram, columns: KernelColumns, settings: ActiveSetSettings = DEFAULTS
+) -> bool:
     """Whether a program is the dual of a classifier or a regression that LIBSVM can solve.
 
     And one that a decomposition is quick with.
     """
     machine = _machine(program, columns)
-    return machine is not None and not machine.is_steep(program)
+    return machine is not None and not machine.is_steep(program, settings.steep_regression)
 
 
-def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Vector:
+def descended(
+    program: BoxProgram,
+    columns: KernelColumns,
+    memory: Memory,
+    settings: ActiveSetSettings = DEFAULTS,
+) -> Vector:
     """Solve a suitable program approximately with LIBSVM; zeros where that cannot be tried.
 
     Parameters
@@ -87,6 +85,7 @@ def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Ve
         Its P.
     memory : Memory
         Room for its matrix.
+    settings : ActiveSetSettings
     """
     x, machine, K = np.zeros(program.size), _machine(program, columns), _matrix(columns, memory)
     largest = max(float(np.max(K)), -float(np.min(K)))
@@ -95,9 +94,9 @@ def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Ve
     options = {
         "kernel": "precomputed",
         "C": 1.0,
-        "tol": TOLERANCE,
+        "tol": settings.decomposition_tolerance,
         "cache_size": min(CACHE, K.nbytes / 2**21),
-        "max_iter": STEPS * len(K),
+        "max_iter": settings.decomposition_steps * len(K),
     }
     return program.clip_scaled(machine.fitted(K, x, options))
 
@@ -118,7 +117,7 @@ class _Classifier:
             return None
         return cls(-float(q[0]), signs, _finite(program, -float(q[0])))
 
-    def is_steep(self, _: BoxProgram) -> bool:
+    def is_steep(self, _: BoxProgram, __: float) -> bool:
         """Whether the bounds are too far apart for LIBSVM: never for a classifier."""
         return False
 
@@ -162,10 +161,10 @@ class _Regression:
         upper = _finite(program, float(np.std(targets)))[above]
         return cls(above, below, targets, float(epsilons[0]), upper)
 
-    def is_steep(self, program: BoxProgram) -> bool:
+    def is_steep(self, program: BoxProgram, limit: float) -> bool:
         """Whether the bounds are too far apart for LIBSVM to converge soon."""
         moves = float(np.median(program.upper[self.above] * program.diagonal[self.above]))
-        return not moves <= STEEPEST * float(np.std(self.targets))
+        return not moves <= limit * float(np.std(self.targets))
 
     @property
     def can_be_fitted(self) -> bool:

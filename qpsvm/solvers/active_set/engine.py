@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
@@ -15,21 +15,13 @@ from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.distinct import Distinct
 from qpsvm.solvers.active_set.parts import Parts
+from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.gap_rounding import reduce_gap_rounding
 from qpsvm.solvers.box.polish import MATRICES, largest_within, settle
 from qpsvm.solvers.box.program import Boxed, BoxProgram
 from qpsvm.solvers.box.refinement import refine
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
-
-FOR_COLUMNS = 0.6
-"""Share of the memory that is for kernel columns; the rest is for the matrices of working sets."""
-
-REFINEMENTS = 3
-"""Looks at the gradient anew, and working sets from there where it says that they are needed."""
-
-TIGHTER = 0.1
-"""Share of the gap asked for that working sets end with, and of that again after every look."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +40,12 @@ SMALLEST_SET = 256
 """Variables of the smallest working set that still gets somewhere."""
 
 
-def least_memory(program: QuadraticProgram) -> int:
+def least_memory(program: QuadraticProgram, settings: ActiveSetSettings = DEFAULTS) -> int:
     """The smallest memory limit in bytes: one kernel column and one working set."""
     samples = program.P.gram.size if isinstance(program.P, KernelQuadratic) else 0
     sets = 8 * MATRICES * SMALLEST_SET**2
-    return math.ceil(max(8 * samples / FOR_COLUMNS, sets / (1.0 - FOR_COLUMNS)))
+    share = settings.column_memory_share
+    return math.ceil(max(8 * samples / share, sets / (1.0 - share)))
 
 
 def minimise(
@@ -60,7 +53,7 @@ def minimise(
     start: Vector | None,
     eps: float,
     *,
-    memory_limit: int,
+    settings: ActiveSetSettings,
     budget: WorkBudget,
 ) -> Found:
     """Minimise a box program to a relative duality gap of ``eps``, or until the budget is spent.
@@ -73,15 +66,15 @@ def minimise(
         A point near the optimum; without one parts of the samples say where it is.
     eps : float
         Relative gap with which it may end; as a rule the last step goes far below.
-    memory_limit : int
-        Bytes for kernel columns and matrices.
+    settings : ActiveSetSettings
     budget : WorkBudget
     """
-    for_columns = int(FOR_COLUMNS * memory_limit)
-    largest = largest_within(memory_limit - for_columns)
+    memory_limit = settings.memory_limit or default_memory_limit()
+    for_columns = int(settings.column_memory_share * memory_limit)
+    largest = largest_within(memory_limit - for_columns, settings)
     _keep_if_small(program.P, for_columns)
     boxed, like = Boxed.of(program, memory_limit), QPSolution(Status.UNKNOWN)
-    search = _KernelSearch.of(boxed.box, program.P, for_columns, largest, eps, budget)
+    search = _KernelSearch.of(boxed.box, program.P, for_columns, largest, eps, budget, settings)
     x = search.start(None if start is None else boxed.start(like.replace(x=start)))
     is_optimal = False
     try:
@@ -114,6 +107,7 @@ class _KernelSearch:
         Bytes for the columns, and variables in a working set.
     eps : float
     budget : WorkBudget
+    settings : ActiveSetSettings
     """
 
     box: BoxProgram
@@ -122,6 +116,7 @@ class _KernelSearch:
     largest: int
     eps: float
     budget: WorkBudget
+    settings: ActiveSetSettings
 
     @classmethod
     def of(
@@ -132,17 +127,18 @@ class _KernelSearch:
         largest: int,
         eps: float,
         budget: WorkBudget,
+        settings: ActiveSetSettings,
     ) -> _KernelSearch:
         """Set up the search: distinct samples and cached columns for a kernel program."""
         if not isinstance(P, KernelQuadratic):
-            return cls(given, None, for_columns, largest, eps, budget)
+            return cls(given, None, for_columns, largest, eps, budget, settings)
         distinct = None if _is_small(P, for_columns) else Distinct.of(given, P)
         box, P = (given, P) if distinct is None else (distinct.box, distinct.P)
         columns = KernelColumns(P, box.size - P.size, for_columns)
         _keep_if_small(P, for_columns)
         box = replace(box, P=columns)
         distinct = None if distinct is None else replace(distinct, box=box)
-        return cls(box, distinct, for_columns, largest, eps, budget)
+        return cls(box, distinct, for_columns, largest, eps, budget, settings)
 
     def start(self, x: Vector | None) -> Vector:
         """Map a starting point to the reduced program; the projected origin without one."""
@@ -155,7 +151,9 @@ class _KernelSearch:
         box = self.box
         if not isinstance(box.P, KernelColumns):
             return x, None
-        guess = Parts(box, box.P, self.for_columns, self.largest, self.budget).guess()
+        guess = Parts(
+            box, box.P, self.for_columns, self.largest, self.budget, self.settings
+        ).guess()
         return (x, None) if guess is None else (box.clip_scaled(guess.x), guess.n_free)
 
     def run(self, x: Vector, n_free: int | None) -> tuple[Point, bool]:
@@ -166,11 +164,17 @@ class _KernelSearch:
         knows, whatever the gap is by this gradient.
         """
         box, budget = self.box, self.budget
-        enough = TIGHTER * self.eps
+        enough = self.settings.tightening * self.eps
         point = settle(
-            box, x, largest=self.largest, budget=budget, eps=enough, expected_free=n_free
+            box,
+            x,
+            largest=self.largest,
+            budget=budget,
+            eps=enough,
+            expected_free=n_free,
+            settings=self.settings,
         )
-        for left in range(REFINEMENTS, -1, -1):
+        for left in range(self.settings.gradient_checks, -1, -1):
             if budget.is_over:
                 break
             if box.is_optimal(point, self.eps) and box.gap_rounding_bound(point) <= self.eps:
@@ -179,7 +183,7 @@ class _KernelSearch:
             if box.is_optimal(point, self.eps):
                 return self.certain(point)
             if left:
-                enough *= TIGHTER
+                enough *= self.settings.tightening
                 point = self.improved(point, enough)
         return point, False
 
@@ -216,7 +220,7 @@ class _KernelSearch:
 
         By far, because shares of sums are rounded, and whoever looks next evaluates it another way.
         """
-        if self.box.is_optimal(point, TIGHTER * self.eps):
+        if self.box.is_optimal(point, self.settings.tightening * self.eps):
             return point
         return refine(self.box, point, largest=self.largest, budget=self.budget)
 
@@ -237,6 +241,7 @@ class _KernelSearch:
             budget=budget,
             eps=enough,
             into_rounding=True,
+            settings=self.settings,
         )
 
     def interrupted(self, x: Vector) -> Point:
@@ -244,7 +249,7 @@ class _KernelSearch:
         best = self.budget.best
         if best is not None and len(best.x) == self.box.size:
             return best
-        return settle(self.box, x, largest=self.largest, budget=self.budget)
+        return settle(self.box, x, largest=self.largest, budget=self.budget, settings=self.settings)
 
     def to_original_program(self, point: Point) -> Point:
         """Map a point back to the original program.

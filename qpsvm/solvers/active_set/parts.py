@@ -27,29 +27,13 @@ from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.columns import KernelColumns
+from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.work_budget import WorkBudget
 
-PARTS = 3
-
-SOLVED_AT_ONCE = 1500
-"""Samples that working sets solve at once."""
-
-DECOMPOSED = 3_000
-"""Samples that a decomposition solves at once."""
-
-TOGETHER = 10_000
-"""Samples that mattered in the parts, for a decomposition."""
-
 BYTES = 16
 """For every entry of the matrix of a part: itself, a row in single precision, and what is kept."""
-
-FEWEST = 500
-"""Samples of a part, whatever the memory."""
-
-ROUGHLY = 0.02
-"""A part is solved to this share of the violation of its guess."""
 
 _SEED = 0
 
@@ -102,6 +86,7 @@ class Parts:
         Bytes for the columns of a part, and variables in its working sets.
     budget : WorkBudget
         Watched after every part and between working sets.
+    settings : ActiveSetSettings
     """
 
     program: BoxProgram
@@ -109,6 +94,7 @@ class Parts:
     for_columns: int
     for_sets: int
     budget: WorkBudget
+    settings: ActiveSetSettings = DEFAULTS
 
     def guess(self) -> InitialGuess | None:
         """Compute the initial guess; None if the program is small enough to do without."""
@@ -121,7 +107,7 @@ class Parts:
                 return self._together(guess) if self._is_decomposed else guess
             if not self._is_decomposed:
                 return None
-            x = decomposition.descended(self.program, self.columns, memory)
+            x = decomposition.descended(self.program, self.columns, memory, self.settings)
             return InitialGuess(x, int(np.sum(self.program.is_free(x))))
         finally:
             memory.shrink(decomposition.MATRIX, of_sets)
@@ -134,14 +120,14 @@ class Parts:
 
     @cached_property
     def _is_decomposed(self) -> bool:
-        return decomposition.suits(self.program, self.columns)
+        return decomposition.suits(self.program, self.columns, self.settings)
 
     @cached_property
     def _at_once(self) -> int:
         """Largest number of samples that is solved without division into parts."""
         if not self._is_decomposed:
-            return SOLVED_AT_ONCE
-        return min(DECOMPOSED, max(FEWEST, self._fitting))
+            return self.settings.undivided_size
+        return min(self.settings.decomposed_size, max(self.settings.smallest_part, self._fitting))
 
     @property
     def _fitting(self) -> int:
@@ -150,7 +136,7 @@ class Parts:
 
     def _n_parts(self, n: int) -> int:
         """Number of parts of a set of samples."""
-        return -(-n // self._at_once) if self._is_decomposed else PARTS
+        return -(-n // self._at_once) if self._is_decomposed else self.settings.divisions
 
     def _joined(self, samples: Index) -> InitialGuess:
         """Solve the parts of some samples and join their solutions."""
@@ -172,11 +158,13 @@ class Parts:
         """Solve the program of all samples that are support vectors of their part."""
         R = self.columns.P.selection
         used = np.unique(R.samples(np.flatnonzero(guess.x[: R.size])))
-        if self.budget.is_over or not 0 < len(used) <= min(TOGETHER, self._fitting):
+        if self.budget.is_over or not 0 < len(used) <= min(self.settings.joint_size, self._fitting):
             return guess
         part = self._part(used, share=1.0)
         x = np.zeros(self.program.size)
-        x[part.variables] = decomposition.descended(part.program, part.columns, self.columns.memory)
+        x[part.variables] = decomposition.descended(
+            part.program, part.columns, self.columns.memory, self.settings
+        )
         return InitialGuess(x, int(np.sum(self.program.is_free(x))))
 
     def _solved(self, samples: Index) -> InitialGuess:
@@ -185,7 +173,7 @@ class Parts:
         part = self._part(np.sort(samples), share=len(samples) / len(self._samples))
         program = part.program
         if len(samples) <= self._at_once and self._is_decomposed:
-            own = decomposition.descended(program, part.columns, self.columns.memory)
+            own = decomposition.descended(program, part.columns, self.columns.memory, self.settings)
         else:
             start, n_free = program.clip(np.zeros(program.size)), None
             if len(samples) > self._at_once:
@@ -198,8 +186,9 @@ class Parts:
                     start,
                     largest=self.for_sets,
                     budget=self.budget,
-                    roughly=ROUGHLY,
+                    roughly=self.settings.rough_share,
                     expected_free=n_free,
+                    settings=self.settings,
                 ).x
         x[part.variables] = own
         return InitialGuess(x, int(np.sum(program.is_free(own))))

@@ -25,34 +25,15 @@ from qpsvm.solvers.box import proximal_newton
 from qpsvm.solvers.box.curvature import FactorCurvature
 from qpsvm.solvers.box.program import Boxed, BoxProgram
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
+from qpsvm.solvers.box.settings import DEFAULTS, WorkingSetSettings
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
-
-SMALLEST_WORKING_SET, LARGEST_WORKING_SET = 1000, 5000
-LARGEST_LAST_SET = 9000
-"""Variables, once few violate: a set without some of the free ones is never the last one."""
 
 MATRICES = 3
 """Matrices of the size of the working set that exist at a time."""
 
-ROUNDS, WHOLE_ROUNDS = 2000, 100
-"""At most so many; fewer where each of them is about all variables and only corrects the last."""
-
 PROGRESS = 1e-14
 """A working set must lower the objective by this share of its terms, or halve the residual."""
-
-INEXACT = 1e-2
-"""A working set after which others have to follow is solved to this share of the violation."""
-
-MANY = 0.1
-"""Variables at a bound that violate, for every free one: others will follow."""
-
-AROUND_MANY, AROUND_FEW = 2.0, 1.3
-"""Variables in a working set for every one that is free or violates: where many violate others are
-going to, where few do it is nearly the last."""
-
-CAREFUL = 0.3
-"""Share of the residual that should be enough for the gap."""
 
 WORK_OF_AN_ENTRY = 300.0
 """Evaluating a kernel takes about as long as so many steps of a factorisation."""
@@ -80,9 +61,9 @@ def polish_box(
     return boxed.solution(replace(point, x=boxed.box.at_bounds(point)), solution)
 
 
-def largest_within(memory_limit: int) -> int:
+def largest_within(memory_limit: int, settings: WorkingSetSettings = DEFAULTS) -> int:
     """Largest working set whose matrices fit into a number of bytes."""
-    return max(1, min(LARGEST_LAST_SET, int(np.sqrt(memory_limit / (8 * MATRICES)))))
+    return max(1, min(settings.largest_last_set, int(np.sqrt(memory_limit / (8 * MATRICES)))))
 
 
 def settle(
@@ -96,6 +77,7 @@ def settle(
     eps: float = 0.0,
     expected_free: int | None = None,
     into_rounding: bool = False,
+    settings: WorkingSetSettings = DEFAULTS,
 ) -> Point:
     """Run the working-set method from x; return the best point found.
 
@@ -105,7 +87,9 @@ def settle(
     Where one knows how many variables will be free, about, working sets need not hold all that
     violate. It goes ``into_rounding``, where residuals fall by luck, for as long as they do.
     """
-    search = _WorkingSetSearch(box, largest, budget, roughly, eps, expected_free, into_rounding)
+    search = _WorkingSetSearch(
+        box, largest, budget, roughly, eps, expected_free, into_rounding, settings
+    )
     return search.run(x, Px)
 
 
@@ -120,11 +104,12 @@ class _WorkingSetSearch:
     eps: float
     expected_free: int | None
     into_rounding: bool
+    settings: WorkingSetSettings
 
     @property
     def takes_all(self) -> bool:
         """Whether every working set is the whole program."""
-        few = self.box.size <= min(SMALLEST_WORKING_SET, self.largest)
+        few = self.box.size <= min(self.settings.smallest_working_set, self.largest)
         return few or isinstance(self.box.P, FactorCurvature)
 
     def run(self, start: Vector, Px: Vector | None = None) -> Point:
@@ -134,7 +119,8 @@ class _WorkingSetSearch:
         Px = box.P.product(x) if Px is None else Px + box.P.product(x - start)
         point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
         at_least, expected_free = self.roughly * box.residual(point), self.expected_free
-        for _ in range(WHOLE_ROUNDS if self.takes_all else ROUNDS):
+        own = self.settings
+        for _ in range(own.max_whole_sets if self.takes_all else own.max_sets):
             residual, self.budget.best = box.residual(point), point
             enough = max(at_least, self.enough(point, residual))
             is_done = residual <= enough or (box.is_settled(point) and not self.into_rounding)
@@ -154,7 +140,9 @@ class _WorkingSetSearch:
             return 0.0
         box = self.box
         self.budget.gap = gap = box.relative_gap(point)
-        by_gap = residual if gap <= self.eps else CAREFUL * residual * self.eps / gap
+        by_gap = (
+            residual if gap <= self.eps else self.settings.gap_margin * residual * self.eps / gap
+        )
         return min(self.eps * box.scale(point), by_gap)
 
     def round(
@@ -165,12 +153,14 @@ class _WorkingSetSearch:
         index, is_far = self.working_set(point, expected_free)
         low_rank = isinstance(box.P, FactorCurvature)
         part = box if low_rank else box.restricted(index, point)
+        roughly = self.settings.inexact_share * residual if is_far else 0.0
         inner = proximal_newton.solve(
             part,
             Point(x[index], part.P.product(x[index]), point.y),
-            tolerance=max(0.5 * enough, INEXACT * residual if is_far else 0.0),
+            tolerance=max(0.5 * enough, roughly),
             budget=self.budget,
             into_rounding=self.into_rounding,
+            settings=self.settings,
         )
         moved = x.copy()
         moved[index] = inner.x
@@ -191,7 +181,7 @@ class _WorkingSetSearch:
         And whether others will have to follow: there is no room for all that violate, or there
         are many, and when they are moved others will violate.
         """
-        box = self.box
+        box, own = self.box, self.settings
         if self.takes_all:
             return np.arange(box.size), False
         r = box.gradient(point.Px, point.y)
@@ -205,13 +195,14 @@ class _WorkingSetSearch:
         order[violated] = turns - len(violated) - 1.0
         n_free = int(np.count_nonzero(is_free))
         wanted = int(np.count_nonzero(is_free | is_violated))
-        many_violate = wanted - n_free > MANY * n_free
-        needed = int((AROUND_MANY if many_violate else AROUND_FEW) * wanted)
+        many_violate = wanted - n_free > own.many_violations * n_free
+        around = own.set_size_if_many if many_violate else own.set_size_if_few
+        needed = int(around * wanted)
         if expected_free is not None:  # most of those that violate now will be bounded
-            needed = min(needed, max(2 * expected_free, SMALLEST_WORKING_SET))
-        is_first = many_violate and n_free < LARGEST_WORKING_SET
-        largest = min(self.largest, LARGEST_WORKING_SET) if is_first else self.largest
-        size = min(box.size, largest, max(SMALLEST_WORKING_SET, needed))
+            needed = min(needed, max(2 * expected_free, own.smallest_working_set))
+        is_first = many_violate and n_free < own.largest_early_set
+        largest = min(self.largest, own.largest_early_set) if is_first else self.largest
+        size = min(box.size, largest, max(own.smallest_working_set, needed))
         is_far = wanted > size or many_violate
         return np.sort(np.argsort(order, kind="stable")[:size]), is_far and size < box.size
 

@@ -40,16 +40,9 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.solvers.box.curvature import Solve
 from qpsvm.solvers.box.line_search import step_length
 from qpsvm.solvers.box.program import BoxProgram
+from qpsvm.solvers.box.settings import DEFAULTS, WorkingSetSettings
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
-
-FULL_STEPS, SEARCHED_STEPS, CENTRES, STALLS = 10, 60, 100, 3
-SIGMA_SMALLEST, SIGMA_FIRST, SIGMA_LARGEST = 1e-11, 1e-8, 1e3
-"""The proximal term, relative to the largest curvature: its limits, and the smallest to begin
-with."""
-
-RECOVERY = 0.3
-"""A term that was too small once is tried again when others were small enough."""
 
 SHRINKING = ((2, 0.01), (6, 0.1), (15, 0.3))
 """Newton steps that a proximal point took at most, and by how much the term shrinks then."""
@@ -65,6 +58,7 @@ def solve(
     tolerance: float,
     budget: WorkBudget,
     into_rounding: bool = False,
+    settings: WorkingSetSettings = DEFAULTS,
 ) -> Point:
     """Iterate proximal points until the residual is within its tolerance.
 
@@ -75,27 +69,28 @@ def solve(
     unit = program.unit
     centre = best = start
     residual = lowest = program.residual(start)
-    sigma, smallest, stalls = _first_sigma(program, start), SIGMA_SMALLEST * unit, 0
-    for _ in range(CENTRES):
-        is_done = lowest <= tolerance or stalls == STALLS
+    least = settings.smallest_sigma * unit
+    sigma, smallest, stalls = _first_sigma(program, start, settings.first_sigma), least, 0
+    for _ in range(settings.max_proximal_points):
+        is_done = lowest <= tolerance or stalls == settings.max_stalls
         is_done = is_done or (program.is_settled(best) and not into_rounding)
         if is_done or not budget.may_go_on(lowest):
             break
-        proximal = _Proximal(program, centre, sigma, budget)
+        proximal = _Proximal(program, centre, sigma, budget, settings)
         try:
             found = proximal.solve()
         except np.linalg.LinAlgError:
             found = None
         if found is None:
             smallest, sigma = 2.0 * sigma, 10.0 * sigma
-            if sigma > SIGMA_LARGEST * unit:
+            if sigma > settings.largest_sigma * unit:
                 break
             continue
         centre, before, residual = found, residual, program.residual(found)
         if residual < lowest or not _same_objective(program, best, centre):
             best, lowest = centre, residual
         if residual < 0.5 * before:
-            stalls, smallest = 0, max(SIGMA_SMALLEST * unit, RECOVERY * smallest)
+            stalls, smallest = 0, max(least, settings.sigma_recovery * smallest)
         elif sigma <= smallest:
             stalls += 1
         factors = (factor for steps, factor in SHRINKING if proximal.steps <= steps)
@@ -109,21 +104,27 @@ def _same_objective(program: BoxProgram, one: Point, other: Point) -> bool:
     return abs(difference) <= SAME_OBJECTIVE * program.objective_terms(one)
 
 
-def _first_sigma(program: BoxProgram, start: Point) -> float:
+def _first_sigma(program: BoxProgram, start: Point, least: float) -> float:
     """The first proximal weight: the gradient then moves variables by about the size of x."""
     violation = program.residual(start)
     size = program.unit * float(np.max(np.abs(start.x)))
     relative = violation / size if size > 0.0 else 1.0
-    return program.unit * min(max(relative, SIGMA_FIRST), 1.0)
+    return program.unit * min(max(relative, least), 1.0)
 
 
 class _Proximal:
     """The proximal program at one centre, solved by semismooth Newton steps."""
 
     def __init__(
-        self, program: BoxProgram, centre: Point, sigma: float, budget: WorkBudget
+        self,
+        program: BoxProgram,
+        centre: Point,
+        sigma: float,
+        budget: WorkBudget,
+        settings: WorkingSetSettings,
     ) -> None:
         self.program, self.centre, self.sigma, self.budget = program, centre, sigma, budget
+        self.settings = settings
         self.steps = 0
         self._factored: tuple[bytes, Equations] | None = None
 
@@ -144,7 +145,7 @@ class _Proximal:
         point = best = self.centre
         highest = self.dual_objective(best)
         seen, last = set[bytes](), b""
-        for _ in range(FULL_STEPS):
+        for _ in range(self.settings.full_steps):
             gradient = program.gradient(point.Px, point.y) + sigma * (point.x - c)
             target = point.x - gradient / (program.unit + sigma)
             key = self.active_set(target)
@@ -165,7 +166,7 @@ class _Proximal:
         """Newton steps with an exact line search on the dual function D."""
         program, c, sigma = self.program, self.centre.x, self.sigma
         last = b""
-        for _ in range(SEARCHED_STEPS):
+        for _ in range(self.settings.searched_steps):
             r = program.gradient(point.Px, point.y)
             target = c - r / sigma
             key = self.active_set(target)

@@ -30,29 +30,22 @@ from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.direction import Outlook, SearchDirection
 from qpsvm.solvers.interior_point.newton import NewtonSystem
 from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
 FAR = 1e200
 """Distance of a bound that does not exist."""
-
-BOUNDARY = 0.995
-"""Share of the way to the nearest bound that a step goes."""
-
-CORRECTORS = 2
-"""Correctors beyond Mehrotra's, at most."""
 
 CAREFUL = 1e-10
 """Of the least curvature that counts, a proximal term that keeps dependent rows apart."""
 
 _NOBODY = np.zeros(0, dtype=np.intp)
 
-SHARES = (0.0, 1e-4, 3e-4, 5e-4)
-"""Of the variables, those that may jump."""
-
 
 class Iterate:
     """A primal-dual iterate: ``measure`` computes its accuracy, ``step`` improves it."""
 
-    def __init__(self, program: FactorProgram) -> None:
+    def __init__(self, program: FactorProgram, settings: InteriorPointSettings) -> None:
+        self.settings = settings
         p = self.program = program
         n = p.size
         has_lower, has_upper = np.isfinite(p.lower), np.isfinite(p.upper)
@@ -209,14 +202,14 @@ class Iterate:
         """
         mu = self.mu
         e = self.program.b - self.program.A @ self.x
-        shares = SHARES if jumps else (0.0,)
+        shares = self.settings.jump_shares if jumps else (0.0,)
         system = self.system = self._predictor(e)
         length = self.move.length(shares[-1])
         target = min(1.0, self._after(length) / self.n_bounds / mu) ** 3 * mu if mu else 0.0
         self._aim(target)
         self._direct(system, e, self.move)
         length = self.move.length(shares[-1])
-        for _ in range(CORRECTORS):
+        for _ in range(self.settings.max_correctors):
             if length > 0.95:
                 break
             self._pull(min(1.0, 1.08 * length + 0.08), target)
@@ -342,7 +335,7 @@ class Iterate:
         """Take the candidate step that leaves the smallest residual."""
         best = Outlook(np.inf, 0.0, _NOBODY, 0.0)
         for share in shares:
-            length = min(1.0, BOUNDARY * self.move.length(share))
+            length = min(1.0, self.settings.boundary_share * self.move.length(share))
             if length > best.length:
                 between = (1.0 - length) * mu + length * target
                 jumping = np.flatnonzero(self.move.blocking * length >= 1.0) if share else _NOBODY

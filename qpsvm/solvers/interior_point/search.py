@@ -12,9 +12,7 @@ from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.accuracy import Accuracy
 from qpsvm.solvers.interior_point.interior import SearchResult, interior_point
 from qpsvm.solvers.interior_point.program import FactorProgram
-
-AIM = 0.25
-"""Of the gap that is asked for: that of the variables that are left open."""
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
 Progress = Callable[[int, float, float], "Status | None"]
 """Told the number of iterations, the objective and the relative gap; a status ends the search."""
@@ -31,6 +29,7 @@ class Search:
         Relative gap.
     limit : int
         Of iterations.
+    settings : InteriorPointSettings
     progress : callable
     iterations : int
         So far, of all kinds.
@@ -43,6 +42,7 @@ class Search:
     program: FactorProgram
     eps: float
     limit: int
+    settings: InteriorPointSettings
     progress: Progress
     iterations: int = 0
     stopped: Status | None = None
@@ -59,7 +59,7 @@ class Search:
         self.stopped = self.progress(self.iterations, objective, gap)
         return self.stopped
 
-    def interior(self, program: FactorProgram, *, leave: bool = True) -> SearchResult:
+    def interior(self, program: FactorProgram, *, fix_decided: bool = True) -> SearchResult:
         """Run the interior-point method on the program or some of its variables."""
         before = self.iterations
 
@@ -67,7 +67,8 @@ class Search:
             return self.report(measured.primal, measured.gap, before + iteration - self.iterations)
 
         left = self.limit - before
-        found = interior_point(program, AIM * self.eps, left, report, leave=leave)
+        eps = self.settings.inner_accuracy * self.eps
+        found = interior_point(program, eps, left, report, self.settings, fix_decided=fix_decided)
         self.iterations = before + found.iterations
         if found.status is Status.INTERRUPTED:
             self.stopped = Status.INTERRUPTED

@@ -19,7 +19,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solvers.box.polish import LARGEST_WORKING_SET, polish_box
+from qpsvm.solvers.box.polish import polish_box
+from qpsvm.solvers.box.settings import DEFAULTS
 from qpsvm.solvers.interior_point.interior import REACHED, SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
@@ -43,8 +44,10 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
     g = p.gradient(guess.w, guess.y, np.empty(p.size))
     x = np.where(g > 0.0, p.lower, p.upper)
     free = np.flatnonzero(np.abs(g) <= (guess.tolerance or IN_DOUBT))
-    if len(free) > LARGEST_WORKING_SET:
-        free = np.sort(np.argpartition(np.abs(g), LARGEST_WORKING_SET)[:LARGEST_WORKING_SET])
+    if len(free) > DEFAULTS.largest_early_set:
+        free = np.sort(
+            np.argpartition(np.abs(g), DEFAULTS.largest_early_set)[: DEFAULTS.largest_early_set]
+        )
     if len(free):
         x[free] = 0.0
         missing = guess.w - p.offset - p.F.transposed(x)
@@ -58,7 +61,7 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
 
 def can_polish(program: FactorProgram) -> bool:
     """Whether one working set holds all variables."""
-    return program.size <= LARGEST_WORKING_SET and program.F.zeros == 0
+    return program.size <= DEFAULTS.largest_early_set and program.F.zeros == 0
 
 
 def by_free_set(search: Search, x: Vector, y: Vector) -> SearchResult:

@@ -28,9 +28,7 @@ from qpsvm.solvers.interior_point import central
 from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.newton import NewtonSystem
 from qpsvm.solvers.interior_point.program import FactorProgram
-
-FACTOR = 0.2
-"""By which mu falls."""
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
 OVERSHOOT = 0.5
 """A step may go beyond the maximum on its line: to this share of the first slope, downwards."""
@@ -169,7 +167,7 @@ def smoothed_newton(
     y: Vector,
     mu: float,
     accuracy: float,
-    limit: int,
+    settings: InteriorPointSettings,
     report: Callable[[Smoothed, int, float, float], bool],
     *,
     worst: float = np.inf,
@@ -184,8 +182,7 @@ def smoothed_newton(
     mu : float
     accuracy : float
         ``2 n mu`` may be this share of the objective, and the gap four times as much.
-    limit : int
-        Of steps.
+    settings : InteriorPointSettings
     report : callable
         Told the point, the number of steps, the objective and the gap, relative; True ends the
         search.
@@ -193,7 +190,7 @@ def smoothed_newton(
         A step that promises more than this share of the objective is a sign of a bad start.
     """
     function = Smoothed(program, w, y, mu)
-    for step in range(limit):
+    for step in range(settings.smoothing_steps):
         value, gap, of_weights, of_rows = function.evaluate()
         try:
             system = NewtonSystem.of(program.F, program.A, function.D)
@@ -210,5 +207,5 @@ def smoothed_newton(
         if smoothing <= 1.01 * accuracy * abs(value) and first <= smoothing:
             return function.guess(first, system, reached=True)
         if smoothing > accuracy * abs(value) and (first < 0.5 * smoothing or length == 1.0):
-            function.mu *= FACTOR
+            function.mu *= settings.smoothing_factor
     return function.guess(first, system, reached=False)
