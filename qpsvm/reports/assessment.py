@@ -15,6 +15,7 @@ from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.exceptions import QPSVMError
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.problem import TrainingProblem
 from qpsvm.qp.kkt import Check
 from qpsvm.reports.grade import Evidence, whose
 from qpsvm.reports.kinds import kind_of
@@ -26,11 +27,11 @@ FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
 
 
 def evidence_of_machine(
-    problem: Any,
+    problem: TrainingProblem[Any, Any],
     verified: KKTReport,
     proof: Certificate | None,
     predictions: PredictionComparison | None,
-    **more: Any,
+    excess: float | None = None,
 ) -> Evidence:
     """The evidence about one program.
 
@@ -41,8 +42,8 @@ def evidence_of_machine(
     proof : Certificate or None
         None: nothing could be measured.
     predictions : PredictionComparison or None
-    **more
-        Other fields of ``Evidence``: what is known beyond the verdict.
+    excess : float, optional
+        By how much the objective is above that of a better solution, relative, where one is known.
     """
     eps = verified.eps
     if proof is None:
@@ -57,7 +58,7 @@ def evidence_of_machine(
         predictions=predictions,
         failed=_worst_failed(verified.checks),
         noun="pair order" if kind_of(problem).noun == "pair" else "prediction",
-        **more,
+        excess=excess,
     )
 
 
@@ -113,7 +114,7 @@ def evidence_of_machines(
 
 
 def predictions_of_machine(
-    problem: Any, verified: KKTReport, proof: Certificate | None
+    problem: TrainingProblem[Any, Any], verified: KKTReport, proof: Certificate | None
 ) -> PredictionComparison | None:
     """The training predictions of one program, as far as its certificate knows the exact optimum.
 
@@ -158,7 +159,11 @@ def _worst_failed(checks: tuple[Check, ...]) -> Check | None:
     return max(failed, key=lambda c: c.scaled / c.tolerance) if failed else None
 
 
-def _from_bounds(proof: Any, problem: Any, X: Any) -> PredictionComparison | None:
+def _from_bounds(
+    proof: Certificate | ReducedCertificate[Certificate],
+    problem: TrainingProblem[Any, Any],
+    X: Any,
+) -> PredictionComparison | None:
     precomputed = isinstance(problem.kernel, Precomputed)
     squares = X.diagonal() if precomputed and X.shape[0] == X.shape[1] else None
     try:
