@@ -17,14 +17,14 @@ satisfied by no point; what is left of them is reported.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
-from qpsvm.numerics.exact_sums import row_residuals
+from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.qp.least_change import least_change
 
 EPS = float(np.finfo(np.float64).eps)
@@ -157,8 +157,14 @@ def nearest_feasible(restrictions: Restrictions, x: Vector) -> NearestPoint:
     >>> nearest_feasible(at_most_one, np.array([0.0, 1.5])).point
     array([0., 1.])
     """
+    given = restrictions
+    every = np.arange(given.rows.shape[0])
     with np.errstate(all="ignore"):  # what overflows is no point
-        return _nearest(restrictions, x)
+        rows, right, exponents = without_tiny_rows(given.rows.take(every), given.right)
+        if not exponents.any():
+            return _nearest(given, x)
+        found = _nearest(replace(given, rows=MatrixRows.of(rows), right=right), x)
+        return replace(found, left=np.ldexp(found.left, -exponents))
 
 
 def _nearest(restrictions: Restrictions, x: Vector) -> NearestPoint:
@@ -290,9 +296,7 @@ class _Approach:
         vanished = np.abs(moved) <= np.maximum(ROUNDING * np.abs(self.x), noise)
         vanished = self.unnoticed_by_all(rows, moved, vanished)
         point = np.clip(np.where(vanished, 0.0, moved), self.given.lower, self.given.upper)
-        # a row may contradict others by their rounding, which is much beside its own small terms
         allowed = CONTRADICTION * self.size
-        allowed[self.binds] += np.asarray(abs(rows) @ unnoticed)
         blocked = None
         if not (left <= allowed).all():  # NaN is not
             ratio = np.where(left <= allowed, 0.0, left / np.maximum(self.size, TINY))
