@@ -24,8 +24,9 @@ from qpsvm.exceptions import (
     QPSVMError,
 )
 from qpsvm.machines.arguments import require_pair
+from qpsvm.machines.dual_program import DualRecovery, dual_program
+from qpsvm.machines.primal_program import PrimalRecovery
 from qpsvm.machines.problem import Solution, SVMProblem, TrainingProblem
-from qpsvm.machines.programs import DualRecovery, PrimalRecovery, dual_program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector

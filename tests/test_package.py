@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
+import importlib.util
 import pkgutil
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -65,6 +68,33 @@ def test_every_public_name_exists() -> None:
         module = importlib.import_module(name)
         for public in getattr(module, "__all__", []):
             assert hasattr(module, public), f"{name}.{public}"
+
+
+def _imported(name: str, known: set[str]) -> set[str]:
+    """The modules of the package that a module imports anywhere, under TYPE_CHECKING, too."""
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    found = set[str]()
+    for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} has a relative import"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in known else str(node.module))
+    return found & known - {name}
+
+
+def test_no_module_imports_what_imports_it() -> None:
+    known = {"qpsvm", *_modules()}
+    graph = {name: _imported(name, known) for name in sorted(known)}
+    assert sum(map(len, graph.values())) > len(known)  # they do import each other
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
 def test_no_module_unpickles() -> None:

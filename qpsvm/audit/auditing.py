@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qpsvm.audit import own_predictions, predictions
-from qpsvm.audit.claims import Claim, Library, Problem, Reading
+from qpsvm.audit.claims import Claim, Library, Problem, Reading, Solution
+from qpsvm.audit.machine import AuditedMachine, Optimum
 from qpsvm.audit.predictions import DecisionRanges
 from qpsvm.audit.readers.inputs import Inputs
 from qpsvm.audit.readers.registry import read
-from qpsvm.audit.result import Audit, AuditedMachine, Optimum
+from qpsvm.audit.result import Audit
 from qpsvm.audit.rounding import KernelRounding, multiply, multiply_rounded, rounded_gap
 from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.machines import SVMProblem
-from qpsvm.machines.accuracy import TINY
 from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.precision import TINY
 from qpsvm.polishing import polish
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.solving import solve
@@ -198,14 +199,17 @@ def _machine(
     return machine, values
 
 
-def _exact(problem: Problem, start: Any, eps: float, callback: Callback | None) -> Any:
+def _exact(
+    problem: Problem, start: Solution | None, eps: float, callback: Callback | None
+) -> Solution:
     """The optimum, polished from a solution if there is one."""
     if start is not None:
-        found = polish(problem, start, eps=SHARPER * eps, callback=callback)
+        found: Solution = polish(problem, start, eps=SHARPER * eps, callback=callback)
         reached = certify(problem, found).relative_gap <= SHARPER * eps
         if reached or problem.qp.n_variables > SOLVABLE:
             return found
-    return solve(problem, eps=SHARPER * eps, callback=callback)
+    solved: Solution = solve(problem, eps=SHARPER * eps, callback=callback)
+    return solved
 
 
 def _rounding(problem: Any, solution: Any, rounded: Dense, report: KKTReport) -> KernelRounding:
@@ -215,7 +219,7 @@ def _rounding(problem: Any, solution: Any, rounded: Dense, report: KKTReport) ->
 
 
 def _compared(
-    claim: Claim, solution: Any, best: Any, report: KKTReport, samples: Any
+    claim: Claim, solution: Solution, best: Solution, report: KKTReport, samples: Any
 ) -> tuple[Optimum | None, DecisionRanges | None]:
     """The optimum beside the model; None if the optimum was not found."""
     problem, own = claim.problem, report.certificate

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from qpsvm.exceptions import AuditRefusedError
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.intercept import Interval, best_shifts
 from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.machines.model import NO_MULTIPLIERS, SupportVectorModel
+from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
@@ -69,9 +70,9 @@ class Claim:
 
     name: str
     problem: Problem
-    intercept: Any
-    alpha: Any = None
-    coef: Any = None
+    intercept: float | Vector
+    alpha: Dense | None = None
+    coef: Dense | None = None
     width: float | None = None
     factor: float = 1.0
     stated: SVMSolution | None = None
@@ -81,7 +82,7 @@ class Claim:
         """Whether the model bounds its own optimum from below."""
         return self.alpha is not None or self.stated is not None
 
-    def draft(self, optimum: Any = None) -> Solution:
+    def draft(self, optimum: Solution | None = None) -> Solution:
         """The machine that the claim is, before anything is multiplied with the kernel matrix.
 
         Weights without multipliers are held against those of ``optimum``: its alpha and its
@@ -90,11 +91,12 @@ class Claim:
         if self.stated is not None:
             return self.stated
         if self.alpha is None:
+            assert optimum is not None  # the caller solved for it
             draft: Solution = optimum.replace(coef=self.coef, intercept=self.intercept)
             return draft
         model = self.problem.model
         assert isinstance(model, SupportVectorModel)  # readers give the others no alpha
-        expansion, b = model.expansion(self.alpha), self.intercept
+        expansion, b = model.expansion(self.alpha), cast(float, self.intercept)  # of one function
         return SVMSolution(
             alpha=self.alpha,
             expansion=expansion,
@@ -188,7 +190,7 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
     return np.asarray(conditions.signs * beta)
 
 
-def _implied(model: Any, draft: SVMSolution, width: float | None) -> SVMSolution:
+def _implied(model: SupportVectorModel, draft: SVMSolution, width: float | None) -> SVMSolution:
     """Slack, the width if there is none, and all intercepts that are as good, from the weights."""
     scores, _ = model.scores_and_norm(draft)
     if width is None:

@@ -15,23 +15,19 @@ import itertools
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.audit.claims import Reading
+from qpsvm.audit.machine import OWN_PREDICTIONS, AuditedMachine
 from qpsvm.audit.rebuilt import Decisions, decisions
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneVsOne, SoftMargin
+from qpsvm.numerics.arrays import Dense, Mask
 from qpsvm.qp.kkt import Check
-
-if TYPE_CHECKING:
-    from qpsvm.audit.claims import Reading
-    from qpsvm.audit.result import AuditedMachine
-
-NAME = "own_predictions"
-"""Of the check in a verifier's report."""
 
 Right: TypeAlias = list[list[Any]]
 """For every sample the labels that are right: several where a library does not say which of the
@@ -74,7 +70,7 @@ class OwnPredictions:
         comparable = not self.n_differ and math.isfinite(self.worst)
         apart = self.largest_difference
         return Check(
-            NAME,
+            OWN_PREDICTIONS,
             apart if math.isfinite(apart) else math.inf,
             self.worst if comparable else math.inf,
             1.0,
@@ -175,7 +171,9 @@ def _last(model: Any) -> Any:
 # --- labels ----------------------------------------------------------------------------------
 
 
-def _labels(estimator: Any, reading: Reading, machines: Any, rebuilt: Decisions) -> tuple[Any, Any]:
+def _labels(
+    estimator: Any, reading: Reading, machines: tuple[AuditedMachine, ...], rebuilt: Decisions
+) -> tuple[Right, Mask]:
     """The labels that follow from decision values, and where rounding cannot change them."""
     values, data = rebuilt.values, machines[0].problem.data
     if reading.combine is None:
@@ -201,7 +199,7 @@ def _alone(labels: Any) -> Right:
     return [[label] for label in labels.tolist()]
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     """Whether two labels are the same; numbers by value, others of one type."""
     numbers = (bool, int, float)
     if type(one) is not type(other) and not (type(one) in numbers and type(other) in numbers):
@@ -209,7 +207,7 @@ def _equal(one: Any, other: Any) -> bool:
     return (one == other) is True
 
 
-def _votes(values: Any, k: int) -> Any:
+def _votes(values: Dense, k: int) -> Dense:
     votes = np.zeros((len(values), k))
     for f, (i, j) in zip(values.T, itertools.combinations(range(k), 2), strict=True):
         votes[:, i] += f > 0.0
@@ -230,7 +228,7 @@ def _scores(reading: Reading, rebuilt: Decisions) -> Decisions:
 
 def _differences(
     estimator: Any, reading: Reading, shown: Any, rebuilt: Decisions
-) -> tuple[Any, Any]:
+) -> tuple[Dense, Dense]:
     """How far decision values are apart, and over what rounding allows; zero without any."""
     if shown is None:
         return np.zeros(1), np.zeros(1)
@@ -246,7 +244,7 @@ def _differences(
     return _apart(shown, values, rounding)
 
 
-def _apart(own: Any, rebuilt: Any, rounding: Any) -> tuple[Any, Any]:
+def _apart(own: Any, rebuilt: Dense, rounding: Dense) -> tuple[Dense, Dense]:
     """``|own - rebuilt|``, and over the rounding; infinite where own is no number or misshapen."""
     try:
         numbers = np.asarray(own, dtype=np.float64)
@@ -260,5 +258,5 @@ def _apart(own: Any, rebuilt: Any, rounding: Any) -> tuple[Any, Any]:
         return apart, np.where(apart == 0.0, 0.0, apart / rounding)
 
 
-def _largest(values: Any) -> float:
+def _largest(values: Dense) -> float:
     return float(np.max(values, initial=0.0))

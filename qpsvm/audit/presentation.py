@@ -1,37 +1,17 @@
-"""An audit as text, and as a page for ``qpsvm.reports``."""
+"""One program of an audited model as a row of figures, and as a report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from qpsvm.audit.result import Audit, AuditedMachine
-    from qpsvm.reports import Page, Report
+from qpsvm.audit.claims import Library
+from qpsvm.audit.machine import AuditedMachine
+from qpsvm.reports.build import build
+from qpsvm.reports.grade import Evidence
+from qpsvm.reports.report import Report
 
 COLUMNS = ("objective", "above optimum", "relative gap", "worst check", "labels differ", "float32")
-
-
-def text(audit: Audit) -> str:
-    """The headline, a row per machine, and for a single one its checks."""
-    names = [machine.name or "machine" for machine in audit.machines]
-    width = max(map(len, ("", *names)))
-    lines = [
-        f"{audit.grade.title} at eps={audit.eps:g}: {audit.verdict}",
-        f"  {audit.model}, fitted by {audit.library.name}"
-        + (f", {audit.library.stopped_at}" if audit.library.stopped_at else ""),
-        "  " + " " * width + "".join(f"{name:>14}" for name in COLUMNS),
-    ]
-    for name, machine in zip(names, audit.machines, strict=True):
-        cells = "".join(f"{cell:>14}" for cell in row(machine))
-        lines.append(f"  {name:<{width}}{cells}  {machine.grade.title}")
-    if len(audit.machines) == 1:
-        # its first line is a verdict without a grade
-        checks = str(audit.machines[0].report).splitlines()[1:]
-        lines += [f"  checks at eps={audit.eps:g}, {audit.machines[0].report.problem}", *checks]
-    lines += [f"  note: {remark}" for remark in remarks(audit)]
-    return "\n".join(lines)
 
 
 def row(machine: AuditedMachine) -> tuple[str, ...]:
@@ -48,41 +28,49 @@ def row(machine: AuditedMachine) -> tuple[str, ...]:
     )
 
 
-def remarks(audit: Audit) -> tuple[str, ...]:
-    """Those of the model and of its machines, each once."""
-    of_machines = (remark for machine in audit.machines for remark in machine.remarks)
-    return tuple(dict.fromkeys((*audit.remarks, *of_machines)))
+def machine_report(
+    machine: AuditedMachine,
+    model: str,
+    library: Library,
+    *,
+    remarks: tuple[str, ...],
+    evidence: Evidence | None,
+    source: str,
+) -> Report:
+    """A report about one program of a model.
+
+    Parameters
+    ----------
+    machine : AuditedMachine
+    model : str
+        What was audited, in words.
+    library : Library
+        Who fitted it.
+    remarks : tuple of str
+        Shown before those of the machine.
+    evidence : Evidence or None
+        What the grade of the whole model follows from; None: that of the machine.
+    source : str
+        Where the data came from, in words.
+    """
+    built = build(
+        machine.problem,
+        machine.solution,
+        machine.report,
+        remarks=(*remarks, *machine.remarks),
+        facts=_facts(model, library, machine),
+        facts_title="Audit",
+        source=source,
+        predictions=machine.predictions,
+        evidence=evidence or machine.evidence,
+    )
+    return replace(built, name=machine.name)
 
 
-def page(audit: Audit, source: str) -> Page:
-    """A report per machine; the first begins with the verdict."""
-    from qpsvm import reports
-
-    built: list[Report] = []
-    for machine in audit.machines:
-        sentences = () if built else audit.remarks
-        report = reports.build(
-            machine.problem,
-            machine.solution,
-            machine.report,
-            remarks=(*sentences, *machine.remarks),
-            facts=_facts(audit, machine),
-            facts_title="Audit",
-            source=source,
-            predictions=machine.predictions,
-            evidence=audit.evidence if len(audit.machines) == 1 else machine.evidence,
-        )
-        built.append(replace(report, name=machine.name))
-    title = f"Audit of {audit.model}"
-    by = f"fitted by {audit.library.name}"
-    subtitle = f"{by}; {source}" if source else by
-    return reports.Page(title, subtitle, tuple(built), assessed=audit.evidence.headline)
-
-
-def _facts(audit: Audit, machine: AuditedMachine) -> Mapping[str, Any]:
-    facts: dict[str, Any] = {"model": audit.model, "fitted by": audit.library.name}
-    if audit.library.stopped_at:
-        facts["stopped at"] = audit.library.stopped_at
+def _facts(model: str, library: Library, machine: AuditedMachine) -> Mapping[str, object]:
+    facts: dict[str, object] = {"model": model, "fitted by": library.name}
+    if library.stopped_at:
+        facts["stopped at"] = library.stopped_at
     if machine.factor != 1.0:
         facts["the model's decision values over those of the program"] = machine.factor
     best, rounding = machine.optimum, machine.rounding

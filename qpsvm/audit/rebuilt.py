@@ -17,19 +17,18 @@ Source: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.audit.claims import Reading
+from qpsvm.audit.machine import AuditedMachine
 from qpsvm.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Dense, Vector
-
-if TYPE_CHECKING:
-    from qpsvm.audit.claims import Reading
-    from qpsvm.audit.result import AuditedMachine
+from qpsvm.numerics.arrays import Dense, Mask, Vector
+from qpsvm.numerics.precision import TINY
 
 RBF_ERROR = 1e-12
 """Relative error of ``exp(-gamma |x - z|^2)``: ours is below 1e-13 (``kernels.products.FAR``)."""
@@ -55,15 +54,15 @@ class Decisions:
     rounding: Dense
 
     @property
-    def leads(self) -> Any:
+    def leads(self) -> Mask:
         """Where rounding cannot change which value of a row is the largest, shape (n,)."""
         ranked = np.sort(self.values, axis=1)
-        return ranked[:, -1] - ranked[:, -2] > 2.0 * np.max(self.rounding, axis=1)
+        return np.asarray(ranked[:, -1] - ranked[:, -2] > 2.0 * np.max(self.rounding, axis=1))
 
     @property
-    def signs_are_sure(self) -> Any:
+    def signs_are_sure(self) -> Mask:
         """Where rounding cannot change the sign of any value of a row, shape (n,)."""
-        return (np.abs(self.values) > self.rounding).all(axis=1)
+        return np.asarray((np.abs(self.values) > self.rounding).all(axis=1))
 
 
 def decisions(reading: Reading, machines: tuple[AuditedMachine, ...], u: float) -> Decisions:
@@ -84,12 +83,13 @@ def decisions(reading: Reading, machines: tuple[AuditedMachine, ...], u: float) 
     return Decisions(np.column_stack(columns), np.column_stack(errors))
 
 
-def _values(machine: AuditedMachine, samples: Any) -> Any:
+def _values(machine: AuditedMachine, samples: Any) -> Dense:
     """Decision values of the machine's own program, for all samples."""
     model, solution = machine.problem.model, machine.solution
     if isinstance(solution, SVMSolution) and _takes_all(machine, samples):
-        return model.scores_and_norm(solution)[0] + solution.intercept  # as they were verified
-    return solution.decision_function(samples)
+        # as they were verified
+        return np.asarray(model.scores_and_norm(solution)[0] + solution.intercept)
+    return np.asarray(solution.decision_function(samples))
 
 
 def _takes_all(machine: AuditedMachine, samples: Any) -> bool:
@@ -97,7 +97,7 @@ def _takes_all(machine: AuditedMachine, samples: Any) -> bool:
     return machine.problem.data.n_samples == int(samples.shape[0])
 
 
-def _rounding(machine: AuditedMachine, reading: Reading, u: float) -> Any:
+def _rounding(machine: AuditedMachine, reading: Reading, u: float) -> Dense:
     kernel, samples = machine.problem.kernel, reading.samples
     solution: Any = machine.solution
     n, error = 0, 0.0
@@ -112,7 +112,7 @@ def _rounding(machine: AuditedMachine, reading: Reading, u: float) -> Any:
     d = samples.shape[1] if samples.ndim == 2 else 1
     sums = (4.0 * (n + d + 16) * u + error) * size
     # terms below the normal numbers are rounded by more than their share
-    return sums + 16.0 * u * np.abs(solution.intercept) + float(np.finfo(np.float64).tiny)
+    return np.asarray(sums + 16.0 * u * np.abs(solution.intercept) + TINY)
 
 
 def _squares(machine: AuditedMachine, samples: Any) -> Vector:

@@ -1,8 +1,9 @@
 """Certificates: what can be proved about an answer without trusting where it came from."""
 
+from qpsvm.certificates.certifying import certify
 from qpsvm.certificates.comparison import PredictionComparison
 from qpsvm.certificates.conflicts import conflict, without_constraints
-from qpsvm.certificates.gap import Certificate, certify
+from qpsvm.certificates.gap import Certificate
 from qpsvm.certificates.infeasibility import InfeasibilityCertificate, certify_infeasible
 from qpsvm.certificates.inseparable import Inseparability, inseparability, not_separable
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds

@@ -17,14 +17,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from qpsvm.certificates.optimum import EPS, OUTWARD, score_errors
+from qpsvm.certificates.optimum import OUTWARD, score_errors
 from qpsvm.certificates.predictions import wins
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.samples import SampleTable
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.precision import EPS
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,10 @@ class Range:
     lower, upper : arrays of shape (m,), or (m, k) with one value per class
     """
 
-    lower: Any
-    upper: Any
+    lower: Dense
+    upper: Dense
 
-    def __getitem__(self, rows: Any) -> Range:
+    def __getitem__(self, rows: Index | Mask) -> Range:
         return Range(self.lower[rows], self.upper[rows])
 
     def scaled(self, factor: float) -> Range:
@@ -107,7 +109,7 @@ class PredictionComparison:
 
 
 def compare(
-    own: Range, optimum: Range, *, has_labels: bool, rigorous: bool, computed: Any = None
+    own: Range, optimum: Range, *, has_labels: bool, rigorous: bool, computed: Dense | None = None
 ) -> PredictionComparison:
     """Compare decision values that are known to intervals.
 
@@ -187,7 +189,7 @@ def from_table(
     return compare(own, optimum, has_labels=has_labels, rigorous=certificate.rigorous)
 
 
-def from_bounds(certificate: Any, X: Any, squares: Any = None) -> PredictionComparison:
+def from_bounds(certificate: Any, X: Any, squares: ArrayLike | None = None) -> PredictionComparison:
     """Compare predictions by a certificate's bounds on decision values, for one pass over K each.
 
     Parameters
@@ -215,7 +217,7 @@ def from_bounds(certificate: Any, X: Any, squares: Any = None) -> PredictionComp
 # --- small pieces --------------------------------------------------------------------------------
 
 
-def _signs(own: Range, optimum: Range) -> tuple[Any, Any]:
+def _signs(own: Range, optimum: Range) -> tuple[Mask, Mask]:
     first, second = (_sign(values) for values in (own, optimum))
     return first * second > 0, first * second < 0
 
@@ -226,7 +228,7 @@ def _sign(values: Range) -> Any:
     return known * ((values.lower > 0.0).astype(int) - (values.upper < 0.0).astype(int))
 
 
-def _winners(own: Range, optimum: Range) -> tuple[Any, Any]:
+def _winners(own: Range, optimum: Range) -> tuple[Mask, Mask]:
     middle = _middle(own)
     certain = np.asarray(wins(middle, own.lower, own.upper))
     rows, winner = np.arange(len(middle)), np.argmax(middle, axis=1)

@@ -13,8 +13,8 @@ import numpy as np
 
 from qpsvm.constraints.rows import NEGLIGIBLE, conflicting
 from qpsvm.exceptions import ConflictingConstraintsError
+from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.programs import PrimalRecovery, primal_program
 from qpsvm.qp.solution import QPSolution
 
 

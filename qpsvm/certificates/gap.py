@@ -6,7 +6,7 @@ dual objective is at most the optimum. So whatever a solver claims::
     dual objective  <=  optimum  <=  primal objective,      gap = primal - dual
 
 The multipliers need not be feasible as they come: they are clipped to their box and balanced
-(``SupportVectorModel.feasible_dual``) before the dual objective is evaluated.
+(``PrimalDualPair.feasible_dual``) before the dual objective is evaluated.
 
 The figures are evaluated in float64, sums of kernel values with more digits (``compensated``):
 the gap is that of the kernel values as they are rounded. ``rounding`` estimates what that hides.
@@ -17,9 +17,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from qpsvm.certificates.classes import screen_classes
 from qpsvm.certificates.optimum import OUTWARD, Optimum, locate
@@ -29,16 +30,12 @@ from qpsvm.certificates.predictions import (
     certified,
     decision_bounds,
 )
-from qpsvm.certificates.reduced import ReducedCertificate
-from qpsvm.certificates.rigorous import Enclosure, enclose
+from qpsvm.certificates.rigorous import Enclosure
 from qpsvm.certificates.rigorous.balls import UNDERFLOW
 from qpsvm.certificates.screening import Screening, fixes_intercept, screen
-from qpsvm.machines.arguments import require_pair
-from qpsvm.machines.feasibility import FeasibleMachine, feasible_machine
+from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.problem import Solution, TrainingProblem
-from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +186,7 @@ class Certificate:
             scaling = self.feasible.distance
         return OUTWARD * (math.sqrt(2.0 * self.gap_upper / curvature) + scaling)
 
-    def decision_bounds(self, X: Any, *, squares: Any = None) -> DecisionBounds:
+    def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds:
         """``lower <= f*(x) <= upper`` for every row x of X and every exact optimum f*.
 
         ``|f*(x) - f(x)| <= weight_error |phi(x) - c| + |shift of the intercept|``
@@ -215,7 +212,9 @@ class Certificate:
         known = (self.weight_error, self.optimum)
         return decision_bounds(self.model, self.solution, *known, X, squares)
 
-    def predict_certified(self, X: Any, *, squares: Any = None) -> CertifiedPredictions:
+    def predict_certified(
+        self, X: Any, *, squares: ArrayLike | None = None
+    ) -> CertifiedPredictions:
         """The label of every row of X, and whether it provably is the exact optimum's.
 
         Parameters
@@ -309,87 +308,3 @@ class Certificate:
             "strictly_complementary": self.screening.strictly_complementary,
             "n_degenerate": len(self.screening.degenerate),
         }
-
-
-@overload
-def certify(
-    problem: TrainingProblem[Any, Solution], solution: Solution, *, rigorous: bool = ...
-) -> Certificate: ...
-@overload
-def certify(
-    problem: ReducedProblem, solution: ReducedSolution, *, rigorous: bool = ...
-) -> ReducedCertificate[Certificate]: ...
-def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
-    """Bound the distance of any solution from the exact optimum of ``problem``.
-
-    Parameters
-    ----------
-    problem : SVMProblem, JointProblem or ReducedProblem
-    solution : SVMSolution, JointSolution or ReducedSolution
-        From any source; nothing it says about itself is believed. Its decision function (coef or
-        expansion, and intercept) gives the upper bound, its alpha the lower one.
-    rigorous : bool
-        Also enclose both objectives, so that ``gap_upper`` holds in exact arithmetic
-        (``docs/rounding.md``).
-
-    Returns
-    -------
-    Certificate
-        Of a ReducedProblem: ReducedCertificate, with one for every part.
-
-    Raises
-    ------
-    InvalidDataError
-        The solution belongs to another problem: other sizes, data, or kernel.
-    InvalidParameterError
-        Arguments of the wrong kind, a subclass of a solution among them.
-    ArithmeticModeError
-        ``rigorous=True`` in a process whose arithmetic is not that of IEEE 754.
-
-    Notes
-    -----
-    Weak duality: Boyd and Vandenberghe, *Convex Optimization*, section 5.2.2. The bound on w:
-    the objective minus ``1/2 |w|^2`` is convex, so it grows at least like ``1/2 |w - w*|^2``.
-
-    Examples
-    --------
-    >>> import qpsvm
-    >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
-    >>> proof = qpsvm.certify(problem, qpsvm.solve(problem))
-    >>> proof.relative_gap < 1e-8
-    True
-    """
-    require_pair("certify", problem, solution)
-    if isinstance(problem, ReducedProblem):
-        proofs = tuple(certify(*part, rigorous=rigorous) for part in problem.parts(solution))
-        return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
-    model = problem.model
-    model.require_own(solution)
-    with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
-        feasible = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
-        model.prefetch(solution, feasible)
-        primal = model.primal_objective(solution)
-        return Certificate(
-            primal_objective=primal,
-            dual_objective=model.dual_objective(feasible),
-            repair=model.repair_size(solution.alpha, feasible),
-            infeasibility=model.infeasibility(solution),
-            intercept_interval=model.best_intercepts(solution),
-            rounding=_rounding(model, solution, feasible, primal),
-            model=model,
-            solution=solution,
-            enclosure=enclose(model, solution) if rigorous else None,
-            feasible=_feasible(model, solution, feasible),
-        )
-
-
-def _rounding(model: Any, solution: Any, point: Any, primal: float) -> float:
-    """What rounding can have done to both objectives, relative to the primal one."""
-    size = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
-    return float(model.rounding(solution, primal) + model.dual_rounding(solution, point) / size)
-
-
-def _feasible(model: Any, solution: Any, point: Any) -> FeasibleMachine | None:
-    if not isinstance(model, SupportVectorModel):
-        return None
-    return feasible_machine(model, solution, point)

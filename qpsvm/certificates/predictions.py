@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from qpsvm.certificates.optimum import EPS, OUTWARD, Optimum, distances
+from qpsvm.certificates.optimum import OUTWARD, Optimum, distances
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.numerics.arrays import Dense, Vector, freeze
+from qpsvm.numerics.arrays import Dense, Mask, Vector, freeze
+from qpsvm.numerics.precision import EPS
 
 if TYPE_CHECKING:
     from qpsvm.data.training_sets import TrainingSet
@@ -32,9 +34,9 @@ class DecisionBounds:
     lower, upper : arrays of that shape
     """
 
-    values: Any
-    lower: Any
-    upper: Any
+    values: Dense
+    lower: Dense
+    upper: Dense
 
     def __post_init__(self) -> None:
         for name in ("values", "lower", "upper"):
@@ -57,14 +59,14 @@ class CertifiedPredictions:
     """
 
     labels: Any
-    decided: Any
+    decided: Mask
 
     @property
     def fraction_decided(self) -> float:
         """Share of the labels that are proven; 1 without any sample."""
         return float(np.mean(self.decided)) if len(self.decided) else 1.0
 
-    def to_list(self, undecided: Any = "undecided") -> list[Any]:
+    def to_list(self, undecided: object = "undecided") -> list[Any]:
         """The labels in plain Python types, with a word of your own in place of the others."""
         pairs = zip(self.labels.tolist(), self.decided.tolist(), strict=True)
         return [label if decided else undecided for label, decided in pairs]
@@ -80,12 +82,12 @@ class CertifiedPredictions:
 
 
 def decision_bounds(
-    model: VerifiableModel,
+    model: VerifiableModel[Any, Any, Any],
     solution: Any,
     radius: float,
     optimum: Optimum | None,
     X: Any,
-    squares: Any = None,
+    squares: ArrayLike | None = None,
 ) -> DecisionBounds:
     """Bounds on the decision values of the optimum; see ``Certificate.decision_bounds``.
 
@@ -141,15 +143,15 @@ def certified(data: TrainingSet, bounds: DecisionBounds) -> CertifiedPredictions
     return CertifiedPredictions(freeze(labels), freeze(wins(bounds.values, lower, upper)))
 
 
-def wins(values: Dense, lower: Dense, upper: Dense) -> Any:
+def wins(values: Dense, lower: Dense, upper: Dense) -> Mask:
     """Whether the largest of the values stays the largest within the bounds, shape (m,)."""
     rows, winner = np.arange(len(values)), np.argmax(values, axis=1)
     others = upper.copy()
     others[rows, winner] = -np.inf
-    return lower[rows, winner] > np.max(others, axis=1, initial=-np.inf)
+    return np.asarray(lower[rows, winner] > np.max(others, axis=1, initial=-np.inf))
 
 
-def own_squares(kernel: Kernel, samples: Any, given: Any = None) -> Vector:
+def own_squares(kernel: Kernel, samples: Any, given: ArrayLike | None = None) -> Vector:
     """``k(x, x)`` for every row, from above.
 
     Raises

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
 from qpsvm.data.training_sets import MulticlassTrainingSet
@@ -24,7 +25,7 @@ class Proof(Protocol):
     @property
     def relative_gap(self) -> float: ...
     def passed(self, eps: float) -> bool: ...
-    def decision_bounds(self, X: Any, *, squares: Any = None) -> DecisionBounds: ...
+    def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds: ...
     def to_dict(self) -> dict[str, Any]: ...
 
 
@@ -72,7 +73,7 @@ class ReducedCertificate(Generic[AnyProof]):
         """True when every certificate passes at ``eps``."""
         return all(proof.passed(eps) for proof in self.certificates)
 
-    def decision_bounds(self, X: Any, *, squares: Any = None) -> DecisionBounds:
+    def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds:
         """Bounds on one value per class, shape (m, k); see ``Certificate.decision_bounds``."""
         bounds = [proof.decision_bounds(X, squares=squares) for proof in self.certificates]
         k = len(self.data.classes)
@@ -82,7 +83,9 @@ class ReducedCertificate(Generic[AnyProof]):
             ends = self.reduction.combine_bounds(lower, upper, k)
             return DecisionBounds(self.reduction.combine(values, k), *ends)
 
-    def predict_certified(self, X: Any, *, squares: Any = None) -> CertifiedPredictions:
+    def predict_certified(
+        self, X: Any, *, squares: ArrayLike | None = None
+    ) -> CertifiedPredictions:
         """Labels, and which are proven; see ``Certificate.predict_certified``."""
         return certified(self.data, self.decision_bounds(X, squares=squares))
 

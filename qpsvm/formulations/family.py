@@ -16,14 +16,11 @@ from qpsvm.kernels import Kernel, Linear, as_kernel
 from qpsvm.kernels.gram import Gram, gram
 from qpsvm.kernels.indefinite import Indefinite, require_policy
 from qpsvm.machines.conditions import Conditions
+from qpsvm.machines.dual_program import DualRecovery, dual_program
+from qpsvm.machines.form import Form
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.problem import Form, SVMProblem
-from qpsvm.machines.programs import (
-    DualRecovery,
-    PrimalRecovery,
-    dual_program,
-    primal_program,
-)
+from qpsvm.machines.primal_program import PrimalRecovery, primal_program
+from qpsvm.machines.problem import SVMProblem
 
 
 @dataclass(frozen=True)

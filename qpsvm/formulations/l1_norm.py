@@ -36,15 +36,20 @@ from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines import consistency
-from qpsvm.machines.accuracy import TINY
+from qpsvm.machines.blocks import blocks, vector_or_nan
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
+from qpsvm.machines.dual_program import dual_blocks
+from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
-from qpsvm.machines.model import NO_MULTIPLIERS, DualPoint, SupportVectorModel
-from qpsvm.machines.problem import Form, SVMProblem
-from qpsvm.machines.programs import blocks, dual_blocks, vector_or_nan
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.primal_dual import DualPoint
+from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.samples import SampleTable
+from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.verifiable import Implication
 from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.precision import TINY
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
@@ -163,7 +168,7 @@ class L1NormModel(SupportVectorModel):
 
     def implications(
         self, form: Form, solution: SVMSolution, table: SampleTable, best: Interval
-    ) -> Iterator[tuple[str, Any, Any]]:
+    ) -> Iterator[Implication]:
         """Weights do not follow from alpha: nothing is said about an expansion."""
         del form
         return consistency.implications(self, "primal", solution, table, best)

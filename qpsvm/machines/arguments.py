@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.exact_types import stored_program_solution
 from qpsvm.machines.problem import TrainingProblem
@@ -15,7 +13,12 @@ BUILD = "formulations build one: qpsvm.SoftMargin(C=1.0).dual(X, y)"
 
 
 def require_pair(
-    caller: str, problem: Any, solution: Any, *, programs: bool = False, recovers: bool = False
+    caller: str,
+    problem: object,
+    solution: object,
+    *,
+    programs: bool = False,
+    recovers: bool = False,
 ) -> None:
     """Refuse a pair of arguments that is no problem with a solution of its kind.
 
@@ -62,7 +65,7 @@ def require_pair(
     raise InvalidParameterError(f"{pairs}; {remedy}.")
 
 
-def require_program_solution(caller: str, solution: Any) -> None:
+def require_program_solution(caller: str, solution: object) -> None:
     """Refuse what is not a QPSolution itself, with vectors of float64.
 
     Raises
@@ -83,7 +86,7 @@ def require_program_solution(caller: str, solution: Any) -> None:
         )
 
 
-def _expected(caller: str, problem: Any, pairs: str, programs: bool) -> type:
+def _expected(caller: str, problem: object, pairs: str, programs: bool) -> type:
     """The one type of solution that goes with a problem."""
     if isinstance(problem, ReducedProblem):
         return ReducedSolution
@@ -99,5 +102,5 @@ def _expected(caller: str, problem: Any, pairs: str, programs: bool) -> type:
     return QPSolution
 
 
-def _kind(thing: Any) -> str:
+def _kind(thing: object) -> str:
     return type(thing).__name__

@@ -31,7 +31,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.price_factors import PriceFactors
-from qpsvm.numerics.arrays import Index, Vector, freeze, is_immutable, restore_frozen
+from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, is_immutable, restore_frozen
 
 ZERO: Vector = freeze(np.zeros(1))
 UNBOUNDED: Vector = freeze(np.full(1, np.inf))
@@ -161,9 +161,10 @@ class Conditions:
         return np.asarray(self.rows.indices[self.rows.indptr[:-1]], dtype=np.intp)
 
     @cached_property
-    def is_hard(self) -> Any:
+    def is_hard(self) -> Mask:
         """Rows that must hold, whatever it costs; bool array of shape (N,)."""
-        return (self.curvature == 0.0) & (np.isinf(self.upper) | np.isinf(self.lower))
+        has_no_end = np.isinf(self.upper) | np.isinf(self.lower)
+        return np.asarray((self.curvature == 0.0) & has_no_end)
 
     @property
     def all_hard(self) -> bool:

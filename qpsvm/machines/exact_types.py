@@ -102,7 +102,7 @@ def stored_program_solution(qp: Any) -> QPSolution:
     return qp
 
 
-def same_kernel(own: Any, other: Any) -> bool:
+def same_kernel(own: object, other: object) -> bool:
     """Whether another kernel is that of the problem: class, parameters, and nothing added."""
     if other is own:
         return True
@@ -133,14 +133,14 @@ def same_data(own: Any, other: Any) -> bool:
     return bool(own.equals(other)) and (plain or contents.same(labels, other.classes))
 
 
-def same_reduction(own: Any, other: Any) -> bool:
+def same_reduction(own: object, other: object) -> bool:
     """Whether another reduction of several classes is that of the problem."""
     if other is own:
         return True
     return type(other) is type(own) and _same_attributes(own, other) and (own == other) is True
 
 
-def added_attributes(thing: Any) -> Iterator[str]:
+def added_attributes(thing: object) -> Iterator[str]:
     """Attributes of an instance that are neither its fields nor values its class keeps."""
     kind = type(thing)
     known = {field.name for field in fields(kind)} if is_dataclass(kind) else set[str]()
@@ -156,7 +156,7 @@ def _of_class(kind: type, name: str) -> Any:
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
-def _require_field(name: str, value: Any, allowed: tuple[type, ...]) -> None:
+def _require_field(name: str, value: object, allowed: tuple[type, ...]) -> None:
     fine = type(value) in allowed and not (type(value) is np.ndarray and not _is_float64(value))
     if fine and type(value) in (QPSolution, Conditions, KernelRepair):
         fine = not any(added_attributes(value))
@@ -177,7 +177,7 @@ def _require_field(name: str, value: Any, allowed: tuple[type, ...]) -> None:
         )
 
 
-def _is_float64(array: Any) -> bool:
+def _is_float64(array: object) -> bool:
     return type(array) is np.ndarray and array.dtype == np.float64
 
 
@@ -190,7 +190,7 @@ def _is_matrix(X: Any) -> bool:
     return type(X) is np.ndarray
 
 
-def _same_attributes(own: Any, other: Any) -> bool:
+def _same_attributes(own: object, other: object) -> bool:
     """Whether two instances of a class have the same attributes beside its fields."""
     mine, theirs = (sorted(added_attributes(thing)) for thing in (own, other))
     if mine != theirs:

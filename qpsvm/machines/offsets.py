@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from qpsvm.machines.intercept import Interval, best_shifts, signed
+from qpsvm.machines.setup import TrainingSetup
 from qpsvm.numerics.arrays import Vector
-
-if TYPE_CHECKING:
-    from qpsvm.machines.model import SupportVectorModel
 
 
 def best_offsets(
-    model: SupportVectorModel, scores: Vector, b: float, t: float
+    model: TrainingSetup, scores: Vector, b: float, t: float
 ) -> tuple[Interval, float]:
     """All intercepts that are best for these weights, and the best t beside their midpoint.
 
@@ -51,7 +48,7 @@ def best_offsets(
     return Interval(*ends), t
 
 
-def _minimisers(model: SupportVectorModel, scores: Vector, t: float) -> Interval:
+def _minimisers(model: TrainingSetup, scores: Vector, t: float) -> Interval:
     c = model.conditions
     targets = model.violations(scores, 0.0, t)
     rows = signed(targets, c.signs, c.lower, c.upper)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.form import Form
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from qpsvm.kernels import Kernel
     from qpsvm.kernels.indefinite import KernelRepair
 
-Form: TypeAlias = Literal["primal", "dual"]
-Model = TypeVar("Model", bound=VerifiableModel)
+Model = TypeVar("Model", bound=VerifiableModel[Any, Any, Any])
 Solution = TypeVar("Solution", bound=TrainedMachine)
 
 

@@ -15,8 +15,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from qpsvm.machines.dual_program import DualRecovery
+from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
-from qpsvm.machines.programs import DualRecovery, PrimalRecovery, primal_program
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram

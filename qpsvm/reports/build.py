@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from qpsvm.certificates import PredictionComparison
+from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
 from qpsvm.data.fingerprint import fingerprint
 from qpsvm.exceptions import InvalidParameterError
@@ -19,20 +19,21 @@ from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.plotting.convergence import Event
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
+from qpsvm.reports.content import Facts
 from qpsvm.reports.grade import Evidence
-from qpsvm.reports.report import Facts, Report
+from qpsvm.reports.report import Report
 from qpsvm.verification import KKTReport, verify
 
 
 def build(
     problem: Any,
     solution: Any,
-    verified: Any = None,
+    verified: KKTReport | ReducedReport[KKTReport] | None = None,
     *,
-    certificate: Any = None,
+    certificate: Certificate | ReducedCertificate[Certificate] | None = None,
     trace: Sequence[Event] = (),
     remarks: Sequence[str] = (),
-    facts: Mapping[str, Any] | None = None,
+    facts: Mapping[str, object] | None = None,
     facts_title: str = "Facts",
     source: str = "",
     eps: float = 1e-8,

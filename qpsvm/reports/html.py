@@ -97,6 +97,6 @@ def content_hashes(scripts: tuple[str, ...]) -> str:
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-def embedded_json(content: Any) -> str:
+def embedded_json(content: object) -> str:
     """JSON that can stand inside a script element, which would end at the first ``</``."""
     return json_text.dumps(content).replace("<", "\\u003c")

@@ -54,7 +54,7 @@ def latex(page: Page) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def escape(text: Any) -> str:
+def escape(text: object) -> str:
     """A text as it is: no commands, and long words may be broken."""
     words = _LONG.sub(lambda match: match.group() + _BREAK, one_line(text))
     return "".join(map(_character, words))

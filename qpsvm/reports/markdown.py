@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from qpsvm.reports.blocks import Document
 from qpsvm.reports.document import document, flat, names_and_values
@@ -42,7 +41,7 @@ def markdown_of(content: Document, extra: Extra = REPORT) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def escape(text: Any) -> str:
+def escape(text: object) -> str:
     """A text as it is: no markup, no tags, no links, and none of it the beginning of a list."""
     words = one_line(text)
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):

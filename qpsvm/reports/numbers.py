@@ -18,7 +18,7 @@ WHOLE = 0.1
 """From this share on whole percentages will do."""
 
 
-def figure(value: Any, digits: int = 6) -> str:
+def figure(value: float | np.floating[Any] | None, digits: int = 6) -> str:
     """A number: 26.5255, 3.1e-09, infinite; a dash for none."""
     if value is None:
         return NOTHING
@@ -30,7 +30,7 @@ def figure(value: Any, digits: int = 6) -> str:
     return f"{number:.{digits}g}"
 
 
-def residual(value: Any) -> str:
+def residual(value: float | np.floating[Any] | None) -> str:
     """A residual: two digits and the power of ten."""
     if value is None:
         return NOTHING
@@ -70,7 +70,7 @@ def percentage(value: float) -> str:
     return f"{100.0 * value:.2f} %" if math.isfinite(value) else figure(value)
 
 
-def value(anything: Any) -> str:
+def value(anything: object) -> str:
     """Whatever a caller or a solver states: numbers, words, and lists of these."""
     if isinstance(anything, bool | np.bool_):
         return "yes" if anything else "no"

@@ -112,7 +112,7 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def one_line(text: Any) -> str:
+def one_line(text: object) -> str:
     """Text without line breaks and control characters, which no format can show."""
     words = " ".join(str(text).split())
     return "".join(c if c.isprintable() else "\ufffd" for c in words)

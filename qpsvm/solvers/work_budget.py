@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from qpsvm.solvers.box.program import Point
+from qpsvm.solvers.point import Point
 
 
 @dataclass(eq=False)

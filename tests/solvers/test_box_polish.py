@@ -24,9 +24,10 @@ from qpsvm.qp import (
 from qpsvm.solvers.box.curvature import DenseCurvature, FactorCurvature
 from qpsvm.solvers.box.line_search import step_length
 from qpsvm.solvers.box.polish import polish_box, settle
-from qpsvm.solvers.box.program import Boxed, BoxProgram, Point
+from qpsvm.solvers.box.program import Boxed, BoxProgram
 from qpsvm.solvers.box.proximal_newton import _Proximal
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
+from qpsvm.solvers.point import Point
 from qpsvm.solvers.polish.dispatch import polish
 from qpsvm.solvers.work_budget import WorkBudget
 from tests.strategies import manufactured_program

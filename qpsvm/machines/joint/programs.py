@@ -1,6 +1,6 @@
 """The two programs of a machine with one decision function per class, each with its recovery.
 
-The mathematics is on the first page of ``model``. Everything that has one entry per class is
+The mathematics is on the first page of ``primal_dual``. Everything that has one entry per class is
 ordered class by class: ``(w_1, ..., w_k)``, ``(tau_11, ..., tau_n1, tau_12, ...)``.
 """
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.machines.blocks import blocks, vector_or_nan
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.machines.programs import blocks, vector_or_nan
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import SparseQuadratic

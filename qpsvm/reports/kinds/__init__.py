@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from qpsvm.data import (
     BinaryTrainingSet,
     MulticlassTrainingSet,
@@ -34,7 +32,7 @@ _BY_DATA: tuple[tuple[type[TrainingSet], type[Kind]], ...] = (
 )
 
 
-def kind_of(problem: Any) -> Kind:
+def kind_of(problem: object) -> Kind:
     """How reports speak about a problem."""
     if isinstance(problem, ReducedProblem):
         return Reduced()

@@ -17,7 +17,8 @@ from qpsvm.numerics.compensated import sums_of_groups
 from qpsvm.numerics.duplicates import Merged
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.box.curvature import HessianCurvature
-from qpsvm.solvers.box.program import BoxProgram, Point
+from qpsvm.solvers.box.program import BoxProgram
+from qpsvm.solvers.point import Point
 
 
 @dataclass(frozen=True, eq=False)

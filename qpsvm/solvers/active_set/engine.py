@@ -18,8 +18,9 @@ from qpsvm.solvers.active_set.parts import Parts
 from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.gap_rounding import reduce_gap_rounding
 from qpsvm.solvers.box.polish import MATRICES, largest_within, settle
-from qpsvm.solvers.box.program import Boxed, BoxProgram, Point
+from qpsvm.solvers.box.program import Boxed, BoxProgram
 from qpsvm.solvers.box.refinement import refine
+from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 
 

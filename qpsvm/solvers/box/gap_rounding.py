@@ -18,7 +18,8 @@ from dataclasses import replace
 import numpy as np
 
 from qpsvm.solvers.box.polish import settle
-from qpsvm.solvers.box.program import BoxProgram, Point
+from qpsvm.solvers.box.program import BoxProgram
+from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 
 OFFSET_PER_RESIDUAL = 4.0

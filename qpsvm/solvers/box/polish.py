@@ -23,9 +23,10 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box import proximal_newton
 from qpsvm.solvers.box.curvature import FactorCurvature
-from qpsvm.solvers.box.program import Boxed, BoxProgram, Point
+from qpsvm.solvers.box.program import Boxed, BoxProgram
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
 from qpsvm.solvers.box.settings import DEFAULTS, WorkingSetSettings
+from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 
 MATRICES = 3

@@ -25,6 +25,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box.curvature import Curvature, FactorCurvature, HessianCurvature
 from qpsvm.solvers.negligible import negligible_objective
+from qpsvm.solvers.point import Point
 
 MAX_ROWS = 32
 """So many rows count as few: what is done with them is dense."""
@@ -43,19 +44,6 @@ SCALED_BACK = 1e-14
 
 ROUNDED = 32.0 * float(np.finfo(np.float64).eps)
 """Residuals of so many roundings count as zero, relative to their terms."""
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """A point of a box program: ``x``, ``P x`` and the multipliers of the rows.
-
-    ``drift`` is what rounding may have added to an entry of ``P x`` since that was evaluated.
-    """
-
-    x: Vector
-    Px: Vector
-    y: Vector
-    drift: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

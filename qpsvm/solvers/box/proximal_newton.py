@@ -39,8 +39,9 @@ import numpy as np
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.solvers.box.curvature import Solve
 from qpsvm.solvers.box.line_search import step_length
-from qpsvm.solvers.box.program import BoxProgram, Point
+from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.settings import DEFAULTS, WorkingSetSettings
+from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 
 SHRINKING = ((2, 0.01), (6, 0.1), (15, 0.3))

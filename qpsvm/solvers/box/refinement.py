@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.numerics.arrays import Index
-from qpsvm.solvers.box.program import BoxProgram, Point
+from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.proximal_newton import Equations
 from qpsvm.solvers.box.row_multipliers import row_multipliers
+from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 
 STEPS = 5

@@ -1,145 +1,25 @@
-"""Any family as a quadratic program, primal and dual, each with its recovery.
+"""The primal of any family as a quadratic program, with its recovery.
 
 The mathematics is on the first page of ``conditions``; constraints on (w, b) are on that of
-``model``.
+``setup``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.machines.blocks import blocks, vector_or_nan
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Index, Matrix, Vector, freeze, require_memory
-from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.numerics.arrays import Index, Matrix, require_memory
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
+from qpsvm.qp.quadratic import SparseQuadratic
 from qpsvm.qp.solution import QPSolution, Status
-
-# --- the dual ------------------------------------------------------------------------------------
-
-
-def dual_program(model: SupportVectorModel) -> QuadraticProgram:
-    """Variables ``(a, z, y)``: the conditions', and those of the constraints on (w, b), if any.
-
-    ``P = R K R' / kappa + diag(d)``, ``q = (-p, h, b_eq)``, the equality ``(R 1)'a = price_b``
-    (free intercept only), the inequality ``e 1'a <= price_t`` (families with a width only).
-    """
-    c, constraints = model.conditions, model.constraints
-    P: Quadratic = model.dual_hessian()
-    q, lower, upper, balance = freeze(-c.required), c.lower, c.upper, c.signs
-    if constraints is not None:
-        P = _constrained_hessian(model)
-        q = np.concatenate([q, constraints.right])
-        lower = np.concatenate([lower, constraints.lower])
-        upper = np.concatenate([upper, np.full(len(constraints), np.inf)])
-        balance = np.concatenate([balance, -constraints.intercept_column])
-    free = c.intercept == "free"
-    return QuadraticProgram(
-        P,
-        q,
-        G=np.where(np.arange(len(q)) < len(c), c.width, 0.0)[None, :] if c.width else None,
-        h=np.array([c.width_price]) if c.width else None,
-        A=balance[None, :] if free else None,
-        b=np.array([c.intercept_price]) if free else None,
-        lb=lower,
-        ub=upper,
-        names={"x": ", ".join(dual_blocks(model))},
-    )
-
-
-def _constrained_hessian(model: SupportVectorModel) -> LowRankQuadratic:
-    """``F F' + diag(d)`` with the constraints' rows ``-G``, ``-A`` below those of the samples."""
-    c, constraints = model.conditions, model.constraints
-    assert constraints is not None
-    rows = [c.rows @ model.data.X, -constraints.rows[:, :-1]]
-    if model.constant:
-        last = [c.signs[:, None], -constraints.rows[:, [-1]]]
-        rows = [_beside(left, right) for left, right in zip(rows, last, strict=True)]
-    if any(sp.issparse(row) for row in rows):
-        factor: Matrix = sp.csr_array(sp.vstack([sp.csr_array(row) for row in rows]))
-    else:
-        factor = np.vstack(rows)
-    factor = factor / np.sqrt(c.norm_weight)
-    return LowRankQuadratic(factor, np.concatenate([c.curvature, np.zeros(len(constraints))]))
-
-
-def dual_blocks(model: SupportVectorModel) -> dict[str, slice]:
-    """Where each part of the dual program's x is."""
-    m = model.n_inequalities
-    return blocks({"alpha": len(model.conditions), "z": m, "y": model.n_constraints - m})
-
-
-@dataclass(frozen=True, eq=False)
-class DualRecovery:
-    """``x = (alpha, z, y)``; the multipliers are the intercept, the width and the slack."""
-
-    model: SupportVectorModel
-
-    @property
-    def blocks(self) -> dict[str, slice]:
-        """Where each part of x is."""
-        return dual_blocks(self.model)
-
-    def recover(self, qp: QPSolution) -> SVMSolution:
-        """w, b, alpha and slack from a solution of the dual program."""
-        model, c = self.model, self.model.conditions
-        n = len(c)
-        x = vector_or_nan(qp.x, n + model.n_constraints)
-        alpha, multipliers = x[:n], x[n:]
-        expansion = model.expansion(alpha)
-        if model.constant:  # the weight of the constant feature
-            b = float(c.signs @ alpha) - model.constrained_price(multipliers)
-        else:
-            b = float(vector_or_nan(qp.y, 1)[0]) if c.intercept == "free" else 0.0
-        return model.solution(
-            qp,
-            alpha,
-            expansion=expansion,
-            coef=model.coef(expansion, multipliers),
-            multipliers=multipliers,
-            b=b,
-            t=float(vector_or_nan(qp.z, 1)[0]) if c.width else 0.0,
-        )
-
-    def to_qp(self, solution: SVMSolution) -> QPSolution:
-        """The dual program's solution that goes with any alpha and (w, b).
-
-        Multipliers are read off the decision values: the gradient of the Lagrangian is
-        ``d a - v``; its positive part is z_lower and its negative part z_upper.
-        """
-        model, c = self.model, self.model.conditions
-        scores, _ = model.scores_and_norm(solution)
-        v = model.violations(scores, solution.intercept, solution.width)
-        gradient = c.curvature * solution.alpha - v
-        lower, upper = c.lower, c.upper
-        constraints = model.constraints
-        if constraints is not None and solution.coef is not None:
-            point = np.append(solution.coef, solution.intercept)
-            room = constraints.right - np.asarray(constraints.rows @ point)
-            gradient = np.concatenate([gradient, room])
-            lower = np.concatenate([lower, constraints.lower])
-            upper = np.concatenate([upper, np.full(len(constraints), np.inf)])
-        one_sided = np.isinf(upper)
-        at_lower = np.where(one_sided, gradient, np.maximum(gradient, 0.0))
-        return QPSolution(
-            Status.UNKNOWN,
-            x=np.concatenate([solution.alpha, solution.constraint_multipliers]),
-            z=np.array([solution.width]) if c.width else np.zeros(0),
-            y=np.array([solution.intercept]) if c.intercept == "free" else np.zeros(0),
-            z_lower=np.where(np.isinf(lower), 0.0, at_lower),
-            z_upper=np.where(one_sided, 0.0, np.maximum(-gradient, 0.0)),
-            native_status="from a model",
-        )
-
-
-# --- the primal ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -211,13 +91,6 @@ class Layout:
     def size(self) -> int:
         """Number of variables."""
         return int(list(self.blocks.values())[-1].stop)
-
-
-def blocks(sizes: dict[str, int]) -> dict[str, slice]:
-    """Consecutive slices of the given sizes; empty ones are left out."""
-    ends = np.cumsum([0, *sizes.values()]).tolist()
-    parts = zip(sizes, ends[:-1], ends[1:], strict=True)
-    return {name: slice(begin, end) for name, begin, end in parts if end > begin}
 
 
 def primal_program(model: SupportVectorModel) -> QuadraticProgram:
@@ -382,19 +255,3 @@ class PrimalRecovery:
             z_upper=np.zeros(layout.size),
             native_status="from a model",
         )
-
-
-# --- small pieces ----------------------------------------------------------------------------
-
-
-def _beside(left: Matrix, right: Matrix) -> Matrix:
-    if sp.issparse(left) or sp.issparse(right):
-        return sp.csr_array(sp.hstack([sp.csr_array(left), sp.csr_array(right)]))
-    return np.hstack([left, right])
-
-
-def vector_or_nan(vector: Any, size: int) -> Vector:
-    """A missing or misshapen vector becomes NaN, which nothing downstream can pass."""
-    if vector is None or vector.shape != (size,):
-        return np.full(size, np.nan)
-    return np.asarray(vector, dtype=np.float64)

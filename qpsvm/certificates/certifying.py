@@ -1,0 +1,103 @@
+"""``qpsvm.certify``: the certificate of any solution, from whatever source."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+import numpy as np
+
+from qpsvm.certificates.gap import Certificate
+from qpsvm.certificates.reduced import ReducedCertificate
+from qpsvm.certificates.rigorous import enclose
+from qpsvm.machines.arguments import require_pair
+from qpsvm.machines.feasibility import FeasibleMachine, feasible_machine
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.problem import Solution, TrainingProblem
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
+
+
+@overload
+def certify(
+    problem: TrainingProblem[Any, Solution], solution: Solution, *, rigorous: bool = ...
+) -> Certificate: ...
+@overload
+def certify(
+    problem: ReducedProblem, solution: ReducedSolution, *, rigorous: bool = ...
+) -> ReducedCertificate[Certificate]: ...
+def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
+    """Bound the distance of any solution from the exact optimum of ``problem``.
+
+    Parameters
+    ----------
+    problem : SVMProblem, JointProblem or ReducedProblem
+    solution : SVMSolution, JointSolution or ReducedSolution
+        From any source; nothing it says about itself is believed. Its decision function (coef or
+        expansion, and intercept) gives the upper bound, its alpha the lower one.
+    rigorous : bool
+        Also enclose both objectives, so that ``gap_upper`` holds in exact arithmetic
+        (``docs/rounding.md``).
+
+    Returns
+    -------
+    Certificate
+        Of a ReducedProblem: ReducedCertificate, with one for every part.
+
+    Raises
+    ------
+    InvalidDataError
+        The solution belongs to another problem: other sizes, data, or kernel.
+    InvalidParameterError
+        Arguments of the wrong kind, a subclass of a solution among them.
+    ArithmeticModeError
+        ``rigorous=True`` in a process whose arithmetic is not that of IEEE 754.
+
+    Notes
+    -----
+    Weak duality: Boyd and Vandenberghe, *Convex Optimization*, section 5.2.2. The bound on w:
+    the objective minus ``1/2 |w|^2`` is convex, so it grows at least like ``1/2 |w - w*|^2``.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> proof = qpsvm.certify(problem, qpsvm.solve(problem))
+    >>> proof.relative_gap < 1e-8
+    True
+    """
+    require_pair("certify", problem, solution)
+    if isinstance(problem, ReducedProblem):
+        proofs = tuple(certify(*part, rigorous=rigorous) for part in problem.parts(solution))
+        return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
+    model = problem.model
+    model.require_own(solution)
+    with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
+        feasible = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
+        model.prefetch(solution, feasible)
+        primal = model.primal_objective(solution)
+        return Certificate(
+            primal_objective=primal,
+            dual_objective=model.dual_objective(feasible),
+            repair=model.repair_size(solution.alpha, feasible),
+            infeasibility=model.infeasibility(solution),
+            intercept_interval=model.best_intercepts(solution),
+            rounding=_rounding(model, solution, feasible, primal),
+            model=model,
+            solution=solution,
+            enclosure=enclose(model, solution) if rigorous else None,
+            feasible=_feasible(model, solution, feasible),
+        )
+
+
+def _rounding(
+    model: VerifiableModel[Any, Any, Any], solution: TrainedMachine, point: Any, primal: float
+) -> float:
+    """What rounding can have done to both objectives, relative to the primal one."""
+    size = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
+    return float(model.rounding(solution, primal) + model.dual_rounding(solution, point) / size)
+
+
+def _feasible(model: Any, solution: Any, point: Any) -> FeasibleMachine | None:
+    if not isinstance(model, SupportVectorModel):
+        return None
+    return feasible_machine(model, solution, point)

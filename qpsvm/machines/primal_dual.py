@@ -1,0 +1,200 @@
+"""Both objectives of a training problem, for any weights and any dual variables.
+
+With the conditions of ``conditions`` and the maps of ``setup``, the primal objective is
+``kappa/2 |w|^2`` plus prices and losses, the dual one ``p'a - 1/2 (kappa |w|^2 + d'a^2)``.
+Constraints ``G (w, b) <= h``, ``A (w, b) = b_eq`` with multipliers z and y subtract
+``h'z + b_eq'y`` from the dual objective.
+
+Sources: Cortes and Vapnik, "Support-vector networks", *Machine Learning* 20 (1995); Schoelkopf and
+Smola, *Learning with Kernels* (2002), chapters 7 to 9; for the kernel primal Chapelle, *Neural
+Computation* 19 (2007), section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from qpsvm.machines.losses import losses
+from qpsvm.machines.offsets import best_offsets
+from qpsvm.machines.repair import sums_hold, with_sum, with_width
+from qpsvm.machines.setup import NO_MULTIPLIERS, TrainingSetup
+from qpsvm.machines.solution import SVMSolution, alpha_unit
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+
+SMALL_WEIGHTS = 1e-3
+"""Where the optimum may be exactly zero, a gap relative to it would ask for more digits than its
+terms have. An objective is then no less than that of weights this much smaller than the samples
+allow."""
+
+SMALL_MOVE = 1e-2
+"""The same where w = 0 is known to be optimal: weights that move a decision value by this share of
+a unit."""
+
+SMALLEST_MARGIN = 1e-100
+"""Weights with a smaller margin count as not separating: their squares would underflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    """Dual variables.
+
+    Attributes
+    ----------
+    alpha : array of shape (N,)
+    constraint_multipliers : array of shape (m,)
+        z of the inequalities, then y of the equalities.
+    """
+
+    alpha: Vector
+    constraint_multipliers: Vector = field(default_factory=lambda: NO_MULTIPLIERS)
+
+
+class PrimalDualPair(TrainingSetup):
+    """Both objectives of one training problem; see ``TrainingSetup`` for its parts."""
+
+    # --- the primal objective, for anything ------------------------------------------------------
+
+    def primal_objective(self, solution: SVMSolution) -> float:
+        """The objective of the machine as it predicts, whatever it is.
+
+        For a hard margin, an infeasible (w, b) is scaled up until its smallest margin is 1 (the
+        objective of the scaled point, infinite when some sample is on the wrong side). Otherwise
+        conditions and constraints that must hold do not enter: ``infeasibility`` measures them.
+        Infinite for a b or t that the program does not have.
+        """
+        c = self.conditions
+        b, t = solution.intercept, solution.width
+        if (self.intercept == "none" and b != 0.0) or (not c.width and t != 0.0) or t < 0.0:
+            return math.inf
+        scores, norm = self.scores_and_norm(solution)
+        size = self.penalty(solution, norm)
+        if self.is_hard and self.constraints is None:
+            smallest = float(np.min(self.row_values(scores, b) / c.required))
+            if not smallest > SMALLEST_MARGIN:
+                return math.inf
+            return size / min(1.0, smallest) ** 2
+        v = self.violations(scores, b, t)
+        cost = float(np.sum(losses(v, c.lower, c.upper, c.curvature)[~c.is_hard]))
+        return size + c.intercept_price * b + c.width_price * t + cost
+
+    def penalty(self, solution: SVMSolution, norm: float) -> float:
+        """``kappa/2 |w|^2``, plus ``1/2 b^2`` for a penalised intercept."""
+        b = solution.intercept
+        return 0.5 * (self.conditions.norm_weight * max(norm, 0.0) + self.constant * b * b)
+
+    # --- the dual objective, for anything --------------------------------------------------------
+
+    def feasible_dual(self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS) -> DualPoint:
+        """The nearest thing to a dual point that is feasible.
+
+        Clip to the box; then move the sums that have to have a value there (``(R 1)'a``, ``1'a``),
+        see ``repair``. Where feasible points form a cone, the best multiple is taken:
+        ``t = p'a / a'Pa``.
+        """
+        c = self.conditions
+        a: Vector = np.minimum(np.maximum(alpha, c.lower), c.upper)
+        mu = np.array(multipliers, dtype=np.float64)
+        price = c.intercept_price
+        mu[: self.n_inequalities] = np.maximum(mu[: self.n_inequalities], 0.0)
+        price += self.constrained_price(mu)
+        if c.width:
+            a = with_width(a, c, price)
+        elif self.intercept == "free":
+            a = with_sum(a, c.lower, c.upper, c.signs, price)
+        if c.is_cone:
+            point = DualPoint(a, mu)
+            # along the ray s -> s (a, mu) the dual objective is s linear - s^2/2 square
+            linear, square = self._linear_part(point), self._square_part(point)
+            if linear > 0.0 and square > 0.0:
+                a, mu = a * (linear / square), mu * (linear / square)
+        return DualPoint(a, mu)
+
+    def constrained_price(self, multipliers: Vector) -> float:
+        """What the constraints add to ``(R 1)'a``."""
+        if self.constraints is None or multipliers.size == 0:
+            return 0.0
+        return float(self.constraints.intercept_column @ multipliers)
+
+    def _linear_part(self, point: DualPoint) -> float:
+        value = float(self.conditions.required @ point.alpha)
+        if self.constraints is not None:
+            value -= float(self.constraints.right @ point.constraint_multipliers)
+        return value
+
+    def _square_part(self, point: DualPoint) -> float:
+        """``kappa |w|^2 + d'a^2``, plus the square of a penalised intercept."""
+        c = self.conditions
+        beta = self.expansion(point.alpha)
+        w = self.coef(beta, point.constraint_multipliers)
+        norm = float(w @ w) if w is not None else float(beta @ self.kernel_product(beta))
+        b = float(c.signs @ point.alpha) - self.constrained_price(point.constraint_multipliers)
+        curved = float((c.curvature * point.alpha) @ point.alpha)
+        return c.norm_weight * norm + self.constant * b * b + curved
+
+    def dual_objective(self, point: DualPoint) -> float:
+        """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for a feasible point."""
+        price = self.conditions.intercept_price
+        price += self.constrained_price(point.constraint_multipliers)
+        if not sums_hold(point.alpha, self.conditions, price):
+            return -math.inf  # the box does not allow what the multipliers ask for
+        return self._linear_part(point) - 0.5 * self._square_part(point)
+
+    # --- what figures are measured in ------------------------------------------------------------
+
+    @property
+    def norm_curvature(self) -> float:
+        """kappa: the objective minus ``kappa/2 |w|^2`` is convex."""
+        return self.conditions.norm_weight
+
+    def repair_size(self, alpha: Vector, point: DualPoint) -> float:
+        """Largest change the repair made to an alpha, relative to ``alpha_unit``."""
+        moved = (point.alpha - alpha) / alpha_unit(alpha, self.conditions)
+        return float(np.max(np.abs(moved), initial=0.0))
+
+    @cached_property
+    def objective_floor(self) -> float:
+        """The certified gap is relative to the objective, but to no less than this.
+
+        Zero where the optimum is above zero, which it is unless w = 0 costs nothing; never above
+        the 1 of the usual ``max(1, |objective|)``.
+        """
+        c = self.conditions
+        if self.constraints is not None:
+            return 0.0  # they set a scale of their own
+        if c.relative_to_spread:
+            # the objective of a w as large as the samples allow, but for the intercept
+            return min(1.0, 0.5 * SMALL_WEIGHTS**2 * c.unit * self.unit)
+        if self.is_hard or not self._zero_weights_are_optimal():
+            return 0.0
+        # the objective of a w that moves some decision value by that share of a unit
+        largest = max(float(np.max(np.abs(self.gram.diagonal()))), TINY)
+        # np.square: the square of a large unit is infinite, not an OverflowError
+        return float(min(1.0, 0.5 * c.norm_weight * np.square(SMALL_MOVE * c.unit) / largest))
+
+    def _zero_weights_are_optimal(self) -> bool:
+        """Whether w = 0 costs no more than rounding: all targets fit into the tube."""
+        c, nothing = self.conditions, np.zeros(self.data.n_samples)
+        interval, t = best_offsets(self, nothing, 0.0, 0.0)
+        b = interval.midpoint
+        noise = 4.0 * EPS * (np.abs(c.required) + abs(b) + t)
+        bounds = (c.lower, c.upper, c.curvature)
+        cost = float(np.sum(losses(self.violations(nothing, b, t), *bounds)[~c.is_hard]))
+        allowed = float(np.sum(losses(noise, *bounds)[~c.is_hard]))
+        return abs(c.intercept_price * b + c.width_price * t) + cost <= allowed
+
+    # --- for certificates ------------------------------------------------------------------------
+
+    def prefetch(self, solution: SVMSolution, point: DualPoint) -> None:
+        """Evaluate a kernel that is not stored once, for all the products a certificate needs."""
+        beta = solution.expansion
+        if beta is not None and isinstance(self.gram, KernelQuadratic):
+            vectors = [beta, self.expansion(point.alpha)]
+            if self.kernel.is_nonnegative:  # the terms of the sums, see ``accuracy``
+                vectors += [np.abs(beta), np.abs(vectors[1])]
+            self.gram.gram.products(np.column_stack(vectors))

@@ -1,0 +1,189 @@
+"""What is trained on, and the maps from dual variables to weights, decision values and violations.
+
+``conditions`` has the problem that is solved here. With ``f(x_i) = g_i + b`` and, for a kernel
+without explicit features, ``w = sum_i beta_i phi(x_i)``, ``|w|^2 = beta'K beta`` and
+``g = K beta``, stationarity gives the machine that belongs to dual variables a::
+
+    w = 1/kappa sum_k a_k sum_i R_ki phi(x_i),   that is  beta = R'a / kappa
+
+Constraints ``G (w, b) <= h``, ``A (w, b) = b_eq`` with multipliers z and y subtract ``G'z + A'y``
+from ``X'R'a``.
+
+Sources: Cortes and Vapnik, "Support-vector networks", *Machine Learning* 20 (1995); Schoelkopf and
+Smola, *Learning with Kernels* (2002), chapters 7 to 9.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from qpsvm.constraints import LinearConstraints
+from qpsvm.data.training_sets import TrainingSet
+from qpsvm.kernels import Kernel, Linear
+from qpsvm.kernels.gram import Gram
+from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.machines.conditions import Conditions, squared_spread
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arrays import Vector, restore_frozen
+from qpsvm.numerics.precision import TINY
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.quadratic import Quadratic
+
+NO_MULTIPLIERS: Vector = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSetup:
+    """Data, kernel, conditions and constraints of one training problem.
+
+    Attributes
+    ----------
+    data : TrainingSet
+    kernel : Kernel
+        With every parameter a number.
+    conditions : Conditions
+    gram : LowRankQuadratic or KernelQuadratic
+        K, without the constant of a penalised intercept: certificates are computed from it, and
+        taking the constant off again would leave only the digits of K that survived adding it.
+    repair : KernelRepair or None
+        What was done to an indefinite K.
+    constraints : LinearConstraints or None
+        On (w, b), with one column more than the samples.
+    """
+
+    data: TrainingSet
+    kernel: Kernel
+    conditions: Conditions
+    gram: Gram
+    repair: KernelRepair | None = None
+    constraints: LinearConstraints | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
+
+    # --- what kind of problem it is --------------------------------------------------------------
+
+    @property
+    def intercept(self) -> str:
+        """``"free"``, ``"penalized"`` or ``"none"``."""
+        return self.conditions.intercept
+
+    @property
+    def constant(self) -> float:
+        """What a penalised intercept adds to every entry of K."""
+        return 1.0 if self.intercept == "penalized" else 0.0
+
+    @property
+    def is_hard(self) -> bool:
+        """True when no slack is allowed: a hard margin."""
+        return self.conditions.all_hard
+
+    @property
+    def is_linear(self) -> bool:
+        """True when there is an explicit weight vector."""
+        return isinstance(self.kernel, Linear)
+
+    @property
+    def always_has_an_optimum(self) -> bool:
+        """False where the data or the constraints can leave nothing feasible."""
+        return not self.is_hard and self.constraints is None
+
+    @property
+    def intercept_is_constrained(self) -> bool:
+        """True when a constraint involves b: its best value then depends on more than losses."""
+        return self.constraints is not None and bool(np.any(self.constraints.intercept_column))
+
+    @property
+    def n_constraints(self) -> int:
+        """Rows of constraints on (w, b)."""
+        return 0 if self.constraints is None else len(self.constraints)
+
+    @property
+    def n_inequalities(self) -> int:
+        """How many of them are inequalities; these come first."""
+        return 0 if self.constraints is None else len(self.constraints.h)
+
+    @property
+    def n_weights(self) -> int:
+        """Length of w, or of beta without explicit features."""
+        return self.data.n_features if self.is_linear else self.data.n_samples
+
+    def dual_hessian(self) -> Quadratic:
+        """``R (K + constant) R' / kappa + diag(d)``, what solvers of the dual are given."""
+        c = self.conditions
+        if c.selection is None:
+            return self.gram.combine(c.rows, c.curvature)
+        signs, index = c.selection
+        if c.norm_weight != 1.0:
+            signs = signs / math.sqrt(c.norm_weight)
+        return self.gram.select(signs, index, c.curvature, constant=self.constant)
+
+    # --- from dual variables to violations -------------------------------------------------------
+
+    def kernel_product(self, v: Vector) -> Vector:
+        """``K v``."""
+        return self.gram.matvec(v)
+
+    def expansion(self, alpha: Vector) -> Vector:
+        """``beta = R'a / kappa``, shape (n,)."""
+        return np.asarray(self.conditions.rows.T @ alpha) / self.conditions.norm_weight
+
+    def coef(self, expansion: Vector, multipliers: Vector = NO_MULTIPLIERS) -> Vector | None:
+        """``weights`` for the linear kernel, None for the others."""
+        return self.weights(expansion, multipliers) if self.is_linear else None
+
+    def weights(self, expansion: Vector, multipliers: Vector = NO_MULTIPLIERS) -> Vector:
+        """``w = X'beta - (G'z + A'y) / kappa``."""
+        if isinstance(self.gram, LowRankQuadratic):
+            w = self.gram.weights(expansion)  # knows an offset that all samples share
+        else:
+            w = np.asarray(self.data.X.T @ expansion)
+        if self.constraints is None or multipliers.size == 0:
+            return w
+        pull = np.asarray(self.constraints.rows[:, :-1].T @ multipliers)
+        return w - pull / self.conditions.norm_weight
+
+    def scores_and_norm(self, solution: SVMSolution) -> tuple[Vector, float]:
+        """Decision values without the intercept, shape (n,), and ``|w|^2``.
+
+        From ``coef`` when there is one, because that is what predictions use.
+        """
+        if solution.coef is not None:
+            return np.asarray(self.data.X @ solution.coef), float(solution.coef @ solution.coef)
+        if solution.expansion is None:
+            return np.full(self.data.n_samples, np.nan), np.nan
+        scores = self.kernel_product(solution.expansion)
+        return scores, float(solution.expansion @ scores)
+
+    def row_values(self, scores: Vector, b: float) -> Vector:
+        """``R f``, shape (N,): what each condition looks at."""
+        c = self.conditions
+        return np.asarray(c.rows @ scores) + c.signs * b
+
+    def violations(self, scores: Vector, b: float, t: float) -> Vector:
+        """``v = p - R f - e t``, shape (N,): above zero where a condition is missed."""
+        c = self.conditions
+        return c.required - self.row_values(scores, b) - c.width * t
+
+    def slack(self, v: Vector) -> Vector:
+        """What costs of every violation: ``max(0, v)``, or ``|v|`` for two-sided losses."""
+        return np.where(self.conditions.lower < 0.0, np.abs(v), np.maximum(v, 0.0))
+
+    # --- the unit of violations ------------------------------------------------------------------
+
+    @cached_property
+    def unit(self) -> float:
+        """What violations are measured in."""
+        c = self.conditions
+        return c.unit * squared_spread(self.gram) if c.relative_to_spread else c.unit
+
+    def unit_of(self, row_values: Vector) -> float:
+        """``unit``, unless constraints keep the decision values far below the samples' spread."""
+        if self.constraints is None or not self.conditions.relative_to_spread:
+            return self.unit
+        return max(min(self.unit, float(np.max(np.abs(row_values)))), TINY)
