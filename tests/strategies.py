@@ -5,9 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
+
+
+def examples(exhaustive: int) -> int:
+    """Return how many examples a property test draws under the Hypothesis profile in force.
+
+    Parameters
+    ----------
+    exhaustive : int
+        Examples under the profile that has 100 as its default; the others draw their share.
+    """
+    return max(1, exhaustive * settings.default.max_examples // 100)
 
 
 @st.composite

@@ -12,7 +12,7 @@ import qpsvm
 from qpsvm.backends import Settings, get, multipliers_at
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.qp import QPSolution, QuadraticProgram, Status, residuals
-from tests.strategies import manufactured_program
+from tests.strategies import examples, manufactured_program
 from tests.tolerances import (
     ASKED,
     EXACT,
@@ -21,7 +21,7 @@ from tests.tolerances import (
 )
 
 EXAMPLES = settings(
-    max_examples=200,
+    max_examples=examples(200),
     # the first example imports the solver
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -26,6 +26,7 @@ from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.qp import DenseQuadratic, QPSolution, Status
 from qpsvm.qp.repeated import RepeatedQuadratic
+from tests.strategies import examples
 from tests.tolerances import (
     DESCENT,
     DESCENT_OBJECTIVE,
@@ -206,7 +207,7 @@ def rows_with_bounds(draw):
 
 
 @given(rows_with_bounds(), st.integers(0, 2**32 - 1))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_the_nearest_row_is_feasible_and_the_nearest(case, seed):
     V, upper, scale = case
     T = nearest_rows(V, upper)
@@ -779,7 +780,7 @@ def test_decision_values_whose_digits_cancel_do_not_pass():
 
 
 @given(st.sampled_from([c.values for c in CASES]), st.data())
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_no_change_that_moves_the_gap_beyond_eps_passes(case, data):
     problem, solution = base(*case)
     names = [n for n in ("alpha", "coef", "expansion") if getattr(solution, n) is not None]

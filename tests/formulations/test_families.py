@@ -24,6 +24,7 @@ from qpsvm.machines.losses import losses, slopes
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.qp import QuadraticProgram
 from tests.families import BY_NAME, CASES, KERNELS, Machine, cost_of, machine_of, settings
+from tests.strategies import examples
 from tests.tolerances import BEST_NUMBER, LAW_EPS, ROUNDING, SAME_OBJECTIVE, SUMS
 
 Setting = tuple[str, str, str, str]
@@ -226,7 +227,7 @@ def test_b_t_and_slack_are_what_the_program_has(setting: Setting) -> None:
 
 
 @given(st.sampled_from(SETTINGS), st.integers(0, 2**32 - 1), st.data())
-@hypothesis_settings(max_examples=1500)
+@hypothesis_settings(max_examples=examples(1500))
 def test_any_machine_and_any_multipliers_bound_the_optimum(
     setting: Setting, seed: int, data: st.DataObject
 ) -> None:
@@ -269,7 +270,7 @@ def test_any_machine_and_any_multipliers_bound_the_optimum(
     st.integers(-12, 12),
     st.sampled_from(BOX_OF_ANYTHING),
 )
-@hypothesis_settings(max_examples=1500)
+@hypothesis_settings(max_examples=examples(1500))
 def test_the_repaired_multipliers_are_feasible(
     setting: Setting, seed: int, power: int, anything: float
 ) -> None:
@@ -308,7 +309,7 @@ def test_the_repaired_multipliers_are_feasible(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1e-3, 1.0, 30.0]),
 )
-@hypothesis_settings(max_examples=400)
+@hypothesis_settings(max_examples=examples(400))
 def test_no_other_intercept_or_width_is_better(setting: Setting, seed: int, size: float) -> None:
     problem, best = optimum(setting)
     case, rng = BY_NAME[setting[0]], np.random.default_rng(seed)

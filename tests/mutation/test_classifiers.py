@@ -15,6 +15,7 @@ from sklearn.datasets import make_blobs
 
 import qpsvm
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
+from tests.strategies import examples
 
 EPS = 1e-8
 CASES = [
@@ -116,7 +117,7 @@ def _harmless(name: str, mutant: SVMSolution, solution: SVMSolution) -> bool:
 @given(
     st.sampled_from(CASES), st.sampled_from(["alpha", "intercept", "coef", "expansion"]), st.data()
 )
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_no_change_that_moves_the_gap_beyond_eps_passes(
     case: tuple[str, str, str, str], name: str, data: st.DataObject
 ) -> None:

@@ -19,6 +19,7 @@ import qpsvm
 from qpsvm.machines import SVMProblem, SVMSolution
 from tests.families import BY_NAME, KERNELS, cost_of, machine_of, settings
 from tests.mutation.mutants import QP_VECTORS, VECTORS, mutants, strangers
+from tests.strategies import examples
 from tests.tolerances import HARMLESS_ALPHA, HARMLESS_COST, HARMLESS_STATEMENT
 
 EPS = 1e-8
@@ -65,7 +66,7 @@ def test_what_another_problem_asks_does_not_pass(setting: Setting) -> None:
 
 
 @given(st.sampled_from(SETTINGS), st.sampled_from([*VECTORS, *QP_VECTORS, "numbers"]), st.data())
-@hypothesis_settings(max_examples=1500)
+@hypothesis_settings(max_examples=examples(1500))
 def test_no_change_of_any_size_passes_and_does_harm(
     setting: Setting, name: str, data: st.DataObject
 ) -> None:

@@ -16,7 +16,7 @@ from qpsvm.numerics.exact_sums import row_residuals
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.qp.bounds import bound, implied_bounds, repaired
 from qpsvm.qp.low_rank import LowRankQuadratic
-from tests.strategies import manufactured_program
+from tests.strategies import examples, manufactured_program
 from tests.tolerances import EXACT
 
 Made = tuple[QuadraticProgram, QPSolution]
@@ -33,7 +33,7 @@ def answer(x: Any, z: Any = (), y: Any = ()) -> QPSolution:
     )
 
 
-@settings(max_examples=150, derandomize=True)
+@settings(max_examples=examples(150), derandomize=True)
 @given(made=manufactured_program(strict=False, definite=True))
 def test_the_optimum_is_within_the_bounds_and_they_meet_there(made: Made) -> None:
     program, exact = made
@@ -47,7 +47,7 @@ def test_the_optimum_is_within_the_bounds_and_they_meet_there(made: Made) -> Non
     )
 
 
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=examples(300), derandomize=True)
 @given(
     made=manufactured_program(strict=False, definite=True),
     seed=st.integers(0, 2**32 - 1),
@@ -91,7 +91,7 @@ def test_no_backend_calls_a_wrong_answer_optimal(backend: str) -> None:
         assert abs(solution.x[1] - 1.0) <= 1e-7
 
 
-@settings(max_examples=100, derandomize=True)
+@settings(max_examples=examples(100), derandomize=True)
 @given(
     made=manufactured_program(strict=False, definite=True),
     seed=st.integers(0, 2**32 - 1),

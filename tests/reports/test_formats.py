@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from functools import cache
 from shutil import which
 
@@ -15,6 +14,7 @@ from qpsvm import reports
 from qpsvm.reports import latex, markdown
 from qpsvm.reports.implications import implications
 from qpsvm.reports.numbers import figure, residual
+from tests.processes import run
 from tests.reports.cases import MOONS, SHOWN, report, solved, text
 from tests.reports.markup import (
     assert_balanced_latex,
@@ -273,9 +273,9 @@ def test_latex_escapes_every_special_character():
 def test_latex_compiles(which_page, tmp_path):
     page = hostile(" ".join(EVIL)) if which_page == "hostile" else report(which_page)
     reports.write(tmp_path / "report.tex", page)
-    result = subprocess.run(
+    result = run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "report"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, errors="replace",
+        cwd=tmp_path, errors="replace",
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-2000:]
     assert (tmp_path / "report.pdf").stat().st_size > 10_000
