@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -20,6 +23,38 @@ def examples(exhaustive: int) -> int:
         Examples under the profile that has 100 as its default; the others draw their share.
     """
     return max(1, exhaustive * settings.default.max_examples // 100)
+
+
+def grid(names: str, settings: Iterable[tuple[str, ...]]) -> Any:
+    """Parametrise a test over all settings, with the larger part left to the exhaustive run.
+
+    The quick run keeps so many that any two values that occur together, in any two places, still
+    do in one of them: every family with every form, every form with every kernel, and so on.
+
+    Parameters
+    ----------
+    names : str
+        One argument for the whole setting, or as many as it has entries, as pytest takes them.
+    settings : iterable of tuples of str
+    """
+    pairs = {setting: set(combinations(enumerate(setting), 2)) for setting in settings}
+    missing = set().union(*pairs.values())
+    quick = set()
+    while missing:
+        best = max(pairs, key=lambda setting: len(pairs[setting] & missing))
+        quick.add(best)
+        missing -= pairs[best]
+    return pytest.mark.parametrize(
+        names,
+        [
+            pytest.param(
+                *(setting if "," in names else (setting,)),
+                id="-".join(setting),
+                marks=() if setting in quick else pytest.mark.exhaustive,
+            )
+            for setting in pairs
+        ],
+    )
 
 
 @st.composite

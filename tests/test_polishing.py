@@ -20,6 +20,7 @@ from qpsvm.backends import Progress, Settings
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, InvalidProgramError
 from qpsvm.qp import QPSolution, QuadraticProgram, Status, residuals
 from tests.families import BY_NAME, CASES, KERNELS, Case, Data, settings
+from tests.strategies import grid
 from tests.tolerances import CERTIFIED, LAW_OBJECTIVE, POLISHED, TIGHT
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,10 +52,7 @@ def gap_of(problem: Any, solution: Any) -> float:
 # --- from random feasible points, every family ----------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "form", "kernel", "intercept"),
-    list(settings(kernels=("linear", "rbf", "polynomial"))),
-)
+@grid("name, form, kernel, intercept", settings(kernels=("linear", "rbf", "polynomial")))
 def test_from_a_random_feasible_point_to_a_proof(
     name: str, form: str, kernel: str, intercept: str
 ) -> None:

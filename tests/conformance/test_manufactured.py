@@ -81,7 +81,7 @@ def test_solvers_that_err_are_never_believed(backend: str, made: Manufactured) -
     """These call some feasible programs infeasible, or stop early: what we say must be true."""
     program, exact = made
     try:
-        solution = qpsvm.solve(program, backend, time_limit=5.0)
+        solution = qpsvm.solve(program, backend, max_iterations=10_000)
     except UnsupportedProgramError:
         return
     assert solution.status not in (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)

@@ -24,16 +24,16 @@ from qpsvm.machines.losses import losses, slopes
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.qp import QuadraticProgram
 from tests.families import BY_NAME, CASES, KERNELS, Machine, cost_of, machine_of, settings
-from tests.strategies import examples
+from tests.strategies import examples, grid
 from tests.tolerances import BEST_NUMBER, LAW_EPS, ROUNDING, SAME_OBJECTIVE, SUMS
 
 Setting = tuple[str, str, str, str]
 SETTINGS: list[Setting] = list(settings())
 DUALS = [s for s in SETTINGS if s[1] == "dual"]
 PRIMALS = [s for s in SETTINGS if s[1] == "primal"]
-EVERY = pytest.mark.parametrize("setting", SETTINGS, ids="-".join)
-EVERY_DUAL = pytest.mark.parametrize("setting", DUALS, ids="-".join)
-EVERY_PRIMAL = pytest.mark.parametrize("setting", PRIMALS, ids="-".join)
+EVERY = grid("setting", SETTINGS)
+EVERY_DUAL = grid("setting", DUALS)
+EVERY_PRIMAL = grid("setting", PRIMALS)
 EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 BOX_OF_ANYTHING = [0.0, -1.0, 1e-300, 1e-9, 1e3, 1e9, np.nan, np.inf, -np.inf]
 

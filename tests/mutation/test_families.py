@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -19,7 +18,7 @@ import qpsvm
 from qpsvm.machines import SVMProblem, SVMSolution
 from tests.families import BY_NAME, KERNELS, cost_of, machine_of, settings
 from tests.mutation.mutants import QP_VECTORS, VECTORS, mutants, strangers
-from tests.strategies import examples
+from tests.strategies import examples, grid
 from tests.tolerances import HARMLESS_ALPHA, HARMLESS_COST, HARMLESS_STATEMENT
 
 EPS = 1e-8
@@ -29,7 +28,7 @@ SETTINGS = [
     for setting in settings()
     if setting[2:] not in (("linear", "penalized"), ("rbf", "none"))  # for speed
 ]
-EVERY = pytest.mark.parametrize("setting", SETTINGS, ids="-".join)
+EVERY = grid("setting", SETTINGS)
 
 
 @cache
