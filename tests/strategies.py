@@ -25,6 +25,16 @@ def examples(exhaustive: int) -> int:
     return max(1, exhaustive * settings.default.max_examples // 100)
 
 
+PARTS = 5
+"""How many parts a test that draws its own cases has; the quick run does the first."""
+
+in_parts = pytest.mark.parametrize(
+    "part",
+    [pytest.param(k, marks=pytest.mark.exhaustive if k else ()) for k in range(PARTS)],
+)
+"""For tests that draw their own cases: seed with ``part``, and draw a fifth in each."""
+
+
 def grid(names: str, settings: Iterable[tuple[str, ...]]) -> Any:
     """Parametrise a test over all settings, with the larger part left to the exhaustive run.
 

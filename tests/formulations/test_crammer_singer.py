@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import pickle
 from dataclasses import replace
 from functools import cache
@@ -26,7 +27,7 @@ from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.qp import DenseQuadratic, QPSolution, Status
 from qpsvm.qp.repeated import RepeatedQuadratic
-from tests.strategies import examples
+from tests.strategies import examples, grid
 from tests.tolerances import (
     DESCENT,
     DESCENT_OBJECTIVE,
@@ -44,13 +45,8 @@ KERNELS = {
     "rbf": kernels.RBF(0.4),
     "polynomial": kernels.Polynomial(0.5, 2, 1.0),
 }
-CASES = [
-    pytest.param(form, kernel, intercept, id=f"{form}-{kernel}-{intercept}")
-    for form in FORMS
-    for kernel in KERNELS
-    for intercept in INTERCEPTS
-]
-EVERY = pytest.mark.parametrize(("form", "kernel", "intercept"), CASES)
+CASES = list(itertools.product(FORMS, KERNELS, INTERCEPTS))
+EVERY = grid("form, kernel, intercept", CASES)
 
 
 def clouds(n=36, k=3, seed=3):
@@ -779,7 +775,7 @@ def test_decision_values_whose_digits_cancel_do_not_pass():
     assert not proof.passed(1e-6)
 
 
-@given(st.sampled_from([c.values for c in CASES]), st.data())
+@given(st.sampled_from(CASES), st.data())
 @settings(max_examples=examples(200))
 def test_no_change_that_moves_the_gap_beyond_eps_passes(case, data):
     problem, solution = base(*case)

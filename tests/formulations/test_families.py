@@ -482,13 +482,13 @@ DEGENERATE: dict[str, tuple[Any, tuple[str, ...]]] = {
     ),
 }  # fmt: skip
 PRICES = ("hinge", "squared hinge", "tube", "squared tube", "quantile", "least squares", "ranking")
-DEGENERATE_CASES = [
-    pytest.param(case, change, id=f"{case.name}, {what}")
+DEGENERATE_CASES = {
+    (case.name, what): change
     for what, (change, kinds) in DEGENERATE.items()
     for case in CASES
     if case.kind in kinds
-] + [
-    pytest.param(BY_NAME[name], with_family(**changes), id=f"{name}, {changes}")
+} | {
+    (name, str(changes)): with_family(**changes)
     for name, changes in [
         *((name, {"C": C}) for name in PRICES for C in (1e-6, 1e-3, 1e3, 1e6)),
         ("tube", {"epsilon": 0.0}),
@@ -506,15 +506,18 @@ DEGENERATE_CASES = [
         ("quantile", {"tau": 1e-3}),
         ("quantile", {"tau": 0.999}),
     ]
-]
+}
 
 
 @pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize(("case", "change"), DEGENERATE_CASES)
-def test_whatever_is_certified_is_the_optimum(case: Any, change: Any, kernel: str) -> None:
+@grid(
+    "name, change, kernel",
+    ((name, what, kernel) for name, what in DEGENERATE_CASES for kernel in ("linear", "rbf")),
+)
+def test_whatever_is_certified_is_the_optimum(name: str, change: str, kernel: str) -> None:
     """Refusing is allowed to one form of the problem, being wrong to none."""
-    family, data, more = change(case)
+    case = BY_NAME[name]
+    family, data, more = DEGENERATE_CASES[name, change](case)
     certified = []
     for form in ("primal", "dual"):
         problem = case.build(form, KERNELS[kernel], "free", data, family, **more)
