@@ -214,7 +214,14 @@ def test_the_gap_is_told_and_it_is_that_of_the_answer_at_the_end() -> None:
     assert certified(problem, found) <= EPS
 
 
-@pytest.mark.parametrize("name", ["hinge", "tube", "nu", "one class"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hinge",
+        "one class",
+        *(pytest.param(n, marks=pytest.mark.exhaustive) for n in ("tube", "nu")),
+    ],
+)
 def test_as_good_as_another_solver(name) -> None:
     problem = FAMILIES[name](RBF(0.3))
     own, other = raw(problem), qpsvm.solve(problem, "cvxopt", eps=1e-8)
