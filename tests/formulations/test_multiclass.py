@@ -360,10 +360,15 @@ def test_a_warm_start_reaches_every_part(reduction):
 
 @BOTH
 def test_the_status_is_the_worst_of_all(reduction):
-    problem, solution = base(reduction, "dual")
+    _, solution = base(reduction, "dual")
     *others, last = solution.solutions
     worse = last.replace(qp=last.qp.replace(status=Status.INACCURATE))
     assert solution.replace(solutions=(*others, worse)).status is Status.INACCURATE
+
+
+def test_parts_that_do_not_reach_what_was_asked_are_told():
+    samples, labels = clouds(k=3)
+    problem = OneVsRest(SoftMargin(0.7)).dual(samples[:12], labels[:12])
     with pytest.warns(ToleranceNotReachedWarning):
         rough = qpsvm.solve(problem, "cvxopt", eps=1e-16)
     assert rough.status is not Status.OPTIMAL
