@@ -35,7 +35,7 @@ in_parts = pytest.mark.parametrize(
 """For tests that draw their own cases: seed with ``part``, and draw a fifth in each."""
 
 
-def grid(names: str, settings: Iterable[tuple[str, ...]]) -> Any:
+def grid(names: str, settings: Iterable[tuple[Any, ...]], *, together: int = 2) -> Any:
     """Parametrise a test over all settings, with the larger part left to the exhaustive run.
 
     The quick run keeps so many that any two values that occur together, in any two places, still
@@ -45,24 +45,26 @@ def grid(names: str, settings: Iterable[tuple[str, ...]]) -> Any:
     ----------
     names : str
         One argument for the whole setting, or as many as it has entries, as pytest takes them.
-    settings : iterable of tuples of str
+    settings : iterable of tuples
+    together : int
+        How many values at a time: with 1 every family occurs, every form, every kernel.
     """
-    pairs = {setting: set(combinations(enumerate(setting), 2)) for setting in settings}
-    missing = set().union(*pairs.values())
+    covers = {setting: set(combinations(enumerate(setting), together)) for setting in settings}
+    missing = set().union(*covers.values())
     quick = set()
     while missing:
-        best = max(pairs, key=lambda setting: len(pairs[setting] & missing))
+        best = max(covers, key=lambda setting: len(covers[setting] & missing))
         quick.add(best)
-        missing -= pairs[best]
+        missing -= covers[best]
     return pytest.mark.parametrize(
         names,
         [
             pytest.param(
                 *(setting if "," in names else (setting,)),
-                id="-".join(setting),
+                id="-".join(map(str, setting)),
                 marks=() if setting in quick else pytest.mark.exhaustive,
             )
-            for setting in pairs
+            for setting in covers
         ],
     )
 

@@ -699,7 +699,7 @@ def is_harmless(change, solution):
     )
 
 
-@EVERY
+@grid("form, kernel, intercept", CASES, together=1)
 def test_every_field_of_a_solution_trips_the_verifier(form, kernel, intercept):
     problem, solution = base(form, kernel, intercept)
     assert qpsvm.verify(problem, solution, eps=EPS).passed

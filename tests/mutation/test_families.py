@@ -44,7 +44,7 @@ def test_the_truth_passes(setting: Setting) -> None:
     assert qpsvm.verify(problem, solution, eps=EPS).passed
 
 
-@EVERY
+@grid("setting", SETTINGS, together=1)
 def test_every_field_of_a_solution_trips_the_verifier(setting: Setting) -> None:
     problem, solution = certified(setting)
     judge = Judge(setting)

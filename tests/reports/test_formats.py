@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import product
 from shutil import which
 
 import numpy as np
@@ -24,6 +25,7 @@ from tests.reports.markup import (
     parse_html,
     shown_markdown,
 )
+from tests.strategies import grid
 
 FORMATS = ("html", "md", "tex", "txt")
 MARKUP = ("html", "md", "tex")
@@ -56,8 +58,7 @@ def shown(text, suffix):
 # --- the figures ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-@pytest.mark.parametrize("name", SHOWN)
+@grid("name, suffix", product(SHOWN, FORMATS), together=1)
 def test_figures_are_the_reports(name, suffix):
     built = report(name)
     words = " ".join(shown(text(name, suffix), suffix).split())

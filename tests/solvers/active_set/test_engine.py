@@ -6,6 +6,7 @@ import re
 import threading
 import tracemalloc
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from qpsvm.qp import (
 from qpsvm.solvers.active_set import engine, parts
 from qpsvm.solvers.box.program import BoxProgram
 from tests import tolerances
+from tests.strategies import grid
 
 EPS = 1e-9
 ENGINE = get("active-set")
@@ -87,8 +89,7 @@ ASKED = {"large C": 1e-8}
 """Rounding may cost 2e-9 there, by the engine's own bound: it claims no less."""
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name", FAMILIES)
+@grid("name, kernel", product(FAMILIES, KERNELS), together=1)
 def test_every_family_by_its_own_strength(name, kernel) -> None:
     problem = FAMILIES[name](KERNELS[kernel])
     found = raw(problem, eps=ASKED.get(name, EPS))
