@@ -28,10 +28,14 @@ def examples(exhaustive: int) -> int:
 PARTS = 5
 """How many parts a test that draws its own cases has; the quick run does the first."""
 
-in_parts = pytest.mark.parametrize(
-    "part",
-    [pytest.param(k, marks=pytest.mark.exhaustive if k else ()) for k in range(PARTS)],
-)
+
+def numbered(name: str, count: int, *, quick: int) -> Any:
+    """Parametrise a test over 0, 1, ..., count - 1, of which the quick run does the first few."""
+    rest = [pytest.param(k, marks=pytest.mark.exhaustive) for k in range(quick, count)]
+    return pytest.mark.parametrize(name, [*range(quick), *rest])
+
+
+in_parts = numbered("part", PARTS, quick=1)
 """For tests that draw their own cases: seed with ``part``, and draw a fifth in each."""
 
 

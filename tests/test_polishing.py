@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,7 @@ def degenerate(case: Case) -> dict[str, tuple[Data, Any]]:
     return cases
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "smooth"])
+@grid("case, kernel", product(CASES, ["linear", "rbf", "smooth"]), together=1)
 def test_degenerate_problems_are_no_exception(case: Case, kernel: str) -> None:
     """Linear: many more samples than features. Smooth: a kernel matrix that is nearly constant."""
     k = kernels.RBF(1e-4) if kernel == "smooth" else KERNELS[kernel]

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qpsvm
+from qpsvm.backends import Settings, get
 from qpsvm.numerics.exact_sums import row_residuals
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.qp.bounds import bound, implied_bounds, repaired
@@ -185,9 +186,13 @@ def test_curvature_that_rounding_hides_is_paid_for_within_bounds() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
-def test_curvature_that_rounding_hides_allows_no_claim_without_bounds() -> None:
+@pytest.mark.parametrize("polished", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_curvature_that_rounding_hides_allows_no_claim_without_bounds(polished: bool) -> None:
     program = rounded_gram(np.inf)
-    solution = qpsvm.solve(program, time_limit=5.0)
+    if polished:  # seconds of attempts
+        solution = qpsvm.solve(program, max_iterations=100)
+    else:
+        solution = get("cvxopt").solve(program, Settings())
     report = qpsvm.verify(program, solution)
     assert not report.passed
 
