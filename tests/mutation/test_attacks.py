@@ -513,12 +513,15 @@ def test_what_a_missed_margin_saves_is_part_of_the_gap(form: str) -> None:
     assert not qpsvm.certify(problem, wrong).passed(1e-8)
 
 
-def test_what_conflicts_is_named_and_what_does_not_is_not() -> None:
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_what_does_not_conflict_is_not_named(form: str) -> None:
     X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
-    for form in ("primal", "dual"):
-        inseparable = getattr(qpsvm.HardMargin(), form)(X, y, constraints=bounded(0, -100.0, 100.0))
-        with pytest.raises(NotSeparableError):
-            qpsvm.solve(inseparable)
+    inseparable = getattr(qpsvm.HardMargin(), form)(X, y, constraints=bounded(0, -100.0, 100.0))
+    with pytest.raises(NotSeparableError):
+        qpsvm.solve(inseparable)
+
+
+def test_what_conflicts_with_the_margins_is_named() -> None:
     far = 1e6 * np.array([[-1.0, 0.0], [-2.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
     tight = qpsvm.HardMargin().dual(far, [-1, -1, 1, 1], constraints=bounded(0, upper=0.5e-6))
     with pytest.raises(ConflictingConstraintsError, match="together with the margins") as caught:
