@@ -513,7 +513,7 @@ def test_what_a_missed_margin_saves_is_part_of_the_gap(form: str) -> None:
     assert not qpsvm.certify(problem, wrong).passed(1e-8)
 
 
-@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("form", ["primal", pytest.param("dual", marks=pytest.mark.exhaustive)])
 def test_what_does_not_conflict_is_not_named(form: str) -> None:
     X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
     inseparable = getattr(qpsvm.HardMargin(), form)(X, y, constraints=bounded(0, -100.0, 100.0))
@@ -521,9 +521,11 @@ def test_what_does_not_conflict_is_not_named(form: str) -> None:
         qpsvm.solve(inseparable)
 
 
-def test_what_conflicts_with_the_margins_is_named() -> None:
+@pytest.mark.parametrize("form", ["primal", pytest.param("dual", marks=pytest.mark.exhaustive)])
+def test_what_conflicts_with_the_margins_is_named(form: str) -> None:
     far = 1e6 * np.array([[-1.0, 0.0], [-2.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
-    tight = qpsvm.HardMargin().dual(far, [-1, -1, 1, 1], constraints=bounded(0, upper=0.5e-6))
+    rule = bounded(0, upper=0.5e-6)
+    tight = getattr(qpsvm.HardMargin(), form)(far, [-1, -1, 1, 1], constraints=rule)
     with pytest.raises(ConflictingConstraintsError, match="together with the margins") as caught:
         qpsvm.solve(tight)
     assert caught.value.rows == ("bounded: column 0",)
