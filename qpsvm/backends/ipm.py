@@ -1,15 +1,18 @@
-"""The structured interior-point engine as a backend."""
+"""Backend ``"ipm"``: the package's interior-point method for linear machines."""
 
 from __future__ import annotations
+
+from dataclasses import asdict
 
 import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
-from qpsvm.exceptions import InvalidParameterError
+from qpsvm.backends.options import settings_from_options
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.factored import minimise
 from qpsvm.solvers.interior_point.presolve import Presolved
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.translate import translation
 from qpsvm.solvers.starting_points import coordinate_descent
 
@@ -31,11 +34,7 @@ class IPMBackend(Backend):
     # overflow and what follows from it become an objective that is not finite, and end the search
     @np.errstate(all="ignore")
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
-        if settings.options:
-            raise InvalidParameterError(
-                f"The interior-point engine has no options, got {sorted(settings.options)[0]!r}; "
-                "leave options out, or name the backend that they are for."
-            )
+        own = settings_from_options(InteriorPointSettings, settings.options, self.label)
         clock = Clock(self.label, settings)
         way = translation(program)
         presolved = Presolved.of(way.structured())
@@ -45,16 +44,16 @@ class IPMBackend(Backend):
             return clock.report(iteration, objective, gap, gap)
 
         limit = settings.max_iterations or MAX_ITERATIONS
-        found = minimise(presolved.program, settings.eps, limit, report)
+        found = minimise(presolved.program, settings.eps, limit, own, report)
         x, y, z = presolved.point(found.x, found.y)
         solution = way.solution(x, y, z, found.w)
         return solution.replace(
             status=found.status,
-            native_status=f"{found.words} (gap {found.gap:.1e})",
+            native_status=f"{found.reason} (gap {found.gap:.1e})",
             statistics=SolveStatistics(
                 iterations=found.iterations,
                 setup_seconds=setup,
                 solve_seconds=clock.seconds - setup,
-                settings={},
+                settings=asdict(own),
             ),
         )

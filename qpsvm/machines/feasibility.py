@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from qpsvm.machines.losses import slopes
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Mask, Vector
-from qpsvm.numerics.exact_sums import row_residuals
+from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.qp.nearest import MatrixRows, Restrictions, nearest_feasible
 
 if TYPE_CHECKING:
@@ -151,7 +151,8 @@ def missed_constraints(model: SupportVectorModel, solution: SVMSolution) -> Vect
     rules = model.constraints
     if rules is None or solution.coef is None:
         return np.zeros(0)
-    residuals = row_residuals(rules.rows, np.append(solution.coef, solution.intercept), rules.right)
+    rows, right, _ = without_tiny_rows(rules.rows, rules.right)
+    residuals = row_residuals(rows, np.append(solution.coef, solution.intercept), right)
     value = np.where(rules.lower < 0.0, np.abs(residuals.value), np.maximum(residuals.value, 0.0))
     missed = np.where(
         value == 0.0, 0.0, value / np.where(residuals.size > 0.0, residuals.size, 1.0)

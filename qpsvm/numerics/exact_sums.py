@@ -11,7 +11,8 @@ Mathematik* 18 (1971), sections 5 and 6, for the products; ``math.fsum`` for the
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +24,7 @@ SPLITTER = 2.0**27 + 1.0
 
 
 class RowResiduals(NamedTuple):
-    """How far a point is from rows, and what that is measured in.
+    """Residuals of linear rows, with the sizes of their terms.
 
     Attributes
     ----------
@@ -58,8 +59,54 @@ def _upper_half(a: Vector) -> Vector:
     return np.asarray(c - (c - a))
 
 
+TINY_ROW = 2.0**-300
+"""Rows whose entries are all smaller are scaled up before they are multiplied."""
+
+TINY_TERM = -900
+"""Binary exponent of a row's largest term below which products may underflow beside it."""
+
+
+def without_tiny_rows(rows: Matrix, right: Vector) -> tuple[Matrix, Vector, Any]:
+    """The same rows, with those of tiny entries multiplied by powers of two, exactly.
+
+    ``1e-200 x <= 0`` forbids every positive x, and ``1e-200 x`` is zero in float64 for many of
+    them. Rows whose right-hand side would overflow stay as they are: beside it the others vanish.
+
+    Returns
+    -------
+    rows, right : as given where no row is tiny
+    exponents : array of int of shape (m,)
+        Row k was multiplied by ``2 ** exponents[k]``.
+    """
+    if min(rows.shape) == 0:
+        return rows, right, np.zeros(len(right), dtype=np.intp)
+    largest = (
+        np.asarray(abs(rows).max(axis=1).toarray()).ravel()
+        if sp.issparse(rows)
+        else np.max(np.abs(rows), axis=1, initial=0.0)
+    )
+    exponents = np.where((largest < TINY_ROW) & (largest > 0.0), -np.frexp(largest)[1], 0)
+    if not exponents.any():
+        return rows, right, exponents
+    with np.errstate(over="ignore"):
+        exponents[np.isinf(np.ldexp(right, exponents))] = 0
+    half = exponents // 2  # 2 ** 1074 is no float64
+    factors = np.ldexp(1.0, half), np.ldexp(1.0, exponents - half)
+    for factor in factors:
+        rows = (
+            sp.csr_array(sp.diags_array(factor) @ rows)
+            if sp.issparse(rows)
+            else rows * factor[:, None]
+        )
+    return rows, np.ldexp(right, exponents), exponents
+
+
 def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     """``R x - r`` with one rounding per row.
+
+    Where all terms of a row are so small that products underflow, the row is evaluated in rational
+    numbers: 0 if it is met by less than one part in 2^60, NaN if it is not and float64 cannot say
+    by how much.
 
     Parameters
     ----------
@@ -87,13 +134,27 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     with np.errstate(all="ignore"):
         parts = np.stack(product_parts(entries, x[columns]), axis=1)
     is_finite: Mask = np.asarray(np.isfinite(parts).all(axis=1))
+    underflows = size < 2.0**TINY_TERM
     for k in range(m):
         own = slice(ends[k], ends[k + 1])
-        if is_finite[own].all() and math.isfinite(right[k]):
+        if underflows[k]:
+            value[k] = _rational_sum(entries[own], x[columns[own]], float(right[k]))
+        elif is_finite[own].all() and math.isfinite(right[k]):
             value[k] = _sum([*parts[own].ravel().tolist(), -float(right[k])])
         else:
             value[k] = math.nan
     return RowResiduals(value, size)
+
+
+def _rational_sum(row: Vector, x: Vector, right: float) -> float:
+    """``row'x - right`` where float64 products underflow; NaN if that is not zero nor a float64."""
+    used = np.flatnonzero((row != 0.0) & (x != 0.0))
+    products = [Fraction(float(row[j])) * Fraction(float(x[j])) for j in used]
+    value = sum(products, start=-Fraction(right))
+    if abs(value) <= sum(map(abs, products), start=abs(Fraction(right))) / 2**60:
+        return 0.0
+    nearest = float(value)
+    return nearest if Fraction(nearest) == value else math.nan
 
 
 def _sum(terms: list[float]) -> float:

@@ -1,4 +1,4 @@
-"""Evidence that a program has no optimum: how it is measured, and how it is found.
+"""Evidence that a program has no optimum: Farkas multipliers and unbounded rays.
 
 Many QP solvers say "infeasible" without proof, or say nothing. Both kinds of evidence are
 solutions of linear programs, which HiGHS (through SciPy) solves to a vertex; whatever comes back,
@@ -16,12 +16,16 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.nearest import CONTRADICTION, MatrixRows, Restrictions, nearest_feasible
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
 EVIDENCE_TOLERANCE = 1e-9
 """Largest violation of a certificate that counts as proof: seven digits above the rounding of its
 sums, and far below any coefficient that means something beside the others of its column."""
+
+FARTHEST = 1e-3
+"""Share of the largest entry by which an entry of evidence may differ from exact evidence."""
 
 MAX_DENSE_RAY = 1500
 """Rays need the null space of P; beyond this size an unstructured P is not searched."""
@@ -40,8 +44,10 @@ def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
 
     Returned is the largest ``|c_k| / (|G|'z + |A|'|y|)_k`` over those k: what is left of a sum
     whose terms should cancel, so that a small coefficient is not mistaken for none. Infinite when
-    the minimum is not larger, or a vector is missing or not finite. Negative z count as zero, and
-    ``z_lower``, ``z_upper`` are not needed: c says what they are.
+    the minimum is not larger, when no multipliers beside these make every such ``c_k`` zero and
+    prove it still (``qp.nearest``: a remainder may be there because the rows do not contradict each
+    other), or when a vector is missing or not finite. Negative z count as zero, and ``z_lower``,
+    ``z_upper`` are not needed: c says what they are.
     """
     vectors, _ = checked_vectors(program, solution.replace(x=np.zeros(program.n_variables)))
     if vectors is None:
@@ -50,17 +56,53 @@ def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
     z = np.where(np.isfinite(program.h), np.maximum(z, 0.0), 0.0)
     z, y = _without_noise(z, y)
     with np.errstate(all="ignore"):
-        c = program.G.T @ z + program.A.T @ y
-        bound = np.where(c > 0.0, program.lb, program.ub)  # where c_k x_k is smallest
-        is_bounded = np.isfinite(bound)
-        binding = z > 0.0
-        right = np.concatenate([program.h[binding] * z[binding], program.b * y])
-        left = c[is_bounded] * bound[is_bounded]
-        excess = float(np.sum(left)) - float(np.sum(right))
-        if not excess > EVIDENCE_TOLERANCE * float(np.sum(np.abs(left)) + np.sum(np.abs(right))):
+        violation = _remainder(program, z, y)
+        if not violation <= EVIDENCE_TOLERANCE:
+            return violation
+        exact = _beside(np.concatenate([z, y]), _contradiction(program))
+        if (
+            exact is None
+            or not _remainder(program, *np.split(exact, [len(z)])) <= EVIDENCE_TOLERANCE
+        ):
             return math.inf
-        terms = abs(program.G).T @ z + abs(program.A).T @ np.abs(y)
-        return _largest_ratio(c[~is_bounded], terms[~is_bounded])
+        return violation
+
+
+def _remainder(program: QuadraticProgram, z: Vector, y: Vector) -> float:
+    """What is left of ``c_k`` where it should be zero; infinite if nothing is contradicted."""
+    c = program.G.T @ z + program.A.T @ y
+    terms = abs(program.G).T @ z + abs(program.A).T @ np.abs(y)
+    bound = np.where(c > 0.0, program.lb, program.ub)  # where c_k x_k is smallest
+    is_bounded = np.isfinite(bound)
+    binding = z > 0.0
+    left = c[is_bounded] * bound[is_bounded]
+    # what rounding of c can have added to its products with a bound
+    right = np.concatenate([program.h[binding] * z[binding], program.b * y])
+    sizes = float(terms[is_bounded] @ np.abs(bound[is_bounded])) + float(np.sum(np.abs(right)))
+    if not math.fsum([*left.tolist(), *(-right).tolist()]) > CONTRADICTION * sizes:
+        return math.inf
+    return _largest_ratio(c[~is_bounded], terms[~is_bounded])
+
+
+def _contradiction(program: QuadraticProgram) -> Restrictions:
+    """What multipliers (z, y) of contradictory rows satisfy, the contradiction aside.
+
+    ``(G'z + A'y)_k`` is zero for a variable without bounds, not negative for one without an upper
+    bound, not positive for one without a lower bound; ``z >= 0``, zero where h is infinite.
+    """
+    has_lower, has_upper = np.isfinite(program.lb), np.isfinite(program.ub)
+    needed = np.flatnonzero(~(has_lower & has_upper))
+    free = ~has_lower[needed] & ~has_upper[needed]
+    signs = np.where(has_lower[needed], -1.0, 1.0)
+    columns = sp.hstack([sp.csr_array(M.T) for M in (program.G, program.A)], format="csr")
+    p = program.n_equalities
+    return Restrictions(
+        MatrixRows.of(sp.diags_array(signs) @ columns[needed]),
+        np.zeros(len(needed)),
+        free,
+        np.concatenate([np.zeros(program.n_inequalities), np.full(p, -np.inf)]),
+        np.concatenate([np.where(np.isfinite(program.h), np.inf, 0.0), np.full(p, np.inf)]),
+    )
 
 
 def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
@@ -68,32 +110,70 @@ def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
 
     It proves it when ``q'x < 0``, ``Px = 0``, ``Ax = 0``, ``Gx <= 0``, and x points into every
     finite bound. Returned is the largest violation, each relative to the terms of its sum (as in
-    ``farkas_violation``); infinite when ``q'x >= 0`` or x is missing or not finite. (A feasible
-    point is needed besides: the program may be infeasible.)
+    ``farkas_violation``); infinite when ``q'x >= 0``, when no direction beside x satisfies all of
+    them and descends, or when x is missing or not finite. (A feasible point is needed besides: the
+    program may be infeasible. Of a Hessian without a factor and with more than 1,500 variables,
+    ``Px = 0`` is measured only.)
     """
     x = solution.x
     if x is None or x.shape != (program.n_variables,) or not np.isfinite(x).all():
         return math.inf
     (x,) = _without_noise(x)
     with np.errstate(all="ignore"):
-        descent = program.q * x
-        if not -float(np.sum(descent)) > EVIDENCE_TOLERANCE * float(np.sum(np.abs(descent))):
+        violation = _missed_by_ray(program, x)
+        if not violation <= EVIDENCE_TOLERANCE:
+            return violation
+        exact = _beside(x, _recession(program))
+        if exact is None or not _missed_by_ray(program, exact) <= EVIDENCE_TOLERANCE:
             return math.inf
-        finite = np.isfinite(program.h)
-        largest = float(np.max(np.abs(x)))
-        return max(
-            program.P.null_violation(x),
-            _largest_ratio(program.A @ x, abs(program.A) @ np.abs(x)),
-            _largest_ratio(
-                np.maximum(program.G @ x, 0.0)[finite], (abs(program.G) @ np.abs(x))[finite]
-            ),
-            float(np.max(-x[np.isfinite(program.lb)], initial=0.0)) / largest,
-            float(np.max(x[np.isfinite(program.ub)], initial=0.0)) / largest,
-        )
+        return violation
+
+
+def _missed_by_ray(program: QuadraticProgram, x: Vector) -> float:
+    """The largest violation of a ray's conditions; infinite if the objective does not fall."""
+    descent = program.q * x
+    if not -math.fsum(descent.tolist()) > CONTRADICTION * float(np.sum(np.abs(descent))):
+        return math.inf
+    finite = np.isfinite(program.h)
+    largest = float(np.max(np.abs(x)))
+    return max(
+        program.P.null_violation(x),
+        _largest_ratio(program.A @ x, abs(program.A) @ np.abs(x)),
+        _largest_ratio(
+            np.maximum(program.G @ x, 0.0)[finite], (abs(program.G) @ np.abs(x))[finite]
+        ),
+        float(np.max(-x[np.isfinite(program.lb)], initial=0.0)) / largest,
+        float(np.max(x[np.isfinite(program.ub)], initial=0.0)) / largest,
+    )
+
+
+def _recession(program: QuadraticProgram) -> Restrictions:
+    """What a direction x satisfies along which rows, bounds and the curvature allow any step."""
+    null_space = _null_space_rows(program)
+    finite = np.isfinite(program.h)
+    parts = [] if null_space is None else [null_space]
+    parts += [sp.csr_array(program.A), sp.csr_array(program.G)[np.flatnonzero(finite)]]
+    rows = sp.vstack([sp.csr_array(part) for part in parts], format="csr")
+    return Restrictions(
+        MatrixRows.of(rows),
+        np.zeros(rows.shape[0]),
+        np.arange(rows.shape[0]) < rows.shape[0] - np.count_nonzero(finite),
+        np.where(np.isfinite(program.lb), 0.0, -np.inf),
+        np.where(np.isfinite(program.ub), 0.0, np.inf),
+    )
+
+
+def _beside(vector: Vector, cone: Restrictions) -> Vector | None:
+    """The nearest vector in a cone; None if that is not near, since zero is in every cone."""
+    found = nearest_feasible(cone, vector)
+    if found.blocked is not None:
+        return None
+    moved, largest = (float(np.max(np.abs(v))) for v in (found.point - vector, vector))
+    return found.point if moved <= FARTHEST * largest else None
 
 
 def _without_noise(*vectors: Vector) -> tuple[Vector, ...]:
-    """Entries below rounding level of the largest are what a solver leaves of zeros."""
+    """Set entries below the rounding level of the largest to zero."""
     largest = max((float(np.max(np.abs(v), initial=0.0)) for v in vectors), default=0.0)
     return tuple(np.where(np.abs(v) > EVIDENCE_TOLERANCE * largest, v, 0.0) for v in vectors)
 

@@ -1,4 +1,4 @@
-"""Is this point optimal? The Karush-Kuhn-Tucker conditions, measured.
+"""Residuals of the Karush-Kuhn-Tucker conditions.
 
 Nothing here trusts a solver. A point passes when every residual is at most its tolerance; a
 missing vector, a wrong length, NaN or infinity makes the residuals it touches infinite, and an
@@ -56,6 +56,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.exact_sums import without_tiny_rows
 from qpsvm.qp.program import QuadraticProgram, finite_dot
 from qpsvm.qp.solution import QPSolution
 
@@ -257,10 +258,17 @@ def _measure(
     G_norm = _row_norms(G)
     slack = program.h - G @ x
     G_scale = _positive(np.maximum(G_norm, np.where(np.isfinite(program.h), np.abs(program.h), 0)))
-    violation = np.maximum(-slack - left[: len(slack)], 0.0)
-    inequality = _residual("inequality", violation, _backward(violation, G, x, program.h))
-    mismatch = np.maximum(np.abs(A @ x - program.b) - left[len(slack) :], 0.0)
-    equality = _residual("equality", mismatch, _backward(mismatch, A, x, program.b))
+    own, right, exponents = without_tiny_rows(G, program.h)
+    violation = np.maximum(own @ x - right - np.ldexp(left[: len(slack)], exponents), 0.0)
+    inequality = _residual(
+        "inequality", np.ldexp(violation, -exponents), _backward(violation, own, x, right)
+    )
+    own, right, exponents = without_tiny_rows(A, program.b)
+    mismatch = np.abs(own @ x - right) - np.ldexp(left[len(slack) :], exponents)
+    mismatch = np.maximum(mismatch, 0.0)
+    equality = _residual(
+        "equality", np.ldexp(mismatch, -exponents), _backward(mismatch, own, x, right)
+    )
 
     lower_slack, upper_slack = x - program.lb, program.ub - x
     lower_scale = _bound_scale(program.lb, program.ub - program.lb, x)
@@ -418,7 +426,7 @@ def _row_norms(matrix: Matrix) -> Vector:
 
 
 def _positive(scale: Vector) -> Vector:
-    """A row of zeros is measured in absolute terms."""
+    """Sizes of rows, with 1 for rows of zeros."""
     return np.where(scale > 0.0, scale, 1.0)
 
 

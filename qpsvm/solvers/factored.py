@@ -1,4 +1,4 @@
-"""From a program to its solution: the way that its shape asks for."""
+"""The engine for ``P = F F' + diag(d)``: starting points, interior points, working sets."""
 
 from __future__ import annotations
 
@@ -7,29 +7,24 @@ from dataclasses import replace
 import numpy as np
 
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.interior import Outcome
+from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Progress, Search
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.starting_points import coordinate_descent
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish, point_of
 from qpsvm.solvers.starting_points.open_set import OpenSet
 from qpsvm.solvers.starting_points.smoothing import suits
 
-MANY = 2000
-"""Variables, above which a guess is cheaper than iterations of all of them."""
 
-FEW = 500
-"""Variables, up to which a matrix of all of them is cheap."""
-
-TOO_MANY = 10_000
-"""Variables, for a matrix of all of them."""
-
-WIDE_PASSES, WIDE_TOLERANCE = 300, 1e-5
-"""Of coordinate descent with fewer variables than weights: what is read off it has to be exact."""
-
-
-def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress) -> Outcome:
-    """The solution, or the best point there is when the search ends.
+def minimise(
+    program: FactorProgram,
+    eps: float,
+    limit: int,
+    settings: InteriorPointSettings,
+    progress: Progress,
+) -> SearchResult:
+    """Minimise a factored program; return the solution or the best point found.
 
     Parameters
     ----------
@@ -38,9 +33,10 @@ def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress)
         Relative gap.
     limit : int
         Of iterations.
+    settings : InteriorPointSettings
     progress : callable
     """
-    search = Search(program, eps, limit, progress)
+    search = Search(program, eps, limit, settings, progress)
     if program.size == 0:
         return _without_variables(search)
     try:
@@ -51,54 +47,56 @@ def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress)
         found, search.stopped = None, Status.INTERRUPTED
     if found is None:
         assert search.stopped is not None
-        words = f"stopped: {search.stopped.value}"
-        found = replace(search.best or search.at_rest(), status=search.stopped, words=words)
+        reason = f"stopped: {search.stopped.value}"
+        found = replace(search.best or search.initial_point(), status=search.stopped, reason=reason)
     best = search.best
     if best is not None and found.status is not Status.OPTIMAL and best.gap < found.gap:
-        found = replace(best, status=found.status, words=found.words)
+        found = replace(best, status=found.status, reason=found.reason)
     return found
 
 
-def _by_guess(search: Search) -> Outcome | None:
-    """Where a guess is cheaper than iterations of all variables, or these are too many."""
-    p = search.program
+def _by_guess(search: Search) -> SearchResult | None:
+    """Solve from an initial guess where that is cheaper than iterating on all variables."""
+    p, settings = search.program, search.settings
     if p.F.rank <= p.size:
-        return OpenSet(search).found() if p.size > MANY and suits(p) else None
+        is_worth_it = p.size > settings.guess_above and suits(p)
+        return OpenSet(search).found() if is_worth_it else None
     found = None
-    if p.size > FEW and coordinate_descent.suits(p):
-        guess = coordinate_descent.descended(p, WIDE_PASSES, WIDE_TOLERANCE)
+    if p.size > settings.wide_dense_size and coordinate_descent.suits(p):
+        guess = coordinate_descent.descended(p, settings.wide_passes, settings.wide_tolerance)
         found = by_free_set(search, point_of(p, guess), guess.y)
-    elif p.size > TOO_MANY and not p.F.zeros:
-        rest = search.at_rest()
+    elif p.size > settings.wide_largest_dense_size and not p.F.zeros:
+        rest = search.initial_point()
         found = by_free_set(search, rest.x, rest.y)
-    if found and found.status is Status.INACCURATE and p.size <= TOO_MANY:
-        return None
-    return found
+    is_small = p.size <= settings.wide_largest_dense_size
+    return None if found and found.status is Status.INACCURATE and is_small else found
 
 
-def _of_all(search: Search) -> Outcome:
-    """Without a guess; a second time if a variable left that should not have; working sets last."""
+def _of_all(search: Search) -> SearchResult:
+    """Solve by interior points on all variables, by working sets where rounding stops these."""
     ended = search.interior(search.program)
     found = _checked(search, ended)
     if found.status is not ended.status and search.stopped is None:
-        found = _checked(search, search.interior(search.program, leave=False))
-    if found.status is Status.INACCURATE and search.goes_on and can_polish(search.program):
+        found = _checked(search, search.interior(search.program, fix_decided=False))
+    if found.status is Status.INACCURATE and search.may_continue and can_polish(search.program):
         found = by_free_set(search, found.x, found.y)
     return found
 
 
-def _checked(search: Search, ended: Outcome) -> Outcome:
-    """With the gap of the whole program, and no claim that this refutes."""
+def _checked(search: Search, ended: SearchResult) -> SearchResult:
+    """Measure the gap of the whole program and withdraw a claim that it refutes."""
     w, _, _, gap = search.measured(ended.x, ended.y)
-    status, words = ended.status, ended.words
+    status, reason = ended.status, ended.reason
     if status is Status.OPTIMAL and not gap <= search.eps:
-        status, words = Status.INACCURATE, "the gap of the whole program is larger"
-    return search.noted(replace(ended, w=w, gap=max(gap, ended.gap), status=status, words=words))
+        status, reason = Status.INACCURATE, "the gap of the whole program is larger"
+    return search.record(replace(ended, w=w, gap=max(gap, ended.gap), status=status, reason=reason))
 
 
-def _without_variables(search: Search) -> Outcome:
-    """Everything had a value before."""
+def _without_variables(search: Search) -> SearchResult:
+    """The result for a program whose variables are all fixed."""
     holds = bool((np.abs(search.program.b) <= search.eps).all())
     status = Status.OPTIMAL if holds else Status.INACCURATE
-    words = "nothing to be solved for" if holds else "the bounds leave no room for the rows"
-    return replace(search.at_rest(), gap=0.0 if holds else np.inf, status=status, words=words)
+    reason = "nothing to be solved for" if holds else "the bounds leave no room for the rows"
+    return replace(
+        search.initial_point(), gap=0.0 if holds else np.inf, status=status, reason=reason
+    )

@@ -1,4 +1,4 @@
-"""The polish of programs over a box: working sets, each solved to the end.
+"""Working-set method for box programs: each working set is solved exactly.
 
 Most variables of a large dual are at a bound and stay there. So a round takes the variables that
 are free, those whose gradient says that they should move, and those nearest to that, and solves the
@@ -25,42 +25,23 @@ from qpsvm.solvers.box import proximal_newton
 from qpsvm.solvers.box.curvature import FactorCurvature
 from qpsvm.solvers.box.program import Boxed, BoxProgram, Point
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
-from qpsvm.solvers.work_budget import Effort
-
-SMALLEST_WORKING_SET, LARGEST_WORKING_SET = 1000, 5000
-LARGEST_LAST_SET = 9000
-"""Variables, once few violate: a set without some of the free ones is never the last one."""
+from qpsvm.solvers.box.settings import DEFAULTS, WorkingSetSettings
+from qpsvm.solvers.work_budget import WorkBudget
 
 MATRICES = 3
 """Matrices of the size of the working set that exist at a time."""
 
-ROUNDS, WHOLE_ROUNDS = 2000, 100
-"""At most so many; fewer where each of them is about all variables and only corrects the last."""
-
 PROGRESS = 1e-14
 """A working set must lower the objective by this share of its terms, or halve the residual."""
-
-INEXACT = 1e-2
-"""A working set after which others have to follow is solved to this share of the violation."""
-
-MANY = 0.1
-"""Variables at a bound that violate, for every free one: others will follow."""
-
-AROUND_MANY, AROUND_FEW = 2.0, 1.3
-"""Variables in a working set for every one that is free or violates: where many violate others are
-going to, where few do it is nearly the last."""
-
-CAREFUL = 0.3
-"""Share of the residual that should be enough for the gap."""
 
 WORK_OF_AN_ENTRY = 300.0
 """Evaluating a kernel takes about as long as so many steps of a factorisation."""
 
 
 def polish_box(
-    program: QuadraticProgram, solution: QPSolution, *, memory_limit: int, effort: Effort
+    program: QuadraticProgram, solution: QPSolution, *, memory_limit: int, budget: WorkBudget
 ) -> QPSolution:
-    """The best point found from ``solution.x``, with all multipliers.
+    """Improve a solution of a box program; return the best point with all multipliers.
 
     Parameters
     ----------
@@ -70,18 +51,18 @@ def polish_box(
         Only x is looked at, which need not be feasible.
     memory_limit : int
         Bytes for matrices; the working sets are as large as it allows.
-    effort : Effort
+    budget : WorkBudget
     """
     boxed = Boxed.of(program, memory_limit)
     point = settle(
-        boxed.box, boxed.start(solution), largest=largest_within(memory_limit), effort=effort
+        boxed.box, boxed.start(solution), largest=largest_within(memory_limit), budget=budget
     )
     return boxed.solution(replace(point, x=boxed.box.at_bounds(point)), solution)
 
 
-def largest_within(memory_limit: int) -> int:
-    """Variables in a working set whose matrices take no more bytes than that."""
-    return max(1, min(LARGEST_LAST_SET, int(np.sqrt(memory_limit / (8 * MATRICES)))))
+def largest_within(memory_limit: int, settings: WorkingSetSettings = DEFAULTS) -> int:
+    """Largest working set whose matrices fit into a number of bytes."""
+    return max(1, min(settings.largest_last_set, int(np.sqrt(memory_limit / (8 * MATRICES)))))
 
 
 def settle(
@@ -89,14 +70,15 @@ def settle(
     x: Vector,
     *,
     largest: int,
-    effort: Effort,
+    budget: WorkBudget,
     Px: Vector | None = None,
     roughly: float = 0.0,
     eps: float = 0.0,
     expected_free: int | None = None,
     into_rounding: bool = False,
+    settings: WorkingSetSettings = DEFAULTS,
 ) -> Point:
-    """The best point found from x, by working sets of so many variables at most.
+    """Run the working-set method from x; return the best point found.
 
     ``P x`` where it is known is not computed again. It may end where no residual is larger than
     that share (``roughly``) of the largest at the start, or both the relative duality gap and the
@@ -104,40 +86,44 @@ def settle(
     Where one knows how many variables will be free, about, working sets need not hold all that
     violate. It goes ``into_rounding``, where residuals fall by luck, for as long as they do.
     """
-    search = _Search(box, largest, effort, roughly, eps, expected_free, into_rounding)
+    search = _WorkingSetSearch(
+        box, largest, budget, roughly, eps, expected_free, into_rounding, settings
+    )
     return search.run(x, Px)
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
-    """Rounds over one program."""
+class _WorkingSetSearch:
+    """State of the working-set method on one program."""
 
     box: BoxProgram
     largest: int
-    effort: Effort
+    budget: WorkBudget
     roughly: float
     eps: float
     expected_free: int | None
     into_rounding: bool
+    settings: WorkingSetSettings
 
     @property
     def takes_all(self) -> bool:
         """Whether every working set is the whole program."""
-        few = self.box.size <= min(SMALLEST_WORKING_SET, self.largest)
+        few = self.box.size <= min(self.settings.smallest_working_set, self.largest)
         return few or isinstance(self.box.P, FactorCurvature)
 
     def run(self, start: Vector, Px: Vector | None = None) -> Point:
-        """Rounds until nothing is violated, or nothing improves any more."""
+        """Solve working sets until no variable violates its condition or progress ends."""
         box = self.box
         x = satisfying(box, start)
         Px = box.P.product(x) if Px is None else Px + box.P.product(x - start)
         point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
         at_least, expected_free = self.roughly * box.residual(point), self.expected_free
-        for _ in range(WHOLE_ROUNDS if self.takes_all else ROUNDS):
-            residual, self.effort.best = box.residual(point), point
+        own = self.settings
+        for _ in range(own.max_whole_sets if self.takes_all else own.max_sets):
+            residual, self.budget.best = box.residual(point), point
             enough = max(at_least, self.enough(point, residual))
             is_done = residual <= enough or (box.is_settled(point) and not self.into_rounding)
-            if is_done or not self.effort.may_go_on(residual):
+            if is_done or not self.budget.may_go_on(residual):
                 break
             better = self.round(point, residual, enough, expected_free)
             if better is None:
@@ -148,35 +134,39 @@ class _Search:
         return point
 
     def enough(self, point: Point, residual: float) -> float:
-        """A residual that is small, and with which the gap is, if it falls as residuals do."""
+        """The residual at which the gap will be small enough, extrapolated from both."""
         if not self.eps > 0.0:
             return 0.0
         box = self.box
-        self.effort.gap = gap = box.relative_gap(point)
-        by_gap = residual if gap <= self.eps else CAREFUL * residual * self.eps / gap
+        self.budget.gap = gap = box.relative_gap(point)
+        by_gap = (
+            residual if gap <= self.eps else self.settings.gap_margin * residual * self.eps / gap
+        )
         return min(self.eps * box.scale(point), by_gap)
 
     def round(
         self, point: Point, residual: float, enough: float, expected_free: int | None
     ) -> Point | None:
-        """The point after one working set, solved well enough; None if that is no better."""
+        """Solve one working set; None if the point does not improve."""
         box, x = self.box, point.x
         index, is_far = self.working_set(point, expected_free)
         low_rank = isinstance(box.P, FactorCurvature)
         part = box if low_rank else box.restricted(index, point)
+        roughly = self.settings.inexact_share * residual if is_far else 0.0
         inner = proximal_newton.solve(
             part,
             Point(x[index], part.P.product(x[index]), point.y),
-            tolerance=max(0.5 * enough, INEXACT * residual if is_far else 0.0),
-            effort=self.effort,
+            tolerance=max(0.5 * enough, roughly),
+            budget=self.budget,
             into_rounding=self.into_rounding,
+            settings=self.settings,
         )
         moved = x.copy()
         moved[index] = inner.x
         d = moved - x
         Pd = box.P.product(d)
         if not low_rank:
-            self.effort.work += WORK_OF_AN_ENTRY * box.size * int(np.count_nonzero(d))
+            self.budget.work += WORK_OF_AN_ENTRY * box.size * int(np.count_nonzero(d))
         change = float(d @ (point.Px + box.q + 0.5 * Pd))
         Px, drift = point.Px + Pd, point.drift + float(np.max(box.rounding(d)))
         ys = row_multipliers(box, moved, Px, inner.y), inner.y
@@ -185,12 +175,12 @@ class _Search:
         return new if falls or box.residual(new) < 0.5 * residual else None
 
     def working_set(self, point: Point, expected_free: int | None) -> tuple[Index, bool]:
-        """The variables that violate most, the free ones, and those nearest to a violation.
+        """Choose the next working set: the largest violations, free variables, near violations.
 
         And whether others will have to follow: there is no room for all that violate, or there
         are many, and when they are moved others will violate.
         """
-        box = self.box
+        box, own = self.box, self.settings
         if self.takes_all:
             return np.arange(box.size), False
         r = box.gradient(point.Px, point.y)
@@ -204,19 +194,20 @@ class _Search:
         order[violated] = turns - len(violated) - 1.0
         n_free = int(np.count_nonzero(is_free))
         wanted = int(np.count_nonzero(is_free | is_violated))
-        many_violate = wanted - n_free > MANY * n_free
-        needed = int((AROUND_MANY if many_violate else AROUND_FEW) * wanted)
+        many_violate = wanted - n_free > own.many_violations * n_free
+        around = own.set_size_if_many if many_violate else own.set_size_if_few
+        needed = int(around * wanted)
         if expected_free is not None:  # most of those that violate now will be bounded
-            needed = min(needed, max(2 * expected_free, SMALLEST_WORKING_SET))
-        is_first = many_violate and n_free < LARGEST_WORKING_SET
-        largest = min(self.largest, LARGEST_WORKING_SET) if is_first else self.largest
-        size = min(box.size, largest, max(SMALLEST_WORKING_SET, needed))
+            needed = min(needed, max(2 * expected_free, own.smallest_working_set))
+        is_first = many_violate and n_free < own.largest_early_set
+        largest = min(self.largest, own.largest_early_set) if is_first else self.largest
+        size = min(box.size, largest, max(own.smallest_working_set, needed))
         is_far = wanted > size or many_violate
         return np.sort(np.argsort(order, kind="stable")[:size]), is_far and size < box.size
 
 
 def _turns(sizes: Vector, directions: Dense) -> Vector:
-    """Who comes when, of those that push the rows in each of the directions the largest first.
+    """Order variables by violation, alternating between the directions in which they push the rows.
 
     Those that violate most may all push the same way, and then none of them can move.
     """

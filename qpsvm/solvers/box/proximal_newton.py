@@ -1,4 +1,4 @@
-"""Proximal points of a program over a box, by a semismooth Newton method that cannot cycle.
+"""Proximal-point iteration for box programs, by a globalised semismooth Newton method.
 
 The proximal point of a centre c is the solution of a strongly convex program::
 
@@ -40,15 +40,8 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.solvers.box.curvature import Solve
 from qpsvm.solvers.box.line_search import step_length
 from qpsvm.solvers.box.program import BoxProgram, Point
-from qpsvm.solvers.work_budget import Effort
-
-FULL_STEPS, SEARCHED_STEPS, CENTRES, STALLS = 10, 60, 100, 3
-SIGMA_SMALLEST, SIGMA_FIRST, SIGMA_LARGEST = 1e-11, 1e-8, 1e3
-"""The proximal term, relative to the largest curvature: its limits, and the smallest to begin
-with."""
-
-RECOVERY = 0.3
-"""A term that was too small once is tried again when others were small enough."""
+from qpsvm.solvers.box.settings import DEFAULTS, WorkingSetSettings
+from qpsvm.solvers.work_budget import WorkBudget
 
 SHRINKING = ((2, 0.01), (6, 0.1), (15, 0.3))
 """Newton steps that a proximal point took at most, and by how much the term shrinks then."""
@@ -62,39 +55,41 @@ def solve(
     start: Point,
     *,
     tolerance: float,
-    effort: Effort,
+    budget: WorkBudget,
     into_rounding: bool = False,
+    settings: WorkingSetSettings = DEFAULTS,
 ) -> Point:
-    """Proximal points, one the centre of the next, until the residual is within the tolerance.
+    """Iterate proximal points until the residual is within its tolerance.
 
     Ends earlier where only rounding is left (unless it shall go ``into_rounding``, as long as the
-    residual falls), and where the effort ends it. The objective of
+    residual falls), and where the budget ends it. The objective of
     the result is at most that of the start, if that satisfies the rows.
     """
     unit = program.unit
     centre = best = start
     residual = lowest = program.residual(start)
-    sigma, smallest, stalls = _first_sigma(program, start), SIGMA_SMALLEST * unit, 0
-    for _ in range(CENTRES):
-        is_done = lowest <= tolerance or stalls == STALLS
+    least = settings.smallest_sigma * unit
+    sigma, smallest, stalls = _first_sigma(program, start, settings.first_sigma), least, 0
+    for _ in range(settings.max_proximal_points):
+        is_done = lowest <= tolerance or stalls == settings.max_stalls
         is_done = is_done or (program.is_settled(best) and not into_rounding)
-        if is_done or not effort.may_go_on(lowest):
+        if is_done or not budget.may_go_on(lowest):
             break
-        proximal = _Proximal(program, centre, sigma, effort)
+        proximal = _Proximal(program, centre, sigma, budget, settings)
         try:
             found = proximal.solve()
         except np.linalg.LinAlgError:
             found = None
         if found is None:
             smallest, sigma = 2.0 * sigma, 10.0 * sigma
-            if sigma > SIGMA_LARGEST * unit:
+            if sigma > settings.largest_sigma * unit:
                 break
             continue
         centre, before, residual = found, residual, program.residual(found)
         if residual < lowest or not _same_objective(program, best, centre):
             best, lowest = centre, residual
         if residual < 0.5 * before:
-            stalls, smallest = 0, max(SIGMA_SMALLEST * unit, RECOVERY * smallest)
+            stalls, smallest = 0, max(least, settings.sigma_recovery * smallest)
         elif sigma <= smallest:
             stalls += 1
         factors = (factor for steps, factor in SHRINKING if proximal.steps <= steps)
@@ -103,29 +98,37 @@ def solve(
 
 
 def _same_objective(program: BoxProgram, one: Point, other: Point) -> bool:
-    """Whether only rounding tells them apart."""
+    """Whether two objectives differ by rounding only."""
     difference = program.objective(one) - program.objective(other)
     return abs(difference) <= SAME_OBJECTIVE * program.objective_terms(one)
 
 
-def _first_sigma(program: BoxProgram, start: Point) -> float:
-    """So large that the gradient to be removed moves a variable by about the size of x."""
+def _first_sigma(program: BoxProgram, start: Point, least: float) -> float:
+    """The first proximal weight: the gradient then moves variables by about the size of x."""
     violation = program.residual(start)
     size = program.unit * float(np.max(np.abs(start.x)))
     relative = violation / size if size > 0.0 else 1.0
-    return program.unit * min(max(relative, SIGMA_FIRST), 1.0)
+    return program.unit * min(max(relative, least), 1.0)
 
 
 class _Proximal:
-    """The proximal program of one centre, and how many Newton steps it took."""
+    """The proximal program at one centre, solved by semismooth Newton steps."""
 
-    def __init__(self, program: BoxProgram, centre: Point, sigma: float, effort: Effort) -> None:
-        self.program, self.centre, self.sigma, self.effort = program, centre, sigma, effort
+    def __init__(
+        self,
+        program: BoxProgram,
+        centre: Point,
+        sigma: float,
+        budget: WorkBudget,
+        settings: WorkingSetSettings,
+    ) -> None:
+        self.program, self.centre, self.sigma, self.budget = program, centre, sigma, budget
+        self.settings = settings
         self.steps = 0
         self._factored: tuple[bytes, Equations] | None = None
 
     def solve(self) -> Point | None:
-        """Its solution; None if that was not found.
+        """Solve the proximal program; None if the steps do not converge.
 
         Raises
         ------
@@ -136,12 +139,12 @@ class _Proximal:
         return solution or self.searched_steps(best)
 
     def full_steps(self) -> tuple[Point | None, Point]:
-        """Steps of full length while they lead to new active sets: the solution, the highest D."""
+        """Full Newton steps while active sets are new; return the solution or the best point."""
         program, c, sigma = self.program, self.centre.x, self.sigma
         point = best = self.centre
         highest = self.dual_objective(best)
         seen, last = set[bytes](), b""
-        for _ in range(FULL_STEPS):
+        for _ in range(self.settings.full_steps):
             gradient = program.gradient(point.Px, point.y) + sigma * (point.x - c)
             target = point.x - gradient / (program.unit + sigma)
             key = self.active_set(target)
@@ -159,16 +162,16 @@ class _Proximal:
         return None, best
 
     def searched_steps(self, point: Point) -> Point | None:
-        """Steps as long as D demands."""
+        """Newton steps with an exact line search on the dual function D."""
         program, c, sigma = self.program, self.centre.x, self.sigma
         last = b""
-        for _ in range(SEARCHED_STEPS):
+        for _ in range(self.settings.searched_steps):
             r = program.gradient(point.Px, point.y)
             target = c - r / sigma
             key = self.active_set(target)
             if (key == last or self.is_maximal(point, target)) and program.rows_hold(point.x):
                 return self.accepted(point, target)
-            if self.effort.is_over or self.effort.work > self.effort.limit:
+            if self.budget.is_over or self.budget.work > self.budget.limit:
                 return None
             d, Pd, dy = self.newton(point, target)
             # D'(t) = dr'x(r + t dr) - v'P dv - b'dy - t dv'P dv with dr = P dv + A'dy
@@ -182,7 +185,7 @@ class _Proximal:
         return None
 
     def accepted(self, point: Point, target: Vector) -> Point | None:
-        """The point, at its bounds exactly; None where rounding made it worse than the centre."""
+        """Accept a point if it is no worse than the centre; entries at bounds are exact."""
         program, centre = self.program, self.centre
         inside = program.is_free(target)
         x = program.clip(np.where(inside, point.x, target))
@@ -195,12 +198,12 @@ class _Proximal:
         return None
 
     def is_maximal(self, point: Point, target: Vector) -> bool:
-        """``v = x(r)`` up to rounding, so that the gradient of D in v vanishes."""
+        """Whether ``v = x(r)`` up to rounding, so that the gradient of D vanishes."""
         apart = np.abs(self.program.clip(target) - point.x)
         return bool((apart * self.sigma <= self.program.tolerances(point)).all())
 
     def active_set(self, target: Vector) -> bytes:
-        """Which variables are below, inside and above the box."""
+        """Masks of the variables below, inside and above the box."""
         above = target >= self.program.upper
         return ((target <= self.program.lower).astype(np.int8) + 2 * above).tobytes()
 
@@ -219,7 +222,7 @@ class _Proximal:
         free = np.flatnonzero(program.is_free(target))
         key = free.tobytes()
         if self._factored is None or self._factored[0] != key:
-            self.effort.add_factorisation(len(free), program.P.work(len(free)))
+            self.budget.add_factorisation(len(free), program.P.work(len(free)))
             self._factored = None  # where its factor was the next one will be
             self._factored = key, Equations(program, free, sigma)
         d = program.clip(target) - point.x

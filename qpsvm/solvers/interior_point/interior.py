@@ -1,4 +1,4 @@
-"""The interior-point method from start to end: the best point it passes, and why it stops."""
+"""The interior-point loop: iterates, stopping rules and the best point so far."""
 
 from __future__ import annotations
 
@@ -9,46 +9,29 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.qp.solution import Status
+from qpsvm.solvers.interior_point.accuracy import Accuracy
 from qpsvm.solvers.interior_point.iteration import Iterate
-from qpsvm.solvers.interior_point.measured import Measured
 from qpsvm.solvers.interior_point.program import FactorProgram
-
-JUMPS_UNTIL = 1e-3
-"""Relative gap below which no variable jumps: steps are long there, and the end is exact."""
-
-PATIENCE = 12
-"""Iterations without a smaller gap after which rounding has won."""
-
-LONG_PATIENCE = 60
-"""The same while the gap is no smaller than the objective, and may have to grow first."""
-
-CLEAR = 0.3
-"""Relative gap at which variables whose case is clear begin to leave."""
-
-REACH = 1.0
-"""A case is clear where the gradient is further from zero than so many steps can take it."""
-
-FEW = 500
-"""Variables that are not worth sorting."""
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
 REACHED = "certified gap reached"
 """Why a search ends well."""
 
-Report = Callable[[int, Measured], Status | None]
+Report = Callable[[int, Accuracy], Status | None]
 """Told the number of iterations and how good the iterate is; a status ends the search."""
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """Where a search ended.
+class SearchResult:
+    """Result of a search: its best point, status and reason.
 
     Attributes
     ----------
     x, y, w : arrays of shape (n,), (p,) and (r,)
     gap : float
-        ``Measured.worst`` of that point.
+        ``Accuracy.worst`` of that point.
     status : Status
-    words : str
+    reason : str
         Why it stopped.
     iterations : int
     """
@@ -58,49 +41,59 @@ class Outcome:
     w: Vector
     gap: float
     status: Status
-    words: str
+    reason: str
     iterations: int
 
 
 def interior_point(
-    program: FactorProgram, eps: float, limit: int, report: Report, *, leave: bool = True
-) -> Outcome:
-    """Iterate until the gap is within eps, relative, or it cannot become smaller.
+    program: FactorProgram,
+    eps: float,
+    limit: int,
+    report: Report,
+    settings: InteriorPointSettings,
+    *,
+    fix_decided: bool = True,
+) -> SearchResult:
+    """Run the interior-point method until the relative gap is within eps or stops falling.
 
-    On the way variables whose case is clear leave, if they may: they are at a bound then, which the
-    caller has to hold against the weights that come out.
+    With ``fix_decided`` variables whose final bound is certain are fixed on the way. The caller has
+    to check their gradients at the weights that come out.
     """
-    walk = _Walk(program, leave=leave)
+    walk = _Walk(program, settings, fix_decided=fix_decided)
     try:
-        status, words = walk.to_the_end(eps, limit, report)
+        status, reason = walk.to_the_end(eps, limit, report)
     except KeyboardInterrupt:
-        status, words = Status.INTERRUPTED, "interrupted"
+        status, reason = Status.INTERRUPTED, "interrupted"
     x = walk.x
     x[walk.active] = walk.point[0]
-    return Outcome(x, *walk.point[1:], walk.best, status, words, walk.iterate.iterations)
+    return SearchResult(x, *walk.point[1:], walk.best, status, reason, walk.iterate.iterations)
 
 
 class _Walk:
-    """Iterations over fewer and fewer variables, and the best point among the last ones.
+    """One run of the interior-point method, which fixes decided variables on its way.
 
     Attributes
     ----------
     x : array of shape (n,)
-        Where the variables are that have left.
+        Values of the fixed variables.
     active : array of int
-        The others.
+        The variables that are not fixed.
     point : arrays of shape (active,), (p,) and (r,)
         The best, ``best`` from the optimum.
     """
 
-    def __init__(self, program: FactorProgram, *, leave: bool) -> None:
-        self.iterate, self.leave = Iterate(program), leave
+    def __init__(
+        self, program: FactorProgram, settings: InteriorPointSettings, *, fix_decided: bool
+    ) -> None:
+        self.iterate, self.settings = Iterate(program, settings), settings
+        self.fix_decided = fix_decided
         self.x, self.active = np.zeros(program.size), np.arange(program.size)
         self.best, self.point, self.last = np.inf, self.iterate.solution(), 0
-        self.clear_at = CLEAR
+        self.fix_at = settings.fix_below_gap
 
     def to_the_end(self, eps: float, limit: int, report: Report) -> tuple[Status, str]:
-        """Why there is no next iteration."""
+        """Iterate; return the status and the reason to stop."""
+        settings = self.settings
         while True:
             iterate = self.iterate
             measured = iterate.measure()
@@ -113,20 +106,21 @@ class _Walk:
                 return Status.INACCURATE, "diverges: there may be no optimum"
             if iterate.iterations >= limit:
                 return Status.ITERATION_LIMIT, "iteration limit"
-            patience = PATIENCE if self.best < 1.0 else LONG_PATIENCE
+            patience = settings.patience if self.best < 1.0 else settings.long_patience
             if iterate.iterations - self.last > patience:
                 return Status.INACCURATE, "no progress: rounding"
             if stop := report(iterate.iterations, measured):
                 return stop, f"stopped: {stop.value}"
             try:
-                iterate.step(jumps=measured.gap > JUMPS_UNTIL)
+                iterate.step(jumps=measured.gap > settings.jump_until_gap)
             except np.linalg.LinAlgError as error:
                 return Status.INACCURATE, str(error)
-            if self.leave and measured.gap < self.clear_at and len(self.active) > FEW:
-                self.clear_at = 0.03 * measured.gap
-                self._let_leave(measured)
+            is_worth_it = self.fix_decided and len(self.active) > settings.fix_least_size
+            if is_worth_it and measured.gap < self.fix_at:
+                self.fix_at = 0.03 * measured.gap
+                self._fix_decided_variables(measured)
 
-    def _let_leave(self, measured: Measured) -> None:
+    def _fix_decided_variables(self, measured: Accuracy) -> None:
         kept, at = _undecided(self.iterate, measured)
         if 0 < len(kept) < 0.6 * len(self.active):
             self.x[self.active] = at
@@ -135,10 +129,10 @@ class _Walk:
             self.best, self.last = np.inf, self.iterate.iterations
 
 
-def _undecided(iterate: Iterate, measured: Measured) -> tuple[Index, Vector]:
-    """The variables that may yet go anywhere, and where the others are."""
+def _undecided(iterate: Iterate, measured: Accuracy) -> tuple[Index, Vector]:
+    """Indices of undecided variables, and the bounds at which the others are fixed."""
     p = iterate.program
     gap = measured.gap * max(abs(measured.primal), measured.floor)
     at = np.where(iterate.h > 0.0, p.lower, p.upper)
-    inside = np.isinf(at) | (iterate.distances(gap) <= REACH)
+    inside = np.isinf(at) | (iterate.distances(gap) <= iterate.settings.fix_reach)
     return np.flatnonzero(inside), at

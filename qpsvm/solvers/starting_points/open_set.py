@@ -1,4 +1,4 @@
-"""With fewer weights than variables: a guess of the weights, and the variables it leaves open.
+"""Solution of tall programs: guess the weights, then solve for the undecided variables.
 
 With a guess most variables are known to be at the bound that the sign of their gradient says, and
 the interior-point method has to solve for the others only. What was left out is held against the
@@ -15,75 +15,22 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Mask, Vector
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.interior import REACHED, Outcome
+from qpsvm.solvers.interior_point.interior import REACHED, SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
-from qpsvm.solvers.interior_point.search import AIM, Search
+from qpsvm.solvers.interior_point.search import Search
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.negligible import TINY
 from qpsvm.solvers.starting_points import coordinate_descent
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish
-from qpsvm.solvers.starting_points.smoothing import Guess, Smoothed, smoothed_newton
-
-PASSES, TOLERANCE = 50, 1e-3
-"""Of a guess by coordinate descent; no more passes than cost as much as other guesses."""
-
-FEWEST_PASSES = 6
-"""Fewer lead nowhere; with a free intercept, from which nothing else begins, they have to do."""
-
-TRIAL = 20
-"""Passes that bring coordinate descent close to the optimum where a problem is easy for it."""
-
-EASY = 1.0
-"""The gap of a point made of such weights, relative to their cost. Of others it is in the tens."""
-
-PER_WEIGHT = 4
-"""Variables for every weight: as many of the nearest are open after that."""
-
-ACCURACY = 0.005
-"""Of the guess, relative."""
-
-CLOSE = 0.003
-"""Of the point by which weights of coordinate descent are judged."""
-
-ROUGHLY = 0.03
-"""Of a guess that another one begins with."""
-
-SAMPLE = 20_000
-"""Variables that a guess is made of first where there are more than twice as many."""
-
-STEPS = 18
-"""Of a guess, at most."""
-
-ROUNDS = 8
-"""Of solving for what is left open."""
-
-FEWEST = 2000
-"""Variables that are left open by their distances alone, at least, and that come in at a time."""
-
-NEAR = 0.5
-"""Margins within which of 1 are near it."""
-
-FEW_NEAR = 0.05
-"""Share of the variables: with no more near their margins, any guess is good enough."""
-
-QUARTER = 0.25
-"""Of the variables is left open by a guess that is not good."""
-
-MARGIN = 0.25
-"""Variables whose gradients vanish within so many radii of the guess are left open."""
-
-SHARE = 0.5
-"""Of the variables: with more left open, all are."""
-
-NEGLIGIBLE = 1e-3
-"""Of the gap that is asked for: what a variable may add to it and stay where it is."""
+from qpsvm.solvers.starting_points.smoothing import Smoothed, SmoothedOptimum, smoothed_newton
 
 _SEED = 0
 
 
 @dataclass(frozen=True)
 class OpenSet:
-    """The search of a program by its open variables.
+    """The search for a solution by its undecided ("open") variables.
 
     Attributes
     ----------
@@ -94,85 +41,97 @@ class OpenSet:
 
     @property
     def program(self) -> FactorProgram:
-        """The whole one."""
+        """The whole program."""
         return self.search.program
 
-    def found(self) -> Outcome | None:
-        """The solution, or the point that the search was stopped at; None if no guess was good."""
+    @property
+    def settings(self) -> InteriorPointSettings:
+        """The settings of the search."""
+        return self.search.settings
+
+    def found(self) -> SearchResult | None:
+        """Return the solution, or the last point; None if no guess was good."""
         for found in self._by_every_way():
             if found is not None or self.search.stopped is not None:
                 return found
         return None
 
-    def _by_every_way(self) -> Iterator[Outcome | None]:
-        """One after the other, as long as the one before was none."""
-        p = self.program
+    def _by_every_way(self) -> Iterator[SearchResult | None]:
+        """Try the starting points one after the other until one leads to a solution."""
+        p, own = self.program, self.settings
         descends, passes = coordinate_descent.suits(p), int(coordinate_descent.affordable(p))
         is_free = len(p.A) > 0
-        if descends and passes >= FEWEST_PASSES:
-            most = FEWEST_PASSES if is_free else min(TRIAL, passes)
-            trial = coordinate_descent.descended(p, most, TOLERANCE)
+        if descends and passes >= own.fewest_passes:
+            most = own.fewest_passes if is_free else min(own.trial_passes, passes)
+            trial = coordinate_descent.descended(p, most, own.descent_tolerance)
             yield self._of_easy(trial)
             if not is_free:
-                if _near(trial.g) <= FEW_NEAR:
-                    more = min(PASSES, passes)
-                    if more > TRIAL:
-                        trial = coordinate_descent.descended(p, more, TOLERANCE)
-                    yield self._by_distance(trial, FEW_NEAR)
+                if _near(trial.g, own.near_margin) <= own.few_near_share:
+                    more = min(own.descent_passes, passes)
+                    if more > own.trial_passes:
+                        trial = coordinate_descent.descended(p, more, own.descent_tolerance)
+                    yield self._by_distance(trial, own.few_near_share)
                 yield self._by_smoothing(trial)
                 return
         yield self._by_smoothing()
         if descends:
-            trial = coordinate_descent.descended(p, PASSES, TOLERANCE)
-            yield self._by_distance(trial, QUARTER)
+            trial = coordinate_descent.descended(p, own.descent_passes, own.descent_tolerance)
+            yield self._by_distance(trial, own.open_share_of_poor_guess)
 
-    def _by_distance(self, descended: Descended, most: float) -> Outcome | None:
-        """From those weights, if no larger a share of the samples is near its margin."""
-        distance = np.abs(descended.g) / NEAR
-        distance /= max(1.0, _smallest(distance, FEWEST))
+    def _by_distance(self, descended: Descended, most: float) -> SearchResult | None:
+        """Solve for the variables near their margins at the given weights, if these are few."""
+        own = self.settings
+        distance = np.abs(descended.g) / own.near_margin
+        distance /= max(1.0, _smallest(distance, own.fewest_open))
         return self._settled(descended.g, distance) if np.mean(distance <= 1.0) <= most else None
 
-    def _of_easy(self, descended: Descended) -> Outcome | None:
-        """From weights that are close already, as a point made of them shows; None of others."""
-        p, w, y, g = self.program, descended.w, descended.y, descended.g
-        smoothed = Smoothed(p, w, y, CLOSE * descended.cost / (2.0 * p.size), g)
-        if not smoothed.evaluate()[1] <= EASY * descended.cost:
+    def _of_easy(self, descended: Descended) -> SearchResult | None:
+        """Solve from weights whose duality gap is already small; None otherwise."""
+        p, own = self.program, self.settings
+        w, y, g = descended.w, descended.y, descended.g
+        smoothed = Smoothed(p, w, y, own.easy_smoothing * descended.cost / (2.0 * p.size), g)
+        if not smoothed.evaluate()[1] <= own.easy_gap * descended.cost:
             return None
-        distance, fewest = np.abs(g), PER_WEIGHT * p.F.rank
+        distance, fewest = np.abs(g), own.easy_open_per_weight * p.F.rank
         distance /= max(_smallest(distance, fewest), TINY)
         return self._settled(g, distance, fewest=fewest)
 
-    def _by_smoothing(self, descended: Descended | None = None) -> Outcome | None:
-        """From there if that is a way to go, or from nowhere: first of a sample, then of all."""
+    def _by_smoothing(self, descended: Descended | None = None) -> SearchResult | None:
+        """Solve from smoothed weights, of a sample of the variables first, then of all."""
+        own = self.settings
         guess = self._smoothed_from(descended) if descended else None
         if guess is None and self.search.stopped is None:
             guess = self._smoothed()
         if guess is None:
             return None
-        distance = guess.distances() / MARGIN
+        distance = guess.distances() / own.open_radius
         if not guess.reached:
-            distance /= _smallest(distance, int(QUARTER * self.program.size))
+            distance /= _smallest(distance, int(own.open_share_of_poor_guess * self.program.size))
         return self._settled(guess.g, distance)
 
-    def _smoothed_from(self, descended: Descended) -> Guess | None:
-        mu = ROUGHLY * descended.cost / (2.0 * self.program.size)
-        return self._smooth(self.program, descended.w, descended.y, mu, ACCURACY, worst=1.0)
+    def _smoothed_from(self, descended: Descended) -> SmoothedOptimum | None:
+        p, own = self.program, self.settings
+        mu = own.rough_accuracy * descended.cost / (2.0 * p.size)
+        return self._smooth(p, descended.w, descended.y, mu, own.guess_accuracy, worst=1.0)
 
-    def _smoothed(self) -> Guess | None:
-        p = self.program
+    def _smoothed(self) -> SmoothedOptimum | None:
+        p, own = self.program, self.settings
         w, y, mu = p.offset, np.zeros(len(p.b)), _first_mu(p)
-        if p.size > 2 * SAMPLE:
-            few = np.random.default_rng(_SEED).choice(p.size, SAMPLE, replace=False)
-            share = SAMPLE / p.size
-            guess = self._smooth(p.sampled(np.sort(few)), w, y, mu / share, ROUGHLY)
+        if p.size > 2 * own.sample_size:
+            few = np.random.default_rng(_SEED).choice(p.size, own.sample_size, replace=False)
+            share = own.sample_size / p.size
+            guess = self._smooth(p.sampled(np.sort(few)), w, y, mu / share, own.rough_accuracy)
             if guess is None or not guess.reached:
                 return None
             w, y, mu = guess.w, guess.y, guess.mu * share
-        return self._smooth(p, w, y, mu, ACCURACY)
+        return self._smooth(p, w, y, mu, own.guess_accuracy)
 
-    def _settled(self, g: Vector, distance: Vector, *, fewest: int = FEWEST) -> Outcome | None:
-        """Variables within a distance of 1 are solved for; the others stay as g says, if right."""
-        p = self.program
+    def _settled(
+        self, g: Vector, distance: Vector, *, fewest: int | None = None
+    ) -> SearchResult | None:
+        """Solve for the variables within a distance of 1 and check the others afterwards."""
+        p, own = self.program, self.settings
+        fewest = own.fewest_open if fewest is None else fewest
         if not np.isfinite(distance).all():
             return None
         x = np.where(g > 0.0, p.lower, p.upper)
@@ -181,45 +140,46 @@ class OpenSet:
             is_open = distance <= _smallest(distance, fewest)
         x[np.isinf(x)] = 0.0
         eps = self.search.eps
-        leave, largest = True, float(np.max(np.abs(p.q))) or 1.0
-        for _ in range(ROUNDS):
+        fix_decided, largest = True, float(np.max(np.abs(p.q))) or 1.0
+        for _ in range(own.open_rounds):
             while not (is_open.all() or _rows_can_hold(p, is_open, x)):
                 is_open |= distance <= _smallest(distance, 2 * int(is_open.sum()))
-            if is_open.mean() > SHARE:
+            if is_open.mean() > own.largest_open_share:
                 return None
             kept = np.flatnonzero(is_open)
             part = p.restricted(kept, x)
-            found = self._exact(part, self.search.interior(part, leave=leave))
+            found = self._exact(part, self.search.interior(part, fix_decided=fix_decided))
             x[kept] = found.x
             w, g, objective, gap = self.search.measured(x, found.y)
-            whole = self.search.noted(replace(found, x=x.copy(), w=w, gap=gap))
+            whole = self.search.record(replace(found, x=x.copy(), w=w, gap=gap))
             missed = self._missed(x, g)
             # a gradient of the wrong sign may be worth next to nothing, and yet be none to hand out
             is_wrong = (missed > 0.0) & (np.abs(g) > 0.5 * np.sqrt(eps) * largest)
             if gap <= eps and not (is_wrong & ~is_open).any():
-                return replace(whole, status=Status.OPTIMAL, words=REACHED)
-            if not self.search.goes_on:
+                return replace(whole, status=Status.OPTIMAL, reason=REACHED)
+            if not self.search.may_continue:
                 return _without_claim(whole)
-            is_wrong |= missed > NEGLIGIBLE * eps * abs(objective)
+            is_wrong |= missed > own.negligible_share * eps * abs(objective)
             new = np.flatnonzero(is_wrong & ~is_open)
             if not len(new):
-                if not leave:
+                if not fix_decided:
                     return None
-                leave = False  # some that left on the way should not have
+                fix_decided = False  # some that were fixed on the way should not have been
             most = max(len(kept), fewest)
             if len(new) > most:
                 new = new[np.argpartition(-missed[new], most)[:most]]
             is_open[new] = True
         return None
 
-    def _exact(self, part: FactorProgram, found: Outcome) -> Outcome:
-        """Where rounding ended the interior point: working sets, to the last digit."""
+    def _exact(self, part: FactorProgram, found: SearchResult) -> SearchResult:
+        """Finish by working sets where rounding stopped the interior-point method."""
         search = self.search
-        if found.status is not Status.INACCURATE or not search.goes_on or not can_polish(part):
+        if found.status is not Status.INACCURATE or not search.may_continue or not can_polish(part):
             return found
-        own = replace(search, program=part, eps=AIM * search.eps, best=None)
-        better = by_free_set(own, found.x, found.y)
-        search.iterations, search.stopped = own.iterations, own.stopped
+        eps = self.settings.inner_accuracy * search.eps
+        inner = replace(search, program=part, eps=eps, best=None)
+        better = by_free_set(inner, found.x, found.y)
+        search.iterations, search.stopped = inner.iterations, inner.stopped
         return better
 
     def _smooth(
@@ -231,8 +191,8 @@ class OpenSet:
         accuracy: float,
         *,
         worst: float = np.inf,
-    ) -> Guess | None:
-        """Newton's method on the smoothed primal, from there."""
+    ) -> SmoothedOptimum | None:
+        """Run Newton's method on the smoothed primal from the given weights."""
         if self.search.stopped is not None:
             return None
         search = self.search
@@ -245,21 +205,21 @@ class OpenSet:
                 raise
             if search.stopped is not None:
                 self._noted(at)
-            return not search.goes_on
+            return not search.may_continue
 
-        return smoothed_newton(program, w, y, mu, accuracy, STEPS, report, worst=worst)
+        return smoothed_newton(program, w, y, mu, accuracy, self.settings, report, worst=worst)
 
     def _noted(self, at: Smoothed) -> None:
-        """What there is to hand out when the search stops there."""
+        """Record the point that is returned if the search stops here."""
         p, search = self.program, self.search
         if at.program is not p:
             at = Smoothed(p, at.w, at.y, at.mu * at.program.size / p.size)
             at.evaluate()
         w, _, _, gap = search.measured(at.x, at.y)
-        search.noted(Outcome(at.x, at.y, w, gap, Status.UNKNOWN, "", search.iterations))
+        search.record(SearchResult(at.x, at.y, w, gap, Status.UNKNOWN, "", search.iterations))
 
     def _missed(self, x: Vector, g: Vector) -> Vector:
-        """What every variable adds to the gap."""
+        """Contribution of every variable to the duality gap."""
         p = self.program
         h = g + p.d * x
         missed = np.where(h > 0.0, h * (x - p.lower), 0.0)
@@ -269,7 +229,7 @@ class OpenSet:
 
 
 def _first_mu(p: FactorProgram) -> float:
-    """Such that the smoothing reaches over all gradients that the first weights give."""
+    """The first smoothing parameter, which covers all gradients of the first weights."""
     u = p.upper - p.lower
     g = p.gradient(p.offset, np.zeros(len(p.b)), np.empty(p.size))
     width = np.where(np.isfinite(u), u, 1.0 / np.where(p.d > 0.0, p.d, 1.0))
@@ -277,22 +237,22 @@ def _first_mu(p: FactorProgram) -> float:
     return scale * float(np.median(width))
 
 
-def _without_claim(found: Outcome) -> Outcome:
-    """Cut off: what was optimal for the open variables is not so for all."""
+def _without_claim(found: SearchResult) -> SearchResult:
+    """A result without a claim of optimality: only the open variables are optimal."""
     if found.status is not Status.OPTIMAL:
         return found
-    return replace(found, status=Status.ITERATION_LIMIT, words="iteration limit")
+    return replace(found, status=Status.ITERATION_LIMIT, reason="iteration limit")
 
 
 def _smallest(values: Vector, k: int) -> float:
-    """The k-th smallest, counted from 0, or the largest."""
+    """The k-th smallest value, counted from 0, or the largest."""
     k = min(k, len(values) - 1)
     return float(np.partition(values, k)[k])
 
 
-def _near(g: Vector) -> float:
-    """The share of samples near their margins."""
-    return float(np.mean(np.abs(g) <= NEAR))
+def _near(g: Vector, margin: float) -> float:
+    """Share of the samples near their margins."""
+    return float(np.mean(np.abs(g) <= margin))
 
 
 def _rows_can_hold(p: FactorProgram, is_open: Mask, x: Vector) -> bool:

@@ -1,4 +1,4 @@
-"""A good guess for many samples: Newton's method on the smoothed primal.
+"""Starting points for many samples: Newton's method on the smoothed primal.
 
 What the dual of the program maximises over the weights, which it shares with x, is with
 ``g = F w + q + A'y``
@@ -28,9 +28,7 @@ from qpsvm.solvers.interior_point import central
 from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.newton import NewtonSystem
 from qpsvm.solvers.interior_point.program import FactorProgram
-
-FACTOR = 0.2
-"""By which mu falls."""
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
 OVERSHOOT = 0.5
 """A step may go beyond the maximum on its line: to this share of the first slope, downwards."""
@@ -40,8 +38,8 @@ TRIALS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
-    """Weights, and how far they can be from the optimal ones.
+class SmoothedOptimum:
+    """Weights of the smoothed optimum, and about how far the optimal weights are.
 
     Attributes
     ----------
@@ -63,7 +61,7 @@ class Guess:
     reached: bool
 
     def distances(self) -> Vector:
-        """How far every gradient is from zero, in lengths of ``radius``."""
+        """Distance of every gradient from zero, in units of ``radius``."""
         return np.abs(self.g) / (self.radius * self.system.sizes())
 
 
@@ -76,7 +74,7 @@ def suits(program: FactorProgram) -> bool:
 
 
 class Smoothed:
-    """``phi`` with barriers of weight mu, at one (w, y)."""
+    """The smoothed dual function ``phi`` with barrier weight mu, at one (w, y)."""
 
     def __init__(
         self, program: FactorProgram, w: Vector, y: Vector, mu: float, g: Vector | None = None
@@ -88,7 +86,7 @@ class Smoothed:
         self.x, self.D, self.dg = np.empty(n), np.empty(n), np.empty(n)
 
     def _positions(self, i: slice, g: Vector) -> tuple[Vector, Vector]:
-        """``x`` and ``-dx/dg`` of a part of the variables, at another g."""
+        """``x`` and ``-dx/dg`` of some variables at gradients g."""
         p, mu = self.program, self.mu
         d, lower = p.d[i], p.lower[i]
         if not d.any():
@@ -105,7 +103,7 @@ class Smoothed:
         return lower + s, D
 
     def evaluate(self) -> tuple[float, float, Vector, Vector]:
-        """Minus phi, the gap to the objective of x, and what the two equations miss there."""
+        """Evaluate minus phi, the gap to the objective of x, and both residuals."""
         p = self.program
         value = float(self.y @ p.b) - float(self.w @ (p.offset - 0.5 * self.w)) - p.constant
         objective = p.constant
@@ -119,7 +117,7 @@ class Smoothed:
         return value, objective + value, weights - self.w, p.A @ self.x - p.b
 
     def slope(self, length: float, dw: Vector, dy: Vector) -> float:
-        """Of the smoothed function along a step."""
+        """Slope of the smoothed function along a step."""
         p = self.program
         total = float((p.offset - self.w - length * dw) @ dw) - float(p.b @ dy)
         for i in self.chunks:
@@ -128,7 +126,7 @@ class Smoothed:
         return total
 
     def ascend(self, dw: Vector, dy: Vector, first: float) -> float:
-        """Step to the maximum along a direction, roughly; returns the length."""
+        """Step to about the maximum along a direction; return the length."""
         p = self.program
         p.F.times(dw, self.dg)
         for value, row in zip(dy, p.A, strict=True):
@@ -139,13 +137,13 @@ class Smoothed:
         self.g += length * self.dg
         return length
 
-    def guess(self, first: float, system: NewtonSystem, *, reached: bool) -> Guess:
-        """Where it is, with the slope that the last step began with."""
+    def guess(self, first: float, system: NewtonSystem, *, reached: bool) -> SmoothedOptimum:
+        """The current weights as a SmoothedOptimum."""
         radius = float(np.sqrt(2.0 * self.program.size * self.mu + first))
-        return Guess(self.w, self.y, self.g, self.mu, radius, system, reached)
+        return SmoothedOptimum(self.w, self.y, self.g, self.mu, radius, system, reached)
 
     def _length(self, dw: Vector, dy: Vector, first: float) -> float:
-        """1, or where the slope is small: by regula falsi."""
+        """Step length: 1, or a point of small slope by regula falsi."""
         at_end = self.slope(1.0, dw, dy)
         if at_end >= -OVERSHOOT * first:
             return 1.0
@@ -169,12 +167,12 @@ def smoothed_newton(
     y: Vector,
     mu: float,
     accuracy: float,
-    limit: int,
+    settings: InteriorPointSettings,
     report: Callable[[Smoothed, int, float, float], bool],
     *,
     worst: float = np.inf,
-) -> Guess | None:
-    """Until mu and the gap are small relative to the objective; None if that was no way to go.
+) -> SmoothedOptimum | None:
+    """Run smoothed Newton steps until mu and gap are small; None if they fail.
 
     Parameters
     ----------
@@ -184,8 +182,7 @@ def smoothed_newton(
     mu : float
     accuracy : float
         ``2 n mu`` may be this share of the objective, and the gap four times as much.
-    limit : int
-        Of steps.
+    settings : InteriorPointSettings
     report : callable
         Told the point, the number of steps, the objective and the gap, relative; True ends the
         search.
@@ -193,7 +190,7 @@ def smoothed_newton(
         A step that promises more than this share of the objective is a sign of a bad start.
     """
     function = Smoothed(program, w, y, mu)
-    for step in range(limit):
+    for step in range(settings.smoothing_steps):
         value, gap, of_weights, of_rows = function.evaluate()
         try:
             system = NewtonSystem.of(program.F, program.A, function.D)
@@ -210,5 +207,5 @@ def smoothed_newton(
         if smoothing <= 1.01 * accuracy * abs(value) and first <= smoothing:
             return function.guess(first, system, reached=True)
         if smoothing > accuracy * abs(value) and (first < 0.5 * smoothing or length == 1.0):
-            function.mu *= FACTOR
+            function.mu *= settings.smoothing_factor
     return function.guess(first, system, reached=False)

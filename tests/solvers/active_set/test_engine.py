@@ -24,7 +24,7 @@ from qpsvm.qp import (
     Status,
     sample_gram,
 )
-from qpsvm.solvers.active_set import engine, parts
+from qpsvm.solvers.active_set import engine
 from qpsvm.solvers.box.program import BoxProgram
 from tests import tolerances
 from tests.strategies import grid
@@ -148,10 +148,9 @@ def test_no_bound_is_too_far_for_a_proof(C) -> None:
 
 
 @pytest.mark.parametrize("name", ["hinge", "penalised", "weights", "squared hinge", "large C"])
-def test_many_parts_by_decomposition(name, monkeypatch) -> None:
-    monkeypatch.setattr(parts, "DECOMPOSED", 500)
+def test_many_parts_by_decomposition(name) -> None:
     problem = FAMILIES[name](RBF(0.3))
-    found = raw(problem, eps=ASKED.get(name, EPS))
+    found = raw(problem, eps=ASKED.get(name, EPS), options={"decomposed_size": 500})
     assert found.status is Status.OPTIMAL
     assert certified(problem, found) <= EPS
 
@@ -336,8 +335,7 @@ def test_stopped_it_hands_out_a_point(at) -> None:
 
 @pytest.mark.parametrize("at", [1, 5, 15, 25])
 @pytest.mark.parametrize("name", ["tube", "hinge"])
-def test_interrupted_it_hands_out_a_point(name, at, monkeypatch) -> None:
-    monkeypatch.setattr(parts, "DECOMPOSED", 60)
+def test_interrupted_it_hands_out_a_point(name, at) -> None:
     problem, calls = FAMILIES[name](RBF(0.3)), []
 
     def interrupted(event):
@@ -345,7 +343,7 @@ def test_interrupted_it_hands_out_a_point(name, at, monkeypatch) -> None:
         if len(calls) >= at:
             raise KeyboardInterrupt
 
-    found = raw(problem, callback=interrupted)
+    found = raw(problem, callback=interrupted, options={"decomposed_size": 60})
     assert found.status is Status.INTERRUPTED
     _is_in_the_box(problem, found)
     assert found.x.any() or at <= 5  # what the parts say is not lost
@@ -355,8 +353,8 @@ def test_interrupted_after_the_optimum_it_hands_out_that(monkeypatch) -> None:
     def interrupted(*_args, **_settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "on_the_cheap_side", interrupted)
-    monkeypatch.setattr(BoxProgram, "doubt", lambda *_: np.inf)
+    monkeypatch.setattr(engine, "reduce_gap_rounding", interrupted)
+    monkeypatch.setattr(BoxProgram, "gap_rounding_bound", lambda *_: np.inf)
     problem = FAMILIES["hinge"](RBF(0.3))
     found = raw(problem)
     assert found.status is Status.INTERRUPTED
@@ -364,7 +362,7 @@ def test_interrupted_after_the_optimum_it_hands_out_that(monkeypatch) -> None:
 
 
 def test_where_rounding_may_cost_more_than_was_asked_for_nothing_is_claimed(monkeypatch) -> None:
-    monkeypatch.setattr(BoxProgram, "doubt", lambda *_: 2.0 * EPS)
+    monkeypatch.setattr(BoxProgram, "gap_rounding_bound", lambda *_: 2.0 * EPS)
     problem = FAMILIES["hinge"](RBF(0.3))
     found = raw(problem)
     assert found.status is Status.INACCURATE

@@ -11,12 +11,13 @@ import pytest
 from qpsvm.kernels import RBF
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram, sample_gram
-from qpsvm.solvers.active_set import decomposition, parts
+from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.columns import CHEAP, OFTEN, OFTEN_IF_CHEAP, KernelColumns
 from qpsvm.solvers.active_set.parts import Parts
+from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import Boxed
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 from tests.tolerances import ROUNDING, SAME_OBJECTIVE
 
 PLENTY = 2**30
@@ -65,11 +66,11 @@ def test_columns_that_are_used_often_are_evaluated_no_more(capacity, features, o
     for _ in range(often + 4):
         columns.product(d)
     assert sum(evaluated) == 8 * (often + 1)  # so often in passing, and once to stay
-    np.testing.assert_allclose(columns.looked_at(d), columns.product(d), atol=ROUNDING)
+    np.testing.assert_allclose(columns.matvec_compensated(d), columns.product(d), atol=ROUNDING)
     d[:] = 1.0
     before = sum(evaluated)
     for _ in range(4):  # who only looks keeps none
-        columns.looked_at(d)
+        columns.matvec_compensated(d)
     assert sum(evaluated) == before + 4 * 32
     before = sum(evaluated)
     for _ in range(often + 4):  # more than there is room for: the others pass every time
@@ -85,12 +86,12 @@ def program_of(P, C=1.0):
 
 
 def optimum(program):
-    found = settle(program, np.zeros(program.size), largest=5000, effort=Effort())
+    found = settle(program, np.zeros(program.size), largest=5000, budget=WorkBudget())
     return program.objective(found)
 
 
-def parts_of(program, columns):
-    return Parts(program, columns, PLENTY, 5000, Effort())
+def parts_of(program, columns, own=DEFAULTS):
+    return Parts(program, columns, PLENTY, 5000, WorkBudget(), own)
 
 
 @pytest.mark.parametrize("diag", [0.0, 0.5])
@@ -108,17 +109,16 @@ def test_half_of_samples_that_all_come_twice_is_the_same_problem(diag) -> None:
 @pytest.mark.parametrize("decomposed", [0, 300])
 def test_parts_that_are_all_the_same_make_the_optimum(decomposed, monkeypatch) -> None:
     """Three copies of all samples, one in every part: the guess is the answer."""
-    monkeypatch.setattr(parts, "ROUGHLY", 0.0)
-    monkeypatch.setattr(parts, "SMALL", 200)
-    monkeypatch.setattr(parts, "DECOMPOSED", 100)
-    monkeypatch.setattr(decomposition, "TOLERANCE", 1e-9)
+    own = ActiveSetSettings(
+        rough_share=0.0, undivided_size=200, decomposed_size=100, decomposition_tolerance=1e-9
+    )
     once = hessian(100)
     X, signs = np.repeat(once.gram.X, 3, axis=0), np.repeat(once.selection.signs, 3)
     gram = SampleGram(RBF(0.4), X, positive_semidefinite=True)
     program, columns = program_of(KernelQuadratic(gram, signs))
     if not decomposed:
         monkeypatch.setattr(decomposition, "suits", lambda *_: False)
-    found = parts_of(program, columns)._joined(np.arange(300))
+    found = parts_of(program, columns, own)._joined(np.arange(300))
     assert np.abs(program.A @ found.x).max() <= ROUNDING * 300
     at = program.P.product(found.x)
     value = float(found.x @ (0.5 * at + program.q))
@@ -127,13 +127,13 @@ def test_parts_that_are_all_the_same_make_the_optimum(decomposed, monkeypatch) -
     assert free / 3 < found.n_free < free
 
 
-def test_samples_without_a_variable_are_in_no_part(monkeypatch) -> None:
-    monkeypatch.setattr(parts, "SMALL", 20)
+def test_samples_without_a_variable_are_in_no_part() -> None:
+    own = ActiveSetSettings(undivided_size=20)
     index = np.arange(0, 90, 3)
     whole = hessian(90)
     P = KernelQuadratic(whole.gram, whole.selection.signs[index], index)
     program, columns = program_of(P)
-    x = parts_of(program, columns).guess().x
+    x = parts_of(program, columns, own).guess().x
     value = float(x @ (0.5 * program.P.product(x) + program.q))
     assert optimum(program) <= value < 0.0
 
@@ -169,13 +169,12 @@ def test_decomposition_comes_near_the_optimum(cost, diag, flip, upper) -> None:
     require_near_the_optimum(program, x)
 
 
-def test_the_end_of_its_steps_is_no_warning(monkeypatch) -> None:
+def test_the_end_of_its_steps_is_no_warning() -> None:
     program, columns = program_of(hessian(200), C=1.0)
-    monkeypatch.setattr(decomposition, "STEPS", 1)
-    monkeypatch.setattr(decomposition, "TOLERANCE", 1e-12)
+    own = ActiveSetSettings(decomposition_steps=1, decomposition_tolerance=1e-12)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert decomposition.descended(program, columns, Memory()).any()
+        assert decomposition.descended(program, columns, Memory(), own).any()
 
 
 def tube(n=200, *, C=1.0, epsilon=0.1, diag=0.0, size=1.0):
@@ -204,12 +203,11 @@ def test_decomposition_of_a_regression_comes_near_the_optimum(size, diag, flip, 
     assert np.abs(program.A @ x).max() <= ROUNDING * size * 200
 
 
-def test_parts_of_a_regression_together(monkeypatch) -> None:
+def test_parts_of_a_regression_together() -> None:
     """What mattered in no part is at zero; the others are nearer the optimum than their parts."""
-    monkeypatch.setattr(parts, "DECOMPOSED", 100)
-    monkeypatch.setattr(parts, "FEWEST", 100)
+    own = ActiveSetSettings(decomposed_size=100, smallest_part=100)
     program, columns = tube(epsilon=0.5)
-    search = parts_of(program, columns)
+    search = parts_of(program, columns, own)
     joined = search._joined(np.arange(200))
     together = search._together(joined)
     of_samples = np.abs(joined.x.reshape(2, 200)).sum(axis=0)

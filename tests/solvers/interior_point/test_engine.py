@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import qpsvm
 from qpsvm.backends import Settings, get
 from qpsvm.exceptions import ToleranceNotReachedWarning, UnsupportedProgramError
 from qpsvm.qp import LowRankQuadratic, QuadraticProgram, Status, residuals
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from tests import tolerances
 
 EPS = 1e-8
@@ -444,7 +446,45 @@ def test_where_rounding_ends_the_interior_point_working_sets_go_on(seed) -> None
     assert qpsvm.verify(problem, problem.recover(found), eps=EPS).passed
 
 
-def test_an_option_is_refused_and_not_ignored() -> None:
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("memory_limit", 10, "'memory_limit'"),
+        ("patiance", 10, "did you mean 'patience'"),
+        ("patience", 1.5, "a whole number of 0 or more, such as the default 12"),
+        ("fix_below_gap", float("nan"), "a finite number"),
+        ("jump_shares", [0.1], "a tuple of numbers"),
+        ("boundary_share", True, "a finite number"),
+        ("boundary_share", -0.5, "a finite number"),
+    ],
+)
+def test_an_option_that_is_no_setting_is_refused_and_not_ignored(option, value, message) -> None:
     problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
-    with pytest.raises(qpsvm.exceptions.InvalidParameterError, match="'memory_limit'"):
-        qpsvm.solve(problem, "ipm", options={"memory_limit": 10})
+    with pytest.raises(qpsvm.exceptions.InvalidParameterError, match=message):
+        qpsvm.solve(problem, "ipm", options={option: value})
+
+
+def test_every_setting_is_documented_and_recorded() -> None:
+    problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    names = {field.name for field in fields(InteriorPointSettings)}
+    assert all(f"    {name} : " in InteriorPointSettings.__doc__ for name in names)
+    solution = qpsvm.solve(problem, "ipm", options={"max_correctors": 0})
+    assert set(solution.qp.statistics.settings) == names
+    assert solution.qp.statistics.settings["max_correctors"] == 0
+
+
+SWITCHED_OFF = {
+    "boundary_share": 0.9, "max_correctors": 0, "jump_shares": (0.0,), "fix_below_gap": 0.0,
+    "guess_above": 10**9, "trial_passes": 0, "sample_size": 10**9, "smoothing_steps": 1,
+    "largest_open_share": 0.0, "open_rounds": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", SWITCHED_OFF)
+def test_settings_change_the_way_and_not_the_optimum(option) -> None:
+    X, y = classes(4500, 8, 3)
+    problem = qpsvm.SoftMargin(C=1.0).dual(X, y)
+    usual = qpsvm.solve(problem, "ipm")
+    other = qpsvm.solve(problem, "ipm", options={option: SWITCHED_OFF[option]})
+    assert qpsvm.verify(problem, other).passed
+    np.testing.assert_allclose(other.coef, usual.coef, rtol=1e-3)

@@ -1,0 +1,71 @@
+"""Options of the package's own solvers: a settings object from what a caller passes by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidParameterError
+
+Own = TypeVar("Own")
+
+
+def settings_from_options(kind: type[Own], options: Mapping[str, Any], backend: str) -> Own:
+    """Settings of a solver with the fields that ``options`` names changed.
+
+    Parameters
+    ----------
+    kind : type
+        A frozen dataclass whose fields have defaults: whole numbers, numbers, or tuples of numbers,
+        none below zero.
+    options : mapping
+        New values by the names of fields.
+    backend : str
+        Name of the backend, for errors.
+
+    Raises
+    ------
+    InvalidParameterError
+        A name that is no field, or a value of another kind than the default.
+    """
+    defaults: Any = kind()
+    names = [field.name for field in fields(defaults)]
+    for name, value in options.items():
+        if name not in names:
+            near = get_close_matches(str(name), names, 3, 0.4) or names[:3]
+            raise InvalidParameterError(
+                f"Backend {backend!r} has no option {name!r}; did you mean "
+                f"{', '.join(map(repr, near))}? All are fields of {kind.__module__}."
+                f"{kind.__name__}."
+            )
+        _check(name, value, getattr(defaults, name))
+    changed: Own = replace(defaults, **options)
+    return changed
+
+
+def _check(name: str, value: Any, default: Any) -> None:
+    if default is None:
+        fits = value is None or (_is_number(value) and isinstance(value, int | np.integer))
+        wanted = "a whole number, or None"
+    elif isinstance(default, tuple):
+        fits = isinstance(value, tuple) and len(value) > 0 and all(map(_is_number, value))
+        wanted = "a tuple of numbers of 0 or more"
+    elif isinstance(default, int):
+        fits = _is_number(value) and isinstance(value, int | np.integer)
+        wanted = "a whole number of 0 or more"
+    else:
+        fits, wanted = _is_number(value), "a finite number of 0 or more"
+    if not fits:
+        raise InvalidParameterError(
+            f"{name} is {value!r}; pass {wanted}, such as the default {default!r}."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    is_real = isinstance(value, int | float | np.integer | np.floating)
+    return is_real and not isinstance(value, bool) and math.isfinite(value) and value >= 0

@@ -1,0 +1,65 @@
+"""Settings of the active-set method for kernel duals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qpsvm.solvers.box.settings import WorkingSetSettings
+
+
+@dataclass(frozen=True)
+class ActiveSetSettings(WorkingSetSettings):
+    """Settings of the active-set method, backend ``"active-set"``; with those of working sets.
+
+    Every field can be passed in ``options`` of ``qpsvm.solve``. None changes what the method may
+    call optimal: gap and residuals of the whole program decide that.
+
+    Attributes
+    ----------
+    memory_limit : int or None
+        Bytes for kernel columns and matrices; None: a quarter of the machine's memory.
+    column_memory_share : float
+        Share of that memory for kernel columns; the rest is for matrices of working sets.
+    gradient_checks : int
+        Times that the gradient is recomputed with compensated sums, and working sets continue
+        from there where it is too large.
+    tightening : float
+        Working sets end at this share of the gap asked for, and at this share of that after every
+        recomputed gradient.
+    divisions : int
+        Parts that the samples are divided into where working sets solve the parts.
+    undivided_size : int
+        Samples up to which working sets need no initial guess.
+    decomposed_size : int
+        Samples of a part that LIBSVM's decomposition solves.
+    joint_size : int
+        Support vectors of all parts that LIBSVM's decomposition solves together, at most.
+    smallest_part : int
+        Samples of a part, whatever the memory.
+    rough_share : float
+        A part is solved by working sets to this share of the violation of its starting point.
+    decomposition_tolerance : float
+        LIBSVM's tolerance, in margins.
+    decomposition_steps : int
+        LIBSVM's iterations per sample, at most.
+    steep_regression : float
+        A regression whose samples at their bounds move a prediction by more than this many spreads
+        of the targets is left to working sets, which are faster there.
+    """
+
+    memory_limit: int | None = None
+    column_memory_share: float = 0.6
+    gradient_checks: int = 3
+    tightening: float = 0.1
+    divisions: int = 3
+    undivided_size: int = 1500
+    decomposed_size: int = 3000
+    joint_size: int = 10_000
+    smallest_part: int = 500
+    rough_share: float = 0.02
+    decomposition_tolerance: float = 0.1
+    decomposition_steps: int = 30
+    steep_regression: float = 10.0
+
+
+DEFAULTS = ActiveSetSettings()

@@ -1,0 +1,65 @@
+"""Settings of the working-set method for box programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class WorkingSetSettings:
+    """Settings of the working-set method and of the proximal Newton steps inside it.
+
+    None changes what may be called optimal: gap and residuals of the whole program decide that.
+
+    Attributes
+    ----------
+    smallest_working_set : int
+        Variables of a working set, at least; programs up to this size are solved as a whole.
+    largest_early_set : int
+        Variables of a working set while many violate their conditions.
+    largest_last_set : int
+        Variables of a working set once few do: a set without some of the free variables is never
+        the last one.
+    inexact_share : float
+        A working set that others have to follow is solved to this share of the violation.
+    many_violations : float
+        Violating variables at a bound per free one, above which others are expected to follow.
+    set_size_if_many, set_size_if_few : float
+        Size of a working set per free or violating variable, where many violate and where few do.
+    gap_margin : float
+        Share of the residual that, by extrapolation, brings the gap to ``eps``.
+    max_sets, max_whole_sets : int
+        Working sets, at most; and corrections where every set is the whole program.
+    full_steps, searched_steps : int
+        Newton steps of full length, and with a line search, per proximal point.
+    max_proximal_points : int
+        Proximal points per working set, at most.
+    max_stalls : int
+        Proximal points that do not halve the residual before a working set ends.
+    smallest_sigma, first_sigma, largest_sigma : float
+        Proximal weight relative to the largest curvature: its limits, and the least to begin with.
+    sigma_recovery : float
+        Factor by which the smallest admissible weight falls again after it had to rise.
+    """
+
+    smallest_working_set: int = 1000
+    largest_early_set: int = 5000
+    largest_last_set: int = 9000
+    inexact_share: float = 1e-2
+    many_violations: float = 0.1
+    set_size_if_many: float = 2.0
+    set_size_if_few: float = 1.3
+    gap_margin: float = 0.3
+    max_sets: int = 2000
+    max_whole_sets: int = 100
+    full_steps: int = 10
+    searched_steps: int = 60
+    max_proximal_points: int = 100
+    max_stalls: int = 3
+    smallest_sigma: float = 1e-11
+    first_sigma: float = 1e-8
+    largest_sigma: float = 1e3
+    sigma_recovery: float = 0.3
+
+
+DEFAULTS = WorkingSetSettings()

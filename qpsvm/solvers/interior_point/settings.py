@@ -1,0 +1,133 @@
+"""Settings of the interior-point engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class InteriorPointSettings:
+    """Settings of the interior-point engine for linear machines, backend ``"ipm"``.
+
+    Every field can be passed in ``options`` of ``qpsvm.solve``. None changes what the engine may
+    call optimal: the gap of the whole program decides that.
+
+    Attributes
+    ----------
+    boundary_share : float
+        Share of the way to the nearest bound that a step goes. Mehrotra (1992) takes 0.995 or
+        more; nearer to 1 risks iterates that stick to a bound.
+    max_correctors : int
+        Gondzio's correctors beyond Mehrotra's, per iteration. Each costs one solve with the factor
+        that is there.
+    jump_shares : tuple of float
+        Shares of the variables that may jump to the central path instead of stopping a step; every
+        share is tried, and the step with the smallest residual taken. ``(0.0,)``: none.
+    jump_until_gap : float
+        Relative gap below which no variable jumps: steps are long there.
+    patience : int
+        Iterations without a smaller gap after which rounding is taken to have stopped progress.
+    long_patience : int
+        The same while the gap exceeds the objective, where it may have to grow first.
+    fix_below_gap : float
+        Relative gap at which variables whose final bound is certain begin to be fixed; 0: never.
+    fix_reach : float
+        A bound is certain where the gradient is farther from zero than this many of the steps that
+        the gap allows.
+    fix_least_size : int
+        Number of variables below which none is fixed: nothing would be saved.
+    inner_accuracy : float
+        Accuracy of programs in some of the variables, as a share of ``eps``.
+    guess_above : int
+        Number of variables above which a starting point is cheaper than iterations on all.
+    wide_dense_size : int
+        Programs with more weights than variables, up to this number of variables: iterations on
+        all of them, without a starting point.
+    wide_largest_dense_size : int
+        Number of variables above which a matrix of all of them is too large.
+    wide_passes : int
+        Passes of coordinate descent on wide programs, whose result has to be nearly exact.
+    wide_tolerance : float
+        Tolerance of these passes, in margins.
+    descent_passes : int
+        Passes of coordinate descent on tall programs, at most.
+    descent_tolerance : float
+        Tolerance of these passes, in margins.
+    fewest_passes : int
+        Passes that have to be affordable for coordinate descent to be tried; with a free intercept
+        as many are made.
+    trial_passes : int
+        Passes after which a program shows whether it is easy for coordinate descent.
+    easy_gap : float
+        A program is easy if the point made of these weights has a gap of at most this share of
+        their cost; that of others is tens of times the cost.
+    easy_smoothing : float
+        Barrier weight of that point, as a share of the cost.
+    easy_open_per_weight : int
+        Variables for every weight that are left undecided in an easy program.
+    rough_accuracy : float
+        Relative accuracy of smoothed weights that further smoothing starts from.
+    guess_accuracy : float
+        Relative accuracy of smoothed weights that undecided variables are chosen by.
+    smoothing_factor : float
+        Factor by which the barrier weight falls.
+    smoothing_steps : int
+        Newton steps on the smoothed primal, at most.
+    sample_size : int
+        Variables of the sample that is smoothed first where there are more than twice as many.
+    open_radius : float
+        Variables are undecided if their gradients vanish within this many radii of the smoothed
+        weights.
+    open_share_of_poor_guess : float
+        Share of the variables that stay undecided where smoothing did not reach its accuracy.
+    near_margin : float
+        Distance from the margin, in margins, within which a sample is near it.
+    few_near_share : float
+        With no more than this share of the samples near their margins, the weights of coordinate
+        descent choose the undecided variables.
+    fewest_open : int
+        Variables that are undecided at least, and that are added at a time.
+    largest_open_share : float
+        Share of undecided variables above which the engine iterates on all.
+    open_rounds : int
+        Times that undecided variables are solved for and others added, at most.
+    negligible_share : float
+        Contribution to the gap, as a share of ``eps``, with which a variable may stay at the wrong
+        bound.
+    """
+
+    boundary_share: float = 0.995
+    max_correctors: int = 2
+    jump_shares: tuple[float, ...] = (0.0, 1e-4, 3e-4, 5e-4)
+    jump_until_gap: float = 1e-3
+    patience: int = 12
+    long_patience: int = 60
+    fix_below_gap: float = 0.3
+    fix_reach: float = 1.0
+    fix_least_size: int = 500
+    inner_accuracy: float = 0.25
+    guess_above: int = 2000
+    wide_dense_size: int = 500
+    wide_largest_dense_size: int = 10_000
+    wide_passes: int = 300
+    wide_tolerance: float = 1e-5
+    descent_passes: int = 50
+    descent_tolerance: float = 1e-3
+    fewest_passes: int = 6
+    trial_passes: int = 20
+    easy_gap: float = 1.0
+    easy_smoothing: float = 0.003
+    easy_open_per_weight: int = 4
+    rough_accuracy: float = 0.03
+    guess_accuracy: float = 0.005
+    smoothing_factor: float = 0.2
+    smoothing_steps: int = 18
+    sample_size: int = 20_000
+    open_radius: float = 0.25
+    open_share_of_poor_guess: float = 0.25
+    near_margin: float = 0.5
+    few_near_share: float = 0.05
+    fewest_open: int = 2000
+    largest_open_share: float = 0.5
+    open_rounds: int = 8
+    negligible_share: float = 1e-3
