@@ -102,14 +102,15 @@ def replacements(value):
 
 
 def spoiled(model, n, part):
-    """(attribute, what, model) for n attributes and replacements, drawn from all there are."""
+    """(attribute, what, model) for n attributes and replacements of those drawn from all."""
     every = [
         (name, what, other)
         for name, value in vars(model).items()
         for what, other in replacements(value)
     ]
     assert len(every) > PARTS * n
-    for i in np.random.default_rng(0).permutation(len(every))[part * n : (part + 1) * n]:
+    drawn = np.random.default_rng(0).permutation(len(every))[: PARTS * n]
+    for i in np.sort(drawn)[part::PARTS]:  # some of every attribute in each part
         name, what, other = every[i]
         changed = copy.deepcopy(model)
         if other is Deleted:

@@ -793,8 +793,8 @@ def test_no_change_that_moves_the_gap_beyond_eps_passes(case, data):
 def test_the_solution_of_another_problem_does_not_pass(form, kernel, intercept):
     problem, _ = base(form, kernel, intercept)
     for other in CASES:
-        if other.values != (form, kernel, intercept):
-            _, solution = base(*other.values)
+        if other != (form, kernel, intercept):
+            _, solution = base(*other)
             assert not qpsvm.verify(problem, solution, eps=EPS).passed
 
 
