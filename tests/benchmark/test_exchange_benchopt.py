@@ -53,6 +53,7 @@ def benchopt(folder: Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
+@pytest.mark.exhaustive  # a run of the same components is below
 def test_benchopt_finds_nothing_wrong_with_them(benchmark_folder: Path) -> None:
     """Its own test suite: names, parameters, every dataset and every solver once."""
     benchopt(benchmark_folder, "test", str(benchmark_folder), "--skip-install")

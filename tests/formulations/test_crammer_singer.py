@@ -46,7 +46,7 @@ KERNELS = {
     "polynomial": kernels.Polynomial(0.5, 2, 1.0),
 }
 CASES = list(itertools.product(FORMS, KERNELS, INTERCEPTS))
-EVERY = grid("form, kernel, intercept", CASES)
+EVERY = grid("form, kernel, intercept", CASES, together=1)
 
 
 def clouds(n=36, k=3, seed=3):
