@@ -86,7 +86,10 @@ def test_closed_pipe_is_no_crash():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.exhaustive)],
+)
 def test_signals_leave_nothing_half_written(tmp_path, tmp_path_factory, number, code):
     note = tmp_path_factory.mktemp("note") / "solving"
     program = [sys.executable, "-c", NOTING.format(note=str(note))]
