@@ -1,6 +1,34 @@
-"""No test is timed: that a machine is busy is no error."""
+"""How much is tried, and what every process of the suite has in common.
 
+Two Hypothesis profiles: ``quick``, the default, draws a fifth of the examples of ``exhaustive``
+(``--hypothesis-profile=exhaustive``). Neither has a deadline: that a machine is busy is no error.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# One thread of linear algebra per process: the processes of xdist fill the machine already. Said
+# before anything imports NumPy, and inherited by the processes that run the tests.
+for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# ``tests.strategies.examples`` scales the counts that tests name themselves
+settings.register_profile("quick", deadline=None, max_examples=20)
+settings.register_profile("exhaustive", deadline=None, max_examples=100)
+settings.load_profile("quick")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_arrive() -> Iterator[None]:
+    """Where SIGINT is ignored (``nohup``, ``&`` in a script), children would ignore it, too."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -2,12 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
+
+
+def examples(exhaustive: int) -> int:
+    """Return how many examples a property test draws under the Hypothesis profile in force.
+
+    Parameters
+    ----------
+    exhaustive : int
+        Examples under the profile that has 100 as its default; the others draw their share.
+    """
+    return max(1, exhaustive * settings.default.max_examples // 100)
+
+
+PARTS = 5
+"""How many parts a test that draws its own cases has; the quick run does the first."""
+
+
+def numbered(name: str, count: int, *, quick: int) -> Any:
+    """Parametrise a test over 0, 1, ..., count - 1, of which the quick run does the first few."""
+    rest = [pytest.param(k, marks=pytest.mark.exhaustive) for k in range(quick, count)]
+    return pytest.mark.parametrize(name, [*range(quick), *rest])
+
+
+in_parts = numbered("part", PARTS, quick=1)
+"""For tests that draw their own cases: seed with ``part``, and draw a fifth in each."""
+
+
+def grid(names: str, settings: Iterable[tuple[Any, ...]], *, together: int = 2) -> Any:
+    """Parametrise a test over all settings, with the larger part left to the exhaustive run.
+
+    The quick run keeps so many that any two values that occur together, in any two places, still
+    do in one of them: every family with every form, every form with every kernel, and so on.
+
+    Parameters
+    ----------
+    names : str
+        One argument for the whole setting, or as many as it has entries, as pytest takes them.
+    settings : iterable of tuples
+    together : int
+        How many values at a time: with 1 every family occurs, every form, every kernel.
+    """
+    covers = {setting: set(combinations(enumerate(setting), together)) for setting in settings}
+    missing = set().union(*covers.values())
+    quick = set()
+    while missing:
+        best = max(covers, key=lambda setting: len(covers[setting] & missing))
+        quick.add(best)
+        missing -= covers[best]
+    return pytest.mark.parametrize(
+        names,
+        [
+            pytest.param(
+                *(setting if "," in names else (setting,)),
+                id="-".join(map(str, setting)),
+                marks=() if setting in quick else pytest.mark.exhaustive,
+            )
+            for setting in covers
+        ],
+    )
 
 
 @st.composite

@@ -15,6 +15,7 @@ from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 
 from qpsvm import datasets
 from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError, QPSVMError
+from tests.strategies import examples
 
 
 @pytest.fixture
@@ -251,7 +252,7 @@ def load_or_message(path):
         return None, str(error)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.one_of(
         st.binary(max_size=200),
@@ -266,7 +267,7 @@ def test_any_bytes_give_data_or_a_clear_error(tmp_path, content, suffix):
     assert "fuzz" in message if data is None else data.X.shape[0] == len(data.y)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 10_000), value=st.integers(0, 255))
 def test_npz_with_a_changed_byte(tmp_path, at, value):
     stream = io.BytesIO()

@@ -17,6 +17,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 import qpsvm
 from qpsvm import models
 from qpsvm.exceptions import InvalidDataError, ModelFileError, QPSVMError
+from tests.strategies import examples
 
 EPS = 1e-8
 CASES = [
@@ -462,7 +463,7 @@ def load_or_error(path):
         return None, error
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4),
     cut=st.integers(0, 10**6),
@@ -484,7 +485,7 @@ def test_changed_and_truncated_files_never_crash(tmp_path, file_bytes, changes, 
         assert model.verify(X, y, eps=EPS).passed
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=300))
 def test_random_bytes_never_crash(tmp_path, content):
     path = tmp_path / "fuzz.npz"
@@ -501,7 +502,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(120), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), value=json_values)
 def test_any_json_in_any_place_never_crashes(tmp_path, file_bytes, data, value):
     content, X, y = file_bytes

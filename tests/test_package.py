@@ -7,7 +7,6 @@ import doctest
 import importlib
 import importlib.util
 import pkgutil
-import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import qpsvm
+from tests.processes import run
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = (
@@ -32,9 +32,7 @@ HEAVY = (
 
 def test_importing_qpsvm_imports_no_solver_and_nothing_heavy() -> None:
     code = f"import sys, qpsvm; print([m for m in {HEAVY} if m in sys.modules])"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    result = run([sys.executable, "-c", code], check=True)
     assert result.stdout.strip() == "[]"
 
 
@@ -46,9 +44,7 @@ def test_importing_and_solving_work_without_an_optional_package(missing: str) ->
         "problem = qpsvm.SoftMargin().dual([[0.0], [2.0]], [0, 1])\n"
         "print(qpsvm.solve(problem, 'cvxopt').status.value)"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    result = run([sys.executable, "-c", code], check=True)
     assert result.stdout.strip() == "optimal"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from qpsvm.backends import Progress, Settings
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, InvalidProgramError
 from qpsvm.qp import QPSolution, QuadraticProgram, Status, residuals
 from tests.families import BY_NAME, CASES, KERNELS, Case, Data, settings
+from tests.strategies import grid
 from tests.tolerances import CERTIFIED, LAW_OBJECTIVE, POLISHED, TIGHT
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,10 +53,7 @@ def gap_of(problem: Any, solution: Any) -> float:
 # --- from random feasible points, every family ----------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "form", "kernel", "intercept"),
-    list(settings(kernels=("linear", "rbf", "polynomial"))),
-)
+@grid("name, form, kernel, intercept", settings(kernels=("linear", "rbf", "polynomial")))
 def test_from_a_random_feasible_point_to_a_proof(
     name: str, form: str, kernel: str, intercept: str
 ) -> None:
@@ -88,8 +87,7 @@ def degenerate(case: Case) -> dict[str, tuple[Data, Any]]:
     return cases
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "smooth"])
+@grid("case, kernel", product(CASES, ["linear", "rbf", "smooth"]), together=1)
 def test_degenerate_problems_are_no_exception(case: Case, kernel: str) -> None:
     """Linear: many more samples than features. Smooth: a kernel matrix that is nearly constant."""
     k = kernels.RBF(1e-4) if kernel == "smooth" else KERNELS[kernel]

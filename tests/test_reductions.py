@@ -123,6 +123,7 @@ def test_both_forms_of_a_badly_scaled_problem_give_one_machine() -> None:
     )
 
 
+@pytest.mark.exhaustive  # half a minute of attempts before the proof
 def test_contradicting_constraints_of_a_badly_scaled_problem_are_named() -> None:
     X, values = samples(80)
     X = X * [2.0**20, 1.0, 1.0, 1.0]

@@ -322,6 +322,7 @@ def test_solving_in_threads_gives_what_solving_in_turn_gives() -> None:
         np.testing.assert_array_equal(a.alpha, b.alpha)
 
 
+@pytest.mark.exhaustive  # so many samples that OSQP refuses them: nearly a minute
 def test_what_the_first_backend_found_survives_a_second_that_has_no_room():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60_000, 3))

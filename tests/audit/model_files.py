@@ -16,11 +16,12 @@ from qpsvm.audit.files import ArrayModel, LiblinearModel, LibsvmModel, read_mode
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from tests.audit.foreign_models.data import LIBLINEAR
 from tests.audit.writers import liblinear_text, libsvm_text
+from tests.strategies import examples
 
 FOLDER = Path(__file__).parent / "foreign_models"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 EXAMPLES = settings(
-    max_examples=150,
+    max_examples=examples(150),
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

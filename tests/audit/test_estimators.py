@@ -14,7 +14,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 import qpsvm
 from qpsvm.audit import Arrays
 from tests.audit.peers import BY_NAME, PEERS, cancer, fitted, flowers, unequal
-from tests.realdata.folder import loader
+from tests.realdata.folder import loader, needs_data
 from tests.tolerances import AUDITED, AUDITED_GAP
 
 EVERY = pytest.mark.parametrize("name", BY_NAME)
@@ -168,6 +168,7 @@ def test_several_classes_vote_as_the_model_does():
     ]
 
 
+@needs_data
 @pytest.mark.parametrize("name", ["heart_scale", "sonar_scale", "diabetes_scale"])
 def test_stored_sets_and_the_optimum_of_another_solver(name):
     X, y = loader().binary(name)

@@ -24,6 +24,7 @@ from tests.audit.model_files import (
     require_sound,
 )
 from tests.audit.writers import liblinear_text, libsvm_text
+from tests.strategies import examples
 
 VALID = {
     **{
@@ -106,7 +107,7 @@ def _change_value(draw: Any, content: bytes) -> bytes:
 MUTATIONS = [_truncate, _change_byte, _insert, _change_lines, _change_word, _change_value]
 
 
-@settings(EXAMPLES, max_examples=1500)
+@settings(EXAMPLES, max_examples=examples(1500))
 @given(content=mutations())
 def test_changed_files_are_refused_or_still_sound(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "fuzz"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import subprocess
 import sys
 
 import numpy as np
@@ -28,6 +27,7 @@ from qpsvm.exceptions import (
     UnsupportedProgramError,
 )
 from qpsvm.qp import LowRankQuadratic, QPSolution, QuadraticProgram, SparseQuadratic, Status
+from tests.processes import run
 
 PROGRAM = QuadraticProgram(np.eye(2), [-1.0, -2.0], lb=0.0, ub=1.5)
 
@@ -148,9 +148,7 @@ def test_import_and_listing_import_no_solver() -> None:
         " 'daqp', 'ecos', 'proxsuite', 'quadprog', 'scipy.optimize', 'sklearn']\n"
         "print([name for name in solvers if name in sys.modules])\n"
     )
-    output = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    output = run([sys.executable, "-c", code], check=True)
     assert output.stdout.strip() == "[]"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from contextlib import suppress
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from qpsvm.benchmark.store import open_store, read
 from qpsvm.cli import app
+from tests.processes import PATIENCE, started
 
 SUITE = """
 name = "tiny"
@@ -108,17 +110,17 @@ def test_progress_is_drawn_in_a_terminal(tmp_path, suite):
     ours, theirs = pty.openpty()
     code = "from qpsvm.cli import main; main()"
     command = ["bench", "run", str(suite), "--store", str(tmp_path / "s"), "--only", "C=1.0"]
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-c", code, *command],
         stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm"},
     ) as process:  # fmt: skip
         os.close(theirs)
         drawn = b""
         with suppress(OSError):  # how a terminal says that its other end is closed
-            while part := os.read(ours, 65536):
+            while select.select([ours], [], [], PATIENCE)[0] and (part := os.read(ours, 65536)):
                 drawn += part
         os.close(ours)
-    assert process.returncode == 0
+        assert process.wait(PATIENCE) == 0
     assert b"\x1b" in drawn
     assert b" s left" in drawn
     assert b"1 rows in" in drawn

@@ -26,7 +26,7 @@ from qpsvm.benchmark.judge import judge
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
 from qpsvm.qp import QPSolution, Status
 from tests import tolerances
-from tests.realdata.folder import loader
+from tests.realdata.folder import loader, needs_data
 
 CANCER, DIABETES = "breast_cancer", "diabetes(n=150, seed=0)"
 
@@ -411,6 +411,7 @@ def test_the_reference_repeats_no_claim_of_the_solver_it_begins_with(monkeypatch
     assert judge(of, answer).outcome == "inaccurate"
 
 
+@needs_data
 @pytest.mark.parametrize("intercept", ["free", "penalized"])
 def test_the_reference_is_exact_on_a_large_real_set(intercept) -> None:
     assert needs_folder("a9a")

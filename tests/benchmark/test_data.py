@@ -11,17 +11,13 @@ import scipy.sparse as sp
 import sklearn.svm
 
 import qpsvm
-from qpsvm.benchmark.data import BUNDLED, folder, load_samples, needs_folder
+from qpsvm.benchmark.data import BUNDLED, load_samples, needs_folder
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.exceptions import SuiteError
+from tests.realdata.folder import loader, needs_data
 from tests.tolerances import SAME_OBJECTIVE
 
 STORED = ("a9a", "kddcup99_10pct", "usps", "cadata", "cpusmall", "splice", "farm_ads")
-
-needs_data = pytest.mark.skipif(
-    not (folder() / "load.py").is_file(),
-    reason=f"no stored sets in {folder()}: set QPSVM_DATA to a folder with load.py and the sets",
-)
 
 
 def dense(X: Any) -> Any:
@@ -116,6 +112,7 @@ def test_a_strip_without_width_cannot_be_separated(margin: float) -> None:
 @needs_data
 @pytest.mark.parametrize("name", STORED)
 def test_stored_sets_are_ready_to_use(name: str) -> None:
+    loader()  # skips without the folder
     samples = load_samples(name)
     X, y = samples.X, samples.y
     assert X.dtype == y.dtype == np.float64
@@ -132,11 +129,13 @@ def test_stored_sets_are_ready_to_use(name: str) -> None:
 
 @needs_data
 def test_skin_without_its_repetitions() -> None:
+    loader()  # skips without the folder
     assert load_samples("skin_nonskin(distinct=True)").X.shape == (51444, 3)
 
 
 @needs_data
 def test_parts_and_scales_of_sparse_sets() -> None:
+    loader()  # skips without the folder
     whole = load_samples("a9a").X
     part = load_samples("a9a(copies=2, n=50, scale=2.0, seed=0)").X
     assert sp.issparse(part)
@@ -159,6 +158,7 @@ def test_the_folder_is_named_when_it_is_missing(
 
 @needs_data
 def test_unknown_sets_are_refused_with_the_known_ones() -> None:
+    loader()  # skips without the folder
     with pytest.raises(SuiteError, match=r"no data 'a9b'; there are a9a, "):
         load_samples("a9b")
 

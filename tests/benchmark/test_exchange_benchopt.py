@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,30 @@ import pytest
 
 import qpsvm
 from qpsvm.benchmark.data import load_samples
+from tests.processes import run
 
 COMPONENTS = Path(__file__).resolve().parents[2] / "benchmarks" / "benchopt"
+
+LOADER = """
+import numpy as np
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import scale
+
+MANIFEST = {"splice": {"task": "binary"}}
+
+def binary(name):
+    X, y = load_iris(return_X_y=True)
+    return scale(X), np.where(y == 2, 1.0, -1.0)
+"""
 
 
 @pytest.fixture(scope="module")
 def benchmark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(shutil.copytree(COMPONENTS, tmp_path_factory.mktemp("benchopt") / "svm"))
+    """The components, and beside them a folder of stored sets that needs no download."""
+    folder = tmp_path_factory.mktemp("benchopt")
+    (folder / "stored").mkdir()
+    (folder / "stored" / "load.py").write_text(LOADER, encoding="utf-8")
+    return Path(shutil.copytree(COMPONENTS, folder / "svm"))
 
 
 def benchopt(folder: Path, *arguments: str) -> None:
@@ -30,20 +46,14 @@ def benchopt(folder: Path, *arguments: str) -> None:
     beside = str(Path(sys.executable).parent)  # ``benchopt test`` calls the first pytest it finds
     environment = os.environ | {
         "HOME": str(folder.parent),
+        "QPSVM_DATA": str(folder.parent / "stored"),
         "PATH": os.pathsep.join([beside, os.environ.get("PATH", "")]),
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "benchopt", *arguments],
-        env=environment,
-        cwd=folder.parent,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = run([sys.executable, "-m", "benchopt", *arguments], env=environment, cwd=folder.parent)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
+@pytest.mark.exhaustive  # a run of the same components is below
 def test_benchopt_finds_nothing_wrong_with_them(benchmark_folder: Path) -> None:
     """Its own test suite: names, parameters, every dataset and every solver once."""
     benchopt(benchmark_folder, "test", str(benchmark_folder), "--skip-install")

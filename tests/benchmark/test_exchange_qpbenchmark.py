@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from qpsvm.benchmark.families import formulation_of
 from qpsvm.benchmark.suites import Suite, suite_of
 from qpsvm.exceptions import SuiteError
 from qpsvm.qp.exchange import read_parquet
+from tests.processes import run
 
 COMPONENTS = Path(__file__).resolve().parents[2] / "benchmarks" / "qpbenchmark"
 SOLVERS = ("piqp", "clarabel")
@@ -96,13 +96,8 @@ def test_the_script_exports_a_suite_by_name(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     environment: Any = os.environ | {"QPSVM_PROGRAMS": str(tmp_path / "out.parquet")}
-    done = subprocess.run(
-        [sys.executable, str(COMPONENTS / "export.py"), str(file)],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run(
+        [sys.executable, str(COMPONENTS / "export.py"), str(file)], env=environment, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert "2 programs" in done.stdout
@@ -111,16 +106,12 @@ def test_the_script_exports_a_suite_by_name(tmp_path: Path) -> None:
 
 def qpbenchmark(folder: Path, *arguments: str) -> None:
     program = "import sys; from qpbenchmark.benchmark import main; sys.exit(main())"
-    done = subprocess.run(
+    done = run(
         [
             *(sys.executable, "-c", program, "support_vector_machines.py"),
             *("--results-path", "results.csv", *arguments, "--author", "qpsvm"),
         ],
         env={key: value for key, value in os.environ.items() if key != "QPSVM_PROGRAMS"},
         cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -32,7 +32,7 @@ def test_the_newcomer_is_compared(tmp_path: Path) -> None:
                     "family": programs,
                     "data": ["wine"],
                     "contestants": [str(EXAMPLE), "cvxopt"],
-                    "eps": [1e-3, 1e-6],
+                    "eps": [1e-6],
                 }
             ],
         }
@@ -44,4 +44,4 @@ def test_the_newcomer_is_compared(tmp_path: Path) -> None:
     assert mine[programs[0], 1e-6].gap <= 1e-6
     assert mine[programs[0], 1e-6].primal >= max(r.dual for r in theirs)
     assert mine[programs[0], 1e-6].total_seconds > 0.0
-    assert mine[programs[1], 1e-3].outcome == "unsupported"
+    assert mine[programs[1], 1e-6].outcome == "unsupported"

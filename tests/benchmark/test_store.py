@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
 import sys
 
 import numpy as np
@@ -15,6 +14,7 @@ from qpsvm.benchmark.cells import Cell, Instance
 from qpsvm.benchmark.rows import OUTCOMES, Row
 from qpsvm.benchmark.store import open_store, read
 from qpsvm.exceptions import StoreError
+from tests.processes import run
 
 INSTANCE = Instance("SoftMargin(C=1.0)", "iris", "rbf(gamma='scale')")
 
@@ -154,9 +154,7 @@ def test_two_writers_are_refused(tmp_path):
     code = f"from qpsvm.benchmark.store import open_store\nwith open_store({str(path)!r}): pass"
     with open_store(path) as store:
         store.append(row())
-        other = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-        )
+        other = run([sys.executable, "-c", code])
         assert "Another process is writing" in other.stderr
         with pytest.raises(StoreError, match="Another process"), open_store(path, resume=True):
             pass

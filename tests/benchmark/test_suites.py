@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 import zipfile
 from functools import cache
@@ -17,17 +16,18 @@ from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.contestants import registry
 from qpsvm.benchmark.contestants.backends import BackendContestant, build
 from qpsvm.benchmark.contestants.base import Task
-from qpsvm.benchmark.data import Samples, folder, load_samples, needs_folder
+from qpsvm.benchmark.data import Samples, load_samples, needs_folder
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.suites import Suite, load_suite, suite_files, suite_of
 from qpsvm.exceptions import SuiteError
+from tests.processes import run
+from tests.realdata.folder import loader, needs_data
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
     *("accuracy", "backends", "ill-conditioned", "infeasible"),
     *("kernel-long", "kernel", "large", "linear", "repeatability", "smoke"),
 )
-HAS_FOLDER = (folder() / "load.py").is_file()
 
 LINEAR = ("a9a", "w8a", "ijcnn1", "covtype20k", "skin_nonskin", "kddcup99_10pct", "phishing")
 LINEAR += ("splice", "madelon", "reuters_moneyfx", "farm_ads", "synthetic(d=50, n=100000, seed=0)")
@@ -81,12 +81,17 @@ def test_sweeps_are_in_one_piece_from_loose_to_tight(name: str) -> None:
         assert all(0.0 < e < 1.0 for e in eps)
 
 
+@pytest.mark.parametrize("stored", [False, pytest.param(True, marks=needs_data)])
 @pytest.mark.parametrize("name", NAMES)
-def test_names_stand_for_something_and_contestants_take_their_programs(name: str) -> None:
+def test_names_stand_for_something_and_contestants_take_their_programs(
+    name: str, stored: bool
+) -> None:
+    if stored:
+        loader()  # skips without the folder
     seen = set()
     for cells in the(name).sweeps():
         instance, who = cells[0].instance, cells[0].contestant
-        if needs_folder(instance.data) and not HAS_FOLDER:
+        if needs_folder(instance.data) != stored:
             continue
         task = small_task(instance)
         contestant = registry.get(who)
@@ -215,11 +220,10 @@ def test_groups_are_lists_that_grids_share() -> None:
 
 
 def test_a_wheel_has_the_suites(tmp_path: Path) -> None:
-    subprocess.run(
+    run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
         cwd=ROOT,
         check=True,
-        capture_output=True,
     )
     (wheel,) = tmp_path.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
@@ -227,13 +231,11 @@ def test_a_wheel_has_the_suites(tmp_path: Path) -> None:
         "import qpsvm.benchmark.suites as s; print(s.__file__);"
         "print(*(s.load_suite(p.stem).name for p in s.suite_files()))"
     )
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(tmp_path / "installed")},
         check=True,
-        capture_output=True,
-        text=True,
     )
     where, names = done.stdout.splitlines()
     assert Path(where).is_relative_to(tmp_path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import platform
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import pytest
 import qpsvm
 from qpsvm.certificates.rigorous.arithmetic import is_ieee
 from qpsvm.exceptions import ArithmeticModeError
+from tests.processes import run
 
 TO_NEAREST, DOWN, UP, TO_ZERO = 0x000, 0x400, 0x800, 0xC00  # fenv.h on x86
 
@@ -64,7 +64,5 @@ def test_subnormal_numbers_that_are_zero_are_noticed() -> None:
         "restore_arithmetic()\n"
         "print(before, after, is_ieee())\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
-    )
+    done = run([sys.executable, "-W", "ignore", "-c", code], check=True)
     assert done.stdout.split()[-3:] == ["True", "False", "True"]

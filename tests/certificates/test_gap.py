@@ -14,6 +14,7 @@ import qpsvm
 from qpsvm import HardMargin, SoftMargin, kernels
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.qp import QPSolution, Status
+from tests.strategies import examples
 from tests.tolerances import TIGHT
 
 N, D = 14, 3
@@ -58,7 +59,7 @@ def rounding(*objectives):
 
 @ANY
 @KERNELS
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(weights=vectors, alpha=vectors, intercept=numbers, near=st.floats(0, 1))
 def test_the_bounds_hold_for_any_weights_and_any_alpha(
     name, kernel, weights, alpha, intercept, near
@@ -98,7 +99,7 @@ def test_the_bounds_meet_at_the_optimum(name, kernel):
 
 
 @ANY
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     alpha=arrays(
         np.float64,
@@ -118,7 +119,7 @@ def test_the_repaired_alpha_is_feasible_for_any_alpha(name, alpha):
 
 
 @ANY
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(noise=arrays(np.float64, N, elements=st.floats(-1e-9, 1e-9)))
 def test_repairing_costs_no_more_than_the_error_repaired(name, noise):
     problem, best, exact = optimum(name, "linear")

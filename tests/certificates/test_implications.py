@@ -16,6 +16,7 @@ from qpsvm.certificates.screening import BOUND, FREE, STATUSES, UNDECIDED, ZERO
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.intercept import Interval, best_shifts, enclosing_shifts
 from tests.families import BY_NAME, KERNELS, NEW, settings
+from tests.strategies import grid
 from tests.tolerances import TIGHT
 
 SETTINGS = [(name, kernel, b) for name, form, kernel, b in settings() if form == "dual"]
@@ -57,7 +58,7 @@ def interval_overlap(first, second):
     return first.lower <= second.upper and second.lower <= first.upper
 
 
-@pytest.mark.parametrize(("name", "kernel", "intercept"), SETTINGS)
+@grid("name, kernel, intercept", SETTINGS)
 def test_what_a_rough_solution_says_of_the_optimum_is_true(name, kernel, intercept):
     problem, solution, exact = optimum(name, kernel, intercept)
     known = exact.decision_bounds(NEW)
@@ -81,7 +82,7 @@ def test_what_a_rough_solution_says_of_the_optimum_is_true(name, kernel, interce
         assert interval_overlap(optimal.width, exact.optimum.width)
 
 
-@pytest.mark.parametrize(("name", "kernel", "intercept"), SETTINGS)
+@grid("name, kernel, intercept", SETTINGS)
 def test_in_exact_arithmetic_as_well(name, kernel, intercept):
     problem, solution, exact = optimum(name, kernel, intercept)
     known = exact.decision_bounds(NEW)
@@ -99,7 +100,7 @@ def test_in_exact_arithmetic_as_well(name, kernel, intercept):
         assert (proof.screening.status == exact.screening.status)[both].all()
 
 
-@pytest.mark.parametrize(("name", "kernel", "intercept"), SETTINGS)
+@grid("name, kernel, intercept", SETTINGS)
 def test_a_proven_status_is_that_of_the_optimal_alpha(name, kernel, intercept):
     problem, solution, exact = optimum(name, kernel, intercept)
     c, status = problem.model.conditions, exact.screening.status
@@ -111,7 +112,7 @@ def test_a_proven_status_is_that_of_the_optimal_alpha(name, kernel, intercept):
     assert (at_bound[status == FREE] > 0.0).all()
 
 
-@pytest.mark.parametrize(("name", "kernel", "intercept"), SETTINGS)
+@grid("name, kernel, intercept", SETTINGS)
 def test_a_tight_certificate_decides_nearly_everything(name, kernel, intercept):
     problem, _, exact = optimum(name, kernel, intercept)
     assert exact.screening.count("undecided") <= max(6, len(problem.model.conditions) // 3)

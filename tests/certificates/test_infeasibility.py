@@ -124,9 +124,10 @@ def test_programs_have_multipliers_or_a_direction():
     assert again.passed
 
 
-def test_conflicting_rules_are_named():
+@pytest.mark.parametrize("form", ["primal", pytest.param("dual", marks=pytest.mark.exhaustive)])
+def test_conflicting_rules_are_named(form):
     rules = [bounded(0, lower=1.0), nonpositive(0), nonnegative(1)]
-    problem = SoftMargin().dual(X, Y, constraints=rules)
+    problem = getattr(SoftMargin(), form)(X, Y, constraints=rules)
     with pytest.raises(ConflictingConstraintsError) as caught:
         qpsvm.solve(problem)
     proof = caught.value.certificate

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
-import time
 
 import pytest
 
 import qpsvm
+from tests.processes import PATIENCE, run, started, wait_until
 
 QPSVM = [sys.executable, "-c", "from qpsvm.cli import main; main()"]
 
+NOTING = """
+from pathlib import Path
+from qpsvm.backends.slsqp import SLSQPBackend
+from qpsvm.cli import main
 
-def run(*arguments, **options):
-    return subprocess.run(
-        [*QPSVM, *map(str, arguments)],
-        capture_output=True, text=True, timeout=120, check=False, **options,
-    )  # fmt: skip
+solve = SLSQPBackend._solve
+
+def noted(self, *arguments):
+    Path({note!r}).touch()  # from here on the process is busy
+    return solve(self, *arguments)
+
+SLSQPBackend._solve = noted
+main()
+"""
+
+
+def qpsvm_command(*arguments, **options):
+    return run([*QPSVM, *map(str, arguments)], **options)
 
 
 def test_version():
-    result = run("--version")
+    result = qpsvm_command("--version")
     assert result.returncode == 0
     assert result.stdout.strip() == f"qpsvm {qpsvm.__version__}"
 
@@ -38,9 +49,7 @@ def test_help_imports_nothing_heavy():
         "heavy = {'sklearn', 'matplotlib', 'jinja2', 'cvxpy', 'cvxopt', 'osqp', 'pandas'}\n"
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)\n"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+    result = run([sys.executable, "-c", code])
     assert result.returncode == 0, result.stderr
 
 
@@ -50,9 +59,7 @@ def test_import_of_the_package_stays_light():
         "heavy = {'sklearn', 'matplotlib', 'jinja2', 'typer', 'rich', 'cvxpy'}\n"
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)\n"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+    result = run([sys.executable, "-c", code])
     assert result.returncode == 0, result.stderr
 
 
@@ -61,7 +68,7 @@ def test_output_is_plain_in_a_pipe_even_in_ascii(tmp_path, command):
     data = tmp_path / "data.csv"
     data.write_text("a,b,y\n" + "".join(f"{i},{i % 3},{i > 9}\n" for i in range(20)))
     small = ("--samples", 40, "--backend", "cvxopt", "--report", tmp_path / "d.json")
-    result = run(
+    result = qpsvm_command(
         command, *(small if command == "demo" else (data,)),
         env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
     )  # fmt: skip
@@ -71,26 +78,27 @@ def test_output_is_plain_in_a_pipe_even_in_ascii(tmp_path, command):
 
 
 def test_closed_pipe_is_no_crash():
-    process = subprocess.Popen(
-        [*QPSVM, "backends"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    process.stdout.close()
-    errors = process.stderr.read()
-    process.stderr.close()
-    process.wait(timeout=60)
+    with started([*QPSVM, "backends"]) as process:
+        process.stdout.close()
+        process.stdout = None  # or communicate would read it
+        _, errors = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in errors
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_leave_nothing_half_written(tmp_path, number, code):
-    process = subprocess.Popen(
-        [*QPSVM, "demo", "--backend", "slsqp", "--seconds", "100"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    time.sleep(4.0)  # SLSQP needs minutes here
-    process.send_signal(number)
-    output, errors = process.communicate(timeout=60)
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.exhaustive)],
+)
+def test_signals_leave_nothing_half_written(tmp_path, tmp_path_factory, number, code):
+    note = tmp_path_factory.mktemp("note") / "solving"
+    program = [sys.executable, "-c", NOTING.format(note=str(note))]
+    # SLSQP needs minutes here
+    command = [*program, "demo", "--backend", "slsqp", "--seconds", "100"]
+    with started(command, cwd=tmp_path) as process:
+        wait_until(note.exists, "the first solve")
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == code, output + errors
     assert "Traceback" not in errors
     assert os.listdir(tmp_path) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ from qpsvm.qp import (
 from qpsvm.qp.infeasibility import farkas_violation, ray_violation
 from tests.conformance import programs
 from tests.conformance.backends import ALL, CONSTRAINED, DEFINITE_ONLY, LINEAR, QUADRATIC, REQUIRED
+from tests.strategies import grid
 from tests.tolerances import (
     ASKED,
     CLOSED_FORM,
@@ -157,8 +160,7 @@ def test_unbounded(backend: str, case: str) -> None:
 MAIN = ("cvxopt", "osqp", "cvxpy", "slsqp")
 
 
-@pytest.mark.parametrize("backend", MAIN)
-@pytest.mark.parametrize("case", programs.INFEASIBLE)
+@grid("backend, case", product(MAIN, programs.INFEASIBLE), together=1)
 def test_solving_proves_infeasibility_whatever_the_solver_says(backend: str, case: str) -> None:
     program = programs.INFEASIBLE[case]
     solution = qpsvm.solve(program, backend)
@@ -166,8 +168,7 @@ def test_solving_proves_infeasibility_whatever_the_solver_says(backend: str, cas
     assert farkas_violation(program, solution) <= EVIDENCE
 
 
-@pytest.mark.parametrize("backend", MAIN)
-@pytest.mark.parametrize("case", programs.UNBOUNDED)
+@grid("backend, case", product(MAIN, programs.UNBOUNDED), together=1)
 def test_solving_proves_unboundedness_whatever_the_solver_says(backend: str, case: str) -> None:
     program = programs.UNBOUNDED[case]
     solution = qpsvm.solve(program, backend)

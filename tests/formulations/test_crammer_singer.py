@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import pickle
 from dataclasses import replace
 from functools import cache
@@ -26,6 +27,7 @@ from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.qp import DenseQuadratic, QPSolution, Status
 from qpsvm.qp.repeated import RepeatedQuadratic
+from tests.strategies import examples, grid
 from tests.tolerances import (
     DESCENT,
     DESCENT_OBJECTIVE,
@@ -43,13 +45,8 @@ KERNELS = {
     "rbf": kernels.RBF(0.4),
     "polynomial": kernels.Polynomial(0.5, 2, 1.0),
 }
-CASES = [
-    pytest.param(form, kernel, intercept, id=f"{form}-{kernel}-{intercept}")
-    for form in FORMS
-    for kernel in KERNELS
-    for intercept in INTERCEPTS
-]
-EVERY = pytest.mark.parametrize(("form", "kernel", "intercept"), CASES)
+CASES = list(itertools.product(FORMS, KERNELS, INTERCEPTS))
+EVERY = grid("form, kernel, intercept", CASES, together=1)
 
 
 def clouds(n=36, k=3, seed=3):
@@ -206,7 +203,7 @@ def rows_with_bounds(draw):
 
 
 @given(rows_with_bounds(), st.integers(0, 2**32 - 1))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_the_nearest_row_is_feasible_and_the_nearest(case, seed):
     V, upper, scale = case
     T = nearest_rows(V, upper)
@@ -702,7 +699,7 @@ def is_harmless(change, solution):
     )
 
 
-@EVERY
+@grid("form, kernel, intercept", CASES, together=1)
 def test_every_field_of_a_solution_trips_the_verifier(form, kernel, intercept):
     problem, solution = base(form, kernel, intercept)
     assert qpsvm.verify(problem, solution, eps=EPS).passed
@@ -778,8 +775,8 @@ def test_decision_values_whose_digits_cancel_do_not_pass():
     assert not proof.passed(1e-6)
 
 
-@given(st.sampled_from([c.values for c in CASES]), st.data())
-@settings(max_examples=200)
+@given(st.sampled_from(CASES), st.data())
+@settings(max_examples=examples(200))
 def test_no_change_that_moves_the_gap_beyond_eps_passes(case, data):
     problem, solution = base(*case)
     names = [n for n in ("alpha", "coef", "expansion") if getattr(solution, n) is not None]
@@ -796,8 +793,8 @@ def test_no_change_that_moves_the_gap_beyond_eps_passes(case, data):
 def test_the_solution_of_another_problem_does_not_pass(form, kernel, intercept):
     problem, _ = base(form, kernel, intercept)
     for other in CASES:
-        if other.values != (form, kernel, intercept):
-            _, solution = base(*other.values)
+        if other != (form, kernel, intercept):
+            _, solution = base(*other)
             assert not qpsvm.verify(problem, solution, eps=EPS).passed
 
 

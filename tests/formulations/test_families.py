@@ -24,15 +24,16 @@ from qpsvm.machines.losses import losses, slopes
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.qp import QuadraticProgram
 from tests.families import BY_NAME, CASES, KERNELS, Machine, cost_of, machine_of, settings
+from tests.strategies import examples, grid
 from tests.tolerances import BEST_NUMBER, LAW_EPS, ROUNDING, SAME_OBJECTIVE, SUMS
 
 Setting = tuple[str, str, str, str]
 SETTINGS: list[Setting] = list(settings())
 DUALS = [s for s in SETTINGS if s[1] == "dual"]
 PRIMALS = [s for s in SETTINGS if s[1] == "primal"]
-EVERY = pytest.mark.parametrize("setting", SETTINGS, ids="-".join)
-EVERY_DUAL = pytest.mark.parametrize("setting", DUALS, ids="-".join)
-EVERY_PRIMAL = pytest.mark.parametrize("setting", PRIMALS, ids="-".join)
+EVERY = grid("setting", SETTINGS, together=1)
+EVERY_DUAL = grid("setting", DUALS)
+EVERY_PRIMAL = grid("setting", PRIMALS, together=1)
 EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 BOX_OF_ANYTHING = [0.0, -1.0, 1e-300, 1e-9, 1e3, 1e9, np.nan, np.inf, -np.inf]
 
@@ -226,7 +227,7 @@ def test_b_t_and_slack_are_what_the_program_has(setting: Setting) -> None:
 
 
 @given(st.sampled_from(SETTINGS), st.integers(0, 2**32 - 1), st.data())
-@hypothesis_settings(max_examples=1500)
+@hypothesis_settings(max_examples=examples(1500))
 def test_any_machine_and_any_multipliers_bound_the_optimum(
     setting: Setting, seed: int, data: st.DataObject
 ) -> None:
@@ -269,7 +270,7 @@ def test_any_machine_and_any_multipliers_bound_the_optimum(
     st.integers(-12, 12),
     st.sampled_from(BOX_OF_ANYTHING),
 )
-@hypothesis_settings(max_examples=1500)
+@hypothesis_settings(max_examples=examples(1500))
 def test_the_repaired_multipliers_are_feasible(
     setting: Setting, seed: int, power: int, anything: float
 ) -> None:
@@ -308,7 +309,7 @@ def test_the_repaired_multipliers_are_feasible(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1e-3, 1.0, 30.0]),
 )
-@hypothesis_settings(max_examples=400)
+@hypothesis_settings(max_examples=examples(400))
 def test_no_other_intercept_or_width_is_better(setting: Setting, seed: int, size: float) -> None:
     problem, best = optimum(setting)
     case, rng = BY_NAME[setting[0]], np.random.default_rng(seed)
@@ -481,13 +482,13 @@ DEGENERATE: dict[str, tuple[Any, tuple[str, ...]]] = {
     ),
 }  # fmt: skip
 PRICES = ("hinge", "squared hinge", "tube", "squared tube", "quantile", "least squares", "ranking")
-DEGENERATE_CASES = [
-    pytest.param(case, change, id=f"{case.name}, {what}")
+DEGENERATE_CASES = {
+    (case.name, what): change
     for what, (change, kinds) in DEGENERATE.items()
     for case in CASES
     if case.kind in kinds
-] + [
-    pytest.param(BY_NAME[name], with_family(**changes), id=f"{name}, {changes}")
+} | {
+    (name, str(changes)): with_family(**changes)
     for name, changes in [
         *((name, {"C": C}) for name in PRICES for C in (1e-6, 1e-3, 1e3, 1e6)),
         ("tube", {"epsilon": 0.0}),
@@ -505,15 +506,19 @@ DEGENERATE_CASES = [
         ("quantile", {"tau": 1e-3}),
         ("quantile", {"tau": 0.999}),
     ]
-]
+}
 
 
 @pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize(("case", "change"), DEGENERATE_CASES)
-def test_whatever_is_certified_is_the_optimum(case: Any, change: Any, kernel: str) -> None:
+@grid(
+    "name, change, kernel",
+    ((name, what, kernel) for name, what in DEGENERATE_CASES for kernel in ("linear", "rbf")),
+    together=1,
+)
+def test_whatever_is_certified_is_the_optimum(name: str, change: str, kernel: str) -> None:
     """Refusing is allowed to one form of the problem, being wrong to none."""
-    family, data, more = change(case)
+    case = BY_NAME[name]
+    family, data, more = DEGENERATE_CASES[name, change](case)
     certified = []
     for form in ("primal", "dual"):
         problem = case.build(form, KERNELS[kernel], "free", data, family, **more)

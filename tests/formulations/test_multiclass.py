@@ -7,6 +7,7 @@ import itertools
 import pickle
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,7 @@ from qpsvm.exceptions import (
 from qpsvm.formulations.crammer_singer import CrammerSinger
 from qpsvm.formulations.multiclass import OneVsOne, OneVsRest
 from qpsvm.qp import Status
+from tests.strategies import grid
 from tests.tolerances import SAME_DECISION, SAME_OBJECTIVE
 
 EPS = 1e-8
@@ -139,13 +141,9 @@ def test_a_problem_says_what_it_is(reduction):
 # --- the sum of the parts -------------------------------------------------------------------------
 
 
-@EITHER
-@pytest.mark.parametrize("kernel", ["linear", RBF], ids=str)
-@pytest.mark.parametrize(
-    ("reduction", "reference"),
-    [(OneVsRest, OneVsRestClassifier), (OneVsOne, OneVsOneClassifier)],
-)
-def test_it_decides_as_scikit_learn_does(reduction, reference, kernel, form):
+@grid("reduction, form, kernel", product(REDUCTIONS, FORMS, ["linear", RBF]), together=1)
+def test_it_decides_as_scikit_learn_does(reduction, kernel, form):
+    reference = {OneVsRest: OneVsRestClassifier, OneVsOne: OneVsOneClassifier}[reduction]
     samples, labels = clouds()
     _, solution = base(reduction, form, kernel)
     options = {"kernel": "linear"} if kernel == "linear" else {"kernel": "rbf", "gamma": 0.4}
@@ -360,10 +358,15 @@ def test_a_warm_start_reaches_every_part(reduction):
 
 @BOTH
 def test_the_status_is_the_worst_of_all(reduction):
-    problem, solution = base(reduction, "dual")
+    _, solution = base(reduction, "dual")
     *others, last = solution.solutions
     worse = last.replace(qp=last.qp.replace(status=Status.INACCURATE))
     assert solution.replace(solutions=(*others, worse)).status is Status.INACCURATE
+
+
+def test_parts_that_do_not_reach_what_was_asked_are_told():
+    samples, labels = clouds(k=3)
+    problem = OneVsRest(SoftMargin(0.7)).dual(samples[:12], labels[:12])
     with pytest.warns(ToleranceNotReachedWarning):
         rough = qpsvm.solve(problem, "cvxopt", eps=1e-16)
     assert rough.status is not Status.OPTIMAL
@@ -428,9 +431,7 @@ def with_part(solution, place, part):
     return solution.replace(solutions=tuple(solutions))
 
 
-@BOTH
-@EITHER
-@pytest.mark.parametrize("kernel", ["linear", RBF], ids=str)
+@grid("reduction, form, kernel", product(REDUCTIONS, FORMS, ["linear", RBF]), together=1)
 def test_every_change_trips_the_verifier(reduction, form, kernel):
     problem, solution = base(reduction, form, kernel)
     assert qpsvm.verify(problem, solution, eps=EPS).passed

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import qpsvm
 from qpsvm.machines.repair import with_sum
+from tests.strategies import examples
 from tests.tolerances import ROUNDING
 
 N = 9
@@ -40,7 +41,7 @@ def test_an_unbounded_box_shares_what_is_missing():
 
 
 @pytest.mark.parametrize("family", [qpsvm.NuClassification(0.4), qpsvm.NuClassification(0.1)])
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(alpha=ANYTHING)
 def test_unbalanced_classes_still_balance(family, alpha):
     """Two against seven: the larger class has room for more than the smaller one can answer."""
@@ -54,7 +55,7 @@ def test_unbalanced_classes_still_balance(family, alpha):
     assert np.sum(a) >= family.nu - ROUNDING
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(alpha=arrays(np.float64, 2 * N, elements=st.floats(-1e3, 1e3)))
 def test_a_tube_never_takes_more_than_it_may(alpha):
     X = np.arange(N)[:, None] / N

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 import qpsvm
 from qpsvm import kernels
 from tests.families import BY_NAME, CASES, KERNELS, NEW, Case, Data, settings
+from tests.strategies import grid
 from tests.tolerances import LAW_DECISION, LAW_EPS, LAW_OBJECTIVE
 
 Setting = tuple[str, str, str, str]
@@ -44,7 +45,7 @@ def every(
         and (not names or s[0] in names)
     ]
     assert chosen
-    return pytest.mark.parametrize("setting", chosen, ids="-".join)
+    return grid("setting", chosen, together=1)
 
 
 class Solved:
@@ -351,9 +352,7 @@ def test_a_callable_inner_product_is_the_linear_kernel(setting: Setting) -> None
     called.must_be(base.objective, called.at(NEW), base.at(NEW))
 
 
-@pytest.mark.parametrize(
-    "setting", [s for s in SETTINGS if s[1] == "dual"], ids=lambda s: f"{s[0]}-{s[2]}-{s[3]}"
-)
+@grid("setting", [s for s in SETTINGS if s[1] == "dual"])
 def test_primal_and_dual_give_the_same_machine(setting: Setting) -> None:
     _, dual = case_of(setting)
     name, _, kernel, intercept = setting

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,21 @@ from qpsvm.exceptions import (
 )
 from qpsvm.machines import Interval
 from qpsvm.qp import Status
+from tests.strategies import grid
 
 FOUR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 5.0]])  # w = (2, 0), b = -1
 FOUR_LABELS = [-1, -1, 1, 1]
 
 
 @pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3, 1e5])
-@pytest.mark.parametrize("form", ["primal", "dual"])
-@pytest.mark.parametrize("backend", ["auto", "cvxopt", "osqp", "cvxpy:CLARABEL"])
+@grid(
+    "size, form, backend",
+    product(
+        [1e-3, 1.0, 1e3, 1e5],
+        ["primal", "dual"],
+        ["auto", "cvxopt", "osqp", "cvxpy:CLARABEL"],
+    ),
+)
 def test_large_features_do_not_make_every_classifier_optimal(
     size: float, form: str, backend: str
 ) -> None:
@@ -306,9 +313,11 @@ def test_a_price_beyond_double_precision_is_refused(weight: float) -> None:
         qpsvm.QuantileRegression(0.3, 10.0).dual(X, X[:, 0], sample_weight=np.full(12, weight))
 
 
-@pytest.mark.parametrize("form", ["primal", "dual"])
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
+@grid(
+    "form, kernel, intercept",
+    product(["primal", "dual"], ["linear", "rbf"], ["free", "penalized", "none"]),
+    together=1,
+)
 def test_the_same_point_in_both_classes_is_not_separable(form, kernel, intercept) -> None:
     problem = getattr(qpsvm.HardMargin(intercept), form)(
         np.zeros((4, 1)), [0, 1, 0, 1], kernel=kernel
@@ -504,14 +513,19 @@ def test_what_a_missed_margin_saves_is_part_of_the_gap(form: str) -> None:
     assert not qpsvm.certify(problem, wrong).passed(1e-8)
 
 
-def test_what_conflicts_is_named_and_what_does_not_is_not() -> None:
+@pytest.mark.parametrize("form", ["primal", pytest.param("dual", marks=pytest.mark.exhaustive)])
+def test_what_does_not_conflict_is_not_named(form: str) -> None:
     X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
-    for form in ("primal", "dual"):
-        inseparable = getattr(qpsvm.HardMargin(), form)(X, y, constraints=bounded(0, -100.0, 100.0))
-        with pytest.raises(NotSeparableError):
-            qpsvm.solve(inseparable)
+    inseparable = getattr(qpsvm.HardMargin(), form)(X, y, constraints=bounded(0, -100.0, 100.0))
+    with pytest.raises(NotSeparableError):
+        qpsvm.solve(inseparable)
+
+
+@pytest.mark.parametrize("form", ["primal", pytest.param("dual", marks=pytest.mark.exhaustive)])
+def test_what_conflicts_with_the_margins_is_named(form: str) -> None:
     far = 1e6 * np.array([[-1.0, 0.0], [-2.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
-    tight = qpsvm.HardMargin().dual(far, [-1, -1, 1, 1], constraints=bounded(0, upper=0.5e-6))
+    rule = bounded(0, upper=0.5e-6)
+    tight = getattr(qpsvm.HardMargin(), form)(far, [-1, -1, 1, 1], constraints=rule)
     with pytest.raises(ConflictingConstraintsError, match="together with the margins") as caught:
         qpsvm.solve(tight)
     assert caught.value.rows == ("bounded: column 0",)

@@ -15,6 +15,7 @@ from sklearn.datasets import make_blobs
 
 import qpsvm
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
+from tests.strategies import examples, grid
 
 EPS = 1e-8
 CASES = [
@@ -42,13 +43,13 @@ def certified(
     return problem, qpsvm.solve(problem, "cvxopt", eps=EPS)
 
 
-@pytest.mark.parametrize("case", CASES, ids="-".join)
+@grid("case", CASES)
 def test_the_truth_passes(case: tuple[str, str, str, str]) -> None:
     problem, solution = certified(*case)
     assert qpsvm.verify(problem, solution, eps=EPS).passed
 
 
-@pytest.mark.parametrize("case", CASES, ids="-".join)
+@grid("case", CASES, together=1)
 def test_every_field_of_a_solution_trips_the_verifier(case: tuple[str, str, str, str]) -> None:
     problem, solution = certified(*case)
     rng = np.random.default_rng(0)
@@ -116,7 +117,7 @@ def _harmless(name: str, mutant: SVMSolution, solution: SVMSolution) -> bool:
 @given(
     st.sampled_from(CASES), st.sampled_from(["alpha", "intercept", "coef", "expansion"]), st.data()
 )
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_no_change_that_moves_the_gap_beyond_eps_passes(
     case: tuple[str, str, str, str], name: str, data: st.DataObject
 ) -> None:

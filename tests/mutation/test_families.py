@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -19,6 +18,7 @@ import qpsvm
 from qpsvm.machines import SVMProblem, SVMSolution
 from tests.families import BY_NAME, KERNELS, cost_of, machine_of, settings
 from tests.mutation.mutants import QP_VECTORS, VECTORS, mutants, strangers
+from tests.strategies import examples, grid
 from tests.tolerances import HARMLESS_ALPHA, HARMLESS_COST, HARMLESS_STATEMENT
 
 EPS = 1e-8
@@ -28,7 +28,7 @@ SETTINGS = [
     for setting in settings()
     if setting[2:] not in (("linear", "penalized"), ("rbf", "none"))  # for speed
 ]
-EVERY = pytest.mark.parametrize("setting", SETTINGS, ids="-".join)
+EVERY = grid("setting", SETTINGS)
 
 
 @cache
@@ -44,7 +44,7 @@ def test_the_truth_passes(setting: Setting) -> None:
     assert qpsvm.verify(problem, solution, eps=EPS).passed
 
 
-@EVERY
+@grid("setting", SETTINGS, together=1)
 def test_every_field_of_a_solution_trips_the_verifier(setting: Setting) -> None:
     problem, solution = certified(setting)
     judge = Judge(setting)
@@ -65,7 +65,7 @@ def test_what_another_problem_asks_does_not_pass(setting: Setting) -> None:
 
 
 @given(st.sampled_from(SETTINGS), st.sampled_from([*VECTORS, *QP_VECTORS, "numbers"]), st.data())
-@hypothesis_settings(max_examples=1500)
+@hypothesis_settings(max_examples=examples(1500))
 def test_no_change_of_any_size_passes_and_does_harm(
     setting: Setting, name: str, data: st.DataObject
 ) -> None:

@@ -15,12 +15,13 @@ from benchmarks.soundness.family_part import DRAWS, examine, hunt_block, make_mu
 from benchmarks.soundness.fields import find_field
 from benchmarks.soundness.hunt import hunt_in, part_of, seeds_of
 from benchmarks.soundness.tally import Tally, as_json, is_done
+from tests.strategies import numbered
 
 SEED = 20_000
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("index", range(12))
+@numbered("index", 12, quick=3)
 def test_no_mutant_passes_and_does_harm_and_no_certificate_is_wrong(index: int) -> None:
     tally = Tally()
     hunt_block(SEED, index, range(index * DRAWS, index * DRAWS + 15), tally)
@@ -29,7 +30,7 @@ def test_no_mutant_passes_and_does_harm_and_no_certificate_is_wrong(index: int) 
 
 
 @pytest.mark.parametrize("part", [BARE, MACHINES, AUDITS])
-@pytest.mark.parametrize("index", range(4))
+@numbered("index", 4, quick=1)
 def test_nothing_is_said_that_exact_arithmetic_denies(part: str, index: int) -> None:
     count = 2 * PER_PROBLEM[part]
     tally = Tally()

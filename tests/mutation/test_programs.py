@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpsvm.qp import QPSolution, QuadraticProgram, residuals
-from tests.strategies import manufactured_program
+from tests.strategies import examples, manufactured_program
 from tests.tolerances import EXACT, VISIBLE_CHANGE
 
 VECTORS = ("x", "z", "y", "z_lower", "z_upper")
 
 
 @given(manufactured_program(definite=True), st.data())
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_one_changed_number_is_noticed(
     made: tuple[QuadraticProgram, QPSolution], data: st.DataObject
 ) -> None:
@@ -30,7 +30,7 @@ def test_one_changed_number_is_noticed(
 
 
 @given(manufactured_program(definite=True), st.data())
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_one_changed_sign_is_noticed(
     made: tuple[QuadraticProgram, QPSolution], data: st.DataObject
 ) -> None:
@@ -44,7 +44,7 @@ def test_one_changed_sign_is_noticed(
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf, -np.inf, 1e308])
 @given(made=manufactured_program(definite=True), data=st.data())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_one_poisoned_number_is_noticed(
     poison: float, made: tuple[QuadraticProgram, QPSolution], data: st.DataObject
 ) -> None:
@@ -55,7 +55,7 @@ def test_one_poisoned_number_is_noticed(
 
 
 @given(manufactured_program(definite=True), st.sampled_from(VECTORS))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_missing_or_shortened_vector_is_noticed(
     made: tuple[QuadraticProgram, QPSolution], name: str
 ) -> None:
@@ -66,7 +66,7 @@ def test_a_missing_or_shortened_vector_is_noticed(
 
 
 @given(manufactured_program(definite=True), manufactured_program(definite=True))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_the_solution_of_another_program_is_noticed(
     made: tuple[QuadraticProgram, QPSolution], other: tuple[QuadraticProgram, QPSolution]
 ) -> None:

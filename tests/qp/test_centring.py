@@ -16,6 +16,7 @@ from qpsvm.numerics.row_sums import common_offset, sum_of_rows
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp import LowRankQuadratic, QPSolution, QuadraticProgram, Status, residuals
 from qpsvm.qp.centring import centre
+from tests.strategies import examples
 from tests.tolerances import TRANSFORMED
 
 STORAGES = ("dense", "sparse", "single")
@@ -76,7 +77,7 @@ def agree(first: QPSolution, second: QPSolution, offset: float) -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(STORAGES), st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_dual_program_without_its_offset_has_the_same_optimum(
     seed: int, storage: str, pairs: bool
 ) -> None:
@@ -92,7 +93,7 @@ def test_a_dual_program_without_its_offset_has_the_same_optimum(
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(("dense", "sparse")))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_primal_program_without_its_offset_has_the_same_optimum(seed: int, storage: str) -> None:
     program, exact = primal(seed, 256.0, storage)
     centred, inverse = centre(program)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import qpsvm
 from qpsvm.qp import LowRankQuadratic, QuadraticProgram, Status, scale
 from qpsvm.qp.equilibration import equilibrate
+from tests.strategies import examples
 from tests.tolerances import ASKED
 
 
@@ -26,7 +27,7 @@ def badly_scaled(seed: int) -> QuadraticProgram:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_scales_are_powers_of_two_and_sizes_become_alike(seed: int) -> None:
     program = badly_scaled(seed)
     scaled, inverse = equilibrate(program)

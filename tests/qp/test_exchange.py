@@ -6,7 +6,6 @@ import bz2
 import gzip
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,14 +36,15 @@ from qpsvm.qp.exchange import (
     write_parquet,
     write_qps,
 )
-from tests.strategies import manufactured_program
+from tests.processes import run
+from tests.strategies import examples, manufactured_program
 from tests.tolerances import MANUFACTURED_OBJECTIVE, SAME_OBJECTIVE
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 """With -0.0, subnormal numbers and the largest."""
 
 MANY = settings(
-    max_examples=150,
+    max_examples=examples(150),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -265,7 +265,7 @@ def highs(path: Path) -> Any:
 
 
 @given(manufactured_program(), st.booleans())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_highs_reads_the_same_program(
     tmp_path: Path, made: tuple[QuadraticProgram, QPSolution], never_binding: bool
 ) -> None:
@@ -805,7 +805,7 @@ def test_the_formulas_compile(tmp_path: Path) -> None:
     body = "\n".join(latex(program) for program in FORMULAS.values())
     (tmp_path / "p.tex").write_text(f"{PREAMBLE}\n{body}\n\\end{{document}}\n", encoding="utf-8")
     command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "p.tex"]
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    result = run(command, cwd=tmp_path)
     assert result.returncode == 0, result.stdout[-2000:]
 
 
@@ -814,7 +814,5 @@ def test_importing_the_package_imports_no_optional_package() -> None:
         "import sys, qpsvm.qp.exchange\n"
         "print([m for m in ('pyarrow', 'pandas', 'highspy') if m in sys.modules])"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    result = run([sys.executable, "-c", code], check=True)
     assert result.stdout.strip() == "[]"

@@ -15,7 +15,7 @@ from qpsvm.qp.infeasibility import (
     find_unboundedness,
     ray_violation,
 )
-from tests.strategies import manufactured_program
+from tests.strategies import examples, manufactured_program
 from tests.tolerances import EVIDENCE
 
 
@@ -57,7 +57,7 @@ def test_an_endless_descent_is_found_and_proved(program: QuadraticProgram) -> No
 
 
 @given(manufactured_program())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_programs_with_an_optimum_yield_no_evidence(
     made: tuple[QuadraticProgram, QPSolution],
 ) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.qp import QPSolution, QuadraticProgram, Status, Tolerances, residuals
 from qpsvm.qp.infeasibility import farkas_violation, ray_violation
-from tests.strategies import manufactured_program
+from tests.strategies import examples, manufactured_program
 from tests.tolerances import EXACT
 
 
@@ -49,7 +49,7 @@ def test_residuals_by_hand() -> None:
 
 
 @given(manufactured_program())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_the_truth_passes(made: tuple[QuadraticProgram, QPSolution]) -> None:
     program, exact = made
     measured = residuals(program, exact)

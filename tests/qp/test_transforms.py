@@ -21,12 +21,12 @@ from qpsvm.qp import (
     residuals,
     scale,
 )
-from tests.strategies import manufactured_program
+from tests.strategies import examples, manufactured_program
 from tests.tolerances import EXACT, TRANSFORMED
 
 
 @given(manufactured_program())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_folding_bounds_keeps_the_solution_both_ways(
     made: tuple[QuadraticProgram, QPSolution],
 ) -> None:
@@ -42,7 +42,7 @@ def test_folding_bounds_keeps_the_solution_both_ways(
 
 
 @given(manufactured_program(), st.integers(0, 2**32 - 1))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_scaling_keeps_the_solution(made: tuple[QuadraticProgram, QPSolution], seed: int) -> None:
     program, exact = made
     rng = np.random.default_rng(seed)

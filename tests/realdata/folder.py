@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+needs_data = pytest.mark.exhaustive
+"""Not in the quick run, which is the same on every machine; ``loader`` skips where no data are."""
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("QPSVM_DATA", ROOT.parent / "shared" / "data"))
 

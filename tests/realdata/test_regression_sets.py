@@ -18,9 +18,10 @@ from qpsvm import (
     QuantileRegression,
 )
 from qpsvm.qp import Status
-from tests.realdata.folder import loader
+from tests.realdata.folder import loader, needs_data
 from tests.tolerances import SAME_OBJECTIVE
 
+pytestmark = needs_data
 EPS = 1e-8
 SHAPES = {
     "housing_scale": (506, 13),

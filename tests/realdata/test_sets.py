@@ -14,7 +14,7 @@ import pytest
 import qpsvm
 from qpsvm import HardMargin, SoftMargin
 from qpsvm.qp import Status
-from tests.realdata.folder import loader
+from tests.realdata.folder import loader, needs_data
 from tests.reference import bundled
 from tests.tolerances import SAME_DECISION, SAME_OBJECTIVE
 
@@ -48,6 +48,7 @@ def solved_and_verified(problem, backend):
     return solution, report
 
 
+@needs_data
 @PRICES
 @KERNELS
 @pytest.mark.parametrize("name", SETS)
@@ -59,6 +60,7 @@ def test_the_dual_of_every_stored_set_is_verified(name, kernel, C):
     assert solution.score(X, y) > np.mean(y == np.sign(y.sum()))  # better than the larger class
 
 
+@needs_data
 @PRICES
 @pytest.mark.parametrize("name", [name for name in SETS if name != "leukemia_allaml"])
 def test_primal_and_dual_of_every_stored_set_agree(name, C):
@@ -71,6 +73,7 @@ def test_primal_and_dual_of_every_stored_set_agree(name, C):
     assert np.linalg.norm(primal.coef - dual.coef) <= 2 * bound
 
 
+@needs_data
 @pytest.mark.parametrize("name", ["heart_scale", "sonar_scale", "ionosphere_scale"])
 @pytest.mark.parametrize("form", ["primal", "dual"])
 def test_a_first_order_solver_is_verified_just_as_strictly(name, form):
@@ -78,6 +81,7 @@ def test_a_first_order_solver_is_verified_just_as_strictly(name, form):
     solved_and_verified(getattr(SoftMargin(1.0), form)(X, y), "osqp")
 
 
+@needs_data
 @pytest.mark.parametrize("backend", ["cvxopt", "osqp", "cvxpy:CLARABEL"])
 def test_more_features_than_samples_have_a_hard_margin(backend):
     X, y = stored("leukemia_allaml")

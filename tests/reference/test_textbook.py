@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from qpsvm.exceptions import (
     NotSeparableError,
     ToleranceNotReachedWarning,
 )
+from tests.strategies import grid
 from tests.tolerances import FLOAT32_CACHE, SAME_DECISION, TIGHT
 
 BACKENDS = ("slsqp", "cvxopt", "osqp", "cvxpy")
@@ -162,9 +164,11 @@ def assert_proof(error, X, y):
     assert "cannot be separated" in str(error)
 
 
-@EVERY
-@BOTH
-@pytest.mark.parametrize("intercept", ["free", "penalized"])
+@grid(
+    "intercept, form, backend",
+    product(["free", "penalized"], ["primal", "dual"], BACKENDS),
+    together=1,
+)
 def test_overlapping_classes_raise_with_a_point_of_both_hulls(intercept, form, backend):
     rng = np.random.default_rng(1)
     y = np.repeat([-1, 1], 15)

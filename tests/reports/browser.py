@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -13,7 +14,8 @@ from shutil import which
 
 import pytest
 
-SECONDS = 60.0
+from tests.processes import PATIENCE
+
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -70,7 +72,7 @@ class Browser:
 
     def close(self):
         self.process.terminate()
-        self.process.wait(SECONDS)
+        self.process.wait(PATIENCE)
         os.close(self.input)
         os.close(self.output)
 
@@ -87,16 +89,18 @@ class Browser:
         return answer["result"]
 
     def _until(self, wanted):
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             message = self._read()
             if wanted(message):
                 return message
             self.events.append(message)
-        raise TimeoutError(f"Chromium did not answer within {SECONDS} s")
+        raise TimeoutError(f"Chromium did not answer within {PATIENCE} s")
 
     def _read(self):
         while b"\0" not in self.buffer:
+            if not select.select([self.input], [], [], PATIENCE)[0]:
+                raise TimeoutError(f"Chromium said nothing for {PATIENCE} s")
             received = os.read(self.input, 1 << 16)
             assert received, "Chromium has gone"
             self.buffer += received

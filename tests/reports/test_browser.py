@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from qpsvm import reports
 from qpsvm.reports.numbers import figure, residual
 from tests.reports.browser import opened
 from tests.reports.cases import report, text
+from tests.strategies import grid
 
 DESKTOP, PHONE = 1280, 390
 PAGES = ("two classes", "tube", "ranking", "joint", "one vs rest", "program", "no intercept")
@@ -31,8 +34,7 @@ def page_of(folder, name):
     return path
 
 
-@pytest.mark.parametrize("width", [DESKTOP, PHONE])
-@pytest.mark.parametrize("name", PAGES)
+@grid("name, width", product(PAGES, [DESKTOP, PHONE]), together=1)
 def test_it_is_shown_without_complaint(browser, folder, name, width):
     path, built = page_of(folder, name), report(name)
     browser.open(path, width)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from functools import cache
+from itertools import product
 from shutil import which
 
 import numpy as np
@@ -15,6 +15,7 @@ from qpsvm import reports
 from qpsvm.reports import latex, markdown
 from qpsvm.reports.implications import implications
 from qpsvm.reports.numbers import figure, residual
+from tests.processes import run
 from tests.reports.cases import MOONS, SHOWN, report, solved, text
 from tests.reports.markup import (
     assert_balanced_latex,
@@ -24,6 +25,7 @@ from tests.reports.markup import (
     parse_html,
     shown_markdown,
 )
+from tests.strategies import grid
 
 FORMATS = ("html", "md", "tex", "txt")
 MARKUP = ("html", "md", "tex")
@@ -56,8 +58,7 @@ def shown(text, suffix):
 # --- the figures ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-@pytest.mark.parametrize("name", SHOWN)
+@grid("name, suffix", product(SHOWN, FORMATS), together=1)
 def test_figures_are_the_reports(name, suffix):
     built = report(name)
     words = " ".join(shown(text(name, suffix), suffix).split())
@@ -273,9 +274,9 @@ def test_latex_escapes_every_special_character():
 def test_latex_compiles(which_page, tmp_path):
     page = hostile(" ".join(EVIL)) if which_page == "hostile" else report(which_page)
     reports.write(tmp_path / "report.tex", page)
-    result = subprocess.run(
+    result = run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "report"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, errors="replace",
+        cwd=tmp_path, errors="replace",
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-2000:]
     assert (tmp_path / "report.pdf").stat().st_size > 10_000

@@ -30,7 +30,7 @@ from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.polish.dispatch import polish
 from qpsvm.solvers.work_budget import WorkBudget
-from tests.strategies import manufactured_program
+from tests.strategies import examples, manufactured_program
 from tests.tolerances import POLISHED, ROUNDING
 
 PLENTY = 2**30
@@ -176,7 +176,7 @@ def test_searched_steps_climb_to_the_proximal_point(seed: int, sigma: float) -> 
 
 
 @given(manufactured_program(strict=False), st.floats(1e-6, 10.0), st.integers(0, 2**32 - 1))
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=examples(300), derandomize=True)
 def test_it_arrives_from_anywhere(
     made: tuple[QuadraticProgram, QPSolution], size: float, seed: int
 ) -> None:

@@ -13,12 +13,12 @@ from sklearn.datasets import make_blobs
 import qpsvm
 from qpsvm.qp import QPSolution, QuadraticProgram, Status, residuals
 from qpsvm.solvers.polish.dispatch import polish
-from tests.strategies import manufactured_program
+from tests.strategies import examples, manufactured_program
 from tests.tolerances import POLISHED
 
 
 @given(manufactured_program(), st.integers(0, 2**32 - 1))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_a_perturbed_optimum_is_polished_back(
     made: tuple[QuadraticProgram, QPSolution], seed: int
 ) -> None:
@@ -28,7 +28,7 @@ def test_a_perturbed_optimum_is_polished_back(
 
 
 @given(manufactured_program(strict=False), st.floats(1e-6, 10.0), st.integers(0, 2**32 - 1))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_the_result_is_never_worse(
     made: tuple[QuadraticProgram, QPSolution], size: float, seed: int
 ) -> None:

@@ -6,6 +6,7 @@ import re
 import threading
 import tracemalloc
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from qpsvm.qp import (
 from qpsvm.solvers.active_set import engine
 from qpsvm.solvers.box.program import BoxProgram
 from tests import tolerances
+from tests.strategies import grid
 
 EPS = 1e-9
 ENGINE = get("active-set")
@@ -87,8 +89,7 @@ ASKED = {"large C": 1e-8}
 """Rounding may cost 2e-9 there, by the engine's own bound: it claims no less."""
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name", FAMILIES)
+@grid("name, kernel", product(FAMILIES, KERNELS), together=1)
 def test_every_family_by_its_own_strength(name, kernel) -> None:
     problem = FAMILIES[name](KERNELS[kernel])
     found = raw(problem, eps=ASKED.get(name, EPS))
@@ -213,10 +214,17 @@ def test_the_gap_is_told_and_it_is_that_of_the_answer_at_the_end() -> None:
     assert certified(problem, found) <= EPS
 
 
-@pytest.mark.parametrize("name", ["hinge", "tube", "nu", "one class"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hinge",
+        "one class",
+        *(pytest.param(n, marks=pytest.mark.exhaustive) for n in ("tube", "nu")),
+    ],
+)
 def test_as_good_as_another_solver(name) -> None:
     problem = FAMILIES[name](RBF(0.3))
-    own, other = raw(problem), qpsvm.solve(problem, "osqp", eps=1e-8)
+    own, other = raw(problem), qpsvm.solve(problem, "cvxopt", eps=1e-8)
     costs = [
         qpsvm.certify(problem, each).primal_objective for each in (problem.recover(own), other)
     ]

@@ -1,0 +1,103 @@
+"""What holds for the suite itself: what the quick run keeps, threads, waits."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from itertools import combinations, product
+from pathlib import Path
+
+import pytest
+import threadpoolctl
+from hypothesis import settings
+
+from tests.families import settings as every_setting
+from tests.strategies import examples, grid, in_parts, numbered
+
+HERE = Path(__file__).resolve().parent
+ENDLESS = {"run", "call", "check_call", "check_output", "wait", "communicate"}
+
+
+# --- the quick run ------------------------------------------------------------------------------
+
+
+def kept(mark: pytest.MarkDecorator) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+    """All values of a parametrised test, and those of the quick run."""
+    names, parameters = mark.args
+    single = "," not in names
+    values = [(p.values[0] if single else p.values, p.marks) for p in parameters]
+    return [v for v, _ in values], [v for v, marks in values if not marks]
+
+
+@pytest.mark.parametrize("together", [1, 2])
+@pytest.mark.parametrize("names", ["setting", "name, form, kernel, intercept"])
+def test_a_grid_loses_no_setting_and_its_quick_part_no_value(names: str, together: int) -> None:
+    settings = list(every_setting())
+    all_of_them, quick = kept(grid(names, settings, together=together))
+    assert all_of_them == settings
+    assert len(quick) < len(settings) / 3
+
+    def covered(chosen: list[tuple[object, ...]]) -> set[tuple[tuple[int, object], ...]]:
+        return {part for s in chosen for part in combinations(enumerate(s), together)}
+
+    assert covered(quick) == covered(settings)
+
+
+def test_of_a_grid_that_needs_all_of_its_settings_all_are_kept() -> None:
+    settings = list(product("abc", "xy"))
+    assert kept(grid("one, other", settings)) == (settings, settings)
+
+
+def test_numbered_cases_begin_with_the_quick_ones() -> None:
+    marks = [getattr(p, "marks", ()) for p in numbered("k", 5, quick=2).args[1]]
+    assert [bool(m) for m in marks] == [False, False, True, True, True]
+    assert [bool(getattr(p, "marks", ())) for p in in_parts.args[1]].count(False) == 1
+
+
+def test_examples_are_a_share_of_what_the_exhaustive_run_draws() -> None:
+    share = settings.default.max_examples
+    assert share in (20, 100)
+    assert examples(200) == 2 * share
+    assert examples(1) >= 1
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+
+def test_linear_algebra_has_one_thread_unless_the_user_says_otherwise() -> None:
+    limit = max(int(os.environ[f"{name}_NUM_THREADS"]) for name in ("OMP", "OPENBLAS", "MKL"))
+    libraries = threadpoolctl.threadpool_info()
+    assert libraries
+    assert all(library["num_threads"] <= limit for library in libraries), libraries
+
+
+# --- waits ----------------------------------------------------------------------------------------
+
+
+def endless_waits(source: str) -> Iterator[int]:
+    """Lines of calls that wait for a process, with no limit."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        name, of = node.func.attr, ast.unparse(node.func.value)
+        starts = of == "subprocess" and name in ENDLESS
+        waits = name in {"wait", "communicate"} and not node.args
+        limited = any(keyword.arg in {"timeout", None} for keyword in node.keywords)
+        if (starts or waits) and not limited:
+            yield node.lineno
+
+
+def test_every_wait_for_a_process_ends() -> None:
+    """``tests.processes`` has ``run``, ``started`` and ``PATIENCE`` for that."""
+    found = [
+        f"{path.relative_to(HERE)}:{line}"
+        for path in HERE.rglob("*.py")
+        for line in endless_waits(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_an_endless_wait_is_seen() -> None:
+    assert list(endless_waits("import subprocess\nsubprocess.run([])")) == [2]
+    assert list(endless_waits("process.wait()\nprocess.wait(3)\nprocess.wait(timeout=3)")) == [1]
