@@ -25,7 +25,7 @@ class Row:
     outcome : str
         One of ``OUTCOMES``.
     claimed : str
-        The status the solver claims, as a ``qpsvm.Status`` value, or its own words.
+        The status the solver claims, as a ``qpsvm.qp.Status`` value, or its own words.
     verified : str
         What ``qpsvm.verify`` says of the answer at ``cell.eps``: ``pass``, ``fail`` or nothing.
     gap : float

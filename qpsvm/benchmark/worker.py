@@ -30,7 +30,7 @@ from qpsvm.benchmark.data import Samples, load_samples
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.judge import judge
 from qpsvm.benchmark.rows import FALSE, Row
-from qpsvm.data.fingerprint import fingerprint
+from qpsvm.data.fingerprints import fingerprint
 from qpsvm.exceptions import (
     BackendNotInstalledError,
     MissingPackageError,

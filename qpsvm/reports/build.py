@@ -11,7 +11,7 @@ from typing import Any
 
 from qpsvm.certificates import PredictionComparison
 from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
-from qpsvm.data.fingerprint import fingerprint
+from qpsvm.data.fingerprints import fingerprint
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.problem import TrainingProblem
