@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.intercept import Interval, best_shifts
@@ -26,6 +27,7 @@ Problem: TypeAlias = TrainingProblem[Any, Any]
 Solution: TypeAlias = SVMSolution | JointSolution
 
 
+@short_repr
 @dataclass(frozen=True)
 class Library:
     """Who fitted a model.

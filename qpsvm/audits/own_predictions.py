@@ -22,6 +22,7 @@ import scipy.sparse as sp
 
 from qpsvm.audits.rebuilt import Decisions, decisions
 from qpsvm.data import RegressionTrainingSet
+from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneVsOne, SoftMargin
 from qpsvm.qp.kkt import Check
@@ -38,6 +39,7 @@ Right: TypeAlias = list[list[Any]]
 classes with most votes is taken."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class OwnPredictions:
     """How a model's own predictions of its training data compare with those of its stored numbers.

@@ -6,9 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from qpsvm.display import LINES, first_lines
+
 if TYPE_CHECKING:
     from qpsvm.audits.result import Audit, AuditedMachine
     from qpsvm.reports import Page, Report
+    from qpsvm.verification import KKTReport
+
+MACHINES = 16
+"""Machines that are printed: a screen has room for them and a few remarks."""
 
 COLUMNS = ("objective", "above optimum", "relative gap", "worst check", "labels differ", "float32")
 
@@ -23,15 +29,30 @@ def text(audit: Audit) -> str:
         + (f", {audit.library.stopped_at}" if audit.library.stopped_at else ""),
         "  " + " " * width + "".join(f"{name:>14}" for name in COLUMNS),
     ]
+    rows = list[str]()
     for name, machine in zip(names, audit.machines, strict=True):
         cells = "".join(f"{cell:>14}" for cell in row(machine))
-        lines.append(f"  {name:<{width}}{cells}  {machine.grade.title}")
+        rows.append(f"  {name:<{width}}{cells}  {machine.grade.title}")
+    lines += first_lines(rows, MACHINES, "further machines: .machines")
     if len(audit.machines) == 1:
-        # its first line is a verdict without a grade
-        checks = str(audit.machines[0].report).splitlines()[1:]
-        lines += [f"  checks at eps={audit.eps:g}, {audit.machines[0].report.problem}", *checks]
-    lines += [f"  note: {remark}" for remark in remarks(audit)]
+        lines.append(f"  checks at eps={audit.eps:g}, {audit.machines[0].report.problem}")
+        lines += _checks(audit.machines[0].report, LINES - len(lines) - len(remarks(audit)))
+    notes = [f"  note: {remark}" for remark in remarks(audit)]
+    lines += first_lines(notes, LINES - len(lines), "further remarks: .report()")
     return "\n".join(lines)
+
+
+def _checks(report: KKTReport, room: int) -> list[str]:
+    """The lines of a report, without as many of the checks that passed as there is no room for."""
+    lines = str(report).splitlines()[1:]  # the first one is a verdict without a grade
+    surplus = len(lines) - room
+    if surplus <= 0:
+        return lines
+    names = {check.name for check in report.checks if check.passed}
+    passed = [i for i, line in enumerate(lines) if line.split()[0] in names]
+    hidden = set(passed[-(surplus + 1) :])  # one more, for the line that says so
+    kept = [line for i, line in enumerate(lines) if i not in hidden]
+    return [*kept, f"  ... {len(hidden)} checks that passed: .machines[0].report"]
 
 
 def row(machine: AuditedMachine) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from qpsvm.audits.presentation import page, text
 from qpsvm.audits.rounding import KernelRounding
 from qpsvm.audits.verdict import evidence_of_machine, evidence_of_model
 from qpsvm.certificates import Certificate, PredictionComparison
+from qpsvm.display import short_repr, wrapped
 from qpsvm.qp.kkt import Check
 from qpsvm.reports.assessment import predictions_of_machine
 from qpsvm.reports.grade import Evidence, Grade
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from qpsvm.reports import Page
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Optimum:
     """The exact optimum of a program, and how far a model is from it.
@@ -60,6 +62,7 @@ class Optimum:
         return self.predictions.n_different
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class AuditedMachine:
     """One program of a model.
@@ -281,7 +284,7 @@ class Audit:
 
     def __repr__(self) -> str:
         verdict = "passed" if self.passed else "failed"
-        return (
+        return wrapped(
             f"Audit({verdict} at eps={self.eps:g}, {self.grade.value}, {self.model}, relative gap "
-            f"{self.relative_gap:.2e})"
+            f"{self.relative_gap:.2e}; print it for every machine)"
         )

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.losses import losses
 from qpsvm.machines.model import SupportVectorModel
@@ -26,6 +27,7 @@ from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 
+@short_repr
 @dataclass(frozen=True)
 class KernelRounding:
     """The duality gap of one solution in two programs.

@@ -33,6 +33,7 @@ from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import Enclosure, enclose
 from qpsvm.certificates.rigorous.balls import UNDERFLOW
 from qpsvm.certificates.screening import Screening, fixes_intercept, screen
+from qpsvm.display import short_repr
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.feasibility import FeasibleMachine, feasible_machine
 from qpsvm.machines.intercept import Interval
@@ -41,6 +42,7 @@ from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """How far from optimal a classifier can be at most, and what follows from that.

@@ -26,6 +26,7 @@ import numpy as np
 
 from qpsvm.constraints import LinearConstraints
 from qpsvm.data.training_sets import TrainingSet
+from qpsvm.display import short_repr
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
@@ -53,6 +54,7 @@ SMALLEST_MARGIN = 1e-100
 NO_MULTIPLIERS: Vector = np.zeros(0)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class DualPoint:
     """Dual variables.
@@ -68,6 +70,7 @@ class DualPoint:
     constraint_multipliers: Vector = field(default_factory=lambda: NO_MULTIPLIERS)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class SupportVectorModel:
     """Everything both forms of one training problem share.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Typ
 
 import numpy as np
 
+from qpsvm.display import wrapped
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
@@ -160,7 +161,7 @@ class TrainingProblem(Generic[Model, Solution]):
 
     def __repr__(self) -> str:
         data = self.data
-        return (
+        return wrapped(
             f"{type(self).__name__}({self.family}, {self.form}, {self.kernel} kernel, "
             f"{data.n_samples} samples x {data.n_features} features ({data.storage}), "
             f"{self.qp.n_variables} variables)"

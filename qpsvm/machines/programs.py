@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
@@ -76,6 +77,7 @@ def dual_blocks(model: SupportVectorModel) -> dict[str, slice]:
     return blocks({"alpha": len(model.conditions), "z": m, "y": model.n_constraints - m})
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class DualRecovery:
     """``x = (alpha, z, y)``; the multipliers are the intercept, the width and the slack."""
@@ -303,6 +305,7 @@ def _on_variables(matrix: Matrix, layout: Layout) -> Matrix:
     return sp.hstack([*parts, sp.csr_array((matrix.shape[0], missing))], format="csr")
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class PrimalRecovery:
     """``x = (w, b, t, xi)`` or ``(beta, b, t, xi)``; alpha are the rows' multipliers."""

@@ -54,6 +54,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram, finite_dot
@@ -97,6 +98,7 @@ class Tolerances:
         return math.sqrt(self.eps) if residual == "natural" else self.eps
 
 
+@short_repr
 @dataclass(frozen=True)
 class Residual:
     """One measured residual: ``absolute`` in the program's units, ``scaled`` without units."""
@@ -106,6 +108,7 @@ class Residual:
     scaled: float
 
 
+@short_repr
 @dataclass(frozen=True)
 class Check:
     """A residual held against its tolerance."""
@@ -121,6 +124,7 @@ class Check:
         return self.scaled <= self.tolerance
 
 
+@short_repr
 @dataclass(frozen=True)
 class KKTResiduals:
     """Every residual of the module's table, and the two objectives.

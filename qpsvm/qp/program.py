@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr, wrapped
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.numerics.arrays import (
     Matrix,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 Storage = Literal["natural", "dense", "sparse"]
 
 
+@short_repr
 class CanonicalForm(NamedTuple):
     """The textbook six: minimize ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``."""
 
@@ -316,7 +318,7 @@ class QuadraticProgram:
         bounds = int(np.isfinite(self.lb).sum() + np.isfinite(self.ub).sum())
         kind = type(self.P).__name__.removesuffix("Quadratic").lower()
         kind = {"lowrank": "low-rank"}.get(kind, kind)
-        return (
+        return wrapped(
             f"QuadraticProgram({_count(self.n_variables, 'variable', 'variables')}, "
             f"{_count(self.n_inequalities, 'inequality', 'inequalities')}, "
             f"{_count(self.n_equalities, 'equality', 'equalities')}, "

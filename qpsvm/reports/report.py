@@ -14,6 +14,7 @@ from typing import Any
 
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.reduced import ReducedReport
+from qpsvm.display import short_repr, wrapped
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.plotting import Convergence, Picture, SortedViolations
@@ -27,6 +28,7 @@ from qpsvm.reports.kinds import Kind, kind_of
 from qpsvm.verification import KKTReport
 
 
+@short_repr
 @dataclass(frozen=True)
 class Facts:
     """A small table of the caller's own.
@@ -334,7 +336,7 @@ class Report:
 
     def __repr__(self) -> str:
         verdict = "passed" if self.passed else "failed"
-        return f"Report({self.family}, {verdict} at eps={self.eps:g})"
+        return wrapped(f"Report({self.family}, {verdict} at eps={self.eps:g}; print it to read it)")
 
 
 def _together(parts: Sequence[SolveStatistics]) -> SolveStatistics:

@@ -18,6 +18,7 @@ import numpy as np
 
 from qpsvm import formulations, kernels
 from qpsvm.audits.files.opening import read_bytes, require_file
+from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.files import json_text, npz
 from qpsvm.kernels import Kernel
@@ -64,6 +65,7 @@ _MAX_BRACKETS = 10_000
 _LARGEST = float(np.finfo(np.float64).max)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class ArrayModel:
     """A model as plain numbers, in the scale of qpsvm's programs; arrays are read-only.

@@ -31,6 +31,7 @@ import numpy as np
 
 from qpsvm.audits.files.header import Header
 from qpsvm.audits.files.text_file import END, NUMBER, TextFile, to_numbers, words
+from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 
 JOINT = "MCSVM_CS"
@@ -53,6 +54,7 @@ SOLVER_TYPES = (*CLASSIFIERS, *REGRESSIONS, NOVELTY)
 _ALWAYS = ("solver_type", "nr_class", "nr_feature", "bias")
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class LiblinearModel:
     """What a LIBLINEAR model file says, checked; all arrays are read-only.

@@ -42,6 +42,7 @@ import numpy as np
 
 from qpsvm import kernels
 from qpsvm.audits.files.rows import match_rows
+from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel
 from qpsvm.numerics.arrays import Dense, Index, Vector
@@ -50,6 +51,7 @@ SvmType: TypeAlias = Literal["c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_
 KernelType: TypeAlias = Literal["linear", "polynomial", "rbf", "sigmoid", "precomputed"]
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class LibsvmModel:
     """What a LIBSVM model file says, checked; all arrays are read-only.

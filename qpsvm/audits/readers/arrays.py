@@ -9,6 +9,7 @@ import numpy as np
 
 from qpsvm.audits.claims import Claim, Library, Reading, multipliers
 from qpsvm.audits.readers.inputs import Inputs, require_finite
+from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations.crammer_singer import JointProblem
 from qpsvm.formulations.l1_norm import L1NormModel
@@ -20,6 +21,7 @@ UNKNOWN = Library("the library")
 """Of numbers nobody says the origin of."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Arrays:
     """A model as plain numbers, in the scale of qpsvm's programs.

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from qpsvm.data.training_sets import MulticlassTrainingSet
+from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 JointIntercept: TypeAlias = Literal["none", "penalized"]
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class JointModel:
     """Everything both forms of one training problem share.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from qpsvm.machines.joint.model import JointModel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassTable(SampleTable):
     """One row per sample and class, the classes of a sample together.
 
@@ -41,6 +41,9 @@ class ClassTable(SampleTable):
     """
 
     against: Any
+
+    def columns(self) -> dict[str, Any]:
+        return super().columns() | {"against": self.against}
 
     def row(self, i: int) -> dict[str, Any]:
         against = self.against[i]
