@@ -1,4 +1,4 @@
-"""The tolerance contract: whoever gets a status OPTIMAL gets it from the verifier.
+"""The tolerance contract: solve, verify, polish, escalate, look for evidence of no optimum.
 
 In order:
 
@@ -108,7 +108,7 @@ class Contract:
         problem = self.problem
         return not (isinstance(problem, TrainingProblem) and problem.model.always_has_an_optimum)
 
-    def is_at_rounding(self, outcome: Outcome) -> bool:
+    def is_at_rounding(self, outcome: Attempt) -> bool:
         """Whether nothing but rounding keeps an answer from passing.
 
         The program that was solved is solved to ``eps``, and the machine's certified gap is within
@@ -125,7 +125,7 @@ class Contract:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Attempt:
     """A solution with its final status, and the report that status rests on.
 
     Attributes
@@ -144,12 +144,12 @@ class Outcome:
     machine: Any = None
     is_at_rounding: bool = False
 
-    def better_of(self, other: Outcome) -> Outcome:
-        """The one the verifier measures to be closer to optimal."""
+    def better_of(self, other: Attempt) -> Attempt:
+        """The attempt that the verifier measures to be closer to optimal."""
         return other if other.report.worst < self.report.worst else self
 
 
-def fulfil(contract: Contract) -> Outcome:
+def fulfil(contract: Contract) -> Attempt:
     """Carry the contract out, step by step; see the module's docstring."""
     settings, began = contract.settings, time.perf_counter()
     if settings.warm_start is not None:
@@ -179,8 +179,8 @@ def fulfil(contract: Contract) -> Outcome:
     return _finished(contract, outcome)
 
 
-def _finished(contract: Contract, outcome: Outcome) -> Outcome:
-    """With the problem's own solution; its statistics say which program was solved."""
+def _finished(contract: Contract, outcome: Attempt) -> Attempt:
+    """Add the problem's own solution; statistics say which program was solved."""
     solution = outcome.solution
     notes = filter(None, (solution.statistics.note, contract.route.reduced.note))
     solution = solution.with_statistics(note="; ".join(notes))
@@ -190,7 +190,7 @@ def _finished(contract: Contract, outcome: Outcome) -> Outcome:
     return replace(outcome, solution=own, machine=machine, is_at_rounding=at_rounding)
 
 
-def _attempt(contract: Contract, settings: Settings) -> Outcome:
+def _attempt(contract: Contract, settings: Settings) -> Attempt:
     """One call of the backend, measured, and polished if that is not enough."""
     raw = contract.backend.solve(contract.program, settings)
     if contract.settings.warm_start is not None and not contract.backend.capabilities.warm_start:
@@ -199,10 +199,10 @@ def _attempt(contract: Contract, settings: Settings) -> Outcome:
     if raw.status in _NO_OPTIMUM and not contract.is_proof(raw):
         raw = raw.replace(status=Status.UNKNOWN)
     try:
-        outcome = Outcome(raw, contract.measure(raw))
+        outcome = Attempt(raw, contract.measure(raw))
     except KeyboardInterrupt:  # what was found is worth nothing unmeasured: that is the last step
         raw = raw.replace(status=Status.INTERRUPTED)
-        outcome = Outcome(raw, contract.measure(raw))
+        outcome = Attempt(raw, contract.measure(raw))
     if not is_settled(outcome):
         outcome = _repaired(contract, outcome)
     may_polish = not is_settled(outcome) and raw.status is not Status.INTERRUPTED
@@ -215,7 +215,7 @@ def _attempt(contract: Contract, settings: Settings) -> Outcome:
             measure=lambda candidate: _worst_on_rows(contract, candidate),
         )
         if polished is not outcome.solution:
-            found = Outcome(polished, contract.measure(polished))
+            found = Attempt(polished, contract.measure(polished))
             if not is_settled(found):
                 found = _repaired(contract, found)
             outcome = outcome.better_of(found)
@@ -223,7 +223,7 @@ def _attempt(contract: Contract, settings: Settings) -> Outcome:
 
 
 def _worst_on_rows(contract: Contract, candidate: QPSolution) -> float:
-    """The worst residual of a candidate, or of the point beside it that satisfies the rows.
+    """The worst residual of a candidate, or of the nearest point that satisfies the rows.
 
     Without the second a polish would go on because of a row all of whose terms are rounding.
     """
@@ -241,7 +241,7 @@ def _worst_on_rows(contract: Contract, candidate: QPSolution) -> float:
     return min(report.worst, contract.measure(moved).worst)
 
 
-def _repaired(contract: Contract, outcome: Outcome) -> Outcome:
+def _repaired(contract: Contract, outcome: Attempt) -> Attempt:
     """The nearest point that satisfies rows and bounds, with multipliers that go with it.
 
     A solver's answer satisfies both to its own tolerance, and a verdict asks for more.
@@ -255,15 +255,15 @@ def _repaired(contract: Contract, outcome: Outcome) -> Outcome:
         candidate = solution.replace(
             x=moved.x, z=moved.z, y=moved.y, z_lower=moved.z_lower, z_upper=moved.z_upper
         )
-        outcome = outcome.better_of(Outcome(candidate, contract.measure(candidate)))
+        outcome = outcome.better_of(Attempt(candidate, contract.measure(candidate)))
     for candidate in repaired(contract.program, outcome.solution):
         if is_settled(outcome):
             break
-        outcome = outcome.better_of(Outcome(candidate, contract.measure(candidate)))
+        outcome = outcome.better_of(Attempt(candidate, contract.measure(candidate)))
     return outcome
 
 
-def _is_hopeless(contract: Contract, outcome: Outcome) -> bool:
+def _is_hopeless(contract: Contract, outcome: Attempt) -> bool:
     """Whether a polish of an answer that misses by rounding alone is no use.
 
     It can find digits that round better, unless the certificate itself says that rounding exceeds
@@ -274,12 +274,12 @@ def _is_hopeless(contract: Contract, outcome: Outcome) -> bool:
     return exceeds or not isinstance(contract.route, Direct)
 
 
-def is_settled(outcome: Outcome) -> bool:
+def is_settled(outcome: Attempt) -> bool:
     """Verified to be optimal, or proved to have no optimum."""
     return outcome.report.passed or outcome.solution.status in _NO_OPTIMUM
 
 
-def _may_escalate(outcome: Outcome, settings: Settings, seconds: float) -> bool:
+def _may_escalate(outcome: Attempt, settings: Settings, seconds: float) -> bool:
     if is_settled(outcome) or outcome.solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
         return False
     if outcome.solution.status is Status.ITERATION_LIMIT and settings.max_iterations is not None:
@@ -291,8 +291,8 @@ def _remaining(time_limit: float | None, seconds: float) -> float | None:
     return None if time_limit is None else max(time_limit - seconds, 1e-3)
 
 
-def _evidence(contract: Contract, outcome: Outcome) -> Outcome | None:
-    """Evidence of our own, where the solver gave none. Small residuals mean there is none."""
+def _evidence(contract: Contract, outcome: Attempt) -> Attempt | None:
+    """Search for evidence of no optimum where the solver gave none."""
     if not contract.can_lack_an_optimum or outcome.report.worst < SMALL_RESIDUAL:
         return None
     if outcome.solution.status is Status.INTERRUPTED:
@@ -307,7 +307,7 @@ def _evidence(contract: Contract, outcome: Outcome) -> Outcome | None:
     return None
 
 
-def _verdict(outcome: Outcome) -> Status:
+def _verdict(outcome: Attempt) -> Status:
     if outcome.report.passed:
         return Status.OPTIMAL
     claimed = outcome.solution.status
@@ -316,7 +316,7 @@ def _verdict(outcome: Outcome) -> Status:
     return Status.FAILED if outcome.solution.x is None else Status.INACCURATE
 
 
-def _announce(contract: Contract, stage: str, seconds: float, outcome: Outcome) -> None:
+def _announce(contract: Contract, stage: str, seconds: float, outcome: Attempt) -> None:
     if contract.settings.callback is not None:
         contract.settings.callback(
             Progress(

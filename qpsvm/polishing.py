@@ -34,7 +34,7 @@ from qpsvm.qp.kkt import Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.polish.dispatch import polish as polish_program
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 from qpsvm.verification import KKTReport, verify
 
 
@@ -159,7 +159,7 @@ def polish(
 
 @dataclass(frozen=True)
 class _Request:
-    """What the caller allows."""
+    """Accuracy, limits and callback that the caller of ``polish`` allows."""
 
     eps: float
     time_limit: float | None
@@ -167,15 +167,15 @@ class _Request:
     memory_limit: int | None
     began: float
 
-    def effort(self, label: str) -> Effort:
-        """Without a limit of work: somebody waits, and may stop it."""
-        return Effort(watch=lambda effort: self.goes_on(effort, label))
+    def budget(self, label: str) -> WorkBudget:
+        """A work budget without a limit, which time limit and callback end."""
+        return WorkBudget(watch=lambda budget: self.goes_on(budget, label))
 
-    def goes_on(self, effort: Effort, label: str) -> bool:
+    def goes_on(self, budget: WorkBudget, label: str) -> bool:
         seconds = time.perf_counter() - self.began
         if self.callback is not None:
             event = Progress(
-                "polish", label, effort.factorisations, seconds, residual=effort.residual
+                "polish", label, budget.factorisations, seconds, residual=budget.residual
             )
             if self.callback(event) is False:
                 return False
@@ -198,7 +198,7 @@ class _Request:
             start,
             goal=self.eps,
             measure=lambda candidate: self.score(report(candidate)),
-            effort=self.effort(start.statistics.backend),
+            budget=self.budget(start.statistics.backend),
             memory_limit=self.memory_limit,
         )
         passed = report(found).passed
@@ -266,7 +266,7 @@ def _polish_along(
 
 @dataclass(frozen=True, eq=False)
 class _AsItIs:
-    """The problem's own program."""
+    """Polish through the problem's own program."""
 
     problem: TrainingProblem[Any, Any]
 
@@ -285,7 +285,7 @@ class _AsItIs:
 
 
 class _ByAlpha:
-    """The dual program, in alpha; weights, intercept and slack follow from alpha."""
+    """Polish through the dual program; weights, intercept and slack follow from alpha."""
 
     def __init__(self, problem: SVMProblem) -> None:
         self.problem = problem
@@ -326,7 +326,7 @@ class _ByAlpha:
 
 
 def _statistics(solution: Any) -> SolveStatistics:
-    """Those of a solver; a solution from elsewhere has none."""
+    """The statistics of a solver's solution; empty ones for solutions from elsewhere."""
     return solution.qp.statistics if isinstance(solution.qp, QPSolution) else SolveStatistics()
 
 

@@ -16,7 +16,7 @@ from qpsvm.certificates import (
     not_separable,
     without_constraints,
 )
-from qpsvm.contract import Contract, Outcome, fulfil, is_settled
+from qpsvm.contract import Attempt, Contract, fulfil, is_settled
 from qpsvm.exceptions import (
     BackendError,
     InfeasibleProgramError,
@@ -29,11 +29,11 @@ from qpsvm.exceptions import (
     UnboundedProgramError,
 )
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.machines.carried import NothingKnownError, carried
 from qpsvm.machines.exact_types import require_stored
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.routes import ByPrimal, Route, route_of
+from qpsvm.machines.warm_start import NothingKnownError, transfer_warm_start
 from qpsvm.qp.infeasibility import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -130,7 +130,7 @@ def solve(
         it was not. An interior-point method cannot: it begins far from all bounds. Where a warm
         start leads nowhere, the second attempt goes without. An SVMSolution may be of other
         samples, in any order, or of other prices: samples that it knows keep their share of the
-        box, new ones begin with zero (``qpsvm.machines.carried``).
+        box, new ones begin with zero (``qpsvm.machines.warm_start``).
     callback : callable, optional
         Receives ``qpsvm.backends.Progress`` events; returning False asks to stop. What it raises
         comes out as it is.
@@ -226,7 +226,7 @@ def solve(
 
 
 def _solve_parts(problem: ReducedProblem, start: Any, **settings: Any) -> ReducedSolution:
-    """Every part by itself; an error says which one it is about."""
+    """Solve every part of a reduction; errors name the part."""
     n_parts = len(problem.problems)
     starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
     if len(starts) != n_parts or not isinstance(start, ReducedSolution | None):
@@ -247,7 +247,7 @@ def _solve_parts(problem: ReducedProblem, start: Any, **settings: Any) -> Reduce
 
 
 def _no_machine(problem: SVMProblem, solution: QPSolution) -> NoOptimumError:
-    """Why there is no solution: classes that cannot be told apart, or conflicting rules."""
+    """The error for a problem without optimum: inseparable classes or conflicting constraints."""
     proof = certify_infeasible(problem, solution)
     if problem.model.constraints is not None and problem.model.is_hard:
         # rules that take part in a proof may still be innocent: the samples alone come first
@@ -275,8 +275,8 @@ def _no_optimum(solution: QPSolution) -> NoOptimumError:
     )
 
 
-def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tuple[Outcome, str]:
-    """The outcome of the contract, and of ``"auto"`` why it chose what it chose."""
+def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tuple[Attempt, str]:
+    """Carry out the contract; for ``"auto"`` with the reason for the backend."""
     route = route_of(problem, any_form=backend == "auto")
     solver, reason = _resolve(backend, route)
     outcome = fulfil(Contract(problem, route, solver, settings))
@@ -296,8 +296,8 @@ def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tupl
     return second if is_settled(second) else outcome.better_of(second), second_reason
 
 
-def _asks_again(outcome: Outcome, route: Route, eps: float) -> bool:
-    """Whether ``"auto"`` asks a second backend: where another answer may pass."""
+def _asks_again(outcome: Attempt, route: Route, eps: float) -> bool:
+    """Whether ``"auto"`` tries a second backend after an answer that does not pass."""
     status = outcome.solution.status
     if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
         if status not in (*_GIVEN_UP, Status.ITERATION_LIMIT):
@@ -350,12 +350,12 @@ def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:
 
 
 def _carried(problem: SVMProblem, start: SVMSolution) -> QPSolution:
-    """The start as a solution of this program; of a large kernel only x.
+    """The warm start as a solution of this program; x alone for a large kernel program.
 
     Multipliers would take a pass over the kernel matrix, and who goes through it column by column
     has no use for them.
     """
-    own, P = carried(problem.model, start), problem.qp.P
+    own, P = transfer_warm_start(problem.model, start), problem.qp.P
     if isinstance(P, KernelQuadratic) and problem.form == "dual" and not P.gram.is_worth_keeping:
         x = np.concatenate([own.alpha, own.constraint_multipliers])
         return QPSolution(Status.UNKNOWN, x=x, native_status="from a model")

@@ -1,4 +1,4 @@
-"""``qpsvm.verify``: the only place that says "optimal".
+"""``qpsvm.verify``: measure a solution and decide whether it is optimal.
 
 The verdict is a bound: a finite certified distance of the objective from the optimum, at most eps.
 For a bare program ``qpsvm.qp.bounds`` has it, and the KKT residuals of ``qpsvm.qp.kkt`` explain it.
@@ -47,7 +47,7 @@ from qpsvm.qp.solution import QPSolution, SolveStatistics
 
 @dataclass(frozen=True, eq=False)
 class KKTReport:
-    """The verdict, and everything it rests on.
+    """Verdict on a solution, with every check, bound and note it rests on.
 
     Attributes
     ----------
@@ -346,7 +346,7 @@ def _machine_checks(
     eps: float,
     natural: float,
 ) -> Iterator[Check]:
-    """The second and third view; distances go like the root of the gap (``natural``)."""
+    """Checks on the machine itself: certificate, samples, stated against implied quantities."""
     size = max(abs(certificate.primal_objective), certificate.floor)
     yield Check("certified_gap", certificate.gap_upper, certificate.relative_gap_upper, eps)
     if not problem.model.always_has_an_optimum:

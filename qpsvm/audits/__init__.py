@@ -7,9 +7,10 @@
 from qpsvm.audits import files
 from qpsvm.audits.auditing import audit
 from qpsvm.audits.claims import Library
+from qpsvm.audits.machine import AuditedMachine, Optimum
 from qpsvm.audits.own_predictions import OwnPredictions
 from qpsvm.audits.readers.arrays import Arrays
-from qpsvm.audits.result import Audit, AuditedMachine, Optimum
+from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import KernelRounding
 
 __all__ = [

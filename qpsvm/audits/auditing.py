@@ -11,16 +11,17 @@ import numpy as np
 
 from qpsvm.audits import own_predictions, predictions
 from qpsvm.audits.claims import Claim, Library, Problem, Reading
+from qpsvm.audits.machine import AuditedMachine, Optimum
 from qpsvm.audits.predictions import DecisionRanges
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.registry import read
-from qpsvm.audits.result import Audit, AuditedMachine, Optimum
+from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import KernelRounding, multiply, multiply_rounded, rounded_gap
 from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.machines import SVMProblem
-from qpsvm.machines.accuracy import TINY
 from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.precision import TINY
 from qpsvm.polishing import polish
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.solving import solve

@@ -17,8 +17,9 @@ from qpsvm.exceptions import AuditRefusedError
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.intercept import Interval, best_shifts
 from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.machines.model import NO_MULTIPLIERS, SupportVectorModel
+from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.offsets import best_offsets
+from qpsvm.machines.primal_dual import NO_MULTIPLIERS
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status

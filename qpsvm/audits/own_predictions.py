@@ -15,31 +15,24 @@ import itertools
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.audits.claims import Reading
+from qpsvm.audits.machine import OWN_PREDICTIONS, AuditedMachine
 from qpsvm.audits.rebuilt import Decisions, decisions
 from qpsvm.data import RegressionTrainingSet
-from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneVsOne, SoftMargin
 from qpsvm.qp.kkt import Check
-
-if TYPE_CHECKING:
-    from qpsvm.audits.claims import Reading
-    from qpsvm.audits.result import AuditedMachine
-
-NAME = "own_predictions"
-"""Of the check in a verifier's report."""
 
 Right: TypeAlias = list[list[Any]]
 """For every sample the labels that are right: several where a library does not say which of the
 classes with most votes is taken."""
 
 
-@short_repr
 @dataclass(frozen=True)
 class OwnPredictions:
     """How a model's own predictions of its training data compare with those of its stored numbers.
@@ -76,7 +69,7 @@ class OwnPredictions:
         comparable = not self.n_differ and math.isfinite(self.worst)
         apart = self.largest_difference
         return Check(
-            NAME,
+            OWN_PREDICTIONS,
             apart if math.isfinite(apart) else math.inf,
             self.worst if comparable else math.inf,
             1.0,

@@ -17,12 +17,12 @@ import numpy as np
 from qpsvm.audits.claims import Problem, Solution
 from qpsvm.certificates import Certificate, PredictionComparison, certify
 from qpsvm.certificates.comparison import Range, compare
-from qpsvm.certificates.optimum import EPS
 from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.exceptions import ArithmeticModeError, InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Precomputed
 from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.precision import EPS
 
 RIGOROUS_SAMPLES = 20_000
 """Training samples up to which rounding is enclosed and not estimated. With 20,000 samples the

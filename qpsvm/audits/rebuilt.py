@@ -17,19 +17,17 @@ Source: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.audits.claims import Reading
+from qpsvm.audits.machine import AuditedMachine
 from qpsvm.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector
-
-if TYPE_CHECKING:
-    from qpsvm.audits.claims import Reading
-    from qpsvm.audits.result import AuditedMachine
 
 RBF_ERROR = 1e-12
 """Relative error of ``exp(-gamma |x - z|^2)``: ours is below 1e-13 (``kernels.products.FAR``)."""

@@ -5,172 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from qpsvm.audits.claims import Library, Problem, Solution
-from qpsvm.audits.own_predictions import NAME as OWN_PREDICTIONS
+import numpy as np
+
+from qpsvm.audits.claims import Library
+from qpsvm.audits.machine import AuditedMachine
 from qpsvm.audits.own_predictions import OwnPredictions
-from qpsvm.audits.presentation import page, text
-from qpsvm.audits.rounding import KernelRounding
-from qpsvm.audits.verdict import evidence_of_machine, evidence_of_model
-from qpsvm.certificates import Certificate, PredictionComparison
-from qpsvm.display import short_repr, wrapped
-from qpsvm.qp.kkt import Check
-from qpsvm.reports.assessment import predictions_of_machine
-from qpsvm.reports.grade import Evidence, Grade
-from qpsvm.verification import KKTReport
-
-if TYPE_CHECKING:
-    from qpsvm.reports import Page
+from qpsvm.audits.presentation import COLUMNS, MACHINES, checks, machine_report, row
+from qpsvm.certificates import PredictionComparison
+from qpsvm.display import LINES, first_lines, wrapped
+from qpsvm.reports.formats import Formats
+from qpsvm.reports.grade import Evidence, Grade, whose
+from qpsvm.reports.page import Page
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """The exact optimum of a program, and how far a model is from it.
-
-    Attributes
-    ----------
-    solution : SVMSolution or JointSolution
-        Solved to a tenth of the audit's eps.
-    proof : Certificate
-        Of that solution: it bounds every figure of the exact optimum. Rigorous where that is
-        affordable.
-    excess : float
-        ``(P - P^) / max(|P^|, floor)``: by how much the model's primal objective is above that of
-        the solution.
-    least_excess : float
-        The model's objective is at least that far above the exact optimum, with what rounding may
-        hide taken off. Zero where nothing is proven.
-    predictions : PredictionComparison
-        Of the model's training predictions with those of the *exact* optimum, sample by sample.
-    decision_change : float
-        Largest difference of the decision values of a training sample from those of the solution,
-        in the model's own scale. ``predictions.largest_change`` bounds that from the exact optimum.
-    """
-
-    solution: Solution
-    proof: Certificate
-    excess: float
-    least_excess: float
-    predictions: PredictionComparison
-    decision_change: float
-
-    @property
-    def predictions_differ(self) -> int | None:
-        """Training labels that are proven to be others than the exact optimum's."""
-        return self.predictions.n_different
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class AuditedMachine:
-    """One program of a model.
-
-    Attributes
-    ----------
-    name : str
-        What it tells apart; empty if the model is one machine.
-    problem, solution : SVMProblem, SVMSolution (JointProblem, JointSolution)
-        The program, and the model's solution in its scale.
-    factor : float
-        The model's own decision values are ``factor`` times those of the solution.
-    report : KKTReport
-        The verifier's report, with the certificate.
-    optimum : Optimum or None
-        None if it was not asked for.
-    rounding : KernelRounding or None
-        For libraries that keep the kernel in single precision.
-    has_multipliers : bool
-        Whether the model has dual variables of its own. If not, ``solution.alpha`` and
-        ``solution.qp`` are those of the optimum: the model's weights are held against them.
-    remarks : tuple of str
-        What has to be known to read the report.
-    """
-
-    name: str
-    problem: Problem
-    solution: Solution
-    factor: float
-    report: KKTReport
-    optimum: Optimum | None = None
-    rounding: KernelRounding | None = None
-    has_multipliers: bool = True
-    remarks: tuple[str, ...] = ()
-
-    def with_check(self, check: Check) -> AuditedMachine:
-        """The same machine with one more check in its report."""
-        report = replace(self.report, checks=(*self.report.checks, check))
-        return replace(self, report=report)
-
-    @property
-    def passed(self) -> bool:
-        """The verifier's verdict."""
-        return self.report.passed
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """Bounds on the optimum; None if the model's numbers allow none."""
-        return self.report.certificate
-
-    @property
-    def relative_gap(self) -> float:
-        """The certified relative gap."""
-        return self.report.relative_gap
-
-    @cached_property
-    def predictions(self) -> PredictionComparison | None:
-        """How many training predictions of this program are proven to be the exact optimum's.
-
-        Without ``optimum`` the model's own certificate says what is known; None if it says nothing.
-        """
-        if any(check.name == OWN_PREDICTIONS and not check.passed for check in self.report.checks):
-            return None  # what is compared are predictions of the stored numbers
-        if self.optimum is not None:
-            return self.optimum.predictions
-        return predictions_of_machine(self.problem, self.report, self.certificate)
-
-    @cached_property
-    def evidence(self) -> Evidence:
-        """What the grade follows from."""
-        return evidence_of_machine(self)
-
-    @property
-    def grade(self) -> Grade:
-        """How good the model's answer to this program is proven to be."""
-        return self.evidence.grade
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but arrays, in plain Python types, for JSON."""
-        best, rounding = self.optimum, self.rounding
-        return {
-            "name": self.name,
-            "factor": self.factor,
-            "has_multipliers": self.has_multipliers,
-            "grade": self.grade.value,
-            **self.report.to_dict(),
-            "predictions": self.predictions and self.predictions.to_dict(),
-            "optimum": best
-            and {
-                "status": best.solution.status.value,
-                "excess": best.excess,
-                "relative_gap": best.proof.relative_gap,
-                "least_excess": best.least_excess,
-                "predictions_differ": best.predictions_differ,
-                "decision_change": best.decision_change,
-            },
-            "rounding": rounding
-            and {
-                "gap": rounding.gap,
-                "rounded_gap": rounding.rounded_gap,
-                "share": rounding.share,
-            },
-            "remarks": list(self.remarks),
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class Audit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Formats):
     """What ``qpsvm.audit`` found.
 
     Attributes
@@ -224,7 +75,28 @@ class Audit:
     @cached_property
     def evidence(self) -> Evidence:
         """What the grade follows from."""
-        return evidence_of_model(self)
+        worst, several = self.worst, len(self.machines) > 1
+        above = worst.relative_gap > self.eps
+        found = replace(
+            worst.evidence,
+            reasons=worst.gap_reasons(self.library) if above else (),
+            predictions=self.predictions,
+            finding="" if self.own_predictions is None else self.own_predictions.finding,
+        )
+        return self._of_all_machines(found) if several else found
+
+    def _of_all_machines(self, found: Evidence) -> Evidence:
+        """The evidence about the worst machine, with what is known of the others."""
+        parts = [machine.evidence for machine in self.machines]
+        refused = [part.refused for part in parts if part.refused]
+        return replace(
+            found,
+            passed=self.passed,
+            gap_upper=float(np.max([part.gap_upper for part in parts])),
+            infeasibility=float(np.max([part.infeasibility for part in parts])),
+            refused=refused[0] if refused else "",
+            whose=whose(self.worst.name, len(parts)),
+        )
 
     @property
     def grade(self) -> Grade:
@@ -269,18 +141,67 @@ class Audit:
             "remarks": list(self.remarks),
         }
 
+    @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """Those of the model and of its machines, each once."""
+        of_machines = (remark for machine in self.machines for remark in machine.remarks)
+        return tuple(dict.fromkeys((*self.remarks, *of_machines)))
+
+    def as_page(self) -> Page:
+        return self.report()
+
     def report(self, source: str = "") -> Page:
         """A page with one report per machine, for ``qpsvm.reports.write``.
+
+        ``save``, ``to_html`` and the other formats write it without a source.
 
         Parameters
         ----------
         source : str
             Where the data came from, in words.
         """
-        return page(self, source)
+        evidence = self.evidence if len(self.machines) == 1 else None
+        built = [
+            machine_report(
+                machine,
+                self.model,
+                self.library,
+                remarks=() if i else self.remarks,
+                evidence=evidence,
+                source=source,
+            )
+            for i, machine in enumerate(self.machines)
+        ]
+        by = f"fitted by {self.library.name}"
+        return Page(
+            f"Audit of {self.model}",
+            f"{by}; {source}" if source else by,
+            tuple(built),
+            assessed=self.evidence.headline,
+        )
 
     def __str__(self) -> str:
-        return text(self)
+        names = [machine.name or "machine" for machine in self.machines]
+        width = max(map(len, ("", *names)))
+        stopped_at = self.library.stopped_at
+        lines = [
+            f"{self.grade.title} at eps={self.eps:g}: {self.verdict}",
+            f"  {self.model}, fitted by {self.library.name}"
+            + (f", {stopped_at}" if stopped_at else ""),
+            "  " + " " * width + "".join(f"{name:>14}" for name in COLUMNS),
+        ]
+        rows = list[str]()
+        for name, machine in zip(names, self.machines, strict=True):
+            cells = "".join(f"{cell:>14}" for cell in row(machine))
+            rows.append(f"  {name:<{width}}{cells}  {machine.grade.title}")
+        lines += first_lines(rows, MACHINES, "further machines: .machines")
+        notes = [f"  note: {remark}" for remark in self.all_remarks]
+        if len(self.machines) == 1:
+            report = self.machines[0].report
+            lines.append(f"  checks at eps={self.eps:g}, {report.problem}")
+            lines += checks(report, LINES - len(lines) - len(notes))
+        lines += first_lines(notes, LINES - len(lines), "further remarks: .all_remarks")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         verdict = "passed" if self.passed else "failed"

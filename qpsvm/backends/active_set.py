@@ -1,4 +1,4 @@
-"""The kernel engine as a backend."""
+"""Backend ``"active-set"``: the package's active-set method for kernel duals."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.engine import least_memory, minimise
 from qpsvm.solvers.box.program import MAX_ROWS, Boxed
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 OPTION = "memory_limit"
 
-SMALL = 1000
+DENSE_HESSIAN_SIZE = 1000
 """Variables, up to which a sparse Hessian is made a dense one."""
 
 
@@ -39,24 +39,24 @@ class ActiveSetBackend(Backend):
 
     @np.errstate(all="ignore")  # overflow becomes a gap that is not finite, and no claim
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
-        if program.P.prefers_sparse and program.n_variables <= SMALL:
+        if program.P.prefers_sparse and program.n_variables <= DENSE_HESSIAN_SIZE:
             program = _with_dense_hessian(program)
         if not Boxed.suits(program):
             raise UnsupportedProgramError(
                 f"Backend {self.label!r} takes bounds and at most {MAX_ROWS} other rows, and a "
-                f"Hessian that is not sparse from {SMALL + 1} variables on; this program has "
-                f"{program.n_equalities} equalities and {program.n_inequalities} inequalities over "
-                f"{program.n_variables} variables. The dual of a kernel machine is of that kind "
-                "(form='dual'); for others use 'cvxopt' or 'cvxpy:CLARABEL'."
+                f"Hessian that is not sparse from {DENSE_HESSIAN_SIZE + 1} variables on; this "
+                f"program has {program.n_equalities} equalities and {program.n_inequalities} "
+                f"inequalities over {program.n_variables} variables. The dual of a kernel machine "
+                "is of that kind (form='dual'); for others use 'cvxopt' or 'cvxpy:CLARABEL'."
             )
         memory_limit = _memory_limit(settings, least_memory(program))
         clock, stopped, steps = Clock(self.label, settings), [], 0
 
-        def watch(effort: Effort) -> bool:
+        def watch(budget: WorkBudget) -> bool:
             nonlocal steps
             steps += 1
-            residual = effort.residual if np.isfinite(effort.residual) else None
-            reason = clock.report(steps, None, residual, effort.gap)
+            residual = budget.residual if np.isfinite(budget.residual) else None
+            reason = clock.report(steps, None, residual, budget.gap)
             if reason is None and settings.max_iterations and steps > settings.max_iterations:
                 reason = Status.ITERATION_LIMIT
             if reason is not None:
@@ -64,9 +64,9 @@ class ActiveSetBackend(Backend):
             return reason is None
 
         start = _start(settings.warm_start, program.n_variables)
-        effort = Effort(watch=watch)
-        found = minimise(program, start, settings.eps, memory_limit=memory_limit, effort=effort)
-        if effort.was_interrupted:
+        budget = WorkBudget(watch=watch)
+        found = minimise(program, start, settings.eps, memory_limit=memory_limit, budget=budget)
+        if budget.was_interrupted:
             stopped.append(Status.INTERRUPTED)
         if found.is_optimal:
             status, words = Status.OPTIMAL, "certified gap reached"
@@ -84,7 +84,7 @@ class ActiveSetBackend(Backend):
 
 
 def _start(warm: QPSolution | None, n: int) -> Vector | None:
-    """Its x, if that is one of this program."""
+    """The x of a warm start, if it has the size of this program."""
     if warm is None or warm.x is None or warm.x.shape != (n,) or not np.isfinite(warm.x).all():
         return None
     return warm.x

@@ -1,4 +1,4 @@
-"""What a backend is: ``solve(program, settings) -> QPSolution``, and class data about itself.
+"""Base class of backends: ``solve(program, settings) -> QPSolution``, with class data.
 
 A backend knows one solver and no SVM. It translates the program, maps the one accuracy ``eps`` to
 *all* of its solver's tolerances, and translates the answer back into the convention of
@@ -104,7 +104,7 @@ class Backend(ABC):
 
     @property
     def label(self) -> str:
-        """The name a user would ask for, with the part behind the colon."""
+        """The full name of the backend, such as ``"cvxpy:CLARABEL"``."""
         return self.name
 
     def missing_modules(self) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ class Backend(ABC):
         return f"pip install {self.distribution}"
 
     def load(self) -> None:  # noqa: B027 - most have nothing to load
-        """Import what only some programs need: a measurement of the next solve is then of it."""
+        """Import optional parts of the solver ahead of a timed solve."""
 
     # --- solving ---------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What the bridges to CVXPY and qpsolvers share: solver packages, and their names for settings."""
+"""Shared parts of the CVXPY and qpsolvers backends: solver packages and names of settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qpsvm.backends.base import Settings
 
 @dataclass(frozen=True)
 class SolverPackage:
-    """Where a solver comes from.
+    """The package that provides a solver.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class SolverPackage:
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """The names a solver gives to the settings every backend has.
+    """A solver's own names for the settings that every backend has.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class SolverOptions:
         return options | dict(settings.options)
 
     def not_passed_on(self, settings: Settings) -> str:
-        """In words: the limits that this solver has no setting for."""
+        """The limits that this solver has no setting for, in words."""
         missing = []
         if settings.time_limit is not None and self.time is None:
             missing.append("time limit")

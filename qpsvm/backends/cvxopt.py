@@ -149,7 +149,7 @@ def _without_null_space(program: QuadraticProgram) -> tuple[QuadraticProgram, In
 
 @dataclass(frozen=True)
 class _DropMultipliers:
-    """Forget the multipliers of added rows: they are zero wherever there is an optimum."""
+    """Inverse that drops the multipliers of added rows, which are zero at every optimum."""
 
     kept: int
 
@@ -158,7 +158,7 @@ class _DropMultipliers:
 
 
 def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:
-    """CVXOPT's own KKT solver, with a look at the clock before each factorisation.
+    """CVXOPT's own KKT solver, which checks the time limit before each factorisation.
 
     It is the one hook ``coneqp`` and ``conelp`` offer; the factorisation is their default one for
     programs without second-order cones.
@@ -179,7 +179,7 @@ def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:
 
 
 def _matrix(array: Any) -> Any:
-    """A NumPy or SciPy array as a CVXOPT one."""
+    """Convert a NumPy or SciPy array to a CVXOPT matrix."""
     from cvxopt import matrix, spmatrix
 
     if sp.issparse(array):

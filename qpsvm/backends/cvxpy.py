@@ -142,7 +142,7 @@ def _capabilities(options: SolverOptions) -> Capabilities:
 
 
 def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
-    """Accept a solver that is in no table when CVXPY says that it has it."""
+    """Accept a solver missing from the table if CVXPY reports it as installed."""
     if missing:
         known = ", ".join(OPTIONS)
         raise UnknownBackendError(
@@ -173,14 +173,14 @@ def _problem(cp: Any, program: QuadraticProgram) -> tuple[Any, Any, dict[str, An
 
 
 def _copies(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Fresh inner dictionaries: some of CVXPY's interfaces write into them."""
+    """Copy inner dictionaries, since some of CVXPY's interfaces write into them."""
     return {name: dict(value) for name, value in options.items() if isinstance(value, dict)}
 
 
 def _translated(
     answer: Any, x: Any, parts: Mapping[str, Any], program: QuadraticProgram
 ) -> QPSolution:
-    """CVXPY's Lagrangian is f + z'(Gx - h) + y'(Ax - b), for a minimum: the signs are ours."""
+    """The QPSolution from CVXPY's variables and multipliers, whose signs agree with ours."""
     status = _STATUS.get(answer.status, Status.UNKNOWN)
     primal, dual = answer.primal_vars or {}, answer.dual_vars or {}
     sizes = {"z": program.n_inequalities, "y": program.n_equalities}
@@ -203,7 +203,7 @@ def _translated(
 
 
 def _limit(status: Status, settings: Settings, clock: Clock) -> Status:
-    """CVXPY has one status for both limits."""
+    """Tell time limit from iteration limit, for which CVXPY has one status."""
     limit = settings.time_limit
     if status is Status.ITERATION_LIMIT and limit is not None and clock.seconds >= 0.9 * limit:
         return Status.TIME_LIMIT

@@ -1,4 +1,4 @@
-"""What each of CVXPY's solvers calls its settings, and what it cannot take."""
+"""Names of settings of each of CVXPY's solvers, and what each cannot take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The structured interior-point engine as a backend."""
+"""Backend ``"ipm"``: the package's interior-point method for linear machines."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class IPMBackend(Backend):
         solution = way.solution(x, y, z, found.w)
         return solution.replace(
             status=found.status,
-            native_status=f"{found.words} (gap {found.gap:.1e})",
+            native_status=f"{found.reason} (gap {found.gap:.1e})",
             statistics=SolveStatistics(
                 iterations=found.iterations,
                 setup_seconds=setup,

@@ -1,4 +1,4 @@
-"""Multipliers at a point, for solvers that return a point and nothing else."""
+"""Multipliers at a given point, for solvers that return no multipliers."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _rows(program: QuadraticProgram, bounded: Any) -> Matrix:
 
 
 def _run(osqp: Any, solver: Any, options: dict[str, Any], clock: Clock) -> tuple[Status, int, Any]:
-    """All iterations at once, or chunk after chunk when somebody listens.
+    """Run OSQP in one call, or in chunks of iterations if there is a callback.
 
     OSQP continues from its own state when it is asked to solve again, so the chunks walk the same
     path as one long run, up to a step length that adapts at other moments.
@@ -163,7 +163,7 @@ def _status(osqp: Any, result: Any) -> Status:
 
 
 def _meaning(status: Status, result: Any) -> tuple[Vector | None, Vector | None]:
-    """X and y: the iterate, or the evidence where OSQP says that there is no optimum."""
+    """The vectors x and y: the iterate, or OSQP's evidence that there is no optimum."""
     if status is Status.PRIMAL_INFEASIBLE:
         return None, np.array(result.prim_inf_cert)
     if status is Status.DUAL_INFEASIBLE:

@@ -131,7 +131,7 @@ class QPSolversBackend(Backend):
 
 
 def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
-    """Accept a solver that is in no table when qpsolvers says that it has it."""
+    """Accept a solver missing from the table if qpsolvers reports it as installed."""
     if missing:
         raise UnknownBackendError(
             f"'qpsolvers:{solver}' is unknown and qpsolvers is not installed; "
@@ -208,7 +208,7 @@ def _vector(value: Any, size: int) -> Vector | None:
 
 
 def _status(answer: Any, settings: Settings, clock: Clock) -> Status:
-    """By words, because qpsolvers itself reports no more than ``found``."""
+    """The status by the solver's own words, since qpsolvers reports only ``found``."""
     if answer.found:
         return Status.OPTIMAL
     words = _native(answer).lower().replace("_", " ").replace(" ", "")

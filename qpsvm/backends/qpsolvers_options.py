@@ -1,4 +1,4 @@
-"""What each solver of qpsolvers calls its settings, and what it can and cannot take."""
+"""Names of settings of each solver of qpsolvers, and what each can take."""
 
 from __future__ import annotations
 

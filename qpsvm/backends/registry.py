@@ -138,7 +138,7 @@ def _info(backend: Backend) -> BackendInfo:
 
 
 def _entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
-    """Sorted, and without names that are taken: nobody replaces a built-in backend."""
+    """Entry points of third-party backends by name; none replaces a built-in backend."""
     taken = {*BUILT_IN, *BRIDGES, "auto"}
     entries = importlib.metadata.entry_points(group=ENTRY_POINTS)
     return tuple(sorted((e for e in entries if e.name.lower() not in taken), key=lambda e: e.name))
@@ -207,7 +207,7 @@ def choose(program: QuadraticProgram) -> tuple[str, str]:
 
 
 def choose_again(program: QuadraticProgram, first: str) -> tuple[str, str]:
-    """Who is asked when the backend of ``choose`` did not succeed, and the reason.
+    """The second backend, for when the one of ``choose`` did not succeed, and the reason.
 
     An interior-point method of the other kind (dense or sparse) while that is affordable, else
     OSQP, which rarely fails altogether.

@@ -1,4 +1,4 @@
-"""What a caller asks of a backend, and the clock that watches one solve."""
+"""Settings of a solve, and the clock that enforces time limit and callback."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Callback: TypeAlias = Callable[[Progress], object]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a caller asks of any backend.
+    """Settings that every backend takes.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Stop(Exception):  # noqa: N818 - a signal, not an error
 
 
 class CallbackFailed(Exception):  # noqa: N818 - a signal, not an error
-    """What a callback raised, on its way out through a solver.
+    """Carries an exception of the callback out through a solver.
 
     Parameters
     ----------
@@ -168,10 +168,10 @@ class Clock:
                 "solve", self.backend, iteration, self.seconds, objective, residual, gap
             )
             try:
-                goes_on = callback(event) is not False
+                may_continue = callback(event) is not False
             except Exception as error:
                 raise CallbackFailed(error) from error
-            if not goes_on:
+            if not may_continue:
                 return Status.INTERRUPTED
         limit = self.settings.time_limit
         if limit is not None and self.seconds > limit:

@@ -115,7 +115,7 @@ class _Path:
 
 
 def _constraints(program: QuadraticProgram) -> list[dict[str, Any]]:
-    """SLSQP wants functions that are zero, or at least zero; their Jacobians are constant."""
+    """The rows as SLSQP's constraint functions, with constant Jacobians."""
     rows = []
     if program.n_equalities:
         A = _dense(program.A)

@@ -10,7 +10,7 @@ from qpsvm.benchmark.data import load_samples
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.suites import Suite
 from qpsvm.exceptions import SuiteError
-from qpsvm.machines.problem import Form
+from qpsvm.machines.form import Form
 from qpsvm.qp.exchange import write_parquet
 from qpsvm.qp.program import QuadraticProgram
 

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from qpsvm.certificates.optimum import EPS, OUTWARD
+from qpsvm.certificates.optimum import OUTWARD
 from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.certificates.rigorous.balls import UNDERFLOW, root
 from qpsvm.certificates.rigorous.figures import own_norms
@@ -22,6 +22,7 @@ from qpsvm.certificates.screening import BOUND, UNDECIDED, ZERO, Screening
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.numerics.arrays import Dense, Vector, freeze
+from qpsvm.numerics.precision import EPS
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.certificates.optimum import EPS, OUTWARD, score_errors
+from qpsvm.certificates.optimum import OUTWARD, score_errors
 from qpsvm.certificates.predictions import wins
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import decision_enclosure
@@ -26,6 +26,7 @@ from qpsvm.display import short_repr
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.samples import SampleTable
 from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.precision import EPS
 
 
 @dataclass(frozen=True)

@@ -35,18 +35,18 @@ from qpsvm.certificates.rigorous.balls import UNDERFLOW, root
 from qpsvm.certificates.rigorous.figures import exact_kernel, own_norms, price_error, required
 from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.kernels import Precomputed
-from qpsvm.machines.accuracy import TINY, term_sizes
+from qpsvm.machines.accuracy import term_sizes
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 OUTWARD = 1.0 + 2.0**-30
 """Covers the rounding of any norm or product of non-negative numbers with up to a million terms,
 as far as none of them underflows: ``UNDERFLOW`` is added for that."""
 
-EPS = float(np.finfo(np.float64).eps)
 NOTHING = Interval(0.0, 0.0)
 
 

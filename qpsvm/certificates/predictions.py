@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.certificates.optimum import EPS, OUTWARD, Optimum, distances
+from qpsvm.certificates.optimum import OUTWARD, Optimum, distances
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import Table
@@ -16,6 +16,7 @@ from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics.arrays import Dense, Vector, freeze
+from qpsvm.numerics.precision import EPS
 
 if TYPE_CHECKING:
     from qpsvm.data.training_sets import TrainingSet

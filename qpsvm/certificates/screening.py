@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.linalg
 
-from qpsvm.certificates.optimum import EPS, OUTWARD, Optimum
+from qpsvm.certificates.optimum import OUTWARD, Optimum
 from qpsvm.certificates.rigorous.balls import UNDERFLOW, outward, up
 from qpsvm.certificates.rigorous.balls import U as U_ROUNDING
 from qpsvm.certificates.rigorous.feasible import feasible_ball
@@ -42,9 +42,11 @@ from qpsvm.certificates.rigorous.figures import (
 from qpsvm.certificates.rigorous.kernels import entry_errors
 from qpsvm.certificates.rigorous.single import dual_lower
 from qpsvm.display import Table
-from qpsvm.machines.model import DualPoint, SupportVectorModel
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.primal_dual import DualPoint
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
+from qpsvm.numerics.precision import EPS
 
 STATUSES = ("undecided", "zero", "free", "bound")
 UNDECIDED, ZERO, FREE, BOUND = range(4)

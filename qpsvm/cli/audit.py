@@ -68,7 +68,7 @@ def audit(
 
 def _print(found: Audit, source: str) -> None:
     """One machine in full, several in a table."""
-    from qpsvm.audits.presentation import COLUMNS, remarks, row
+    from qpsvm.audits.presentation import COLUMNS, row
     from qpsvm.reports.text import print_page
 
     out = console()
@@ -80,7 +80,7 @@ def _print(found: Audit, source: str) -> None:
     for machine in found.machines:
         rows.add_row(machine.name, *row(machine), verdict(machine.grade.title))
     out.print(rows)
-    for remark in remarks(found):
+    for remark in found.all_remarks:
         out.print(f"note: {remark}", soft_wrap=True)
     where = f"at eps={found.eps:g}:"
     out.print(verdict(found.grade.title), where, found.verdict, soft_wrap=True)

@@ -32,7 +32,8 @@ from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import as_kernel
 from qpsvm.kernels.gram import gram
 from qpsvm.kernels.indefinite import Indefinite, require_policy
-from qpsvm.machines.joint.model import JointIntercept, JointModel
+from qpsvm.machines.joint.model import JointModel
+from qpsvm.machines.joint.primal_dual import JointIntercept
 from qpsvm.machines.joint.programs import (
     JointDualRecovery,
     JointPrimalRecovery,

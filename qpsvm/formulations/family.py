@@ -16,8 +16,9 @@ from qpsvm.kernels import Kernel, Linear, as_kernel
 from qpsvm.kernels.gram import Gram, gram
 from qpsvm.kernels.indefinite import Indefinite, require_policy
 from qpsvm.machines.conditions import Conditions
+from qpsvm.machines.form import Form
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.problem import Form, SVMProblem
+from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.programs import (
     DualRecovery,
     PrimalRecovery,

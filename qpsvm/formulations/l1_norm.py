@@ -37,15 +37,17 @@ from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines import consistency
-from qpsvm.machines.accuracy import TINY
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
+from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
-from qpsvm.machines.model import NO_MULTIPLIERS, DualPoint, SupportVectorModel
-from qpsvm.machines.problem import Form, SVMProblem
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.primal_dual import NO_MULTIPLIERS, DualPoint
+from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.programs import blocks, dual_blocks, vector_or_nan
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.precision import TINY
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 

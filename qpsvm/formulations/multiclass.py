@@ -31,7 +31,8 @@ from qpsvm.data.training_sets import (
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.prices import class_factors
 from qpsvm.kernels import as_kernel
-from qpsvm.machines.problem import Form, SVMProblem
+from qpsvm.machines.form import Form
+from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.qp.kernel_quadratic import KernelQuadratic

@@ -1,8 +1,9 @@
 """What all families share: one problem, its programs, its solutions, and what proves them.
 
-``conditions`` has the problem, ``losses`` its losses, ``model`` both objectives, ``programs`` the
-primal and the dual program with their recoveries, ``solution`` what was learned. ``joint`` is the
-same for machines with one decision function per class.
+``conditions`` has the problem, ``losses`` its losses, ``primal_dual`` both objectives, ``model``
+what verifiers ask of a machine, ``programs`` the primal and the dual program with their recoveries,
+``solution`` what was learned. ``joint`` is the same for machines with one decision function per
+class.
 """
 
 from qpsvm.machines.conditions import Conditions

@@ -1,36 +1,22 @@
-"""How exact a figure can be: hard conditions missed, rounding, and objectives that are zero."""
+"""How exact a figure can be: conditions and constraints that are missed, and rounding."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qpsvm.machines.feasibility import missed_constraints
-from qpsvm.machines.losses import losses, slopes
-from qpsvm.machines.offsets import best_offsets
+from qpsvm.machines.losses import slopes
+from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
+from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.row_sums import common_offset
 
-if TYPE_CHECKING:
-    from qpsvm.machines.model import DualPoint, SupportVectorModel
 
-EPS = float(np.finfo(np.float64).eps)
-TINY = float(np.finfo(np.float64).tiny)
-
-SMALL_WEIGHTS = 1e-3
-"""Where the optimum may be exactly zero, a gap relative to it would ask for more digits than its
-terms have. An objective is then no less than that of weights this much smaller than the samples
-allow."""
-
-SMALL_MOVE = 1e-2
-"""The same where w = 0 is known to be optimal: weights that move a decision value by this share of
-a unit."""
-
-
-def infeasibility(model: SupportVectorModel, solution: SVMSolution) -> float:
+def infeasibility(model: PrimalDualPair, solution: SVMSolution) -> float:
     """By how much a condition or constraint is missed that must hold.
 
     Conditions relative to their unit; a constraint ``g'w + g_b b <= h`` relative to the sum of its
@@ -40,7 +26,7 @@ def infeasibility(model: SupportVectorModel, solution: SVMSolution) -> float:
     return float(np.max(missed, initial=0.0))
 
 
-def _missed_conditions(model: SupportVectorModel, solution: SVMSolution) -> Vector:
+def _missed_conditions(model: PrimalDualPair, solution: SVMSolution) -> Vector:
     """``max(0, v)`` of the conditions that must hold."""
     hard = model.conditions.is_hard
     if not hard.any():
@@ -49,7 +35,7 @@ def _missed_conditions(model: SupportVectorModel, solution: SVMSolution) -> Vect
     return np.asarray(np.maximum(v[hard], 0.0))
 
 
-def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float) -> float:
+def rounding(model: PrimalDualPair, solution: SVMSolution, objective: float) -> float:
     """What rounding can add to the objective, relative to it (hard margin: to the smallest margin).
 
     A decision value is a sum whose terms may be far larger than it is, and each of them is rounded,
@@ -83,7 +69,7 @@ def rounding(model: SupportVectorModel, solution: SVMSolution, objective: float)
     return total / max(abs(objective), model.objective_floor, TINY)
 
 
-def dual_rounding(model: SupportVectorModel, solution: SVMSolution, point: DualPoint) -> float:
+def dual_rounding(model: PrimalDualPair, solution: SVMSolution, point: DualPoint) -> float:
     """What rounding can add to the dual objective of a point, absolute.
 
     Its sums are rounded like those of the primal objective: ``p'a``, the prices of constraints, and
@@ -137,7 +123,7 @@ def _exact_sum(terms: list[float]) -> float:
         return math.inf
 
 
-def term_sizes(model: SupportVectorModel, solution: SVMSolution) -> Vector | None:
+def term_sizes(model: PrimalDualPair, solution: SVMSolution) -> Vector | None:
     """The sum of the absolute terms of ``w'phi(x_i)``, or an upper bound on it, shape (n,)."""
     if solution.coef is not None:
         return np.asarray(abs(model.data.X) @ np.abs(solution.coef))
@@ -146,7 +132,7 @@ def term_sizes(model: SupportVectorModel, solution: SVMSolution) -> Vector | Non
     return expansion_sizes(model, solution.expansion)
 
 
-def expansion_sizes(model: SupportVectorModel, expansion: Vector) -> Vector:
+def expansion_sizes(model: PrimalDualPair, expansion: Vector) -> Vector:
     """``|K| |beta|``, or an upper bound on it, shape (n,)."""
     v = np.abs(expansion)
     if model.kernel.is_nonnegative:
@@ -154,35 +140,3 @@ def expansion_sizes(model: SupportVectorModel, expansion: Vector) -> Vector:
     # |k(x, z)| <= |phi(x)| |phi(z)|
     norms = np.sqrt(np.abs(model.gram.diagonal()))
     return np.asarray(norms * float(norms @ v))
-
-
-def objective_floor(model: SupportVectorModel) -> float:
-    """The certified gap is relative to the objective, but to no less than this.
-
-    Zero where the optimum is above zero, which it is unless w = 0 costs nothing; never above the 1
-    of the usual ``max(1, |objective|)``.
-    """
-    c = model.conditions
-    if model.constraints is not None:
-        return 0.0  # they set a scale of their own
-    if c.relative_to_spread:
-        # the objective of a w as large as the samples allow, but for the intercept
-        return min(1.0, 0.5 * SMALL_WEIGHTS**2 * c.unit * model.unit)
-    if model.is_hard or not _is_trivial(model):
-        return 0.0
-    # the objective of a w that moves some decision value by that share of a unit
-    largest = max(float(np.max(np.abs(model.gram.diagonal()))), TINY)
-    # np.square: the square of a large unit is infinite, not an OverflowError
-    return float(min(1.0, 0.5 * c.norm_weight * np.square(SMALL_MOVE * c.unit) / largest))
-
-
-def _is_trivial(model: SupportVectorModel) -> bool:
-    """Whether w = 0 costs no more than rounding: all targets fit into the tube."""
-    c, nothing = model.conditions, np.zeros(model.data.n_samples)
-    interval, t = best_offsets(model, nothing, 0.0, 0.0)
-    b = interval.midpoint
-    noise = 4.0 * EPS * (np.abs(c.required) + abs(b) + t)
-    bounds = (c.lower, c.upper, c.curvature)
-    cost = float(np.sum(losses(model.violations(nothing, b, t), *bounds)[~c.is_hard]))
-    allowed = float(np.sum(losses(noise, *bounds)[~c.is_hard]))
-    return abs(c.intercept_price * b + c.width_price * t) + cost <= allowed

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.indefinite import KernelRepair
-from qpsvm.machines.accuracy import TINY
 from qpsvm.machines.exact_types import (
     added_attributes,
     require_own_support,
@@ -23,20 +22,19 @@ from qpsvm.machines.exact_types import (
     same_data,
     same_kernel,
 )
+from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
+from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
-
-if TYPE_CHECKING:
-    from qpsvm.machines.model import SupportVectorModel
-    from qpsvm.machines.problem import Form
+from qpsvm.numerics.precision import TINY
 
 CANCELLING = 1e-4
 """Share of the terms of ``sum_i s_i a_i phi(x_i)`` below which w counts as cancelled: with the
 tolerance sqrt(eps) = 1e-4 the difference may then be 1e-8 of the terms."""
 
 
-def require_own(model: SupportVectorModel, solution: SVMSolution) -> None:
+def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
     """What is certified must be what predicts: ``decision_function`` uses kernel and data."""
     require_stored(solution, SVMSolution)
     n, d = model.data.n_samples, model.data.n_features
@@ -111,7 +109,7 @@ def same_repair(mine: KernelRepair | None, theirs: KernelRepair | None) -> bool:
 
 
 def implications(
-    model: SupportVectorModel,
+    model: PrimalDualPair,
     form: Form,
     solution: SVMSolution,
     table: SampleTable,
@@ -150,7 +148,7 @@ def follows_from_alpha(model: Any) -> bool:
     return model.repair is not None and model.repair.policy == "shift"
 
 
-def weights_difference(model: SupportVectorModel, solution: SVMSolution) -> float:
+def weights_difference(model: PrimalDualPair, solution: SVMSolution) -> float:
     """``|w - sum_k a_k sum_i R_ki phi(x_i) / kappa| / |w|``: both halves describe one machine.
 
     The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``.
@@ -183,7 +181,7 @@ def weights_difference(model: SupportVectorModel, solution: SVMSolution) -> floa
     return ratio if math.isfinite(ratio) else math.inf
 
 
-def _intercept_difference(model: SupportVectorModel, solution: SVMSolution) -> float:
+def _intercept_difference(model: PrimalDualPair, solution: SVMSolution) -> float:
     """``|b - (R 1)'a + ...|`` of a penalised intercept, which alpha implies as it does w."""
     signs, alpha = model.conditions.signs, solution.alpha
     price = model.constrained_price(solution.constraint_multipliers)

@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.display import short_repr
 from qpsvm.machines.losses import slopes
+from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Mask, Vector
 from qpsvm.numerics.exact_sums import row_residuals
 from qpsvm.qp.nearest import MatrixRows, Restrictions, nearest_feasible
-
-if TYPE_CHECKING:
-    from qpsvm.machines.model import DualPoint, SupportVectorModel
 
 SOLVER_TOLERANCE = 1e-6
 """Share of a row's terms by which solvers miss it: up to this, recovery moves the weights until
@@ -60,13 +57,13 @@ class FeasibleMachine:
 
 
 def feasible_machine(
-    model: SupportVectorModel, solution: SVMSolution, point: DualPoint | None = None
+    model: PrimalDualPair, solution: SVMSolution, point: DualPoint | None = None
 ) -> FeasibleMachine | None:
     """The nearest machine that satisfies all constraints; None for a problem without any.
 
     Parameters
     ----------
-    model : SupportVectorModel
+    model : PrimalDualPair
     solution : SVMSolution
         Its ``coef`` and ``intercept`` are looked at, and nothing else.
     point : DualPoint, optional
@@ -102,13 +99,13 @@ def feasible_machine(
     )
 
 
-def _multipliers_of(model: SupportVectorModel, point: DualPoint) -> Vector:
+def _multipliers_of(model: PrimalDualPair, point: DualPoint) -> Vector:
     """Absolute multipliers of the rows of ``restrictions_of``, shape (m,)."""
     hard = np.flatnonzero(model.conditions.is_hard)
     return np.asarray(np.abs(np.concatenate([point.constraint_multipliers, point.alpha[hard]])))
 
 
-def restrictions_of(model: SupportVectorModel) -> Restrictions:
+def restrictions_of(model: PrimalDualPair) -> Restrictions:
     """All that must hold for (w, b): constraints, then the conditions of a hard margin."""
     rules, c = model.constraints, model.conditions
     assert rules is not None
@@ -131,7 +128,7 @@ def restrictions_of(model: SupportVectorModel) -> Restrictions:
     return Restrictions(MatrixRows.of(rows), right, is_equality, -reach, reach)
 
 
-def row_name(model: SupportVectorModel, row: int) -> str:
+def row_name(model: PrimalDualPair, row: int) -> str:
     """The name of a row of ``restrictions_of``."""
     rules = model.constraints
     assert rules is not None
@@ -143,7 +140,7 @@ def row_name(model: SupportVectorModel, row: int) -> str:
     return f"the margin of sample {int(model.data.kept[sample])}"
 
 
-def missed_constraints(model: SupportVectorModel, solution: SVMSolution) -> Vector:
+def missed_constraints(model: PrimalDualPair, solution: SVMSolution) -> Vector:
     """By how much each constraint on (w, b) is missed, relative to its terms, shape (m,).
 
     ``max(0, g'w + g_b b - h) / (sum_j |g_j w_j| + |g_b b| + |h|)``: the smallest relative change of
@@ -161,7 +158,7 @@ def missed_constraints(model: SupportVectorModel, solution: SVMSolution) -> Vect
     return np.where(np.isnan(residuals.value), np.inf, missed)
 
 
-def cleaned(model: SupportVectorModel, solution: SVMSolution) -> SVMSolution:
+def cleaned(model: PrimalDualPair, solution: SVMSolution) -> SVMSolution:
     """The machine moved onto the constraints that it misses by a solver's tolerance only."""
     if model.constraints is None or solution.coef is None:
         return solution
@@ -176,7 +173,7 @@ def cleaned(model: SupportVectorModel, solution: SVMSolution) -> SVMSolution:
     return solution.replace(coef=found.coef, intercept=found.intercept)
 
 
-def _is_noise(model: SupportVectorModel, solution: SVMSolution, beyond: Mask) -> bool:
+def _is_noise(model: PrimalDualPair, solution: SVMSolution, beyond: Mask) -> bool:
     """Whether rows are missed only because all of their terms are noise beside the weights.
 
     ``w_j >= 0`` is missed altogether by ``w_j = -1e-15``. What counts then is whether weights of
@@ -199,7 +196,7 @@ def _is_noise(model: SupportVectorModel, solution: SVMSolution, beyond: Mask) ->
 
 
 def _price_of_change(
-    model: SupportVectorModel, coef: Vector, b: float, t: float, change: Vector
+    model: PrimalDualPair, coef: Vector, b: float, t: float, change: Vector
 ) -> float:
     """What the objective may gain when (w, b) changes by something of the order of rounding."""
     if not change.any():

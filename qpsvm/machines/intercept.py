@@ -19,6 +19,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.precision import TINY
 
 InterceptKind: TypeAlias = Literal["free", "penalized", "none"]
 """``"free"``: b is not in the objective. ``"penalized"``: 1/2 b^2 is (what LIBLINEAR solves).
@@ -39,7 +40,6 @@ class Interval(NamedTuple):
         return self.lower + 0.5 * (self.upper - self.lower)
 
 
-TINY = float(np.finfo(np.float64).tiny)
 NOT_A_NUMBER = Interval(math.nan, math.nan)
 EVERYWHERE = Interval(-math.inf, math.inf)
 

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval, best_shifts, signed
 from qpsvm.numerics.arrays import Vector
 
-if TYPE_CHECKING:
-    from qpsvm.machines.model import SupportVectorModel
+
+class OffsetProblem(Protocol):
+    """The part of a training problem that decides its offsets for given weights."""
+
+    @property
+    def conditions(self) -> Conditions: ...
+    @property
+    def intercept(self) -> str: ...
+    @property
+    def intercept_is_constrained(self) -> bool: ...
+    def violations(self, scores: Vector, b: float, t: float) -> Vector: ...
 
 
 def best_offsets(
-    model: SupportVectorModel, scores: Vector, b: float, t: float
+    model: OffsetProblem, scores: Vector, b: float, t: float
 ) -> tuple[Interval, float]:
     """All intercepts that are best for these weights, and the best t beside their midpoint.
 
@@ -51,7 +61,7 @@ def best_offsets(
     return Interval(*ends), t
 
 
-def _minimisers(model: SupportVectorModel, scores: Vector, t: float) -> Interval:
+def _minimisers(model: OffsetProblem, scores: Vector, t: float) -> Interval:
     c = model.conditions
     targets = model.violations(scores, 0.0, t)
     rows = signed(targets, c.signs, c.lower, c.upper)

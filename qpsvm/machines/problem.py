@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from qpsvm.display import wrapped
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.form import Form
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from qpsvm.kernels import Kernel
     from qpsvm.kernels.indefinite import KernelRepair
 
-Form: TypeAlias = Literal["primal", "dual"]
 Model = TypeVar("Model", bound=VerifiableModel)
 Solution = TypeVar("Solution", bound=TrainedMachine)
 

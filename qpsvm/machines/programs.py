@@ -1,7 +1,7 @@
 """Any family as a quadratic program, primal and dual, each with its recovery.
 
 The mathematics is on the first page of ``conditions``; constraints on (w, b) are on that of
-``model``.
+``primal_dual``.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ import numpy as np
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.machines.exact_types import added_attributes, same_data, same_reduction
+from qpsvm.machines.form import Form
 from qpsvm.machines.prediction import Machine
-from qpsvm.machines.problem import Form, SVMProblem
+from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense
 from qpsvm.qp.solution import Status

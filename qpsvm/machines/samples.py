@@ -23,17 +23,15 @@ gap. The violation of a condition is the natural residual of the pair, in units 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.display import Table, short_repr
+from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.solution import SUPPORT_RTOL, SVMSolution, alpha_unit, support_threshold
 from qpsvm.numerics.arrays import Index, Vector
-
-if TYPE_CHECKING:
-    from qpsvm.machines.model import SupportVectorModel
 
 CASES = ("zero", "free", "bound")
 
@@ -153,7 +151,7 @@ class MarginSummary:
         )
 
 
-def sample_table(model: SupportVectorModel, solution: SVMSolution) -> SampleTable:
+def sample_table(model: PrimalDualPair, solution: SVMSolution) -> SampleTable:
     """Hold every condition against its KKT case.
 
     Nothing is taken from the solution but alpha and the decision function.
@@ -197,7 +195,7 @@ def sample_table(model: SupportVectorModel, solution: SVMSolution) -> SampleTabl
 
 
 def margin_summary(
-    model: SupportVectorModel, solution: SVMSolution, table: SampleTable
+    model: PrimalDualPair, solution: SVMSolution, table: SampleTable
 ) -> MarginSummary:
     """The textbook figures of a solution."""
     support = {
@@ -218,7 +216,7 @@ def margin_summary(
     )
 
 
-def _norm(model: SupportVectorModel, solution: SVMSolution) -> float:
+def _norm(model: PrimalDualPair, solution: SVMSolution) -> float:
     """``|w|``, also where ``|w|^2`` is below the smallest number of double precision."""
     scores, _ = model.scores_and_norm(solution)
     left, right = solution.expansion, scores

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import QPSolution
-
-if TYPE_CHECKING:
-    from qpsvm.machines.problem import Form
 
 
 class TrainedMachine(Protocol):

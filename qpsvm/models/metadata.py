@@ -16,7 +16,7 @@ from qpsvm import formulations, kernels
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.files import json_text
 from qpsvm.kernels import Kernel
-from qpsvm.machines.problem import Form
+from qpsvm.machines.form import Form
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 FORMAT = "qpsvm model"

@@ -16,8 +16,8 @@ from qpsvm.data.inputs import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
+from qpsvm.machines.form import Form
 from qpsvm.machines.offsets import best_offsets
-from qpsvm.machines.problem import Form
 from qpsvm.models.scaling import Scaling
 from qpsvm.numerics.arrays import Index, Vector, row_blocks
 from qpsvm.qp.kkt import Check

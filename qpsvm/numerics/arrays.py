@@ -1,4 +1,4 @@
-"""Turning what callers pass into read-only float64 arrays, or into an error that says why not."""
+"""Conversion of arguments to read-only float64 arrays, with errors that say what is wrong."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def freeze(array: Any) -> Any:
 
 
 def is_immutable(array: Any) -> bool:
-    """True for an array that nobody can write to, through it or what it is a view of."""
+    """Whether an array is read-only, and so is every array it is a view of."""
     if not isinstance(array, np.ndarray):
         return False
     while isinstance(array, np.ndarray):
@@ -51,7 +51,7 @@ def is_immutable(array: Any) -> bool:
 
 
 def immutable(value: Any) -> Dense:
-    """``value`` as a read-only float64 array: a copy, unless nobody can write to it.
+    """``value`` as a read-only float64 array: a copy, unless it is immutable already.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def immutable(value: Any) -> Dense:
 
 
 def stored(value: Any, name: str, error: type[Exception]) -> Any:
-    """``value`` as a read-only float64 array of its own; None stays None.
+    """``value`` as a read-only float64 copy; None stays None.
 
     What is no real number becomes NaN, which no verifier passes: all of an array of complex
     numbers, the hidden entries of a masked one.
@@ -101,7 +101,7 @@ def stored(value: Any, name: str, error: type[Exception]) -> Any:
 
 
 def _objects(array: Any) -> Any:
-    """The entries of an array of Python objects; none of another."""
+    """Yield the entries of an array of Python objects, and nothing for other arrays."""
     return array.flat if array.dtype == object else ()
 
 

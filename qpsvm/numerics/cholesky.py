@@ -1,4 +1,4 @@
-"""Cholesky factors, and solves for sets of variables that differ from the factored one by a few.
+"""Cholesky factors, reused for sets of variables that differ from the factored set by a few.
 
 With ``M = P_FF + sigma I = L L'`` known, take the variables A in and R out. What is asked for
 solves ::
@@ -57,7 +57,7 @@ class Cholesky:
 
 
 class Bordered:
-    """``r -> (P_FF + sigma I)^-1 r`` by the factor of a set that is another.
+    """``r -> (P_FF + sigma I)^-1 r`` from the factor of a nearby set, by a bordered system.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Products ``A V`` whose terms cancel: as if they were summed with about 20 digits.
+"""Compensated products ``A V``: sums whose terms cancel keep about 20 digits.
 
 A decision value is a sum of terms ``alpha_j k(x_i, x_j)`` that may be 10^8 times as large as it is,
 and a product of matrices loses that many of its 16 digits. Here entries are cut in parts of so few
@@ -53,7 +53,7 @@ def sums_of_groups(group: Index, x: Vector, size: int) -> Vector:
 
 
 class Total:
-    """A sum of products, with what every addition rounds off kept beside it.
+    """A compensated sum of products: the rounding error of every addition is kept beside the sum.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Total:
 
 
 def _larger(A: Dense, bits: int, axis: int) -> Dense:
-    """For every row (axis 1) or column a number so much larger that adding it leaves leading bits.
+    """Powers of two that, added to a row (axis 1) or column, cut its entries to their leading bits.
 
     Taking it off again is exact.
     """

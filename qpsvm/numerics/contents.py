@@ -1,4 +1,4 @@
-"""What arrays of objects hold: whether two hold the same, and bytes that say what is in one.
+"""Comparison and hashing of arrays of Python objects by their contents.
 
 Numbers, text, bytes and None count by type and value; so do lists, tuples, sets, dictionaries and
 arrays of these: whatever a kernel could tell apart is different, as are 1 and True, a list and a
@@ -21,7 +21,7 @@ _CONTAINERS = (list, tuple, set, frozenset, dict)
 
 
 def own_copy(entry: Any) -> Any:
-    """An object whose lists, sets, dictionaries and arrays nobody else has; other parts shared."""
+    """Copy an object's lists, sets, dictionaries and arrays; share its immutable parts."""
     kind = type(entry)
     if kind in (list, tuple, set, frozenset):
         return kind(map(own_copy, entry))
@@ -38,7 +38,7 @@ def own_copy(entry: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two arrays of objects hold the same; False where that cannot be told.
+    """Whether two arrays of objects have equal contents; False where comparison fails.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def bytes_of(array: Any) -> bytes:
-    """The entries of an array one after the other; its shape is not among them.
+    """The entries of an array as bytes, without its shape.
 
     An object that is no value counts as it is pickled; one that cannot be, by its place in memory:
     as long as it is kept, it is like no other.
@@ -95,7 +95,7 @@ def _layout(array: Any) -> str:
 
 
 def _tokens(entry: Any) -> Iterator[Any]:
-    """What an object is made of: bytes with type and value, and objects that are no values."""
+    """Yield the types and values of an object as bytes, and objects without a value."""
     kind = type(entry)
     if kind in (str, np.str_):
         yield _token("str", str(entry).encode("utf-8", "surrogatepass"))

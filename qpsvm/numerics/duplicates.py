@@ -1,4 +1,4 @@
-"""Variables that are the same: equal samples and equal entries of every vector.
+"""Groups of identical variables: equal samples, and equal entries in every vector.
 
 Each is hashed to 64 bits, and those with equal hashes are compared. Equal ones become one: only
 their sum matters, and it is shared out in proportion to the room that each has.
@@ -35,7 +35,7 @@ _ONE = np.uint64(0x3FF0000000000000)
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """Variables, from the sums X of those that are the same.
+    """Map from a program of groups of identical variables back to all variables.
 
     Each gets what is nearest to zero in its bounds, and of what is left to the sum a share::
 
@@ -67,7 +67,7 @@ class Merged:
     def of(
         cls, X: Any, samples: Index | None, vectors: list[Vector], bounds: Bounds, diag: Vector
     ) -> Merged | None:
-        """Those that can be merged; None if that leaves hardly fewer.
+        """Merge identical variables; None if hardly fewer variables are left.
 
         Parameters
         ----------
@@ -96,13 +96,13 @@ class Merged:
         return cls(nearest, above, below, group, kept, lowest, highest, of_sums)
 
     def undone(self, X: Vector) -> Vector:
-        """The variables that were."""
+        """Values of all variables from the sums over groups."""
         left = (X - np.bincount(self.group, self.nearest))[self.group]
         return self.nearest + np.where(left > 0.0, self.above, self.below) * left
 
 
 def _shares(room: Vector, group: Index) -> Vector:
-    """In proportion to which the variables of a group share a sum: who has no end shares alone."""
+    """Shares of a group's sum, in proportion to the room of each variable."""
     endless = np.isinf(room)
     has_endless = np.bincount(group, endless) > 0.0
     room = np.where(has_endless[group], endless, np.where(endless, 0.0, room))
@@ -111,7 +111,7 @@ def _shares(room: Vector, group: Index) -> Vector:
 
 
 def first_equal(X: Any, samples: Index | None, vectors: list[Vector]) -> Index | None:
-    """Of every variable the first one that equals it, shape (n,); None if hardly any do.
+    """Index of the first equal variable, shape (n,); None if there are hardly any duplicates.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def first_equal(X: Any, samples: Index | None, vectors: list[Vector]) -> Index |
 
 
 def _mixed(values: Vector) -> Hash:
-    """Bits of numbers, spread over the word; those of zero are 0 whatever its sign."""
+    """Mix the bits of float64 numbers into 64-bit hashes; 0 for zero of either sign."""
     bits = np.ascontiguousarray(values + 0.0).view(np.uint64)
     bits ^= bits >> np.uint64(32)
     bits *= _ODD
@@ -154,7 +154,7 @@ def _factors(size: int) -> Hash:
 
 
 def row_hashes(X: Any) -> Hash:
-    """Of every row of X: equal for equal rows, and hardly ever for others."""
+    """64-bit hashes of the rows of X."""
     n, r = X.shape
     if sp.issparse(X):
         return _of_sparse_rows(X)
@@ -166,7 +166,7 @@ def row_hashes(X: Any) -> Hash:
 
 
 def _of_sparse_rows(X: Any) -> Hash:
-    """Equal rows are added up in the same order: equal sums, to the last bit."""
+    """Hashes of sparse rows, summed in a fixed order so that equal rows give equal bits."""
     bits = (X.data + 0.0).view(np.uint64) * _ODD
     between_1_and_2 = (bits >> np.uint64(12) | _ONE).view(np.float64)  # no entry drowns another
     spread = sp.csr_array((between_1_and_2, X.indices, X.indptr), shape=X.shape)

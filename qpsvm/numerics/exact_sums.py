@@ -23,7 +23,7 @@ SPLITTER = 2.0**27 + 1.0
 
 
 class RowResiduals(NamedTuple):
-    """How far a point is from rows, and what that is measured in.
+    """Residuals of linear rows, with the sizes of their terms.
 
     Attributes
     ----------

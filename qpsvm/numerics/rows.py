@@ -1,4 +1,4 @@
-"""Rows of matrices: choosing some, their sizes, and bounds as rows of ``Gx <= h``."""
+"""Rows of dense or sparse matrices: selection, squared norms, and bounds as rows of ``Gx <= h``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples in single precision that compute in double: converted a block of rows at a time."""
+"""Float32 matrices whose products are computed in float64, a block of rows at a time."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SinglePrecision(NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[np.float64]:
-        """Of what it computes with."""
+        """The dtype of products: float64."""
         return np.dtype(np.float64)
 
     @property
@@ -98,7 +98,7 @@ class SinglePrecision(NDArrayOperatorsMixin):
         return SinglePrecision(self.values, is_absolute=True)
 
     def taken(self, rows: Any) -> SinglePrecision:
-        """Some rows, in single precision."""
+        """Select rows, still in single precision."""
         return SinglePrecision(self.values[rows], self.is_absolute)
 
     def __matmul__(self, right: Any) -> Any:
@@ -120,7 +120,7 @@ class SinglePrecision(NDArrayOperatorsMixin):
 
 @dataclass(frozen=True, eq=False)
 class Transposed:
-    """``X'``, for products alone.
+    """The transpose ``X'``, which offers products only.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Transposed:
 
 
 def rows_of(X: Any, rows: Any) -> Any:
-    """Some rows of samples, stored as these are."""
+    """Select rows of a sample matrix and keep its storage."""
     return X.taken(rows) if isinstance(X, SinglePrecision) else X[rows]
 
 

@@ -1,4 +1,4 @@
-"""Arrays that are written to again and again."""
+"""Work arrays that are reused instead of allocated anew."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from qpsvm.numerics.arrays import Dense, Vector
 
 
 class Memory:
-    """Arrays by name. What nobody wrote to yet takes no memory.
+    """Named work arrays; pages that were never written take no memory.
 
     To write into fresh memory takes longer than to evaluate a kernel, or to factor a matrix of
     thousands: pages are found and zeroed first.
@@ -18,17 +18,17 @@ class Memory:
         self._arrays: dict[str, Vector] = {}
 
     def matrix(self, name: str, rows: int, columns: int) -> Dense:
-        """The array of that name, in that shape; what was in it may be."""
+        """Return the named array in a shape; its contents are arbitrary."""
         size = rows * columns
         self.reserve(name, size)
         return self._arrays[name][:size].reshape(rows, columns)
 
     def reserve(self, name: str, size: int) -> None:
-        """Make sure that the array of that name has so many entries."""
+        """Let the named array have at least ``size`` entries."""
         if name not in self._arrays or len(self._arrays[name]) < size:
             self._arrays[name] = np.empty(size)
 
     def shrink(self, name: str, size: int) -> None:
-        """Nobody needs more than so many entries of that array any more."""
+        """Release the named array if it has more than ``size`` entries."""
         if len(self._arrays[name]) > size:
             del self._arrays[name]

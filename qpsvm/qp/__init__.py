@@ -1,4 +1,4 @@
-"""Canonical quadratic programs: no SVM and no solver in sight.
+"""Quadratic programs, structured Hessians, solutions, KKT residuals and transforms.
 
 ``QuadraticProgram`` -> (a solver) -> ``QPSolution`` -> ``kkt.residuals``.
 """

@@ -98,7 +98,7 @@ class ProgramBound:
 
 @dataclass(frozen=True, eq=False)
 class FeasiblePair:
-    """A feasible point and feasible multipliers, as far as floating point has them.
+    """A primal feasible point and dual feasible multipliers, up to rounding.
 
     Attributes
     ----------

@@ -140,7 +140,7 @@ def _times_factor(P: LowRankQuadratic, c: Vector) -> Vector:
 
 
 def _gathered_squares(R: Selection) -> Vector:
-    """How often every sample is a row of F, the squares of its factors added up."""
+    """For every sample, the sum of its squared factors over the rows of F."""
     squares = R.signs * R.signs
     if R.index is None:
         return squares
@@ -220,7 +220,7 @@ def _centre_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversibl
 
 
 def _offsets(products: Any, square: float, squares: Any) -> Vector:
-    """C of the columns with large offsets, 0 of the others.
+    """The offsets c of columns with large offsets, 0 for the others.
 
     Parameters
     ----------

@@ -58,12 +58,12 @@ class Convexity:
 
     @classmethod
     def proven(cls, n: int) -> Convexity:
-        """That of a matrix which is known to be positive semidefinite."""
+        """The convexity of a matrix known to be positive semidefinite."""
         return cls(True, np.zeros(n))
 
     @classmethod
     def refuted(cls, n: int) -> Convexity:
-        """That of a matrix which is not."""
+        """The convexity of a matrix known not to be positive semidefinite."""
         return cls(False, np.full(n, np.inf))
 
 

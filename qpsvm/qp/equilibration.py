@@ -40,7 +40,7 @@ LARGEST_EXPONENT = 300
 def equilibrate(
     program: QuadraticProgram, bad_spread: float = BAD_SPREAD
 ) -> tuple[QuadraticProgram, Reversible]:
-    """Scale a program of badly scaled rows or variables; the very program if it is not one.
+    """Scale badly scaled rows and variables of a program; return well-scaled programs as they are.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def equilibrate(
 
 
 def _factors(P: Any, M: Any) -> tuple[Vector, Vector]:
-    """Powers of two for variables and rows."""
+    """Scaling factors of variables and rows, powers of two."""
     D, E = np.ones(M.shape[1]), np.ones(M.shape[0])
     for _ in range(PASSES):
         scaled_M = sp.csc_array(_diagonal(E) @ M @ _diagonal(D))

@@ -1,4 +1,4 @@
-"""Evidence that a program has no optimum: how it is measured, and how it is found.
+"""Evidence that a program has no optimum: Farkas multipliers and unbounded rays.
 
 Many QP solvers say "infeasible" without proof, or say nothing. Both kinds of evidence are
 solutions of linear programs, which HiGHS (through SciPy) solves to a vertex; whatever comes back,
@@ -93,7 +93,7 @@ def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
 
 
 def _without_noise(*vectors: Vector) -> tuple[Vector, ...]:
-    """Entries below rounding level of the largest are what a solver leaves of zeros."""
+    """Set entries below the rounding level of the largest to zero."""
     largest = max((float(np.max(np.abs(v), initial=0.0)) for v in vectors), default=0.0)
     return tuple(np.where(np.abs(v) > EVIDENCE_TOLERANCE * largest, v, 0.0) for v in vectors)
 

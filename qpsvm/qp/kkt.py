@@ -1,4 +1,4 @@
-"""Is this point optimal? The Karush-Kuhn-Tucker conditions, measured.
+"""Residuals of the Karush-Kuhn-Tucker conditions.
 
 Nothing here trusts a solver. A point passes when every residual is at most its tolerance; a
 missing vector, a wrong length, NaN or infinity makes the residuals it touches infinite, and an
@@ -422,7 +422,7 @@ def _row_norms(matrix: Matrix) -> Vector:
 
 
 def _positive(scale: Vector) -> Vector:
-    """A row of zeros is measured in absolute terms."""
+    """Sizes of rows, with 1 for rows of zeros."""
     return np.where(scale > 0.0, scale, 1.0)
 
 

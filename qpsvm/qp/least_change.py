@@ -51,7 +51,7 @@ def least_change(matrix: Matrix, reach: Vector, wanted: Vector) -> Vector | None
 
 
 def _smallest_solution(rows: Matrix, right: Vector) -> Vector:
-    """The shortest t with ``B t = right``, or what comes closest."""
+    """The shortest least-squares solution t of ``B t = right``."""
     m, n = rows.shape
     if m <= DENSE_ROWS:
         dense = as_dense(rows)

@@ -1,4 +1,4 @@
-"""The feasible point beside a point that misses linear rows and bounds by a little.
+"""The nearest point that satisfies linear rows and bounds, as a point and a real change.
 
 A solver's answer satisfies ``R x <= r`` (some rows with ``=``) and ``lower <= x <= upper`` only to
 its tolerance, and most rows are satisfied by no point of doubles at all. A bound on the optimum
@@ -54,7 +54,7 @@ SEARCH_SECONDS = 5.0
 
 
 class Rows(Protocol):
-    """Linear rows, of which a few are looked at one by one."""
+    """Linear rows of any storage, of which some can be taken out."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -172,7 +172,7 @@ def _nearest(restrictions: Restrictions, x: Vector) -> NearestPoint:
         begin = _vertex(restrictions, start, metric(start)) if is_linear else start
         if begin is None:
             continue
-        found = _Search(restrictions, metric, begin).run()
+        found = _Approach(restrictions, metric, begin).run()
         if best.blocked is not None or (found.blocked is None and found.worst < best.worst):
             best = found
         if best.blocked is None and best.worst <= ROUNDING:
@@ -181,7 +181,7 @@ def _nearest(restrictions: Restrictions, x: Vector) -> NearestPoint:
 
 
 def _noticed_by(restrictions: Restrictions) -> Any:
-    """A metric: ``|x_j|`` plus the move of x_j that some row notices as much as all its terms."""
+    """The metric ``|x_j|`` plus the smallest move of x_j that equals all terms of some row."""
 
     def metric(x: Vector) -> Vector:
         R = restrictions.rows
@@ -201,7 +201,7 @@ def _noticed_by(restrictions: Restrictions) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Missed:
-    """Rows that have to be looked at: numbers, exact residuals, sizes, and whether missed."""
+    """Rows near or beyond their right-hand side: indices, exact residuals, sizes."""
 
     index: Index
     value: Vector
@@ -210,7 +210,7 @@ class _Missed:
 
     @property
     def ratios(self) -> Vector:
-        """What missed rows miss, relative to their terms; infinite for what is not a number."""
+        """Violations of missed rows, relative to their terms; infinite for NaN."""
         ratios = np.where(self.is_missed, np.abs(self.value) / np.maximum(self.size, TINY), 0.0)
         return np.where(np.isnan(self.value), np.inf, ratios)
 
@@ -220,8 +220,8 @@ class _Missed:
         return float(np.max(self.ratios, initial=0.0))
 
 
-class _Search:
-    """One metric's attempt, from one point."""
+class _Approach:
+    """Successive smallest changes in one metric, from one point."""
 
     def __init__(self, given: Restrictions, metric: Any, x: Vector) -> None:
         self.given, self.x = given, x
@@ -301,7 +301,7 @@ class _Search:
         return NearestPoint(point, (self.x - point) + change, left, blocked, worst)
 
     def unnoticed_by_all(self, rows: Matrix, moved: Vector, vanished: Mask) -> Mask:
-        """Those of the vanished entries that no row notices, unless all of its terms vanish."""
+        """The vanishing entries that may be set to zero without being noticed by any row."""
         sizes = abs(rows)
         right = np.abs(self.given.right[self.binds])
         for _ in range(ROUNDS):

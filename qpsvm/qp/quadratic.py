@@ -1,4 +1,4 @@
-"""Hessians as types: ``x -> 1/2 x'Px`` for a ``P`` that need not exist as a matrix.
+"""Structured Hessians: ``x -> 1/2 x'Px`` for a P that need not be stored as a matrix.
 
 Every solver can ask for ``to_dense()`` or ``to_sparse()``; a structured one uses ``matvec``,
 ``block`` and ``diagonal`` and never forms the n-by-n matrix.
@@ -242,7 +242,7 @@ class DenseQuadratic(Quadratic):
 
     @classmethod
     def own(cls, matrix: Dense) -> DenseQuadratic:
-        """Take a float64 array known to be finite and symmetric, without checking or copying."""
+        """Wrap a finite symmetric float64 array without checking or copying."""
         instance = cls.__new__(cls)
         instance.matrix = freeze(matrix)
         return instance

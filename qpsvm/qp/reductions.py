@@ -1,4 +1,4 @@
-"""The form of a program that is solved in place of the given one, and the way back.
+"""Reduction of a program to an equivalent, better-scaled one, with its inverse.
 
 A chain of equivalent programs, each link a ``(program, inverse)`` of its own:
 

@@ -1,4 +1,4 @@
-"""The same Hessian several times, for blocks of variables that only constraints tie together."""
+"""Block-diagonal Hessians that repeat one block."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ REMEMBERED = 8
 
 
 class GramFunction(Protocol):
-    """What ``SampleGram`` needs of a kernel: the Gram block between two sets of samples."""
+    """A kernel as ``SampleGram`` needs it: the Gram block between two sets of samples."""
 
     def __call__(self, X: Any, Z: Any) -> Dense: ...
 
@@ -33,7 +33,7 @@ class Rows(Protocol):
 
 
 class RowsByCall:
-    """Of any kernel: by calling it."""
+    """Rows of the Gram matrix by calls of the kernel."""
 
     def __init__(self, kernel: GramFunction, X: Any) -> None:
         self.kernel, self.X = kernel, X
@@ -72,7 +72,7 @@ class SampleGram:
 
     @classmethod
     def of_matrix(cls, matrix: Dense, *, positive_semidefinite: bool = False) -> SampleGram:
-        """A matrix that exists already: the samples are its row numbers. Not copied."""
+        """Wrap an existing kernel matrix, not copied; samples are its row numbers."""
         rows = np.arange(len(matrix))
         gram = cls(_Lookup(matrix), rows, positive_semidefinite=positive_semidefinite)
         gram.__dict__["dense"] = freeze(matrix)
@@ -98,11 +98,11 @@ class SampleGram:
 
     @property
     def is_worth_keeping(self) -> bool:
-        """Whether it will be, as soon as it is multiplied."""
+        """Whether the matrix will be evaluated and kept at the next product."""
         return self.is_kept or 8 * self.size**2 <= KEPT_BYTES
 
     def of_samples(self, samples: Index) -> SampleGram:
-        """That of some of the samples; of a matrix that is kept, a part if that is small."""
+        """The Gram matrix of some of the samples."""
         if self.is_kept and 8 * len(samples) ** 2 <= KEPT_BYTES // 4:
             part = self.dense[np.ix_(samples, samples)]
             return self.of_matrix(part, positive_semidefinite=self.positive_semidefinite)
@@ -141,7 +141,7 @@ class SampleGram:
         return np.asarray(freeze(np.column_stack([np.asarray(product) for product in found])))
 
     def remember(self, V: Dense, products: Dense) -> None:
-        """Hand in ``K V`` that was computed elsewhere, so that it is not computed again."""
+        """Store a product ``K V`` that was computed elsewhere."""
         pairs = zip(V.T, products.T, strict=True)
         known = self._recent | {_key(v): freeze(np.array(product)) for v, product in pairs}
         # replaced, never changed: other threads may be reading it
@@ -213,5 +213,5 @@ class Combinations:
 
 
 def _key(v: Vector) -> bytes:
-    """Equal for equal vectors; zeros have no sign."""
+    """Bytes that are equal for equal vectors, whatever the sign of zeros."""
     return np.asarray(v + 0.0, dtype=np.float64).tobytes()

@@ -1,4 +1,4 @@
-"""What the Hessians of SVM duals have in common: ``P = R K R' + diag(d)``.
+"""Selections ``R`` in the Hessians of SVM duals, ``P = R K R' + diag(d)``.
 
 They belong to *conditions on samples*: condition i looks at sample ``c(i)`` with a factor ``s_i``
 (a label, or the side of a tube). With the signed selection ``R = S I[c]`` and the Gram matrix K of
@@ -75,7 +75,7 @@ class Selection:
 
 
 def checked_diagonal(diag: Vector | None, size: int) -> Vector:
-    """D as a vector of that size, zeros if None.
+    """The diagonal d as a vector, zeros if None.
 
     Raises
     ------

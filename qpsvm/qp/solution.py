@@ -1,4 +1,4 @@
-"""What a solver returns: a point, its multipliers, and what the solver claims about them."""
+"""Solutions of quadratic programs: point, multipliers, status and statistics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from qpsvm.numerics.arrays import Vector, restore_frozen, stored
 
 
 class Status(enum.Enum):
-    """What the returned vectors mean. Only the verifier hands out the first three.
+    """Status of a solution; the first three are set by the verifier only.
 
     =====================  ===================================================================
     status                 the vectors are
@@ -44,7 +44,7 @@ class Status(enum.Enum):
 @short_repr
 @dataclass(frozen=True)
 class SolveStatistics:
-    """How the answer came about.
+    """Iterations, times, settings and backend of a solve.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Equivalent programs, each with the way back.
+"""Transforms of a program into an equivalent one, each with its inverse.
 
 A transform is a function ``program -> (program', inverse)``; ``inverse`` is a frozen, picklable
 object that maps a solution of ``program'`` to one of ``program``, multipliers included.
@@ -31,20 +31,20 @@ from qpsvm.qp.solution import QPSolution
 
 
 class Inverse(Protocol):
-    """The way back from a transformed program."""
+    """Inverse of a transform: maps solutions back to the original program."""
 
     def __call__(self, solution: QPSolution) -> QPSolution: ...
 
 
 class Reversible(Inverse, Protocol):
-    """The way back, and the way there for a solution that is already known."""
+    """Inverse of a transform that can also map known solutions forward."""
 
     def forward(self, solution: QPSolution) -> QPSolution: ...
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Nothing was changed."""
+    """The inverse of no transform."""
 
     def __call__(self, solution: QPSolution) -> QPSolution:
         return solution
@@ -68,7 +68,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class ReversibleChain:
-    """Several ways back that can be gone in both directions."""
+    """A chain of inverses that can also map solutions forward."""
 
     links: tuple[Reversible, ...]
 

@@ -16,10 +16,11 @@ Importing this needs nothing beyond qpsvm's own dependencies; Jinja2 and Matplot
 
 from qpsvm.reports.build import build
 from qpsvm.reports.comparison import Comparison, ComparisonRow
+from qpsvm.reports.content import Facts
 from qpsvm.reports.dictionary import SCHEMA, schema
 from qpsvm.reports.files import require_reportable, require_writable, text_of, write
 from qpsvm.reports.page import Page
-from qpsvm.reports.report import Facts, Report
+from qpsvm.reports.report import Report
 from qpsvm.reports.templating import require_packages
 
 __all__ = [

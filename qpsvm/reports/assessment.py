@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.comparison import from_bounds, from_table
-from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
+from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.exceptions import QPSVMError
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.qp.kkt import Check
 from qpsvm.reports.grade import Evidence, whose
 from qpsvm.reports.kinds import kind_of
+from qpsvm.reports.solved import SolvedProblem
 from qpsvm.verification import KKTReport
-
-if TYPE_CHECKING:
-    from qpsvm.reports.report import Report
 
 FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
 """The checks of a bare program that are about its own rows and bounds."""
-
-
-def evidence_of(report: Report) -> Evidence:
-    """What the verifier's report and the certificate say, for the grade."""
-    verified = report.verified
-    if isinstance(verified, ReducedReport):
-        return _of_machines(report, verified)
-    if report.data is None:
-        return _of_program(report, verified)
-    return evidence_of_machine(report.problem, verified, report.certificate, report.predictions)
 
 
 def evidence_of_machine(
@@ -72,6 +61,57 @@ def evidence_of_machine(
     )
 
 
+def evidence_of_program(verified: KKTReport) -> Evidence:
+    """The evidence about a bare program."""
+    found, eps = verified.bound, verified.eps
+    if found is None:
+        notes = verified.notes or ("its objectives are not finite numbers",)
+        return Evidence(verified.passed, eps, math.inf, math.inf, refused=notes[0])
+    missed = [c.scaled for c in verified.checks if c.name in FEASIBILITY and not c.passed]
+    return Evidence(
+        passed=verified.passed,
+        eps=eps,
+        relative_gap=found.relative_gap,
+        gap_upper=found.gap_upper,
+        infeasibility=max(missed, default=0.0),
+        failed=_worst_failed(verified.checks),
+    )
+
+
+def evidence_of_machines(
+    several: SolvedProblem, parts: Sequence[Evidence], predictions: PredictionComparison | None
+) -> Evidence:
+    """The evidence about several machines together.
+
+    Parameters
+    ----------
+    several : SolvedProblem
+        Of a ReducedProblem.
+    parts : sequence of Evidence
+        That about each of its machines.
+    predictions : PredictionComparison or None
+        Of all machines together.
+    """
+    machines = several.machines
+    if not machines:
+        notes = several.verified.notes or ("there is no machine",)
+        return Evidence(several.passed, several.eps, math.inf, math.inf, refused=notes[0])
+    pairs = list(zip(machines, parts, strict=True))
+    refused = [f"{machine.name}: {part.refused}" for machine, part in pairs if part.refused]
+    worst, of_worst = max(pairs, key=lambda pair: (pair[0].relative_gap, pair[0].worst))
+    return Evidence(
+        passed=several.passed,
+        eps=several.eps,
+        relative_gap=several.relative_gap,
+        gap_upper=float(np.max([part.gap_upper for part in parts])),
+        infeasibility=float(np.max([part.infeasibility for part in parts])),
+        predictions=predictions,
+        failed=of_worst.failed,
+        refused=refused[0] if refused else "",
+        whose=whose(worst.name, len(machines)),
+    )
+
+
 def predictions_of_machine(
     problem: Any, verified: KKTReport, proof: Certificate | None
 ) -> PredictionComparison | None:
@@ -93,62 +133,24 @@ def predictions_of_machine(
     return None if verified.passed else _from_bounds(proof, problem, problem.data.X)
 
 
-def compared_with_optimum(report: Report) -> PredictionComparison | None:
-    """The training predictions of a report beside the exact optimum's; None if that is not known.
+def compared_with_optimum(solved: SolvedProblem) -> PredictionComparison | None:
+    """The training predictions of a problem beside the exact optimum's; None if that is not known.
 
     Of several machines together, at the cost of a pass over the kernel matrix for each, only where
     the verdict leaves something to be said.
     """
-    if isinstance(report.verified, KKTReport):
-        return predictions_of_machine(report.problem, report.verified, report.certificate)
-    proofs = [machine.certificate for machine in report.machines]
+    if isinstance(solved.verified, KKTReport):
+        return predictions_of_machine(solved.problem, solved.verified, solved.certificate)
+    proofs = [machine.certificate for machine in solved.machines]
     known = tuple(proof for proof in proofs if proof is not None)
-    if report.passed or not known or len(known) < len(proofs):
+    if solved.passed or not known or len(known) < len(proofs):
         return None
-    problem = report.problem
+    problem = solved.problem
     several = ReducedCertificate(problem.names, known, problem.reduction, problem.data)
     return _from_bounds(several, problem.problems[0], problem.data.X)
 
 
 # --- small pieces --------------------------------------------------------------------------------
-
-
-def _of_program(report: Report, verified: KKTReport) -> Evidence:
-    found = verified.bound
-    if found is None:
-        notes = verified.notes or ("its objectives are not finite numbers",)
-        return Evidence(report.passed, report.eps, math.inf, math.inf, refused=notes[0])
-    missed = [c.scaled for c in verified.checks if c.name in FEASIBILITY and not c.passed]
-    return Evidence(
-        passed=report.passed,
-        eps=report.eps,
-        relative_gap=found.relative_gap,
-        gap_upper=found.gap_upper,
-        infeasibility=max(missed, default=0.0),
-        failed=_worst_failed(verified.checks),
-    )
-
-
-def _of_machines(report: Report, verified: ReducedReport[KKTReport]) -> Evidence:
-    if not report.machines:
-        notes = verified.notes or ("there is no machine",)
-        return Evidence(report.passed, report.eps, math.inf, math.inf, refused=notes[0])
-    parts = [machine.evidence for machine in report.machines]
-    names = [machine.name for machine in report.machines]
-    pairs = zip(names, parts, strict=True)
-    refused = [f"{name}: {part.refused}" for name, part in pairs if part.refused]
-    worst = max(report.machines, key=lambda machine: (machine.relative_gap, machine.worst))
-    return Evidence(
-        passed=report.passed,
-        eps=report.eps,
-        relative_gap=report.relative_gap,
-        gap_upper=float(np.max([part.gap_upper for part in parts])),
-        infeasibility=float(np.max([part.infeasibility for part in parts])),
-        predictions=report.predictions,
-        failed=worst.evidence.failed,
-        refused=refused[0] if refused else "",
-        whose=whose(worst.name, len(report.machines)),
-    )
 
 
 def _worst_failed(checks: tuple[Check, ...]) -> Check | None:

@@ -20,8 +20,9 @@ from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.plotting.convergence import Event
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
+from qpsvm.reports.content import Facts
 from qpsvm.reports.grade import Evidence
-from qpsvm.reports.report import Facts, Report
+from qpsvm.reports.report import Report
 from qpsvm.verification import KKTReport, verify
 
 

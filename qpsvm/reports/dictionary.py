@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import importlib.resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from qpsvm.files import json_text
+from qpsvm.reports.content import ReportContent
 from qpsvm.reports.explanations import EXPLANATIONS
 from qpsvm.reports.implications import implications
-
-if TYPE_CHECKING:
-    from qpsvm.reports.page import Page
-    from qpsvm.reports.report import Report
+from qpsvm.reports.page import Page
 
 SCHEMA = 2
 """Version of the JSON; it grows with every change that could break a reader."""
@@ -36,7 +34,7 @@ def page_dict(page: Page, *, samples: int | None = None) -> dict[str, Any]:
         Leave the samples out of reports with more than so many.
     """
 
-    def fits(report: Report) -> bool:
+    def fits(report: ReportContent) -> bool:
         return samples is None or sum(map(n_rows, (report, *report.machines))) <= samples
 
     reports = [report_dict(report, samples=fits(report)) for report in page.reports]
@@ -54,18 +52,29 @@ def page_dict(page: Page, *, samples: int | None = None) -> dict[str, Any]:
     }
 
 
-def n_rows(report: Report) -> int:
+def n_rows(report: ReportContent) -> int:
     """Rows of a report's own sample table."""
     return 0 if report.table is None else len(report.table)
 
 
-def _bound(report: Report) -> dict[str, Any] | None:
+def _bound(report: ReportContent) -> dict[str, Any] | None:
     found = getattr(report.verified, "bound", None)
     return None if found is None else found.to_dict()
 
 
-def report_dict(report: Report, *, samples: bool) -> dict[str, Any]:
-    """``Report.to_dict``."""
+def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, Any]:
+    """Everything in plain Python types: strict JSON, by the schema of ``docs/report.md``.
+
+    Parameters
+    ----------
+    samples : bool
+        Include the table of training samples, worst violation first.
+
+    Notes
+    -----
+    NaN and infinities, which JSON lacks, are the strings ``"NaN"``, ``"Infinity"`` and
+    ``"-Infinity"``; Python's ``float`` reads them.
+    """
     certificate, summary = report.certificate, report.summary
     result = {
         "schema": SCHEMA,
@@ -126,7 +135,7 @@ def report_dict(report: Report, *, samples: bool) -> dict[str, Any]:
     return dict(json_text.plain(result))
 
 
-def _problem(report: Report) -> dict[str, Any]:
+def _problem(report: ReportContent) -> dict[str, Any]:
     program, repair = report.program, getattr(report.problem, "kernel_repair", None)
     return {
         "family": report.family,
@@ -148,7 +157,7 @@ def _problem(report: Report) -> dict[str, Any]:
     }
 
 
-def _data(report: Report) -> dict[str, Any]:
+def _data(report: ReportContent) -> dict[str, Any]:
     data, classes = report.data, report.kind.classes(report)
     return {
         "source": report.source,
@@ -163,7 +172,7 @@ def _data(report: Report) -> dict[str, Any]:
     }
 
 
-def _solver(report: Report) -> dict[str, Any]:
+def _solver(report: ReportContent) -> dict[str, Any]:
     statistics, own = report.statistics, report.qp_solution
     return {
         "backend": statistics.backend,

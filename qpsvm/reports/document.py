@@ -18,11 +18,11 @@ from qpsvm.reports.blocks import (
     Sentences,
 )
 from qpsvm.reports.comparison_blocks import comparison_section
+from qpsvm.reports.content import ReportContent
 from qpsvm.reports.implications import implications
 from qpsvm.reports.listings import listings
 from qpsvm.reports.numbers import figure, percentage, residual, value
 from qpsvm.reports.page import Page
-from qpsvm.reports.report import Report
 from qpsvm.reports.tables import checks_table, constraints_table, machines_table, samples_table
 
 ILLUSTRATED = 8
@@ -100,7 +100,7 @@ def names_and_values(
 
 
 def _section(
-    report: Report, key: str, samples: int, *, folded: bool, bare: bool = False
+    report: ReportContent, key: str, samples: int, *, folded: bool, bare: bool = False
 ) -> Section:
     machines = _machine_sections(report, key, samples)
     return Section(
@@ -113,7 +113,7 @@ def _section(
     )
 
 
-def _machine_sections(report: Report, key: str, samples: int) -> tuple[Section, ...]:
+def _machine_sections(report: ReportContent, key: str, samples: int) -> tuple[Section, ...]:
     worst = sorted(report.machines, key=lambda machine: -machine.worst)[:ILLUSTRATED]
     return tuple(
         _section(
@@ -127,7 +127,7 @@ def _machine_sections(report: Report, key: str, samples: int) -> tuple[Section, 
     )
 
 
-def _title(report: Report) -> str:
+def _title(report: ReportContent) -> str:
     if report.name:
         return report.name
     if report.data is None:
@@ -135,7 +135,9 @@ def _title(report: Report) -> str:
     return f"{report.family}, {report.form} form, {report.kernel} kernel"
 
 
-def _blocks(report: Report, key: str, samples: int, *, folded: bool, bare: bool) -> Iterator[Block]:
+def _blocks(
+    report: ReportContent, key: str, samples: int, *, folded: bool, bare: bool
+) -> Iterator[Block]:
     if report.remarks:
         yield Sentences("remarks", "Remarks", report.remarks)
     if report.facts is not None:
@@ -160,7 +162,7 @@ def _blocks(report: Report, key: str, samples: int, *, folded: bool, bare: bool)
         yield samples_table(report, len(report.table), key, samples, folded=folded)
 
 
-def _figures(report: Report) -> Iterator[Figure]:
+def _figures(report: ReportContent) -> Iterator[Figure]:
     yield Figure("relative-gap", "Certified relative gap", residual(report.relative_gap))
     if report.objective is not None:
         yield Figure("objective", "Objective", figure(report.objective, 9))

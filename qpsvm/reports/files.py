@@ -8,12 +8,12 @@ from pathlib import Path
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files import atomic, json_text
+from qpsvm.reports.content import ReportContent
 from qpsvm.reports.dictionary import page_dict
 from qpsvm.reports.html import html
 from qpsvm.reports.latex import latex
 from qpsvm.reports.markdown import markdown
 from qpsvm.reports.page import Page
-from qpsvm.reports.report import Report
 from qpsvm.reports.templating import require_packages
 from qpsvm.reports.text import text
 
@@ -34,7 +34,7 @@ NEEDS_NOTHING = ("json", "txt")
 """What is written without the packages of the extra."""
 
 
-def text_of(page: Page | Report, suffix: str) -> str:
+def text_of(page: Page | ReportContent, suffix: str) -> str:
     """A page or report in the format of a suffix, as text.
 
     Parameters
@@ -48,10 +48,10 @@ def text_of(page: Page | Report, suffix: str) -> str:
     MissingPackageError
         Jinja2 or Matplotlib is not installed, for all but ``"json"`` and ``"txt"``.
     """
-    return WRITERS[suffix](Page.of(page) if isinstance(page, Report) else page)
+    return WRITERS[suffix](page if isinstance(page, Page) else Page.of(page))
 
 
-def write(path: str | os.PathLike[str], page: Page | Report) -> None:
+def write(path: str | os.PathLike[str], page: Page | ReportContent) -> None:
     """Write a page or a report; the suffix says how.
 
     Parameters

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from qpsvm.certificates import Certificate
 from qpsvm.plotting.picture import count
+from qpsvm.reports.content import ReportContent
 from qpsvm.reports.numbers import at_least, at_most, figure, residual
 from qpsvm.reports.predictions import prediction_clauses
 from qpsvm.verification import KKTReport
-
-if TYPE_CHECKING:
-    from qpsvm.reports.report import Report
 
 NO_BOUND = "No bound on the distance from the optimum could be computed."
 NO_UPPER_BOUND = (
@@ -29,7 +26,7 @@ DIGITS = 12
 """Of the bounds on the optimal objective; the last one is rounded outwards."""
 
 
-def implications(report: Report) -> tuple[str, ...]:
+def implications(report: ReportContent) -> tuple[str, ...]:
     """What the gap of a report implies, the most important sentence first."""
     if report.machines:
         return (_of_machines(report),)
@@ -42,7 +39,7 @@ def implications(report: Report) -> tuple[str, ...]:
     return tuple(words for words in sentences if words)
 
 
-def _of_machines(report: Report) -> str:
+def _of_machines(report: ReportContent) -> str:
     gap = residual(report.relative_gap)
     if not math.isfinite(report.evidence.gap_upper):
         return "Not every machine has a bound on its distance from the best possible one."
@@ -69,7 +66,7 @@ def _of_program(verified: KKTReport) -> str:
 # --- one sentence each ---------------------------------------------------------------------------
 
 
-def _optimum(report: Report, certificate: Certificate) -> str:
+def _optimum(report: ReportContent, certificate: Certificate) -> str:
     del report
     if not math.isfinite(certificate.gap_upper):
         return NO_UPPER_BOUND
@@ -102,7 +99,7 @@ def _ends(certificate: Certificate) -> tuple[float, float] | None:
     return ends if all(map(math.isfinite, ends)) else None
 
 
-def _infeasible(report: Report, certificate: Certificate) -> str:
+def _infeasible(report: ReportContent, certificate: Certificate) -> str:
     del report
     if not certificate.infeasibility > 0.0:
         return ""
@@ -112,7 +109,7 @@ def _infeasible(report: Report, certificate: Certificate) -> str:
     return f"{missed}: this machine's own objective may be below the best one that is allowed."
 
 
-def _rounding(report: Report, certificate: Certificate) -> str:
+def _rounding(report: ReportContent, certificate: Certificate) -> str:
     del report
     size = max(abs(certificate.primal_objective), certificate.floor)
     hidden = certificate.rounding * size
@@ -124,7 +121,7 @@ def _rounding(report: Report, certificate: Certificate) -> str:
     )
 
 
-def _weights(report: Report, certificate: Certificate) -> str:
+def _weights(report: ReportContent, certificate: Certificate) -> str:
     del report
     if not math.isfinite(certificate.gap_upper):
         return ""
@@ -136,7 +133,7 @@ def _weights(report: Report, certificate: Certificate) -> str:
     )
 
 
-def _predictions(report: Report, certificate: Certificate) -> str:
+def _predictions(report: ReportContent, certificate: Certificate) -> str:
     del certificate
     evidence = report.evidence
     if evidence.predictions is None:
@@ -145,7 +142,7 @@ def _predictions(report: Report, certificate: Certificate) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def _intercept(report: Report, certificate: Certificate) -> str:
+def _intercept(report: ReportContent, certificate: Certificate) -> str:
     bounds = certificate.intercept_bounds
     if bounds is None or not all(map(math.isfinite, bounds)):
         return ""
@@ -159,7 +156,7 @@ def _intercept(report: Report, certificate: Certificate) -> str:
     return f"{where}; there is only one." if unique else f"{where}; there are many: none is fixed."
 
 
-def _interval(report: Report, certificate: Certificate) -> str:
+def _interval(report: ReportContent, certificate: Certificate) -> str:
     """Of these weights, not of the optimum: left out where the two would read as one."""
     interval, summary = certificate.intercept_interval, report.summary
     if interval is None or certificate.model.intercept != "free":
@@ -175,7 +172,7 @@ def _interval(report: Report, certificate: Certificate) -> str:
     )
 
 
-def _statuses(report: Report, certificate: Certificate) -> str:
+def _statuses(report: ReportContent, certificate: Certificate) -> str:
     known, noun = certificate.screening.counts, report.kind.noun
     n = sum(known.values())
     if known["undecided"] == n:
@@ -191,7 +188,7 @@ def _statuses(report: Report, certificate: Certificate) -> str:
     return words + left
 
 
-def _degenerate(report: Report, certificate: Certificate) -> str:
+def _degenerate(report: ReportContent, certificate: Certificate) -> str:
     screening, noun = certificate.screening, report.kind.noun
     if screening.strictly_complementary:
         return f"No {noun} is degenerate: strict complementarity is proven."
@@ -204,7 +201,7 @@ def _degenerate(report: Report, certificate: Certificate) -> str:
     )
 
 
-SENTENCES: tuple[Callable[[Report, Certificate], str], ...] = (
+SENTENCES: tuple[Callable[[ReportContent, Certificate], str], ...] = (
     _optimum,
     _infeasible,
     _rounding,

@@ -8,11 +8,11 @@ from qpsvm.machines.samples import MarginSummary
 from qpsvm.plotting import Convergence
 from qpsvm.plotting.picture import count
 from qpsvm.reports.blocks import Listing
+from qpsvm.reports.content import ReportContent
 from qpsvm.reports.numbers import figure, residual, value
-from qpsvm.reports.report import Report
 
 
-def listings(report: Report) -> Iterator[Listing]:
+def listings(report: ReportContent) -> Iterator[Listing]:
     """What is there to be listed, in this order."""
     yield Listing("Problem", tuple(_problem(report)))
     if report.data is not None:
@@ -22,7 +22,7 @@ def listings(report: Report) -> Iterator[Listing]:
         yield Listing("Solution", tuple(_solution(report, report.summary)))
 
 
-def _problem(report: Report) -> Iterator[tuple[str, str]]:
+def _problem(report: ReportContent) -> Iterator[tuple[str, str]]:
     yield "Formulation", report.family
     if report.form is not None:
         yield "Form and kernel", f"{report.form}, {report.kernel}"
@@ -45,7 +45,7 @@ def _problem(report: Report) -> Iterator[tuple[str, str]]:
     yield "Accuracy asked for", f"eps = {report.eps:g}"
 
 
-def _data(report: Report) -> Iterator[tuple[str, str]]:
+def _data(report: ReportContent) -> Iterator[tuple[str, str]]:
     data = report.data
     yield "Source", report.source or "given as arrays"
     yield "Size", f"{data.n_samples:,} samples x {data.n_features:,} features, {data.storage}"
@@ -57,7 +57,7 @@ def _data(report: Report) -> Iterator[tuple[str, str]]:
     yield "SHA-256", report.digest
 
 
-def _solver(report: Report) -> Iterator[tuple[str, str]]:
+def _solver(report: ReportContent) -> Iterator[tuple[str, str]]:
     statistics, own = report.statistics, report.qp_solution
     yield "Backend", f"{statistics.backend or 'not stated'} {statistics.version}".strip()
     said = "" if own is None else f" (the solver said: {own.native_status or 'nothing'})"
@@ -80,7 +80,7 @@ def _solver(report: Report) -> Iterator[tuple[str, str]]:
     yield "Versions", ", ".join(f"{name} {v}" for name, v in report.versions.items())
 
 
-def _solution(report: Report, summary: MarginSummary) -> Iterator[tuple[str, str]]:
+def _solution(report: ReportContent, summary: MarginSummary) -> Iterator[tuple[str, str]]:
     if summary.margin_width is not None:
         yield "Width of the margin", f"{figure(summary.margin_width)} (2 / |w| for margins at 1)"
     width = getattr(report.solution, "width", 0.0)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from qpsvm.display import short_repr
 from qpsvm.reports.comparison import Comparison
+from qpsvm.reports.content import ReportContent
 from qpsvm.reports.grade import Headline, worst
-from qpsvm.reports.report import Report
 
 
 @short_repr
@@ -28,13 +28,13 @@ class Page:
 
     title: str
     subtitle: str
-    reports: tuple[Report, ...]
+    reports: tuple[ReportContent, ...]
     comparison: Comparison | None = None
     left_out: tuple[str, ...] = field(default_factory=tuple)
     assessed: Headline | None = None
 
     @classmethod
-    def of(cls, report: Report) -> Page:
+    def of(cls, report: ReportContent) -> Page:
         """A page about one report."""
         return cls(report.title, report.source, (report,))
 

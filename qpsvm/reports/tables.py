@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from qpsvm.qp.kkt import Check
 from qpsvm.reports.blocks import Cell, Table
 from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
+from qpsvm.reports.content import ReportContent
 from qpsvm.reports.explanations import EXPLANATIONS
 from qpsvm.reports.grade import Grade
 from qpsvm.reports.kinds import Column
 from qpsvm.reports.numbers import figure, residual, value
-from qpsvm.reports.report import Report
 
 
 def _verdict_cell(passed: bool) -> Cell:
@@ -29,7 +29,7 @@ def _long_figure(number: float | None) -> str:
     return figure(number, 9)
 
 
-def checks_table(report: Report, key: str) -> Table:
+def checks_table(report: ReportContent, key: str) -> Table:
     """Every residual against its tolerance."""
     columns: tuple[TableColumn[Check], ...] = (
         words("Check", lambda check: check.name.replace("_", " ")),
@@ -48,9 +48,9 @@ def checks_table(report: Report, key: str) -> Table:
     )
 
 
-def machines_table(report: Report, key: str) -> Table:
+def machines_table(report: ReportContent, key: str) -> Table:
     """A row for every machine of several."""
-    columns: tuple[TableColumn[Report], ...] = (
+    columns: tuple[TableColumn[ReportContent], ...] = (
         words("Machine", lambda machine: machine.name),
         cells("Verdict", lambda machine: _grade_cell(machine.grade)),
         numbers("Objective", lambda machine: machine.objective, _long_figure),
@@ -68,7 +68,7 @@ def machines_table(report: Report, key: str) -> Table:
     )
 
 
-def constraints_table(report: Report, key: str, limit: int) -> Table:
+def constraints_table(report: ReportContent, key: str, limit: int) -> Table:
     """The caller's constraints, the one that matters most first."""
     ordered = sorted(report.constraints, key=lambda row: -abs(row[2]))[:limit]
     columns: tuple[TableColumn[tuple[str, str, float]], ...] = (
@@ -86,7 +86,7 @@ def constraints_table(report: Report, key: str, limit: int) -> Table:
     )
 
 
-def samples_table(report: Report, n: int, key: str, samples: int, *, folded: bool) -> Table:
+def samples_table(report: ReportContent, n: int, key: str, samples: int, *, folded: bool) -> Table:
     """The worst of the n rows of the report's sample table."""
     rows = tuple(report.samples(samples))
     caption = f"All {n:,} rows, largest violation first"

@@ -1,4 +1,4 @@
-"""From a program to its solution: the way that its shape asks for."""
+"""The engine for ``P = F F' + diag(d)``: starting points, interior points, working sets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.interior import Outcome
+from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Progress, Search
 from qpsvm.solvers.starting_points import coordinate_descent
@@ -28,8 +28,8 @@ WIDE_PASSES, WIDE_TOLERANCE = 300, 1e-5
 """Of coordinate descent with fewer variables than weights: what is read off it has to be exact."""
 
 
-def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress) -> Outcome:
-    """The solution, or the best point there is when the search ends.
+def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress) -> SearchResult:
+    """Minimise a factored program; return the solution or the best point found.
 
     Parameters
     ----------
@@ -51,16 +51,16 @@ def minimise(program: FactorProgram, eps: float, limit: int, progress: Progress)
         found, search.stopped = None, Status.INTERRUPTED
     if found is None:
         assert search.stopped is not None
-        words = f"stopped: {search.stopped.value}"
-        found = replace(search.best or search.at_rest(), status=search.stopped, words=words)
+        reason = f"stopped: {search.stopped.value}"
+        found = replace(search.best or search.initial_point(), status=search.stopped, reason=reason)
     best = search.best
     if best is not None and found.status is not Status.OPTIMAL and best.gap < found.gap:
-        found = replace(best, status=found.status, words=found.words)
+        found = replace(best, status=found.status, reason=found.reason)
     return found
 
 
-def _by_guess(search: Search) -> Outcome | None:
-    """Where a guess is cheaper than iterations of all variables, or these are too many."""
+def _by_guess(search: Search) -> SearchResult | None:
+    """Solve from an initial guess where that is cheaper than iterating on all variables."""
     p = search.program
     if p.F.rank <= p.size:
         return OpenSet(search).found() if p.size > MANY and suits(p) else None
@@ -69,36 +69,38 @@ def _by_guess(search: Search) -> Outcome | None:
         guess = coordinate_descent.descended(p, WIDE_PASSES, WIDE_TOLERANCE)
         found = by_free_set(search, point_of(p, guess), guess.y)
     elif p.size > TOO_MANY and not p.F.zeros:
-        rest = search.at_rest()
+        rest = search.initial_point()
         found = by_free_set(search, rest.x, rest.y)
     if found and found.status is Status.INACCURATE and p.size <= TOO_MANY:
         return None
     return found
 
 
-def _of_all(search: Search) -> Outcome:
-    """Without a guess; a second time if a variable left that should not have; working sets last."""
+def _of_all(search: Search) -> SearchResult:
+    """Solve by interior points on all variables, by working sets where rounding stops these."""
     ended = search.interior(search.program)
     found = _checked(search, ended)
     if found.status is not ended.status and search.stopped is None:
         found = _checked(search, search.interior(search.program, leave=False))
-    if found.status is Status.INACCURATE and search.goes_on and can_polish(search.program):
+    if found.status is Status.INACCURATE and search.may_continue and can_polish(search.program):
         found = by_free_set(search, found.x, found.y)
     return found
 
 
-def _checked(search: Search, ended: Outcome) -> Outcome:
-    """With the gap of the whole program, and no claim that this refutes."""
+def _checked(search: Search, ended: SearchResult) -> SearchResult:
+    """Measure the gap of the whole program and withdraw a claim that it refutes."""
     w, _, _, gap = search.measured(ended.x, ended.y)
-    status, words = ended.status, ended.words
+    status, reason = ended.status, ended.reason
     if status is Status.OPTIMAL and not gap <= search.eps:
-        status, words = Status.INACCURATE, "the gap of the whole program is larger"
-    return search.noted(replace(ended, w=w, gap=max(gap, ended.gap), status=status, words=words))
+        status, reason = Status.INACCURATE, "the gap of the whole program is larger"
+    return search.record(replace(ended, w=w, gap=max(gap, ended.gap), status=status, reason=reason))
 
 
-def _without_variables(search: Search) -> Outcome:
-    """Everything had a value before."""
+def _without_variables(search: Search) -> SearchResult:
+    """The result for a program whose variables are all fixed."""
     holds = bool((np.abs(search.program.b) <= search.eps).all())
     status = Status.OPTIMAL if holds else Status.INACCURATE
-    words = "nothing to be solved for" if holds else "the bounds leave no room for the rows"
-    return replace(search.at_rest(), gap=0.0 if holds else np.inf, status=status, words=words)
+    reason = "nothing to be solved for" if holds else "the bounds leave no room for the rows"
+    return replace(
+        search.initial_point(), gap=0.0 if holds else np.inf, status=status, reason=reason
+    )

@@ -1,4 +1,4 @@
-"""Objectives that count as zero: what a duality gap is relative to, at least."""
+"""The smallest objective that a duality gap is relative to."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ FLOOR = 1e-12
 CANCELLED = 1e-9
 """The square of such a share of its terms is left of weights that vanish."""
 
-SMALL = 1e-8
+NEGLIGIBLE_GRADIENT_REL = 1e-8
 """Of the largest cost, a change that nobody sees."""
 
 TINY = 1e-300
 
 
 def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
-    """An objective below that counts as zero.
+    """The objective below which values count as zero.
 
     Weights that are this much smaller than the terms they are the sum of; or, with costs q, that
     change no gradient by so small a share of the largest cost.
@@ -31,6 +31,6 @@ def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
         The mean of the diagonal of P.
     """
     if q.any():
-        share = SMALL * float(np.max(np.abs(q)))
+        share = NEGLIGIBLE_GRADIENT_REL * float(np.max(np.abs(q)))
         return max(FLOOR * unit * float(x @ x), 0.5 * share**2 / unit, TINY)
     return max(CANCELLED * unit * float(np.sum(np.abs(x))) ** 2, TINY)

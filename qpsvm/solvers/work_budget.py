@@ -1,4 +1,4 @@
-"""What a search has cost so far, and whether it may go on."""
+"""A work budget: the cost of a search so far, and whether the search may continue."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Effort:
-    """A running count, shared by all parts of one search.
+class WorkBudget:
+    """Running count of work, shared by all parts of one search.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Effort:
     """
 
     limit: float = math.inf
-    watch: Callable[[Effort], bool] | None = None
+    watch: Callable[[WorkBudget], bool] | None = None
     work: float = 0.0
     factorisations: int = 0
     largest: int = 0
@@ -53,13 +53,13 @@ class Effort:
         self.is_over = self.was_interrupted = True
 
     def add_factorisation(self, size: int, work: float) -> None:
-        """One factorisation."""
+        """Count one factorisation."""
         self.factorisations += 1
         self.largest = max(self.largest, size)
         self.work += work
 
     def may_go_on(self, residual: float) -> bool:
-        """Whether there is work left, and nobody asked to stop."""
+        """Whether work is left and no stop was requested."""
         self.residual = residual
         self.is_over = (
             self.is_over

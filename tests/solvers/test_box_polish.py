@@ -28,7 +28,7 @@ from qpsvm.solvers.box.program import Boxed, BoxProgram, Point
 from qpsvm.solvers.box.proximal_newton import _Proximal
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
 from qpsvm.solvers.polish.dispatch import polish
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 from tests.strategies import manufactured_program
 from tests.tolerances import POLISHED, ROUNDING
 
@@ -159,7 +159,7 @@ def test_searched_steps_climb_to_the_proximal_point(seed: int, sigma: float) -> 
     program, rng = box(seed, n=80, rank=10), np.random.default_rng(seed)
     centre = satisfying(program, rng.uniform(size=80))
     start = Point(centre, program.P.product(centre), 10.0 * rng.normal(size=2))
-    proximal = Recorded(program, start, sigma * program.unit, Effort())
+    proximal = Recorded(program, start, sigma * program.unit, WorkBudget())
     found = proximal.searched_steps(start)
     assert found is not None
     heights = proximal.heights
@@ -205,10 +205,10 @@ def from_zero(program: QuadraticProgram) -> QPSolution:
 def test_small_working_sets_arrive_at_the_same_optimum(largest: int) -> None:
     program = kernel_program(300)
     memory = 8 * 3 * largest**2
-    found = polish_box(program, from_zero(program), memory_limit=memory, effort=Effort())
+    found = polish_box(program, from_zero(program), memory_limit=memory, budget=WorkBudget())
     measured = residuals(program, found)
     assert measured.worst < POLISHED
-    whole = polish_box(program, from_zero(program), memory_limit=PLENTY, effort=Effort())
+    whole = polish_box(program, from_zero(program), memory_limit=PLENTY, budget=WorkBudget())
     assert measured.primal_objective == pytest.approx(program.objective(whole.x), rel=POLISHED)
 
 
@@ -217,7 +217,7 @@ def test_every_working_set_lowers_the_objective() -> None:
     for _ in range(12):
         limit += 5e6
         found = polish_box(
-            program, from_zero(program), memory_limit=8 * 3 * 20**2, effort=Effort(limit=limit)
+            program, from_zero(program), memory_limit=8 * 3 * 20**2, budget=WorkBudget(limit=limit)
         )
         heights.append(program.objective(found.x))
         assert residuals(program, found).equality.scaled < ROUNDING
@@ -236,7 +236,7 @@ def test_what_sums_lose_is_within_the_drift_and_no_claim_leaves_it_out(
     program = replace(program, P=P, diagonal=np.diagonal(P.matrix), b=np.zeros(1))
     program = replace(program, lower=-wide, upper=wide, unit=float(np.max(program.diagonal)))
     start = wide * np.sign(np.random.default_rng(seed).normal(size=n))
-    found = settle(program, start, largest=30, effort=Effort())
+    found = settle(program, start, largest=30, budget=WorkBudget())
     exact = np.asarray(program.P.matrix, dtype=np.longdouble) @ found.x
     assert np.max(np.abs(found.Px - exact)) <= found.drift + np.max(program.rounding(found.x))
     fresh = replace(found, Px=program.P.product(found.x), drift=0.0)
@@ -254,11 +254,11 @@ def test_what_sums_lose_is_within_the_drift_and_no_claim_leaves_it_out(
 def test_whoever_watches_can_stop_it() -> None:
     program, seen = kernel_program(300), []
 
-    def watch(effort: Effort) -> bool:
-        seen.append((effort.factorisations, effort.residual))
+    def watch(budget: WorkBudget) -> bool:
+        seen.append((budget.factorisations, budget.residual))
         return len(seen) < 3
 
-    polish_box(program, from_zero(program), memory_limit=PLENTY, effort=Effort(watch=watch))
+    polish_box(program, from_zero(program), memory_limit=PLENTY, budget=WorkBudget(watch=watch))
     assert len(seen) == 3
     assert all(np.isfinite(residual) for _, residual in seen)
 
@@ -292,7 +292,7 @@ def test_a_large_kernel_is_touched_by_columns_only() -> None:
     alpha[rough.support_] = np.abs(rough.dual_coef_[0])
     kernel.values.clear()
     start = QPSolution(Status.UNKNOWN, x=alpha)
-    found = polish_box(program, start, memory_limit=PLENTY, effort=Effort())
+    found = polish_box(program, start, memory_limit=PLENTY, budget=WorkBudget())
     used = int(np.count_nonzero(alpha)) + int(np.count_nonzero(found.x != alpha))
     assert sum(kernel.values) < n * (used + 256) + 2000**2  # columns, the diagonal, one block
     assert not gram.is_kept
@@ -306,12 +306,12 @@ def test_an_optimum_at_zero_is_not_approached_for_ever(seed: int, n: int) -> Non
     assert rng.integers(3, 7) == n
     X = rng.normal(size=(n, 3))
     X[rng.random((n, 3)) < 0.5] = 0.0
-    C, effort = np.append(np.ones(n - 1), 1e6), Effort()
+    C, budget = np.append(np.ones(n - 1), 1e6), WorkBudget()
     P = (np.round(X, 2) @ np.round(X, 2).T + 1.0) ** 3
     program = QuadraticProgram(P, np.zeros(n), A=np.ones((1, n)), b=[0.0], lb=-0.7 * C, ub=0.3 * C)
     start = QPSolution(Status.UNKNOWN, x=1e-3 * rng.normal(size=n))
-    found = polish_box(program, start, memory_limit=PLENTY, effort=effort)
-    assert effort.factorisations < 500
+    found = polish_box(program, start, memory_limit=PLENTY, budget=budget)
+    assert budget.factorisations < 500
     assert np.abs(found.x).max() < 1e-12
 
 
@@ -335,7 +335,7 @@ def test_what_is_far_out_and_what_weighs_much_are_not_taken_for_one(seed: int) -
     program = QuadraticProgram(P, q, A=signs[None], b=[float(signs @ x)], lb=0.0, ub=upper)
     nearby = np.clip(x + np.where(outwards == 0.0, 1e-6 * rng.normal(size=n), 0.0), 0.0, upper)
     start = QPSolution(Status.UNKNOWN, x=nearby)
-    found = polish_box(program, start, memory_limit=PLENTY, effort=Effort())
+    found = polish_box(program, start, memory_limit=PLENTY, budget=WorkBudget())
     r = P.matvec(found.x) + q + found.y[0] * signs
     gap = float(np.sum(np.maximum(r * found.x, r * (found.x - upper))))
     assert 0.0 <= gap < POLISHED * abs(program.objective(found.x))

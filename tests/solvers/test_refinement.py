@@ -14,7 +14,7 @@ from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import Boxed, Point
 from qpsvm.solvers.box.refinement import refine
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 PLENTY = 2**30
 
@@ -30,16 +30,16 @@ def program(seed, *, copies=1, C=1e4):
     return Boxed.of(qp, PLENTY).box, P
 
 
-def looked_at(P, point):
+def with_compensated_gradient(P, point):
     return replace(point, Px=compensated.product(P.to_dense(), point.x[:, None])[:, 0], drift=0.0)
 
 
 def settled(box, P):
     """Where working sets end, and a little away from there."""
-    point = settle(box, np.zeros(box.size), largest=1000, effort=Effort())
+    point = settle(box, np.zeros(box.size), largest=1000, budget=WorkBudget())
     free = box.is_free(point.x)
     x = np.where(free, point.x * (1.0 + 1e-11 * np.cos(np.arange(box.size))), point.x)
-    return looked_at(P, replace(point, x=box.clip(x)))
+    return with_compensated_gradient(P, replace(point, x=box.clip(x)))
 
 
 @pytest.mark.parametrize("copies", [1, 2])
@@ -48,8 +48,8 @@ def test_the_gap_falls_and_the_point_stays_one(seed, copies) -> None:
     """With copies the matrix of the free variables is singular."""
     box, P = program(seed, copies=copies)
     before = settled(box, P)
-    found = refine(box, before, largest=1000, effort=Effort())
-    seen = looked_at(P, found)  # its own gradient needs no second look
+    found = refine(box, before, largest=1000, budget=WorkBudget())
+    seen = with_compensated_gradient(P, found)  # its own gradient needs no second look
     assert box.relative_gap(seen) <= 0.1 * box.relative_gap(before)
     assert box.relative_gap(seen) <= 2.0 * box.relative_gap(found) + 1e-14
     assert (found.x >= box.lower).all()
@@ -61,23 +61,23 @@ def test_the_gap_falls_and_the_point_stays_one(seed, copies) -> None:
 def test_without_memory_the_point_stays(largest) -> None:
     box, P = program(0)
     before = settled(box, P)
-    assert refine(box, before, largest=largest, effort=Effort()) is before
+    assert refine(box, before, largest=largest, budget=WorkBudget()) is before
 
 
 def test_without_free_variables_the_point_stays() -> None:
     box, _ = program(0)
     point = Point(np.zeros(box.size), np.zeros(box.size), np.zeros(1))
-    assert refine(box, point, largest=1000, effort=Effort()) is point
+    assert refine(box, point, largest=1000, budget=WorkBudget()) is point
 
 
 def test_who_ends_the_effort_gets_the_point() -> None:
     box, P = program(0)
     before = settled(box, P)
-    ended = Effort(watch=lambda _: False)
-    assert refine(box, before, largest=1000, effort=ended) is before
+    ended = WorkBudget(watch=lambda _: False)
+    assert refine(box, before, largest=1000, budget=ended) is before
 
 
 def test_numbers_that_are_none_are_not_refined() -> None:
     box, P = program(0)
     before = replace(settled(box, P), Px=np.full(box.size, math.nan))
-    assert refine(box, before, largest=1000, effort=Effort()) is before
+    assert refine(box, before, largest=1000, budget=WorkBudget()) is before

@@ -10,7 +10,8 @@ from qpsvm import backends
 from qpsvm.backends.base import Backend, Settings
 from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Contestant, Task
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
-from qpsvm.machines.problem import Form, TrainingProblem
+from qpsvm.machines.form import Form
+from qpsvm.machines.problem import TrainingProblem
 from qpsvm.qp.solution import QPSolution
 
 FORMS: tuple[Form, ...] = ("primal", "dual")

@@ -10,7 +10,8 @@ import qpsvm
 from qpsvm.benchmark.contestants.backends import SHORTEST, answer_of, build, require_form
 from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
 from qpsvm.exceptions import NoOptimumError, ToleranceNotReachedWarning
-from qpsvm.machines.problem import Form, TrainingProblem
+from qpsvm.machines.form import Form
+from qpsvm.machines.problem import TrainingProblem
 from qpsvm.solving import solve
 
 

@@ -29,7 +29,7 @@ from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solving import solve
 from qpsvm.verification import verify
 
-SMALL = 2000
+DENSE_PROGRAM_SIZE = 2000
 """Variables of a dual program that is solved as a dense one in seconds."""
 
 START_TOLERANCE = 1e-3
@@ -96,7 +96,7 @@ class _Clock:
 
 def _starts(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
     problem = build(task, "dual")
-    if isinstance(problem, SVMProblem) and problem.qp.n_variables > SMALL:
+    if isinstance(problem, SVMProblem) and problem.qp.n_variables > DENSE_PROGRAM_SIZE:
         if problem.model.is_linear and problem.data.n_samples > problem.data.n_features:
             yield from _interior_point(task, clock)
         else:

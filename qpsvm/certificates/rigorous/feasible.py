@@ -27,7 +27,7 @@ from qpsvm.certificates.rigorous.balls import (
 from qpsvm.certificates.rigorous.figures import price_error, smaller
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
-from qpsvm.machines.model import DualPoint, SupportVectorModel
+from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.numerics.arrays import Vector
 
 
@@ -47,13 +47,13 @@ class FeasibleBall:
 
 
 def feasible_ball(
-    model: SupportVectorModel, point: DualPoint, settled: Any = None
+    model: PrimalDualPair, point: DualPoint, settled: Any = None
 ) -> FeasibleBall | None:
     """A ball around dual variables that has an exactly feasible point in it.
 
     Parameters
     ----------
-    model : SupportVectorModel
+    model : PrimalDualPair
     point : DualPoint
         Multipliers of inequalities are not negative.
     settled : array of bool of shape (N,), optional
@@ -88,7 +88,7 @@ def feasible_ball(
 
 
 def _with_other_price(
-    model: SupportVectorModel, a: Vector, mu: Vector, error: float
+    model: PrimalDualPair, a: Vector, mu: Vector, error: float
 ) -> FeasibleBall | None:
     """Where alpha has no room, one multiplier of a constraint on b moves the price instead."""
     c, rules = model.conditions, model.constraints
@@ -143,7 +143,7 @@ def shared_out(
 
 
 def _sums(
-    model: SupportVectorModel, a: Vector, multipliers: Vector, error: float, unknown: float
+    model: PrimalDualPair, a: Vector, multipliers: Vector, error: float, unknown: float
 ) -> Iterator[tuple[Any, Vector, Interval]]:
     """(members, signs, value) of the sums that must be: ``(R 1)'a = price``, ``e 1'a <= price_t``.
 
@@ -189,7 +189,7 @@ def _width_holds(c: Conditions, a: Vector, error: float, unknown: float = 0.0) -
     return bool(up(sum_upper(a) + unknown) <= limit)
 
 
-def _price(model: SupportVectorModel, multipliers: Vector) -> Interval:
+def _price(model: PrimalDualPair, multipliers: Vector) -> Interval:
     """What ``(R 1)'a`` has to be."""
     price = Ball.exact(np.full(1, model.conditions.intercept_price))
     if model.constraints is not None:

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from qpsvm.certificates.rigorous.balls import Ball, outward, product, sum_upper, up
 from qpsvm.certificates.rigorous.figures import larger, price_error, required, smaller
 from qpsvm.constraints import LinearConstraints
-from qpsvm.machines.model import SMALLEST_MARGIN, SupportVectorModel
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.primal_dual import SMALLEST_MARGIN
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Matrix, Vector
 

@@ -1,7 +1,7 @@
 """Bounds for a machine with one decision function.
 
-``machines.model`` has both objectives; here each part of them is enclosed. For the dual, with an
-exactly feasible a in a ball around ``a^`` and ``beta = R'a`` in one around ``beta^``::
+``machines.primal_dual`` has both objectives; here each part of them is enclosed. For the dual, with
+an exactly feasible a in a ball around ``a^`` and ``beta = R'a`` in one around ``beta^``::
 
     linear    kappa w(a)    =   X'beta - G'z - A'y,   a ball as it stands
     kernel    kappa |w(a)|  <=  sqrt(beta^'K beta^) + sum_i |beta_i - beta^_i| |phi(x_i)|

@@ -1,6 +1,6 @@
 """The two programs of a machine with one decision function per class, each with its recovery.
 
-The mathematics is on the first page of ``model``. Everything that has one entry per class is
+The mathematics is on the first page of ``primal_dual``. Everything that has one entry per class is
 ordered class by class: ``(w_1, ..., w_k)``, ``(tau_11, ..., tau_n1, tau_12, ...)``.
 """
 

@@ -17,17 +17,15 @@ Source: Facchinei and Pang, *Finite-Dimensional Variational Inequalities*, secti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from qpsvm.machines.joint.primal_dual import JointPair
 from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.solution import SUPPORT_RTOL
-
-if TYPE_CHECKING:
-    from qpsvm.machines.joint.model import JointModel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +49,7 @@ class ClassTable(SampleTable):
         return super().row(i) | {"against": label}
 
 
-def class_table(model: JointModel, solution: JointSolution) -> ClassTable:
+def class_table(model: JointPair, solution: JointSolution) -> ClassTable:
     """Hold every sample and class against its KKT case.
 
     Nothing is taken from the solution but alpha and the decision functions.
@@ -86,8 +84,9 @@ def class_table(model: JointModel, solution: JointSolution) -> ClassTable:
     )
 
 
-def class_summary(model: JointModel, table: ClassTable) -> MarginSummary:
+def class_summary(model: JointPair, solution: JointSolution, table: ClassTable) -> MarginSummary:
     """Support vectors and training errors: one row per sample, that of its own class."""
+    del solution  # the table says it all
     own = model.own.ravel()
     case, margin = table.case[own], table.margin[own]
     return MarginSummary(

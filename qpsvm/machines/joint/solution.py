@@ -11,8 +11,8 @@ import numpy as np
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.indefinite import KernelRepair
-from qpsvm.machines.model import NO_MULTIPLIERS
 from qpsvm.machines.prediction import KernelMachine, as_float64
+from qpsvm.machines.primal_dual import NO_MULTIPLIERS
 from qpsvm.machines.solution import SUPPORT_RTOL
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze, restore_frozen
 from qpsvm.qp.solution import QPSolution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from qpsvm.machines.samples import SampleTable
 from qpsvm.numerics.arrays import Index, Vector, as_dense
 from qpsvm.plotting import Complementarity, Picture, Plane
 from qpsvm.plotting.complementarity import Condition
-
-if TYPE_CHECKING:
-    from qpsvm.reports.report import Report
+from qpsvm.reports.solved import SolvedProblem
 
 
 @dataclass(frozen=True)
@@ -80,46 +78,48 @@ class Kind(ABC):
     margin_decides: ClassVar[bool] = False
     support_name: ClassVar[str] = "Support vectors"
 
-    def score(self, report: Report, table: SampleTable | None) -> float | None:
+    def score(self, solved: SolvedProblem, table: SampleTable | None) -> float | None:
         """How well the machine does on its training samples; None where that is not known."""
-        data = report.data
+        data = solved.data
         return None if table is None else float(data.score(table.decision, data.targets))
 
-    def further_columns(self, report: Report) -> Mapping[str, Any]:
+    def further_columns(self, solved: SolvedProblem) -> Mapping[str, Any]:
         """Entries that the rows have beside those of the sample table, by key."""
-        del report
+        del solved
         return {}
 
-    def classes(self, report: Report) -> list[tuple[Any, int]]:
+    def classes(self, solved: SolvedProblem) -> list[tuple[Any, int]]:
         """Every class and its number of samples; empty where there are none."""
-        del report
+        del solved
         return []
 
     @abstractmethod
-    def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
+    def pictures(
+        self, solved: SolvedProblem, table: SampleTable | None
+    ) -> Iterator[Picture | None]:
         """What is worth seeing, None for what cannot be drawn."""
 
 
 # --- pictures that several kinds share -----------------------------------------------------------
 
 
-def margin_of(report: Report) -> float:
+def margin_of(solved: SolvedProblem) -> float:
     """What the margins of the samples are to reach: ``p - e t``, for all of them the same."""
-    c = report.problem.model.conditions
+    c = solved.problem.model.conditions
     # of a ball: p is k(x, x), which decision values have subtracted
     return (
-        0.0 if c.minus_self_similarity else float(c.required[0] - c.width * report.solution.width)
+        0.0 if c.minus_self_similarity else float(c.required[0] - c.width * solved.solution.width)
     )
 
 
 def alpha_against(
-    quantity: str, noun: str, report: Report, table: SampleTable
+    quantity: str, noun: str, solved: SolvedProblem, table: SampleTable
 ) -> Complementarity | None:
     """Alpha against what the condition looks at, for conditions with one sign."""
-    scaled = scaled_alpha(table.alpha, report.problem.model.conditions)
+    scaled = scaled_alpha(table.alpha, solved.problem.model.conditions)
     y, variable, lower, upper, curvature = scaled
     finite = np.isfinite(table.margin) & np.isfinite(y)
-    corner = margin_of(report)
+    corner = margin_of(solved)
     if not finite.any() or not np.isfinite(corner):
         return None
     return Complementarity(
@@ -157,11 +157,15 @@ def _ends(lower: Vector, upper: Vector) -> tuple[float, float]:
 
 
 def plane(
-    report: Report, group: Index, groups: tuple[str, ...], case: Index, levels: tuple[float, ...]
+    solved: SolvedProblem,
+    group: Index,
+    groups: tuple[str, ...],
+    case: Index,
+    levels: tuple[float, ...],
 ) -> Plane | None:
     """The plane of two features, if these are all there are."""
-    data, solution = report.problem.data, report.solution
-    kernel = getattr(report.problem, "kernel", None)
+    data, solution = solved.problem.data, solved.solution
+    kernel = getattr(solved.problem, "kernel", None)
     if data.n_features != 2 or data.storage == "objects":
         return None
     if isinstance(kernel, Precomputed) or not predicts(solution):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,9 +23,7 @@ from qpsvm.reports.kinds.base import (
     Kind,
     plane,
 )
-
-if TYPE_CHECKING:
-    from qpsvm.reports.report import Report
+from qpsvm.reports.solved import SolvedProblem
 
 
 class Joint(Kind):
@@ -43,21 +41,23 @@ class Joint(Kind):
         *CONDITION,
     )
 
-    def score(self, report: Report, table: SampleTable | None) -> float | None:
-        data, (n, k) = report.data, report.problem.model.own.shape
+    def score(self, solved: SolvedProblem, table: SampleTable | None) -> float | None:
+        data, (n, k) = solved.data, solved.problem.model.own.shape
         if table is None:
             return None
         return float(data.score(table.decision.reshape(n, k), data.targets))
 
-    def classes(self, report: Report) -> list[tuple[Any, int]]:
-        data = report.problem.data
+    def classes(self, solved: SolvedProblem) -> list[tuple[Any, int]]:
+        data = solved.problem.data
         counts = np.bincount(data.codes, minlength=len(data.classes))
         return list(zip(data.classes.tolist(), counts.tolist(), strict=True))
 
-    def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
+    def pictures(
+        self, solved: SolvedProblem, table: SampleTable | None
+    ) -> Iterator[Picture | None]:
         if table is None:
             return
-        model = report.problem.model
+        model = solved.problem.model
         data, own = model.data, model.own.ravel()
         margin, case = table.margin[own], table.case[own]
         labels = tuple(f"class {label}" for label in data.classes.tolist())
@@ -78,7 +78,7 @@ class Joint(Kind):
             ),
         )
         yield _own_alpha(table, own)
-        yield plane(report, data.codes, labels, case, ())
+        yield plane(solved, data.codes, labels, case, ())
 
 
 def _own_alpha(table: SampleTable, own: Any) -> Complementarity | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from qpsvm.reports.kinds.base import (
     alpha_against,
     plane,
 )
-
-if TYPE_CHECKING:
-    from qpsvm.reports.report import Report
+from qpsvm.reports.solved import SolvedProblem
 
 
 class Novelty(Kind):
@@ -33,13 +31,15 @@ class Novelty(Kind):
     score_name: ClassVar[str] = "share of the training samples inside or on the boundary"
     columns: ClassVar[tuple[Column, ...]] = (SAMPLE, DECISION, *CONDITION)
 
-    def score(self, report: Report, table: SampleTable | None) -> float | None:
-        return None if table is None else float(np.mean(_inside(report, table)))
+    def score(self, solved: SolvedProblem, table: SampleTable | None) -> float | None:
+        return None if table is None else float(np.mean(_inside(solved, table)))
 
-    def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
+    def pictures(
+        self, solved: SolvedProblem, table: SampleTable | None
+    ) -> Iterator[Picture | None]:
         if table is None:
             return
-        outside = int(np.count_nonzero(~_inside(report, table)))
+        outside = int(np.count_nonzero(~_inside(solved, table)))
         yield Histogram(
             heading="Decision values",
             groups=(Group("", table.decision),),
@@ -48,18 +48,18 @@ class Novelty(Kind):
             noun="sample",
             statement=(
                 f"{count(outside, 'sample')} {'is' if outside == 1 else 'are'} outside by more "
-                f"than {_noise(report):.1g}."
+                f"than {_noise(solved):.1g}."
             ),
         )
-        yield alpha_against("decision value f(x)", "sample", report, table)
+        yield alpha_against("decision value f(x)", "sample", solved, table)
         group = np.zeros(len(table), dtype=np.intp)
-        yield plane(report, group, ("",), table.case, (0.0,))
+        yield plane(solved, group, ("",), table.case, (0.0,))
 
 
-def _inside(report: Report, table: SampleTable) -> Any:
+def _inside(solved: SolvedProblem, table: SampleTable) -> Any:
     """Decision values of zero or more, and those that only a solver's noise keeps below."""
-    return table.decision >= -_noise(report)
+    return table.decision >= -_noise(solved)
 
 
-def _noise(report: Report) -> float:
-    return float((1.0 - ON_THE_LINE) * report.problem.model.unit)
+def _noise(solved: SolvedProblem) -> float:
+    return float((1.0 - ON_THE_LINE) * solved.problem.model.unit)

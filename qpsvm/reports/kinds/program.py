@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from qpsvm.machines.samples import SampleTable
 from qpsvm.plotting import Checks, Picture
 from qpsvm.reports.kinds.base import Kind
-
-if TYPE_CHECKING:
-    from qpsvm.reports.report import Report
+from qpsvm.reports.solved import SolvedProblem
 
 
 class Program(Kind):
@@ -18,10 +16,12 @@ class Program(Kind):
 
     name: ClassVar[str] = "program"
 
-    def score(self, report: Report, table: SampleTable | None) -> float | None:
-        del report, table
+    def score(self, solved: SolvedProblem, table: SampleTable | None) -> float | None:
+        del solved, table
         return None
 
-    def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
+    def pictures(
+        self, solved: SolvedProblem, table: SampleTable | None
+    ) -> Iterator[Picture | None]:
         del table
-        yield Checks(report.checks)
+        yield Checks(solved.checks)

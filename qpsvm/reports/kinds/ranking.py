@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from qpsvm.machines.samples import SampleTable
 from qpsvm.plotting import Group, Histogram, Line, Picture
 from qpsvm.plotting.picture import count
 from qpsvm.reports.kinds.base import CONDITION, ON_THE_LINE, SAMPLE, Column, Kind, alpha_against
-
-if TYPE_CHECKING:
-    from qpsvm.reports.report import Report
+from qpsvm.reports.solved import SolvedProblem
 
 
 class Ranks(Kind):
@@ -32,12 +30,12 @@ class Ranks(Kind):
         *CONDITION,
     )
 
-    def score(self, report: Report, table: SampleTable | None) -> float | None:
-        del report
+    def score(self, solved: SolvedProblem, table: SampleTable | None) -> float | None:
+        del solved
         return None if table is None else float(np.mean(table.margin > 0.0))
 
-    def further_columns(self, report: Report) -> Mapping[str, Any]:
-        data, table = report.problem.data, report.table
+    def further_columns(self, solved: SolvedProblem) -> Mapping[str, Any]:
+        data, table = solved.problem.data, solved.table
         better, worse = data.pairs.T
         if table is None:
             return {}
@@ -50,7 +48,9 @@ class Ranks(Kind):
             "decision": decision,
         }
 
-    def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
+    def pictures(
+        self, solved: SolvedProblem, table: SampleTable | None
+    ) -> Iterator[Picture | None]:
         if table is None:
             return
         short = int(np.count_nonzero(table.margin < ON_THE_LINE))
@@ -66,4 +66,4 @@ class Ranks(Kind):
                 f"{wrong:,} of them in the wrong order."
             ),
         )
-        yield alpha_against("difference f(better) - f(worse)", "pair", report, table)
+        yield alpha_against("difference f(better) - f(worse)", "pair", solved, table)

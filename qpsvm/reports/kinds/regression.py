@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,10 +21,7 @@ from qpsvm.reports.kinds.base import (
     Kind,
     scaled_alpha,
 )
-
-if TYPE_CHECKING:
-    from qpsvm.reports.report import Report
-
+from qpsvm.reports.solved import SolvedProblem
 
 DIFFERENCES = {
     "alpha": "alpha - alpha*",
@@ -48,28 +45,30 @@ class Regression(Kind):
         *CONDITION,
     )
 
-    def score(self, report: Report, table: SampleTable | None) -> float | None:
-        data = report.data
+    def score(self, solved: SolvedProblem, table: SampleTable | None) -> float | None:
+        data = solved.data
         if table is None:
             return None
         return float(data.score(table.decision[: data.n_samples], data.targets))
 
-    def further_columns(self, report: Report) -> Mapping[str, Any]:
-        signs = report.problem.model.conditions.signs
+    def further_columns(self, solved: SolvedProblem) -> Mapping[str, Any]:
+        signs = solved.problem.model.conditions.signs
         if (signs > 0.0).all():
             return {"side": np.full(len(signs), "either")}
         return {"side": np.where(signs > 0.0, "above", "below")}
 
-    def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
+    def pictures(
+        self, solved: SolvedProblem, table: SampleTable | None
+    ) -> Iterator[Picture | None]:
         if table is None:
             return
-        data = report.problem.data
+        data = solved.problem.data
         n, target = data.n_samples, data.values
         predicted = table.decision[:n]
         finite = np.isfinite(predicted)
         if not finite.any():
             return
-        half_width = _half_width(report)
+        half_width = _half_width(solved)
         deviation = predicted - target
         outside = int(np.count_nonzero(np.abs(deviation[finite]) > half_width / ON_THE_LINE))
         ends = (-half_width, half_width) if half_width > 0.0 else ()
@@ -86,30 +85,30 @@ class Regression(Kind):
                 else f"{int(np.count_nonzero(deviation > 0.0)):,} are predicted too high."
             ),
         )
-        case = _case_of_samples(report, table)
+        case = _case_of_samples(solved, table)
         yield Targets(target[finite], predicted[finite], case[finite], half_width)
-        yield _signed_alpha(report, table, deviation, finite, case)
+        yield _signed_alpha(solved, table, deviation, finite, case)
 
 
-def _half_width(report: Report) -> float:
+def _half_width(solved: SolvedProblem) -> float:
     """epsilon, given or chosen by the program: ``p - e t = s target - epsilon`` in every row."""
-    c, target = report.problem.model.conditions, report.problem.data.values
-    return float(c.signs[0] * target[0] - c.required[0] + c.width * report.solution.width)
+    c, target = solved.problem.model.conditions, solved.problem.data.values
+    return float(c.signs[0] * target[0] - c.required[0] + c.width * solved.solution.width)
 
 
-def _case_of_samples(report: Report, table: SampleTable) -> Index:
+def _case_of_samples(solved: SolvedProblem, table: SampleTable) -> Index:
     """Of the two sides of a tube the one that says more."""
-    samples = report.problem.model.conditions.samples
-    case = np.zeros(report.problem.data.n_samples, dtype=np.intp)
+    samples = solved.problem.model.conditions.samples
+    case = np.zeros(solved.problem.data.n_samples, dtype=np.intp)
     np.maximum.at(case, samples, table.case)
     return case
 
 
 def _signed_alpha(
-    report: Report, table: SampleTable, deviation: Vector, finite: Any, case: Index
+    solved: SolvedProblem, table: SampleTable, deviation: Vector, finite: Any, case: Index
 ) -> Complementarity | None:
     """``alpha - alpha*`` against the deviation: a staircase."""
-    c, n = report.problem.model.conditions, report.problem.data.n_samples
+    c, n = solved.problem.model.conditions, solved.problem.data.n_samples
     scaled, name, lower, upper, curvature = scaled_alpha(table.alpha, c)
     # R'a: every sample's alphas with their signs
     y = np.asarray(c.rows.T @ scaled)
@@ -118,7 +117,7 @@ def _signed_alpha(
         return None
     two_sided = len(c) > n
     sides = (1.0, -1.0) if two_sided else (1.0,)
-    half_width = _half_width(report)
+    half_width = _half_width(solved)
     return Complementarity(
         heading="Alpha against deviation",
         x=deviation[finite],

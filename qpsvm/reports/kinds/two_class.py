@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,9 +23,7 @@ from qpsvm.reports.kinds.base import (
     margin_of,
     plane,
 )
-
-if TYPE_CHECKING:
-    from qpsvm.reports.report import Report
+from qpsvm.reports.solved import SolvedProblem
 
 
 class TwoClass(Kind):
@@ -36,15 +34,17 @@ class TwoClass(Kind):
     score_name: ClassVar[str] = "training accuracy"
     columns: ClassVar[tuple[Column, ...]] = (SAMPLE, LABEL, DECISION, MARGIN, *CONDITION)
 
-    def classes(self, report: Report) -> list[tuple[Any, int]]:
-        data = report.problem.data
+    def classes(self, solved: SolvedProblem) -> list[tuple[Any, int]]:
+        data = solved.problem.data
         counts = [int(np.count_nonzero(data.signs == sign)) for sign in (-1.0, 1.0)]
         return list(zip(data.classes.tolist(), counts, strict=True))
 
-    def pictures(self, report: Report, table: SampleTable | None) -> Iterator[Picture | None]:
+    def pictures(
+        self, solved: SolvedProblem, table: SampleTable | None
+    ) -> Iterator[Picture | None]:
         if table is None:
             return
-        data, margin = report.problem.data, margin_of(report)
+        data, margin = solved.problem.data, margin_of(solved)
         groups = tuple(f"class {label}" for label in data.classes.tolist())
         positive = data.signs > 0.0
         inside = int(np.count_nonzero(table.margin < margin * ON_THE_LINE))
@@ -65,6 +65,6 @@ class TwoClass(Kind):
                 f"or beyond, {wrong:,} of them on the wrong side."
             ),
         )
-        yield alpha_against("margin y f(x)", "sample", report, table)
+        yield alpha_against("margin y f(x)", "sample", solved, table)
         levels = (0.0, -margin, margin) if margin > 0.0 else (0.0,)
-        yield plane(report, positive.astype(np.intp), groups, table.case, levels)
+        yield plane(solved, positive.astype(np.intp), groups, table.case, levels)

@@ -1,4 +1,4 @@
-"""A kernel Hessian by its columns: those that are asked for often stay in memory."""
+"""A kernel Hessian evaluated by columns, with a cache of columns that are used often."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORKING_SET = "working set"
 
 
 class KernelColumns(Curvature):
-    """``P = R K R' + diag(d)``, and zeros for the slack variables behind.
+    """``P = R K R' + diag(d)`` by cached kernel columns, zero for the slack variables at the end.
 
     Kept are columns of K, one for a sample, whoever shares it, once they were used some times:
     those of the variables between their bounds, which every working set moves. The others are
@@ -73,13 +73,13 @@ class KernelColumns(Curvature):
     # --- what is kept ----------------------------------------------------------------------------
 
     def _keep(self, samples: Index, others: Index) -> None:
-        """Hold the columns of these samples, as many as there is room for beside the others'."""
+        """Cache the columns of some samples, as many as the memory limit allows."""
         if self._used + len(samples) > self.capacity:
             self._forget_all_but(others)
         self._take(samples[: self.capacity - self._used])
 
     def _take(self, samples: Index) -> None:
-        """Evaluate columns into the room that there is."""
+        """Evaluate kernel columns into the cache."""
         columns = self._room()
         for block in row_blocks(len(samples), 1, 8 * AT_A_TIME):
             some = samples[block]
@@ -110,7 +110,7 @@ class KernelColumns(Curvature):
     def product(self, d: Vector) -> Vector:
         return self._product(d, self._of_samples)
 
-    def looked_at(self, x: Vector) -> Vector:
+    def matvec_compensated(self, x: Vector) -> Vector:
         return self._product(x, self._of_terms_that_cancel)
 
     def _product(self, d: Vector, of_samples: Callable[[Vector], Vector]) -> Vector:
@@ -124,7 +124,7 @@ class KernelColumns(Curvature):
         return np.concatenate([spread, np.zeros(self.n_slack)]) if self.n_slack else spread
 
     def _of_samples(self, v: Vector) -> Vector:
-        """``K v``; columns that are used often are kept if they may be."""
+        """``K v``; columns that are used often enter the cache."""
         result, used = np.zeros(len(v)), np.flatnonzero(v)
         if self.P.gram.is_kept:
             K = self.P.gram.dense
@@ -142,7 +142,7 @@ class KernelColumns(Curvature):
         return result
 
     def _of_terms_that_cancel(self, v: Vector) -> Vector:
-        """The same with more digits in its sums; no other columns are kept."""
+        """``K v`` with compensated sums; the cache stays as it is."""
         if self.P.gram.is_kept:
             return compensated.product(self.P.gram.dense, v[:, None])[:, 0]
         total, used = compensated.Total((len(v), 1)), np.flatnonzero(v)
@@ -157,7 +157,7 @@ class KernelColumns(Curvature):
         return total.value[:, 0]
 
     def _in_passing(self, samples: Index) -> Iterator[tuple[Index, Dense]]:
-        """Columns, a few at a time, in one place."""
+        """Yield blocks of columns that are not cached."""
         passing = self._passing(len(samples))
         for block in row_blocks(len(samples), 1, 8 * AT_A_TIME):
             some = samples[block]
@@ -165,7 +165,7 @@ class KernelColumns(Curvature):
             yield some, passing[: len(some)]
 
     def _combined(self, slots: Index, weights: Vector) -> Vector:
-        """The sum of kept columns: of a copy of them, or with zeros for those between them."""
+        """The weighted sum of cached columns."""
         columns, first, last = self._room(), int(slots.min()), int(slots.max()) + 1
         if COPIED * len(slots) >= last - first:
             between = np.zeros(last - first)
@@ -201,7 +201,7 @@ class KernelColumns(Curvature):
         return whole
 
     def _evaluate(self, samples: Index, out: Dense) -> None:
-        """The kernel between some samples."""
+        """Evaluate the kernel block between some samples and all."""
         gram, n = self.P.gram, len(samples)
         slots = self._slot[samples]
         if gram.is_kept or (slots >= 0).all():

@@ -1,4 +1,4 @@
-"""LIBSVM's decomposition on one matrix: a rough answer, fast.
+"""Approximate solutions of kernel duals by LIBSVM's decomposition method on a stored matrix.
 
 Sequential minimal optimisation moves two variables at a time, in compiled code. Where the kernel
 matrix is there already, it comes near the optimum sooner than anything that solves equations; it
@@ -58,7 +58,7 @@ LARGEST = 1e30
 
 @cache
 def load() -> tuple[Any, Any]:
-    """LIBSVM for classes and for numbers, which take a quarter of a second to import.
+    """Import scikit-learn's SVC and SVR, which takes a quarter of a second.
 
     Without a warning at the end of their steps: to filter it out is not a thread's own affair.
     """
@@ -69,7 +69,7 @@ def load() -> tuple[Any, Any]:
 
 
 def suits(program: BoxProgram, columns: KernelColumns) -> bool:
-    """Whether it is the program of a classifier or a regression, up to c and the row.
+    """Whether a program is the dual of a classifier or a regression that LIBSVM can solve.
 
     And one that a decomposition is quick with.
     """
@@ -78,7 +78,7 @@ def suits(program: BoxProgram, columns: KernelColumns) -> bool:
 
 
 def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Vector:
-    """A point of a program that ``suits``, near its optimum as a rule.
+    """Solve a suitable program approximately with LIBSVM; zeros where that cannot be tried.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def descended(program: BoxProgram, columns: KernelColumns, memory: Memory) -> Ve
 
 @dataclass(frozen=True, eq=False)
 class _Classifier:
-    """``c``, the labels, and the bounds of one for every sample."""
+    """A C-SVC dual in LIBSVM's terms: c, labels, and a weight for every sample."""
 
     cost: float
     signs: Vector
@@ -112,23 +112,23 @@ class _Classifier:
 
     @classmethod
     def of(cls, program: BoxProgram, P: KernelQuadratic) -> _Classifier | None:
-        """None if the program is another."""
+        """Recognise the program; None if it is of another kind."""
         signs, q = P.selection.signs, program.q
         if P.selection.index is not None or (q != q[0]).any() or not q[0] < 0.0:
             return None
         return cls(-float(q[0]), signs, _finite(program, -float(q[0])))
 
     def is_steep(self, _: BoxProgram) -> bool:
-        """Never: after its steps a decomposition is nearer than anything else would be."""
+        """Whether the bounds are too far apart for LIBSVM: never for a classifier."""
         return False
 
     @property
     def can_be_fitted(self) -> bool:
-        """There are two classes, and no bound is too small to be divided by c."""
+        """Whether both classes are present and no weight underflows."""
         return bool((self.signs != self.signs[0]).any() and (self.upper / self.cost > 0.0).all())
 
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
-        """The zeros x with what was found."""
+        """Fit LIBSVM and return x with LIBSVM's dual variables."""
         machine = load()[0](**options)
         machine.fit(K, self.signs, sample_weight=self.upper / self.cost)
         x[machine.support_] = self.cost * np.abs(machine.dual_coef_[0])
@@ -137,7 +137,7 @@ class _Classifier:
 
 @dataclass(frozen=True, eq=False)
 class _Regression:
-    """The targets, and for every sample the variable on either side of the tube."""
+    """An epsilon-SVR dual in LIBSVM's terms: targets, and two variables for every sample."""
 
     above: Index
     below: Index
@@ -147,7 +147,7 @@ class _Regression:
 
     @classmethod
     def of(cls, program: BoxProgram, P: KernelQuadratic) -> _Regression | None:
-        """None if the program is another."""
+        """Recognise the program; None if it is of another kind."""
         R, q = P.selection, program.q
         above, below = np.flatnonzero(R.signs > 0.0), np.flatnonzero(R.signs < 0.0)
         every = np.arange(R.n_samples)
@@ -163,18 +163,18 @@ class _Regression:
         return cls(above, below, targets, float(epsilons[0]), upper)
 
     def is_steep(self, program: BoxProgram) -> bool:
-        """Whether its bounds are that far apart. Those of its parts are further."""
+        """Whether the bounds are too far apart for LIBSVM to converge soon."""
         moves = float(np.median(program.upper[self.above] * program.diagonal[self.above]))
         return not moves <= STEEPEST * float(np.std(self.targets))
 
     @property
     def can_be_fitted(self) -> bool:
-        """No bound is too small or too large to be divided by the size of the targets."""
+        """Whether bounds and targets can be scaled without underflow or overflow."""
         upper = self.upper / np.std(self.targets)
         return bool((upper > 0.0).all() and np.isfinite(upper).all())
 
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
-        """The zeros x with what was found."""
+        """Fit LIBSVM and return x with LIBSVM's dual variables."""
         size = float(np.std(self.targets))
         machine = load()[1](**options, epsilon=self.epsilon / size)
         machine.fit(K, self.targets / size, sample_weight=self.upper / size)
@@ -185,7 +185,7 @@ class _Regression:
 
 
 def _machine(program: BoxProgram, columns: KernelColumns) -> _Classifier | _Regression | None:
-    """Which of the two it is."""
+    """The program in LIBSVM's terms; None if it is neither a C-SVC nor an epsilon-SVR dual."""
     P = columns.P
     signs = P.selection.signs
     if (
@@ -200,7 +200,7 @@ def _machine(program: BoxProgram, columns: KernelColumns) -> _Classifier | _Regr
 
 
 def _is_balance(program: BoxProgram, signs: Vector) -> bool:
-    """``s'x = 0``, or the same with the other sign."""
+    """Whether the only row is ``s'x = 0``, up to its sign."""
     a = program.A[0]
     return (
         len(program.b) == 1
@@ -210,13 +210,13 @@ def _is_balance(program: BoxProgram, signs: Vector) -> bool:
 
 
 def _finite(program: BoxProgram, size: float) -> Vector:
-    """Upper bounds; where there are none, more than moves a margin by that size."""
+    """Upper bounds, with large numbers in place of infinite ones."""
     enough = WIDEST * size / float(np.median(program.diagonal) or program.unit)
     return np.where(np.isfinite(program.upper), program.upper, enough)
 
 
 def _matrix(columns: KernelColumns, memory: Memory) -> Dense:
-    """``K + diag(d)``: the one that is there, or one in memory that others use as well."""
+    """``K + diag(d)`` in a work array, or the stored kernel matrix itself."""
     P, gram = columns.P, columns.P.gram
     if gram.is_kept and not P.diag.any():
         return gram.dense

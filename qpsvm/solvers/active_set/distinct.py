@@ -1,4 +1,4 @@
-"""Samples that are there several times: the program of their sums.
+"""Reduction of a kernel program with repeated samples to one of distinct samples.
 
 A program of k equal samples has k equal columns of K, and whatever the optimum says about their
 variables, only the sum of these matters. With one variable for all of them there are fewer columns
@@ -22,7 +22,7 @@ from qpsvm.solvers.box.program import BoxProgram, Point
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """A smaller program, and the way there and back.
+    """A program of distinct samples, with the maps to it and back.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Distinct:
 
     @classmethod
     def of(cls, box: BoxProgram, P: KernelQuadratic) -> Distinct | None:
-        """None where samples cannot be compared, or hardly any are there twice."""
+        """Merge repeated samples; None if samples cannot be compared or hardly any repeat."""
         n, R, X = P.size, P.selection, P.gram.X
         if np.ndim(X) != 2 or X.dtype.kind != "f":
             return None
@@ -72,13 +72,13 @@ class Distinct:
         return cls(box, smaller, of_sums, merged)
 
     def sums(self, x: Vector) -> Vector:
-        """The point that a point of the given program is."""
+        """Map a point of the original program to the reduced one."""
         n, group = len(self.merged.group), self.merged.group
         X = sums_of_groups(group, x[:n], len(self.merged.kept))
         return self.box.clip_scaled(np.concatenate([X, x[n:]]))
 
     def undone(self, point: Point) -> Point:
-        """The point of the given program, with the gradient of its own sums.
+        """Map a point back to the original program and recompute its gradient.
 
         Shares round, and one of them takes what that leaves of the sum. Those of a sum at its bound
         are at theirs.
@@ -93,7 +93,7 @@ class Distinct:
         return Point(x, np.concatenate([Px[:m][group], Px[m:]]), point.y, point.drift)
 
     def _with_most_room(self, x: Vector) -> Index:
-        """Of every group the variable that is furthest from its bounds."""
+        """For every group, the variable farthest from its bounds."""
         n, group = len(self.merged.group), self.merged.group
         room = np.minimum(x - self.given.lower, self.given.upper - x)[:n]
         order = np.lexsort((room, group))

@@ -1,4 +1,4 @@
-"""From a kernel program to its solution: distinct samples, a guess by parts, then working sets."""
+"""The active-set method for kernel duals: distinct samples, an initial guess, working sets."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.distinct import Distinct
 from qpsvm.solvers.active_set.parts import Parts
-from qpsvm.solvers.box.cheap_side import on_the_cheap_side
+from qpsvm.solvers.box.gap_rounding import reduce_gap_rounding
 from qpsvm.solvers.box.polish import MATRICES, largest_within, settle
 from qpsvm.solvers.box.program import Boxed, BoxProgram, Point
 from qpsvm.solvers.box.refinement import refine
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 FOR_COLUMNS = 0.6
 """Share of the memory that is for kernel columns; the rest is for the matrices of working sets."""
@@ -33,7 +33,7 @@ TIGHTER = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A point with its multipliers, and how far from the optimum it is at most, relative.
+    """Result of the active-set method: a solution with its relative duality gap.
 
     It is called optimal only by its gradient, and where rounding cannot have made that one small.
     """
@@ -48,7 +48,7 @@ SMALLEST_SET = 256
 
 
 def least_memory(program: QuadraticProgram) -> int:
-    """The bytes below which there is no room for a kernel column or for a working set."""
+    """The smallest memory limit in bytes: one kernel column and one working set."""
     samples = program.P.gram.size if isinstance(program.P, KernelQuadratic) else 0
     sets = 8 * MATRICES * SMALLEST_SET**2
     return math.ceil(max(8 * samples / FOR_COLUMNS, sets / (1.0 - FOR_COLUMNS)))
@@ -60,9 +60,9 @@ def minimise(
     eps: float,
     *,
     memory_limit: int,
-    effort: Effort,
+    budget: WorkBudget,
 ) -> Found:
-    """A point with that gap or less, or the best one when the effort is over.
+    """Minimise a box program to a relative duality gap of ``eps``, or until the budget is spent.
 
     Parameters
     ----------
@@ -74,13 +74,13 @@ def minimise(
         Relative gap with which it may end; as a rule the last step goes far below.
     memory_limit : int
         Bytes for kernel columns and matrices.
-    effort : Effort
+    budget : WorkBudget
     """
     for_columns = int(FOR_COLUMNS * memory_limit)
     largest = largest_within(memory_limit - for_columns)
     _keep_if_small(program.P, for_columns)
     boxed, like = Boxed.of(program, memory_limit), QPSolution(Status.UNKNOWN)
-    search = _Search.of(boxed.box, program.P, for_columns, largest, eps, effort)
+    search = _KernelSearch.of(boxed.box, program.P, for_columns, largest, eps, budget)
     x = search.start(None if start is None else boxed.start(like.replace(x=start)))
     is_optimal = False
     try:
@@ -91,17 +91,17 @@ def minimise(
             n_free = int(np.sum(search.box.is_free(x)))
         point, is_optimal = search.run(x, n_free)
     except KeyboardInterrupt:
-        effort.interrupt()
+        budget.interrupt()
         point = search.interrupted(x)
-    point = search.handed_out(point)
+    point = search.to_original_program(point)
     is_optimal = is_optimal and boxed.box.is_optimal(point, eps)
     point = replace(point, y=_with_signs(boxed, point.y))
     return Found(boxed.solution(point, like), boxed.box.relative_gap(point), is_optimal)
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
-    """One program on its way.
+class _KernelSearch:
+    """State of one run of the active-set method.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class _Search:
     for_columns, largest : int
         Bytes for the columns, and variables in a working set.
     eps : float
-    effort : Effort
+    budget : WorkBudget
     """
 
     box: BoxProgram
@@ -120,7 +120,7 @@ class _Search:
     for_columns: int
     largest: int
     eps: float
-    effort: Effort
+    budget: WorkBudget
 
     @classmethod
     def of(
@@ -130,51 +130,51 @@ class _Search:
         for_columns: int,
         largest: int,
         eps: float,
-        effort: Effort,
-    ) -> _Search:
-        """The program as it is given, if it is not that of a kernel."""
+        budget: WorkBudget,
+    ) -> _KernelSearch:
+        """Set up the search: distinct samples and cached columns for a kernel program."""
         if not isinstance(P, KernelQuadratic):
-            return cls(given, None, for_columns, largest, eps, effort)
+            return cls(given, None, for_columns, largest, eps, budget)
         distinct = None if _is_small(P, for_columns) else Distinct.of(given, P)
         box, P = (given, P) if distinct is None else (distinct.box, distinct.P)
         columns = KernelColumns(P, box.size - P.size, for_columns)
         _keep_if_small(P, for_columns)
         box = replace(box, P=columns)
         distinct = None if distinct is None else replace(distinct, box=box)
-        return cls(box, distinct, for_columns, largest, eps, effort)
+        return cls(box, distinct, for_columns, largest, eps, budget)
 
     def start(self, x: Vector | None) -> Vector:
-        """The point of this program that one of the given program is; the origin without one."""
+        """Map a starting point to the reduced program; the projected origin without one."""
         if x is None:
             return self.box.clip(np.zeros(self.box.size))
         return x if self.distinct is None else self.distinct.sums(x)
 
     def guess(self, x: Vector) -> tuple[Vector, int | None]:
-        """A point and how many variables are free in its parts; x where there is none."""
+        """An initial guess from parts of the samples, and about how many variables are free."""
         box = self.box
         if not isinstance(box.P, KernelColumns):
             return x, None
-        guess = Parts(box, box.P, self.for_columns, self.largest, self.effort).guess()
+        guess = Parts(box, box.P, self.for_columns, self.largest, self.budget).guess()
         return (x, None) if guess is None else (box.clip_scaled(guess.x), guess.n_free)
 
     def run(self, x: Vector, n_free: int | None) -> tuple[Point, bool]:
-        """A point, and whether it is optimal.
+        """Run working sets from x; return the point and whether it is optimal.
 
         By a gradient that was evaluated anew for it, unless what was added to the first one is so
         little that it cannot matter. Where rounding may cost more than what was asked for nobody
         knows, whatever the gap is by this gradient.
         """
-        box, effort = self.box, self.effort
+        box, budget = self.box, self.budget
         enough = TIGHTER * self.eps
         point = settle(
-            box, x, largest=self.largest, effort=effort, eps=enough, expected_free=n_free
+            box, x, largest=self.largest, budget=budget, eps=enough, expected_free=n_free
         )
         for left in range(REFINEMENTS, -1, -1):
-            if effort.is_over:
+            if budget.is_over:
                 break
-            if box.is_optimal(point, self.eps) and box.doubt(point) <= self.eps:
+            if box.is_optimal(point, self.eps) and box.gap_rounding_bound(point) <= self.eps:
                 return point, True
-            point = self.looked_at(point)
+            point = self.with_compensated_gradient(point)
             if box.is_optimal(point, self.eps):
                 return self.certain(point)
             if left:
@@ -183,7 +183,7 @@ class _Search:
         return point, False
 
     def certain(self, point: Point) -> tuple[Point, bool]:
-        """An optimal point, and whether it is one in whatever order the gradient is evaluated.
+        """Make sure that rounding of the gradient cannot undo optimality; return point and verdict.
 
         Parameters
         ----------
@@ -191,62 +191,62 @@ class _Search:
             One that is optimal by the gradient just evaluated.
         """
         box = self.box
-        if box.doubt(point) <= self.eps:
+        if box.gap_rounding_bound(point) <= self.eps:
             return point, True
         try:
             point = self.refined(point)
-            moved = self.cheaply_rounded(point)
+            moved = self.with_reduced_gap_rounding(point)
         except KeyboardInterrupt:  # what was reached is not lost
-            self.effort.interrupt()
+            self.budget.interrupt()
             return point, False
         point = moved if box.is_optimal(moved, self.eps) else point
-        return point, box.doubt(point) <= self.eps
+        return point, box.gap_rounding_bound(point) <= self.eps
 
-    def looked_at(self, point: Point) -> Point:
-        """The same with a gradient that was evaluated anew, in more digits."""
-        return replace(point, Px=self.box.P.looked_at(point.x), drift=0.0)
+    def with_compensated_gradient(self, point: Point) -> Point:
+        """The point with its gradient recomputed by compensated sums."""
+        return replace(point, Px=self.box.P.matvec_compensated(point.x), drift=0.0)
 
-    def cheaply_rounded(self, point: Point) -> Point:
-        """The same with rounding where it costs least."""
-        return on_the_cheap_side(self.box, point, largest=self.largest, effort=self.effort)
+    def with_reduced_gap_rounding(self, point: Point) -> Point:
+        """The point moved so that rounding of its gradient costs the least duality gap."""
+        return reduce_gap_rounding(self.box, point, largest=self.largest, budget=self.budget)
 
     def refined(self, point: Point) -> Point:
-        """The same if the gradient just evaluated is small enough; else one nearer to the optimum.
+        """Refine the point by Newton steps with compensated gradients, where it is not optimal yet.
 
         By far, because shares of sums are rounded, and whoever looks next evaluates it another way.
         """
         if self.box.is_optimal(point, TIGHTER * self.eps):
             return point
-        return refine(self.box, point, largest=self.largest, effort=self.effort)
+        return refine(self.box, point, largest=self.largest, budget=self.budget)
 
     def improved(self, point: Point, enough: float) -> Point:
-        """A point after which the gradient may be small enough, if rounding lets it."""
-        box, effort = self.box, self.effort
+        """Improve a point whose recomputed gradient is too large."""
+        box, budget = self.box, self.budget
         if box.is_near(point, self.eps) or box.is_settled(point):
             point = self.refined(point)
             if box.is_optimal(point, self.eps):
                 return point
         if box.is_near(point, self.eps):
-            return self.cheaply_rounded(point)
+            return self.with_reduced_gap_rounding(point)
         return settle(
             box,
             point.x,
             Px=point.Px,
             largest=self.largest,
-            effort=effort,
+            budget=budget,
             eps=enough,
             into_rounding=True,
         )
 
     def interrupted(self, x: Vector) -> Point:
-        """The last point that is known; x before the first one of all samples."""
-        best = self.effort.best
+        """The best point so far, after Ctrl-C."""
+        best = self.budget.best
         if best is not None and len(best.x) == self.box.size:
             return best
-        return settle(self.box, x, largest=self.largest, effort=self.effort)
+        return settle(self.box, x, largest=self.largest, budget=self.budget)
 
-    def handed_out(self, point: Point) -> Point:
-        """The point of the given program.
+    def to_original_program(self, point: Point) -> Point:
+        """Map a point back to the original program.
 
         With what is within rounding of its bound there, if that is no worse. A claim is about the
         point that is given. With x of 1e5 and more rounding is so wide that many variables moved
@@ -260,17 +260,17 @@ class _Search:
 
 
 def _is_small(P: KernelQuadratic, for_columns: int) -> bool:
-    """Whether the whole kernel matrix is kept."""
+    """Whether the whole kernel matrix fits into memory and is worth keeping."""
     return P.gram.is_worth_keeping and 8 * P.gram.size**2 <= for_columns
 
 
 def _keep_if_small(P: Quadratic, for_columns: int) -> None:
-    """For all who will ask: other programs of these samples, the verifier."""
+    """Evaluate and keep a small kernel matrix, which the verifier needs as well."""
     if isinstance(P, KernelQuadratic) and _is_small(P, for_columns):
         _ = P.gram.dense
 
 
 def _with_signs(boxed: Boxed, y: Vector) -> Vector:
-    """The multipliers of inequalities are not negative, not even by rounding."""
+    """Clip the multipliers of inequalities at zero."""
     n_equalities = len(y) - len(boxed.inequalities)
     return np.concatenate([y[:n_equalities], np.maximum(y[n_equalities:], 0.0)])

@@ -1,4 +1,4 @@
-"""A guess by parts of the samples, and by all that mattered in one.
+"""Initial guesses for kernel duals: solve parts of the samples, then their support vectors.
 
 A share of the samples with bounds 1 / share times as far apart makes about the same machine: the
 sums over all samples become sums over some, each counted so often. So do the costs
@@ -29,11 +29,11 @@ from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 PARTS = 3
 
-SMALL = 1500
+SOLVED_AT_ONCE = 1500
 """Samples that working sets solve at once."""
 
 DECOMPOSED = 3_000
@@ -55,8 +55,8 @@ _SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
-    """A point and what it says about the next.
+class InitialGuess:
+    """An initial point, with an estimate of how many variables will be free.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Guess:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The program of some of the samples.
+    """The program restricted to some of the samples.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """One program, to be guessed.
+    """The parts of one program, solved approximately one after the other.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Parts:
         Its P.
     for_columns, for_sets : int
         Bytes for the columns of a part, and variables in its working sets.
-    effort : Effort
+    budget : WorkBudget
         Watched after every part and between working sets.
     """
 
@@ -108,10 +108,10 @@ class Parts:
     columns: KernelColumns
     for_columns: int
     for_sets: int
-    effort: Effort
+    budget: WorkBudget
 
-    def guess(self) -> Guess | None:
-        """A point near the optimum; None where working sets need none."""
+    def guess(self) -> InitialGuess | None:
+        """Compute the initial guess; None if the program is small enough to do without."""
         samples, memory = self._samples, self.columns.memory
         of_sets = min(self.for_sets, self.program.size) ** 2
         memory.reserve(decomposition.MATRIX, of_sets)
@@ -122,13 +122,13 @@ class Parts:
             if not self._is_decomposed:
                 return None
             x = decomposition.descended(self.program, self.columns, memory)
-            return Guess(x, int(np.sum(self.program.is_free(x))))
+            return InitialGuess(x, int(np.sum(self.program.is_free(x))))
         finally:
             memory.shrink(decomposition.MATRIX, of_sets)
 
     @cached_property
     def _samples(self) -> Index:
-        """Those that have a variable."""
+        """Samples with at least one variable."""
         P = self.columns.P
         return np.unique(np.asarray(P.selection.samples(np.arange(P.size))))
 
@@ -138,22 +138,22 @@ class Parts:
 
     @cached_property
     def _at_once(self) -> int:
-        """Samples that are solved at once, at most."""
+        """Largest number of samples that is solved without division into parts."""
         if not self._is_decomposed:
-            return SMALL
+            return SOLVED_AT_ONCE
         return min(DECOMPOSED, max(FEWEST, self._fitting))
 
     @property
     def _fitting(self) -> int:
-        """Samples whose matrix there is room for."""
+        """Largest number of samples whose kernel matrix fits into memory."""
         return int(np.sqrt(self.for_columns / BYTES))
 
     def _n_parts(self, n: int) -> int:
-        """That are solved at once if a decomposition does it; else thirds of thirds."""
+        """Number of parts of a set of samples."""
         return -(-n // self._at_once) if self._is_decomposed else PARTS
 
-    def _joined(self, samples: Index) -> Guess:
-        """Of the parts of these samples, which are in random order."""
+    def _joined(self, samples: Index) -> InitialGuess:
+        """Solve the parts of some samples and join their solutions."""
         x, n_free = np.zeros(self.program.size), [0]
         try:
             n_parts = self._n_parts(len(samples))
@@ -162,25 +162,25 @@ class Parts:
                 guess = self._solved(own)
                 x += guess.x * len(own) / len(samples)
                 n_free.append(guess.n_free)
-                if not self.effort.may_go_on(np.inf):
+                if not self.budget.may_go_on(np.inf):
                     break
         except KeyboardInterrupt:
-            self.effort.interrupt()
-        return Guess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
+            self.budget.interrupt()
+        return InitialGuess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
 
-    def _together(self, guess: Guess) -> Guess:
-        """Of those that mattered in their part, all others at zero."""
+    def _together(self, guess: InitialGuess) -> InitialGuess:
+        """Solve the program of all samples that are support vectors of their part."""
         R = self.columns.P.selection
         used = np.unique(R.samples(np.flatnonzero(guess.x[: R.size])))
-        if self.effort.is_over or not 0 < len(used) <= min(TOGETHER, self._fitting):
+        if self.budget.is_over or not 0 < len(used) <= min(TOGETHER, self._fitting):
             return guess
         part = self._part(used, share=1.0)
         x = np.zeros(self.program.size)
         x[part.variables] = decomposition.descended(part.program, part.columns, self.columns.memory)
-        return Guess(x, int(np.sum(self.program.is_free(x))))
+        return InitialGuess(x, int(np.sum(self.program.is_free(x))))
 
-    def _solved(self, samples: Index) -> Guess:
-        """Of the part that these samples are, in its own bounds."""
+    def _solved(self, samples: Index) -> InitialGuess:
+        """Solve the program of some samples with bounds scaled up by their share."""
         x = np.zeros(self.program.size)
         part = self._part(np.sort(samples), share=len(samples) / len(self._samples))
         program = part.program
@@ -192,20 +192,20 @@ class Parts:
                 guess = self._joined(samples)
                 start, n_free = program.clip_scaled(guess.x[part.variables]), guess.n_free
             own = start
-            if not self.effort.is_over:
+            if not self.budget.is_over:
                 own = settle(
                     program,
                     start,
                     largest=self.for_sets,
-                    effort=self.effort,
+                    budget=self.budget,
                     roughly=ROUGHLY,
                     expected_free=n_free,
                 ).x
         x[part.variables] = own
-        return Guess(x, int(np.sum(program.is_free(own))))
+        return InitialGuess(x, int(np.sum(program.is_free(own))))
 
     def _part(self, samples: Index, *, share: float) -> Part:
-        """The program of these samples, as if they were that share of all."""
+        """Build the program of some samples with bounds scaled up by their share."""
         program, columns = self.program, self.columns
         P, n = columns.P, columns.P.gram.size
         position = np.full(n, -1)

@@ -1,4 +1,4 @@
-"""What a Newton step needs of a Hessian: products ``P d``, and solves with ``P_FF + sigma I``."""
+"""Hessians for Newton steps: products ``P d`` and solves with ``P_FF + sigma I``."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ FEW = 200
 
 
 class Curvature(ABC):
-    """P, positive semidefinite. The last variables may have none: slack variables."""
+    """A positive semidefinite Hessian; its last variables may be slacks."""
 
     @abstractmethod
     def product(self, d: Vector) -> Vector:
         """``P d``; entries of d that are zero cost nothing or little."""
 
-    def looked_at(self, x: Vector) -> Vector:
-        """``P x`` of a whole point, which will not be asked for again."""
+    def matvec_compensated(self, x: Vector) -> Vector:
+        """``P x`` with compensated sums, where the Hessian has them."""
         return self.product(x)
 
     @abstractmethod
@@ -44,7 +44,7 @@ class Curvature(ABC):
         """``P[index][:, index]`` as a fresh array."""
 
     def restricted(self, index: Index) -> DenseCurvature:
-        """That of some variables; valid until the next one is asked for."""
+        """The Hessian restricted to some variables; valid until the next call."""
         return DenseCurvature(self.block(index))
 
     def factor(self, free: Index, sigma: float) -> Solve:
@@ -58,12 +58,12 @@ class Curvature(ABC):
         return Cholesky(self.block(free), sigma)
 
     def work(self, size: int) -> float:
-        """What a factorisation with so many free variables takes, see ``Effort``."""
+        """Work of one factorisation with that many free variables, as ``WorkBudget`` counts it."""
         return float(size) ** 3
 
 
 class HessianCurvature(Curvature):
-    """Any Hessian, with ``n_slack`` variables behind its own."""
+    """Any Hessian, followed by ``n_slack`` slack variables."""
 
     def __init__(self, hessian: Quadratic, n_slack: int) -> None:
         self.hessian = hessian
@@ -84,7 +84,7 @@ class HessianCurvature(Curvature):
 
 
 class DenseCurvature(Curvature):
-    """A matrix.
+    """A Hessian stored as a dense matrix.
 
     All factors are made in one place: the next one overwrites the last. Where few variables change
     no new one is made.
@@ -121,7 +121,7 @@ class DenseCurvature(Curvature):
     def _bordered(
         self, free: Index, factored: Index, sigma: float, factor: Cholesky
     ) -> Solve | None:
-        """By the factor that is there; None where too much has changed."""
+        """Reuse the last factor by a bordered system; None if too many variables changed."""
         positions = np.flatnonzero(np.isin(free, factored, assume_unique=True))
         added = np.setdiff1d(np.arange(len(free)), positions, assume_unique=True)
         is_kept = np.isin(factored, free, assume_unique=True)
@@ -157,7 +157,7 @@ class FactorCurvature(HessianCurvature):
         self.low_rank = hessian
 
     def factor(self, free: Index, sigma: float) -> Solve:
-        """For many free variables by the formula of Sherman, Morrison and Woodbury.
+        """Factor ``P_FF + sigma I``, by the Woodbury formula where many variables are free.
 
         ::
 
@@ -176,7 +176,7 @@ class FactorCurvature(HessianCurvature):
         return lambda r: (r.T / D).T - scaled @ inner(scaled.T @ r)
 
     def work(self, size: int) -> float:
-        """That of the shorter side, and the products."""
+        """Work of one factorisation on the shorter side of F, with the products."""
         if not self._is_long(size):
             return super().work(size)
         columns = float(self.low_rank.factor.shape[1])

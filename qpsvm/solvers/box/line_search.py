@@ -21,7 +21,7 @@ def step_length(
     fixed: float,
     falling: float = 0.0,
 ) -> float | None:
-    """The ``t >= 0`` at which D stops rising; 1 where it nearly does so there.
+    """The maximiser ``t >= 0`` of D along a direction; 1 if that is nearly optimal.
 
     The slope ``D'(t) = dr'x(t) - fixed - falling t`` with ``x(t) = clip(c - (r + t dr) / sigma)``
     never rises, and is linear between the t at which some ``x_i(t)`` reaches or leaves a bound.

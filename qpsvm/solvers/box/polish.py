@@ -1,4 +1,4 @@
-"""The polish of programs over a box: working sets, each solved to the end.
+"""Working-set method for box programs: each working set is solved exactly.
 
 Most variables of a large dual are at a bound and stay there. So a round takes the variables that
 are free, those whose gradient says that they should move, and those nearest to that, and solves the
@@ -25,7 +25,7 @@ from qpsvm.solvers.box import proximal_newton
 from qpsvm.solvers.box.curvature import FactorCurvature
 from qpsvm.solvers.box.program import Boxed, BoxProgram, Point
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 SMALLEST_WORKING_SET, LARGEST_WORKING_SET = 1000, 5000
 LARGEST_LAST_SET = 9000
@@ -58,9 +58,9 @@ WORK_OF_AN_ENTRY = 300.0
 
 
 def polish_box(
-    program: QuadraticProgram, solution: QPSolution, *, memory_limit: int, effort: Effort
+    program: QuadraticProgram, solution: QPSolution, *, memory_limit: int, budget: WorkBudget
 ) -> QPSolution:
-    """The best point found from ``solution.x``, with all multipliers.
+    """Improve a solution of a box program; return the best point with all multipliers.
 
     Parameters
     ----------
@@ -70,17 +70,17 @@ def polish_box(
         Only x is looked at, which need not be feasible.
     memory_limit : int
         Bytes for matrices; the working sets are as large as it allows.
-    effort : Effort
+    budget : WorkBudget
     """
     boxed = Boxed.of(program, memory_limit)
     point = settle(
-        boxed.box, boxed.start(solution), largest=largest_within(memory_limit), effort=effort
+        boxed.box, boxed.start(solution), largest=largest_within(memory_limit), budget=budget
     )
     return boxed.solution(replace(point, x=boxed.box.at_bounds(point)), solution)
 
 
 def largest_within(memory_limit: int) -> int:
-    """Variables in a working set whose matrices take no more bytes than that."""
+    """Largest working set whose matrices fit into a number of bytes."""
     return max(1, min(LARGEST_LAST_SET, int(np.sqrt(memory_limit / (8 * MATRICES)))))
 
 
@@ -89,14 +89,14 @@ def settle(
     x: Vector,
     *,
     largest: int,
-    effort: Effort,
+    budget: WorkBudget,
     Px: Vector | None = None,
     roughly: float = 0.0,
     eps: float = 0.0,
     expected_free: int | None = None,
     into_rounding: bool = False,
 ) -> Point:
-    """The best point found from x, by working sets of so many variables at most.
+    """Run the working-set method from x; return the best point found.
 
     ``P x`` where it is known is not computed again. It may end where no residual is larger than
     that share (``roughly``) of the largest at the start, or both the relative duality gap and the
@@ -104,17 +104,17 @@ def settle(
     Where one knows how many variables will be free, about, working sets need not hold all that
     violate. It goes ``into_rounding``, where residuals fall by luck, for as long as they do.
     """
-    search = _Search(box, largest, effort, roughly, eps, expected_free, into_rounding)
+    search = _WorkingSetSearch(box, largest, budget, roughly, eps, expected_free, into_rounding)
     return search.run(x, Px)
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
-    """Rounds over one program."""
+class _WorkingSetSearch:
+    """State of the working-set method on one program."""
 
     box: BoxProgram
     largest: int
-    effort: Effort
+    budget: WorkBudget
     roughly: float
     eps: float
     expected_free: int | None
@@ -127,17 +127,17 @@ class _Search:
         return few or isinstance(self.box.P, FactorCurvature)
 
     def run(self, start: Vector, Px: Vector | None = None) -> Point:
-        """Rounds until nothing is violated, or nothing improves any more."""
+        """Solve working sets until no variable violates its condition or progress ends."""
         box = self.box
         x = satisfying(box, start)
         Px = box.P.product(x) if Px is None else Px + box.P.product(x - start)
         point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
         at_least, expected_free = self.roughly * box.residual(point), self.expected_free
         for _ in range(WHOLE_ROUNDS if self.takes_all else ROUNDS):
-            residual, self.effort.best = box.residual(point), point
+            residual, self.budget.best = box.residual(point), point
             enough = max(at_least, self.enough(point, residual))
             is_done = residual <= enough or (box.is_settled(point) and not self.into_rounding)
-            if is_done or not self.effort.may_go_on(residual):
+            if is_done or not self.budget.may_go_on(residual):
                 break
             better = self.round(point, residual, enough, expected_free)
             if better is None:
@@ -148,18 +148,18 @@ class _Search:
         return point
 
     def enough(self, point: Point, residual: float) -> float:
-        """A residual that is small, and with which the gap is, if it falls as residuals do."""
+        """The residual at which the gap will be small enough, extrapolated from both."""
         if not self.eps > 0.0:
             return 0.0
         box = self.box
-        self.effort.gap = gap = box.relative_gap(point)
+        self.budget.gap = gap = box.relative_gap(point)
         by_gap = residual if gap <= self.eps else CAREFUL * residual * self.eps / gap
         return min(self.eps * box.scale(point), by_gap)
 
     def round(
         self, point: Point, residual: float, enough: float, expected_free: int | None
     ) -> Point | None:
-        """The point after one working set, solved well enough; None if that is no better."""
+        """Solve one working set; None if the point does not improve."""
         box, x = self.box, point.x
         index, is_far = self.working_set(point, expected_free)
         low_rank = isinstance(box.P, FactorCurvature)
@@ -168,7 +168,7 @@ class _Search:
             part,
             Point(x[index], part.P.product(x[index]), point.y),
             tolerance=max(0.5 * enough, INEXACT * residual if is_far else 0.0),
-            effort=self.effort,
+            budget=self.budget,
             into_rounding=self.into_rounding,
         )
         moved = x.copy()
@@ -176,7 +176,7 @@ class _Search:
         d = moved - x
         Pd = box.P.product(d)
         if not low_rank:
-            self.effort.work += WORK_OF_AN_ENTRY * box.size * int(np.count_nonzero(d))
+            self.budget.work += WORK_OF_AN_ENTRY * box.size * int(np.count_nonzero(d))
         change = float(d @ (point.Px + box.q + 0.5 * Pd))
         Px, drift = point.Px + Pd, point.drift + float(np.max(box.rounding(d)))
         ys = row_multipliers(box, moved, Px, inner.y), inner.y
@@ -185,7 +185,7 @@ class _Search:
         return new if falls or box.residual(new) < 0.5 * residual else None
 
     def working_set(self, point: Point, expected_free: int | None) -> tuple[Index, bool]:
-        """The variables that violate most, the free ones, and those nearest to a violation.
+        """Choose the next working set: the largest violations, free variables, near violations.
 
         And whether others will have to follow: there is no room for all that violate, or there
         are many, and when they are moved others will violate.
@@ -216,7 +216,7 @@ class _Search:
 
 
 def _turns(sizes: Vector, directions: Dense) -> Vector:
-    """Who comes when, of those that push the rows in each of the directions the largest first.
+    """Order variables by violation, alternating between the directions in which they push the rows.
 
     Those that violate most may all push the same way, and then none of them can move.
     """

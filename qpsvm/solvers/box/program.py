@@ -1,4 +1,4 @@
-"""Programs over a box with a few equality rows: the duals of support vector machines.
+"""Box programs with few equality rows, the duals of support vector machines.
 
     minimise 1/2 x'Px + q'x   subject to   Ax = b,   lower <= x <= upper
 
@@ -47,7 +47,7 @@ ROUNDED = 32.0 * float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """``x``, ``P x`` and the multipliers of the rows.
+    """A point of a box program: ``x``, ``P x`` and the multipliers of the rows.
 
     ``drift`` is what rounding may have added to an entry of ``P x`` since that was evaluated.
     """
@@ -60,7 +60,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class BoxProgram:
-    """One such program.
+    """``min 1/2 x'Px + q'x`` subject to ``Ax = b`` and ``lower <= x <= upper``.
 
     Attributes
     ----------
@@ -98,17 +98,17 @@ class BoxProgram:
         return np.minimum(np.maximum(x, self.lower), self.upper)
 
     def clip_scaled(self, x: Vector) -> Vector:
-        """``clip``, and at a bound if only the rounding of scaling there and back is between."""
+        """``clip``, with entries within a rounding error of a bound moved onto it."""
         for bound in (self.lower, self.upper):
             x = np.where(np.abs(bound - x) <= SCALED_BACK * np.abs(x), bound, x)
         return self.clip(x)
 
     def is_free(self, x: Vector) -> Mask:
-        """Which variables are between their bounds."""
+        """Whether each variable is strictly between its bounds."""
         return (x > self.lower) & (x < self.upper)
 
     def natural_residual(self, x: Vector, r: Vector) -> Vector:
-        """``k |x - clip(x - r / k)|``, in the unit of r: with no digits of x in the way."""
+        """The natural residual ``k |x - clip(x - r / k)|``, in the unit of the gradient r."""
         lowest, highest = self.unit * (x - self.upper), self.unit * (x - self.lower)
         return np.abs(np.minimum(np.maximum(r, lowest), highest))
 
@@ -117,7 +117,7 @@ class BoxProgram:
         return bool((self._missed(x) == 0.0).all())
 
     def residual(self, point: Point) -> float:
-        """The largest natural residual, or what the rows miss in the same unit."""
+        """The largest natural residual or row residual, in the unit of the gradient."""
         natural = self.natural_residual(point.x, self.gradient(point.Px, point.y))
         missed = self.unit * self._missed(point.x)
         return float(np.max(np.concatenate([natural, missed])))
@@ -127,7 +127,7 @@ class BoxProgram:
         return float(point.x @ (0.5 * point.Px + self.q))
 
     def objective_terms(self, point: Point) -> float:
-        """The size of the terms that the objective is the sum of."""
+        """The sum of the absolute terms of the objective."""
         return float(np.abs(point.x) @ (0.5 * np.abs(point.Px) + np.abs(self.q)))
 
     def relative_gap(self, point: Point) -> float:
@@ -139,34 +139,34 @@ class BoxProgram:
         if (missing > MISSED * terms).any():
             return np.inf
         missed = float(np.abs(point.y) @ missing)
-        return (float(np.abs(r) @ room) + missed) / self._size(point)
+        return (float(np.abs(r) @ room) + missed) / self.objective_scale(point)
 
-    def _size(self, point: Point) -> float:
-        """Of the objective, which gaps are relative to."""
+    def objective_scale(self, point: Point) -> float:
+        """What gaps are relative to: the objective, or what counts as zero if that is larger."""
         mean = float(np.mean(self.diagonal)) or 1.0
         negligible = negligible_objective(self.q, mean, point.x)
         return max(abs(self.objective(point)), negligible)
 
     def scale(self, point: Point) -> float:
-        """The size of the entries of q, which residuals are relative to; of Px where q is zero."""
+        """What residuals are relative to: the largest entry of q, or of ``P x`` where q is zero."""
         return float(np.max(np.abs(self.q))) or float(np.max(np.abs(point.Px)))
 
     def is_optimal(self, point: Point, eps: float) -> bool:
-        """Whether gap and residuals are small, relative, whatever the drift of ``P x`` is.
+        """Whether relative gap and residuals are at most eps, the drift of ``P x`` included.
 
         The gap alone may be small where single samples are far from what they should be. Nor is it
         enough that only rounding is left: with x of 1e5 that is more than what was asked for.
         """
         widths = _finite(self.upper - self.lower, point.x)
-        drifted = point.drift * float(np.sum(widths)) / self._size(point)
+        drifted = point.drift * float(np.sum(widths)) / self.objective_scale(point)
         return self.is_near(point, eps) and self.relative_gap(point) + drifted <= eps
 
     def is_near(self, point: Point, eps: float) -> bool:
-        """Whether the residuals are small, relative; the gap is another matter."""
+        """Whether the relative residuals are at most eps."""
         return self.residual(point) + point.drift <= eps * self.scale(point)
 
     def tolerances(self, point: Point) -> Vector:
-        """Residuals that are only rounding, for every variable: of ``P x``, q and ``A'y``.
+        """Estimated rounding error of every entry of the gradient.
 
         A curvature and an x that are large need not have met.
         """
@@ -174,7 +174,7 @@ class BoxProgram:
         return np.asarray(np.maximum(self.rounding(point.x), ROUNDED * others))
 
     def rounding(self, d: Vector) -> Vector:
-        """That of the entries of ``P d``.
+        """Estimated rounding error of every entry of ``P d``.
 
         ``|P_ij d_j| <= sqrt(P_ii) sqrt(P_jj) |d_j|``, and errors in many terms add up to the norm
         of these.
@@ -182,20 +182,20 @@ class BoxProgram:
         size = np.sqrt(self.diagonal)
         return ROUNDED * float(np.linalg.norm(size * d)) * size
 
-    def doubt(self, point: Point) -> float:
-        """What rounding may add to the relative gap, where no sign of r is certain."""
+    def gap_rounding_bound(self, point: Point) -> float:
+        """Bound on what rounding of gradients of uncertain sign may add to the relative gap."""
         tolerances, x = self.tolerances(point), point.x
         is_open = np.abs(self.gradient(point.Px, point.y)) <= tolerances
         room = _finite(np.maximum(x - self.lower, self.upper - x), x)
-        return float(tolerances[is_open] @ room[is_open]) / self._size(point)
+        return float(tolerances[is_open] @ room[is_open]) / self.objective_scale(point)
 
     def is_settled(self, point: Point) -> bool:
-        """Nothing is left but rounding; false for NaN."""
+        """Whether residuals are below their rounding errors; false for NaN."""
         natural = self.natural_residual(point.x, self.gradient(point.Px, point.y))
         return bool((natural <= self.tolerances(point)).all()) and self.rows_hold(point.x)
 
     def at_bounds(self, point: Point) -> Vector:
-        """x, with what ended within rounding of the bound that holds it there."""
+        """Move entries of x that are within rounding of the bound that holds them onto it."""
         x, r = point.x, self.gradient(point.Px, point.y)
         near = self.tolerances(point) / self.unit
         x = np.where((x - self.lower <= near) & (r > 0.0), self.lower, x)
@@ -222,13 +222,13 @@ class BoxProgram:
 
 
 def _finite(room: Vector, x: Vector) -> Vector:
-    """Towards a bound that is infinite: as far again as x is from zero."""
+    """Distances to bounds, with ``1 + |x|`` in place of infinite ones."""
     return np.where(np.isinf(room), 1.0 + np.abs(x), room)
 
 
 @dataclass(frozen=True, eq=False)
 class Boxed:
-    """A program as a BoxProgram, and how to translate multipliers.
+    """A quadratic program as a box program with slack variables, and the map back.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ class Boxed:
 
     @classmethod
     def of(cls, program: QuadraticProgram, memory_limit: int) -> Boxed:
-        """``[A 0; G I]``, divided by the largest entry of each row."""
+        """Add slack variables for inequalities and scale rows to a largest entry of 1."""
         P, p = program.P, program.n_equalities
         inequalities = np.flatnonzero(np.isfinite(program.h))
         m = len(inequalities)
@@ -289,7 +289,7 @@ class Boxed:
         )
 
     def start(self, solution: QPSolution) -> Vector:
-        """``(x, s)`` in the box, with ``s = h - Gx``."""
+        """The point ``(x, s)`` of the box program with ``s = h - Gx``, clipped to the box."""
         box, n = self.box, len(self.box.q) - len(self.inequalities)
         x = np.asarray(solution.x)
         own = slice(len(box.b) - len(self.inequalities), None)
@@ -297,7 +297,7 @@ class Boxed:
         return box.clip(np.concatenate([x, room]))
 
     def solution(self, point: Point, like: QPSolution) -> QPSolution:
-        """The point with every multiplier: at a bound it is what is left of the gradient."""
+        """The QPSolution of a point; multipliers of bounds are the remaining gradient."""
         box, rows = self.box, self.inequalities
         n, p = len(box.q) - len(rows), len(box.b) - len(rows)
         r = box.gradient(point.Px, point.y)[:n]

@@ -1,4 +1,4 @@
-"""Proximal points of a program over a box, by a semismooth Newton method that cannot cycle.
+"""Proximal-point iteration for box programs, by a globalised semismooth Newton method.
 
 The proximal point of a centre c is the solution of a strongly convex program::
 
@@ -40,7 +40,7 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.solvers.box.curvature import Solve
 from qpsvm.solvers.box.line_search import step_length
 from qpsvm.solvers.box.program import BoxProgram, Point
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 FULL_STEPS, SEARCHED_STEPS, CENTRES, STALLS = 10, 60, 100, 3
 SIGMA_SMALLEST, SIGMA_FIRST, SIGMA_LARGEST = 1e-11, 1e-8, 1e3
@@ -62,13 +62,13 @@ def solve(
     start: Point,
     *,
     tolerance: float,
-    effort: Effort,
+    budget: WorkBudget,
     into_rounding: bool = False,
 ) -> Point:
-    """Proximal points, one the centre of the next, until the residual is within the tolerance.
+    """Iterate proximal points until the residual is within its tolerance.
 
     Ends earlier where only rounding is left (unless it shall go ``into_rounding``, as long as the
-    residual falls), and where the effort ends it. The objective of
+    residual falls), and where the budget ends it. The objective of
     the result is at most that of the start, if that satisfies the rows.
     """
     unit = program.unit
@@ -78,9 +78,9 @@ def solve(
     for _ in range(CENTRES):
         is_done = lowest <= tolerance or stalls == STALLS
         is_done = is_done or (program.is_settled(best) and not into_rounding)
-        if is_done or not effort.may_go_on(lowest):
+        if is_done or not budget.may_go_on(lowest):
             break
-        proximal = _Proximal(program, centre, sigma, effort)
+        proximal = _Proximal(program, centre, sigma, budget)
         try:
             found = proximal.solve()
         except np.linalg.LinAlgError:
@@ -103,13 +103,13 @@ def solve(
 
 
 def _same_objective(program: BoxProgram, one: Point, other: Point) -> bool:
-    """Whether only rounding tells them apart."""
+    """Whether two objectives differ by rounding only."""
     difference = program.objective(one) - program.objective(other)
     return abs(difference) <= SAME_OBJECTIVE * program.objective_terms(one)
 
 
 def _first_sigma(program: BoxProgram, start: Point) -> float:
-    """So large that the gradient to be removed moves a variable by about the size of x."""
+    """The first proximal weight: the gradient then moves variables by about the size of x."""
     violation = program.residual(start)
     size = program.unit * float(np.max(np.abs(start.x)))
     relative = violation / size if size > 0.0 else 1.0
@@ -117,15 +117,17 @@ def _first_sigma(program: BoxProgram, start: Point) -> float:
 
 
 class _Proximal:
-    """The proximal program of one centre, and how many Newton steps it took."""
+    """The proximal program at one centre, solved by semismooth Newton steps."""
 
-    def __init__(self, program: BoxProgram, centre: Point, sigma: float, effort: Effort) -> None:
-        self.program, self.centre, self.sigma, self.effort = program, centre, sigma, effort
+    def __init__(
+        self, program: BoxProgram, centre: Point, sigma: float, budget: WorkBudget
+    ) -> None:
+        self.program, self.centre, self.sigma, self.budget = program, centre, sigma, budget
         self.steps = 0
         self._factored: tuple[bytes, Equations] | None = None
 
     def solve(self) -> Point | None:
-        """Its solution; None if that was not found.
+        """Solve the proximal program; None if the steps do not converge.
 
         Raises
         ------
@@ -136,7 +138,7 @@ class _Proximal:
         return solution or self.searched_steps(best)
 
     def full_steps(self) -> tuple[Point | None, Point]:
-        """Steps of full length while they lead to new active sets: the solution, the highest D."""
+        """Full Newton steps while active sets are new; return the solution or the best point."""
         program, c, sigma = self.program, self.centre.x, self.sigma
         point = best = self.centre
         highest = self.dual_objective(best)
@@ -159,7 +161,7 @@ class _Proximal:
         return None, best
 
     def searched_steps(self, point: Point) -> Point | None:
-        """Steps as long as D demands."""
+        """Newton steps with an exact line search on the dual function D."""
         program, c, sigma = self.program, self.centre.x, self.sigma
         last = b""
         for _ in range(SEARCHED_STEPS):
@@ -168,7 +170,7 @@ class _Proximal:
             key = self.active_set(target)
             if (key == last or self.is_maximal(point, target)) and program.rows_hold(point.x):
                 return self.accepted(point, target)
-            if self.effort.is_over or self.effort.work > self.effort.limit:
+            if self.budget.is_over or self.budget.work > self.budget.limit:
                 return None
             d, Pd, dy = self.newton(point, target)
             # D'(t) = dr'x(r + t dr) - v'P dv - b'dy - t dv'P dv with dr = P dv + A'dy
@@ -182,7 +184,7 @@ class _Proximal:
         return None
 
     def accepted(self, point: Point, target: Vector) -> Point | None:
-        """The point, at its bounds exactly; None where rounding made it worse than the centre."""
+        """Accept a point if it is no worse than the centre; entries at bounds are exact."""
         program, centre = self.program, self.centre
         inside = program.is_free(target)
         x = program.clip(np.where(inside, point.x, target))
@@ -195,12 +197,12 @@ class _Proximal:
         return None
 
     def is_maximal(self, point: Point, target: Vector) -> bool:
-        """``v = x(r)`` up to rounding, so that the gradient of D in v vanishes."""
+        """Whether ``v = x(r)`` up to rounding, so that the gradient of D vanishes."""
         apart = np.abs(self.program.clip(target) - point.x)
         return bool((apart * self.sigma <= self.program.tolerances(point)).all())
 
     def active_set(self, target: Vector) -> bytes:
-        """Which variables are below, inside and above the box."""
+        """Masks of the variables below, inside and above the box."""
         above = target >= self.program.upper
         return ((target <= self.program.lower).astype(np.int8) + 2 * above).tobytes()
 
@@ -219,7 +221,7 @@ class _Proximal:
         free = np.flatnonzero(program.is_free(target))
         key = free.tobytes()
         if self._factored is None or self._factored[0] != key:
-            self.effort.add_factorisation(len(free), program.P.work(len(free)))
+            self.budget.add_factorisation(len(free), program.P.work(len(free)))
             self._factored = None  # where its factor was the next one will be
             self._factored = key, Equations(program, free, sigma)
         d = program.clip(target) - point.x

@@ -1,4 +1,4 @@
-"""Iterative refinement: a point whose gradient is known to more digits than it was found with.
+"""Iterative refinement by Newton steps from a gradient with compensated sums.
 
 Newton steps on the variables between their bounds, each from the gradient at the point that the
 last one ended at. The sums ``P x`` are not evaluated again: a step is so short that what it adds
@@ -15,7 +15,7 @@ from qpsvm.numerics.arrays import Index
 from qpsvm.solvers.box.program import BoxProgram, Point
 from qpsvm.solvers.box.proximal_newton import Equations
 from qpsvm.solvers.box.row_multipliers import row_multipliers
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 STEPS = 5
 """At most: each removes all digits that the factorisation has."""
@@ -24,8 +24,8 @@ PROXIMAL_TERMS = (1e-12, 1e-10, 1e-8)
 """Relative to the curvature: the first with which there is a factorisation."""
 
 
-def refine(box: BoxProgram, point: Point, *, largest: int, effort: Effort) -> Point:
-    """A point with a smaller duality gap near one whose ``P x`` is exact; else that one.
+def refine(box: BoxProgram, point: Point, *, largest: int, budget: WorkBudget) -> Point:
+    """Refine a point whose ``P x`` is exact; the point itself if the gap does not fall.
 
     Parameters
     ----------
@@ -33,15 +33,15 @@ def refine(box: BoxProgram, point: Point, *, largest: int, effort: Effort) -> Po
     point : Point
     largest : int
         Free variables for which there is memory.
-    effort : Effort
+    budget : WorkBudget
     """
     known, solve = b"", None
     for _ in range(STEPS):
         free = np.flatnonzero(box.is_free(point.x))
-        if not 0 < len(free) <= largest or not effort.may_go_on(box.residual(point)):
+        if not 0 < len(free) <= largest or not budget.may_go_on(box.residual(point)):
             break
         if solve is None or free.tobytes() != known:
-            known, solve = free.tobytes(), _equations(box, free, point, effort)
+            known, solve = free.tobytes(), _equations(box, free, point, budget)
         if solve is None:
             break
         r = box.gradient(point.Px, point.y)
@@ -60,10 +60,10 @@ def refine(box: BoxProgram, point: Point, *, largest: int, effort: Effort) -> Po
     return point
 
 
-def _equations(box: BoxProgram, free: Index, point: Point, effort: Effort) -> Equations | None:
+def _equations(box: BoxProgram, free: Index, point: Point, budget: WorkBudget) -> Equations | None:
     part = box.restricted(free, point)
     for term in PROXIMAL_TERMS:
-        effort.add_factorisation(len(free), part.P.work(len(free)))
+        budget.add_factorisation(len(free), part.P.work(len(free)))
         try:
             return Equations(part, np.arange(len(free)), term * part.unit)
         except np.linalg.LinAlgError:

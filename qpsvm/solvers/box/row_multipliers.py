@@ -1,4 +1,4 @@
-"""The multipliers of the rows that go with a point, and the points that satisfy the rows."""
+"""Multipliers of the equality rows for a point, and projections onto the rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS_HOLD = 1e-14
 
 
 def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Vector:
-    """The y with which a projected gradient step from x satisfies the rows.
+    """The multipliers y with which a projected gradient step from x satisfies the rows.
 
     With P replaced by its largest curvature k the dual of the program is a concave function of y
     alone, and ``A x(y) - b`` with ``x(y) = clip(x - (Px + q + A'y) / k)`` its gradient. Newton
@@ -42,7 +42,7 @@ def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Ve
 
 
 def satisfying(program: BoxProgram, x: Vector) -> Vector:
-    """A point of the box near x that satisfies the rows, as far as the box allows.
+    """Project x onto the rows within the box, as far as the box allows.
 
     What is inside its bounds is moved there (the nearest point); only if that does not suffice,
     everything is: a variable at its bound is usually there for good.

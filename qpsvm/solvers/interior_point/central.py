@@ -1,4 +1,4 @@
-"""Where the central path has the variables of a box, one by one.
+"""Points of the central path of a box, variable by variable.
 
 ``x_i`` minimises ``1/2 d_i x^2 + g_i x`` with barriers of weight mu on its bounds: with distances
 ``s`` from the lower bound and ``t`` from the upper one,
@@ -20,13 +20,13 @@ from qpsvm.numerics.arrays import Vector
 
 
 def between(g: Vector, u: Vector, mu: float) -> tuple[Vector, Vector]:
-    """``s`` and ``t`` of variables with two bounds, u apart, and no curvature."""
+    """Distances s and t to both bounds, u apart, for variables without curvature."""
     gu = np.abs(g) * u
     near = 2.0 * mu * u / (gu + 2.0 * mu + np.hypot(gu, 2.0 * mu))
     return np.where(g >= 0.0, near, u - near), np.where(g >= 0.0, u - near, near)
 
 
 def above(G: Vector, d: Vector, mu: float) -> Vector:
-    """``s`` of variables with a lower bound and curvature."""
+    """Distance s to the lower bound for variables with curvature and no upper bound."""
     sum_ = np.abs(G) + np.hypot(G, 2.0 * np.sqrt(d * mu))
     return np.where(G >= 0.0, 2.0 * mu / sum_, sum_ / (2.0 * d))

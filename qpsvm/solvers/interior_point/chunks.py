@@ -1,4 +1,4 @@
-"""Vectors by parts that stay in a processor's cache, with the temporary arrays made of them."""
+"""Division of long vectors into chunks that fit a processor's cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs with many rows and a diagonal Hessian, by their duals.
+"""Dualisation of programs with many rows and a diagonal Hessian.
 
 The primal of a linear machine is
 
@@ -37,7 +37,7 @@ DENSE = 0.3
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Which variable of the program is of which kind.
+    """The variables of a program by kind: weights, slacks with and without curvature, others.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Dualised:
-    """A program, and how its solution follows from that of its dual.
+    """A program with its dual in the engine's structure, and the map back.
 
     Attributes
     ----------
@@ -120,13 +120,13 @@ class Dualised:
 
     @property
     def _at(self) -> Vector:
-        """The bound of every variable without curvature; 0 for the others and where none is."""
+        """The finite bound of every variable without curvature, 0 elsewhere."""
         lb, ub = self.program.lb, self.program.ub
         at = np.where(np.isfinite(lb), lb, np.where(np.isfinite(ub), ub, 0.0))
         return np.where(self.p > 0.0, 0.0, at)
 
     def structured(self) -> StructuredProgram:
-        """The program of the multipliers."""
+        """The dual program, whose variables are the multipliers."""
         program, M, p, c = self.program, self.M, self.p, self.columns
         m, lb, ub = len(self.right), program.lb, program.ub
         root = np.sqrt(p[c.weights])
@@ -169,18 +169,18 @@ class Dualised:
 
     @property
     def _signs(self) -> Vector:
-        """Of the rest: 1 with a lower bound, -1 with an upper one, 0 if free."""
+        """Signs of the remaining variables: 1 with a lower bound, -1 with an upper, 0 if free."""
         rest = self.columns.rest
         lb, ub = self.program.lb[rest], self.program.ub[rest]
         return np.isfinite(lb).astype(np.float64) - np.isfinite(ub)
 
     def _entries(self, columns: Index) -> tuple[Index, Vector]:
-        """The rows i of columns with one entry each, and the entries g."""
+        """Row numbers and values of columns that have one entry each."""
         first = self.M.indptr[columns]
         return self.M.indices[first], self.M.data[first]
 
     def solution(self, a: Vector, y: Vector, z: Vector, w: Vector) -> QPSolution:
-        """Every variable and multiplier of the program.
+        """The solution of the program from that of its dual.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Dualised:
         )
 
     def _take_up(self, x: Vector, excess: Vector) -> None:
-        """Slack variables off their bounds, as far as their rows need it."""
+        """Move slack variables off their bounds as far as their rows need it."""
         m = self.program.n_inequalities
         excess[:m] = np.maximum(excess[:m], 0.0)
         lb, ub = self.program.lb, self.program.ub

@@ -19,7 +19,7 @@ COPIED = 0.5
 
 
 class Factor:
-    """F, never formed: X is read as it is, in blocks of rows.
+    """The factor ``F = R X``, never formed: products read X in blocks of rows.
 
     Row i of F is ``signs_i [X_index(i), root]``, with ``root^2`` the constant, if there is one; the
     last ``zeros`` rows are zero (slack variables). Variables that look at the same sample share its
@@ -61,7 +61,7 @@ class Factor:
 
     @cached_property
     def _pairs_after(self) -> float:
-        """So many normal matrices are made without, before products of features are prepared."""
+        """Number of normal matrices after which preparing products of feature pairs pays."""
         if not self.is_sparse or not FeaturePairs.pays(self.X):
             return np.inf
         return FeaturePairs.pays_after(self.X)
@@ -73,7 +73,7 @@ class Factor:
         return self.products(everybody, everybody)
 
     def products(self, rows: Index, columns: Index) -> Dense:
-        """``F_i'F_j`` for some i and some j, shape (rows, columns)."""
+        """The block ``F_i F_j'`` for some rows i and j of F, shape (rows, columns)."""
         of_rows, of_columns = rows < len(self.signs), columns < len(self.signs)
         i, j = rows[of_rows], columns[of_columns]
         left, right = (self.X[k if self.index is None else self.index[k]] for k in (i, j))
@@ -104,7 +104,7 @@ class Factor:
         return np.asarray(np.sqrt(squares))
 
     def restricted(self, kept: Index) -> Factor:
-        """Of some of the variables, in increasing order."""
+        """The factor of some of the variables, in increasing order."""
         own = kept[: np.searchsorted(kept, len(self.signs))]
         index = own if self.index is None else self.index[own]
         zeros = len(kept) - len(own)
@@ -142,7 +142,7 @@ class Factor:
         return self._with_constant(self.XT @ self._gathered(own), own)
 
     def combination(self, rows: Index, values: Vector) -> Vector:
-        """``F' v`` for a v that is zero but for some rows."""
+        """``F' v`` for a v that is nonzero in some rows only."""
         own = rows[rows < len(self.signs)]
         samples = own if self.index is None else self.index[own]
         signed = self.signs[own] * values[: len(own)]
@@ -154,7 +154,7 @@ class Factor:
         return np.append(of_features, self.root * np.sum(v))
 
     def rows(self, i: Index) -> Dense:
-        """Some rows of F as they are, shape (len(i), r)."""
+        """Rows of F, shape (len(i), r)."""
         result = np.zeros((len(i), self.rank))
         is_own = i < len(self.signs)
         own = i[is_own]
@@ -218,7 +218,7 @@ class Factor:
 
 
 def _weighted_gram(X: Any, roots: Vector) -> Dense:
-    """``X' diag(roots)^2 X``, upper triangle, by blocks of rows."""
+    """The upper triangle of ``X' diag(roots)^2 X``, by blocks of rows."""
     n, width = X.shape
     total = np.zeros((width, width), order="F")
     rows = max(64, IN_CACHE // (8 * max(width, 1)))

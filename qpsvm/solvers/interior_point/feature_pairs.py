@@ -1,4 +1,4 @@
-"""``X' diag(D) X`` of a very sparse X, from the products of its entries two by two.
+"""``X' diag(D) X`` for a very sparse X, from the pairwise products of entries in each row.
 
 Row i of X adds ``D_i x_ij x_ik`` to entry (j, k): a sparse matrix with one row for every pair of
 features that occur together, times D. It is made once and multiplied in every iteration.
@@ -26,7 +26,7 @@ MOST_FEATURES = 10_000
 
 @dataclass(frozen=True, eq=False)
 class FeaturePairs:
-    """The products of the entries of every row, j <= k.
+    """Pairwise products of the entries of every row, for columns j <= k.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class FeaturePairs:
 
     @classmethod
     def of(cls, X: Any) -> FeaturePairs:
-        """Of a CSR matrix of shape (n, r)."""
+        """Form the pairwise products of a CSR matrix of shape (n, r)."""
         if not X.has_sorted_indices:
             X = X.sorted_indices()
         n, rank = X.shape
@@ -64,26 +64,26 @@ class FeaturePairs:
         return cls(sp.csr_array((values, pairs, ends), shape=(n, rank**2)), order, rank)
 
     def restricted(self, rows: Index) -> FeaturePairs:
-        """Of some rows of X."""
+        """The pairwise products of some rows of X."""
         place = np.empty_like(self.order)
         place[self.order] = np.arange(len(self.order))
         return FeaturePairs(self.products[place[rows]], np.arange(len(rows)), self.rank)
 
     @staticmethod
     def count(X: Any) -> int:
-        """How many products there would be."""
+        """Number of pairwise products of a CSR matrix."""
         counts = np.diff(X.indptr).astype(np.int64)
         return int(counts @ (counts + 1)) // 2
 
     @classmethod
     def pays(cls, X: Any) -> bool:
-        """Whether that is less work than a dense product of blocks."""
+        """Whether pairwise products are less work than dense products of blocks."""
         n, rank = X.shape
         return bool(rank <= MOST_FEATURES and WORTH * cls.count(X) < n * rank**2 // 2)
 
     @classmethod
     def pays_after(cls, X: Any) -> float:
-        """How many dense products cost as much as it does to prepare this.
+        """Number of dense products that cost as much as preparing the pairwise ones.
 
         To prepare it when so many were made costs at most twice what is best, whenever the products
         end.
@@ -98,6 +98,6 @@ class FeaturePairs:
 
 
 def _groups(counts: Index, order: Index) -> tuple[Index, list[Index]]:
-    """The numbers of entries that occur, and the rows with so many."""
+    """Yield each number of entries per row that occurs, with the rows that have it."""
     found, begin = np.unique(counts[order], return_index=True)
     return found, np.split(order, begin[1:])

@@ -1,4 +1,4 @@
-"""The interior-point method from start to end: the best point it passes, and why it stops."""
+"""The interior-point loop: iterates, stopping rules and the best point so far."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.qp.solution import Status
+from qpsvm.solvers.interior_point.accuracy import Accuracy
 from qpsvm.solvers.interior_point.iteration import Iterate
-from qpsvm.solvers.interior_point.measured import Measured
 from qpsvm.solvers.interior_point.program import FactorProgram
 
 JUMPS_UNTIL = 1e-3
@@ -34,21 +34,21 @@ FEW = 500
 REACHED = "certified gap reached"
 """Why a search ends well."""
 
-Report = Callable[[int, Measured], Status | None]
+Report = Callable[[int, Accuracy], Status | None]
 """Told the number of iterations and how good the iterate is; a status ends the search."""
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """Where a search ended.
+class SearchResult:
+    """Result of a search: its best point, status and reason.
 
     Attributes
     ----------
     x, y, w : arrays of shape (n,), (p,) and (r,)
     gap : float
-        ``Measured.worst`` of that point.
+        ``Accuracy.worst`` of that point.
     status : Status
-    words : str
+    reason : str
         Why it stopped.
     iterations : int
     """
@@ -58,30 +58,30 @@ class Outcome:
     w: Vector
     gap: float
     status: Status
-    words: str
+    reason: str
     iterations: int
 
 
 def interior_point(
     program: FactorProgram, eps: float, limit: int, report: Report, *, leave: bool = True
-) -> Outcome:
-    """Iterate until the gap is within eps, relative, or it cannot become smaller.
+) -> SearchResult:
+    """Run the interior-point method until the relative gap is within eps or stops falling.
 
     On the way variables whose case is clear leave, if they may: they are at a bound then, which the
     caller has to hold against the weights that come out.
     """
     walk = _Walk(program, leave=leave)
     try:
-        status, words = walk.to_the_end(eps, limit, report)
+        status, reason = walk.to_the_end(eps, limit, report)
     except KeyboardInterrupt:
-        status, words = Status.INTERRUPTED, "interrupted"
+        status, reason = Status.INTERRUPTED, "interrupted"
     x = walk.x
     x[walk.active] = walk.point[0]
-    return Outcome(x, *walk.point[1:], walk.best, status, words, walk.iterate.iterations)
+    return SearchResult(x, *walk.point[1:], walk.best, status, reason, walk.iterate.iterations)
 
 
 class _Walk:
-    """Iterations over fewer and fewer variables, and the best point among the last ones.
+    """One run of the interior-point method, which fixes decided variables on its way.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class _Walk:
         self.clear_at = CLEAR
 
     def to_the_end(self, eps: float, limit: int, report: Report) -> tuple[Status, str]:
-        """Why there is no next iteration."""
+        """Iterate; return the status and the reason to stop."""
         while True:
             iterate = self.iterate
             measured = iterate.measure()
@@ -124,9 +124,9 @@ class _Walk:
                 return Status.INACCURATE, str(error)
             if self.leave and measured.gap < self.clear_at and len(self.active) > FEW:
                 self.clear_at = 0.03 * measured.gap
-                self._let_leave(measured)
+                self._fix_decided_variables(measured)
 
-    def _let_leave(self, measured: Measured) -> None:
+    def _fix_decided_variables(self, measured: Accuracy) -> None:
         kept, at = _undecided(self.iterate, measured)
         if 0 < len(kept) < 0.6 * len(self.active):
             self.x[self.active] = at
@@ -135,8 +135,8 @@ class _Walk:
             self.best, self.last = np.inf, self.iterate.iterations
 
 
-def _undecided(iterate: Iterate, measured: Measured) -> tuple[Index, Vector]:
-    """The variables that may yet go anywhere, and where the others are."""
+def _undecided(iterate: Iterate, measured: Accuracy) -> tuple[Index, Vector]:
+    """Indices of undecided variables, and the bounds at which the others are fixed."""
     p = iterate.program
     gap = measured.gap * max(abs(measured.primal), measured.floor)
     at = np.where(iterate.h > 0.0, p.lower, p.upper)

@@ -24,10 +24,10 @@ from dataclasses import replace
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.solvers.interior_point.accuracy import Accuracy
 from qpsvm.solvers.interior_point.central import between
 from qpsvm.solvers.interior_point.chunks import chunks
-from qpsvm.solvers.interior_point.measured import Measured
-from qpsvm.solvers.interior_point.move import Move, Outlook
+from qpsvm.solvers.interior_point.direction import Outlook, SearchDirection
 from qpsvm.solvers.interior_point.newton import NewtonSystem
 from qpsvm.solvers.interior_point.program import FactorProgram
 
@@ -50,7 +50,7 @@ SHARES = (0.0, 1e-4, 3e-4, 5e-4)
 
 
 class Iterate:
-    """A point and its multipliers; ``measure`` says how good it is, ``step`` makes it better."""
+    """A primal-dual iterate: ``measure`` computes its accuracy, ``step`` improves it."""
 
     def __init__(self, program: FactorProgram) -> None:
         p = self.program = program
@@ -79,7 +79,7 @@ class Iterate:
         self._prepare()
 
     def _prepare(self) -> None:
-        """What follows from the program and the point."""
+        """Set up the vectors that follow from the program and the point."""
         p, n = self.program, self.program.size
         self.g, self.h = np.empty(n), np.empty(n)
         p.gradient(self.w, self.y, self.g)
@@ -101,10 +101,10 @@ class Iterate:
         self.D, self.a, self.c, self.is_, self.it, self.iz, self.iv = (
             np.empty(n) for _ in range(7)
         )
-        self.move, self.other = Move(n), Move(n)
+        self.move, self.other = SearchDirection(n), SearchDirection(n)
 
     def _gradient_scale(self) -> float:
-        """The largest entry of q; or of the gradient at as much of x as the rows ask for."""
+        """Scale of gradients: the largest entry of q, or of the gradient the rows force."""
         p = self.program
         terms = np.abs(p.A) @ np.abs(self.x)
         share = min(float(np.max(np.abs(p.b) / np.maximum(terms, 1e-300), initial=0.0)), 1.0)
@@ -115,12 +115,12 @@ class Iterate:
         return scale or self.unit * float(np.max(np.abs(p.b), initial=0.0)) or 1.0
 
     def distances(self, gap: float) -> Vector:
-        """How far every gradient is from zero, in steps as long as an absolute gap allows."""
+        """Distance of every gradient from zero, in units of what an absolute gap can change."""
         assert self.system is not None
         return np.abs(self.g) / (math.sqrt(max(gap, 1e-300)) * self.system.sizes())
 
     def narrowed(self, kept: Index, x: Vector) -> Iterate:
-        """The iterate without the variables that are to stay where they are in x."""
+        """The iterate restricted to the undecided variables, the others fixed."""
         other = copy.copy(self)
         other.program = self.program.restricted(kept, x)
         for name in ("x", "s", "t", "z", "v"):
@@ -135,7 +135,7 @@ class Iterate:
         return other
 
     def refresh(self) -> None:
-        """Products anew: what is added up over the steps rounds."""
+        """Recompute products, whose updates accumulate rounding."""
         p = self.program
         weights = p.F.transposed(self.x) + p.offset
         self.missing = weights - self.w
@@ -143,14 +143,14 @@ class Iterate:
 
     @property
     def mu(self) -> float:
-        """Mean complementarity."""
+        """The mean complementarity product."""
         return self._complementarity() / self.n_bounds
 
     def _complementarity(self) -> float:
         return float(self.s @ self.z + self.t @ self.v)
 
-    def measure(self) -> Measured:
-        """Both objectives, at x and at the weights that belong to it."""
+    def measure(self) -> Accuracy:
+        """Measure objectives, gap and residuals of the iterate."""
         p = self.program
         w = self.w + self.missing
         primal = 0.5 * float(w @ w) + p.constant
@@ -173,7 +173,7 @@ class Iterate:
                 room[is_free] = 0.0
             products += float(np.abs(r) @ room)
         missed = np.abs(p.A @ self.x - p.b)
-        return Measured(
+        return Accuracy(
             primal=primal,
             dual=dual,
             missed=float(np.abs(self.y) @ missed),
@@ -185,7 +185,7 @@ class Iterate:
         )
 
     def solution(self) -> tuple[Vector, Vector, Vector]:
-        """x, y and w; what the rows miss by rounding is shared out, most to who has most room."""
+        """x, y and w of the iterate, with the rounding of rows spread over variables with room."""
         p = self.program
         x = self.x.copy()
         lacking = p.b - p.A @ x
@@ -195,7 +195,7 @@ class Iterate:
         return np.clip(x + shares @ weighted, p.lower, p.upper), self.y, self.w.copy()
 
     def step(self, *, jumps: bool) -> float:
-        """One iteration; returns the length of its step.
+        """Take one predictor-corrector step; return its length.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Iterate:
         return self._go(e, mu, target, shares)
 
     def _predictor(self, e: Vector) -> NewtonSystem:
-        """The system, and the direction towards ``s z = t v = 0``.
+        """Factor the Newton system and compute the affine direction towards ``s z = t v = 0``.
 
         Where ``dw = F'dx`` does not hold as well as it can be asked to, the variables that weigh
         most are not eliminated from then on. Where that does not help, a proximal term grows: at
@@ -273,7 +273,7 @@ class Iterate:
             self.proximal = max(0.1 * self.proximal, floor * self.least)
         return system
 
-    def _direct(self, system: NewtonSystem, e: Vector, move: Move) -> None:
+    def _direct(self, system: NewtonSystem, e: Vector, move: SearchDirection) -> None:
         """The direction in which ``s z`` becomes a and ``t v`` becomes c, to first order."""
         p = self.program
         r, dx = move.Dr, move.dx
@@ -298,7 +298,7 @@ class Iterate:
                 np.negative(nearest, out=move.blocking[i])
 
     def _after(self, length: float) -> float:
-        """Complementarity after a step; a variable that jumps counts as nothing."""
+        """Complementarity after a step; variables that jump do not count."""
         total = 0.0
         for i in self.chunks:
             dx = length * self.move.dx[i]
@@ -308,14 +308,14 @@ class Iterate:
         return total
 
     def _aim(self, target: float) -> None:
-        """At ``s z = t v = target``, with what the predictor neglected."""
+        """Right-hand sides for ``s z = t v = target`` with the predictor's second-order terms."""
         for i in self.chunks:
             np.subtract(target, self.move.dx[i] * self.move.dz[i], out=self.a[i])
             np.add(target, self.move.dx[i] * self.move.dv[i], out=self.c[i])
         self._unbounded()
 
     def _pull(self, length: float, target: float) -> None:
-        """Products that a longer step would leave far from the target, towards it."""
+        """Gondzio's correction: pull outlying complementarity products towards the target."""
         for i in self.chunks:
             move = length * self.move.dx[i]
             self.a[i] += _pulled(
@@ -327,7 +327,7 @@ class Iterate:
         self._unbounded()
 
     def _unbounded(self) -> None:
-        """No bound, no multiplier."""
+        """Set multipliers of infinite bounds to zero."""
         if self.bounded is not None:
             self.a *= self.bounded[0]
             self.c *= self.bounded[1]
@@ -339,7 +339,7 @@ class Iterate:
         target: float,
         shares: tuple[float, ...],
     ) -> float:
-        """Take the step that leaves least, whoever has to jump for it."""
+        """Take the candidate step that leaves the smallest residual."""
         best = Outlook(np.inf, 0.0, _NOBODY, 0.0)
         for share in shares:
             length = min(1.0, BOUNDARY * self.move.length(share))
@@ -370,7 +370,7 @@ class Iterate:
         return length
 
     def _jumps(self, outlook: Outlook) -> tuple[Vector, Vector, Vector]:
-        """``x, s, t`` of the variables that jump."""
+        """``x, s, t`` of the variables that jump to the central path."""
         k, p = outlook.jumping, self.program
         dg = (self.move.Dr[k] - self.move.dx[k]) / self.D[k] + self.h[k] - self.g[k]
         lower, upper = p.lower[k], p.upper[k]
@@ -378,7 +378,7 @@ class Iterate:
         return lower + s, s, t
 
     def _outlook(self, length: float, jumping: Index, between: float, e: Vector) -> Outlook:
-        """What a step would leave, in units of the objective."""
+        """Residual that a candidate step would leave, in units of the objective."""
         p = self.program
         left = 0.0
         for i in self.chunks:
@@ -395,14 +395,14 @@ class Iterate:
         return replace(outlook, left=left)
 
     def _pull_of(self, missing: Vector) -> float:
-        """``|F missing|``: what weights that x does not have change of all gradients."""
+        """``|F missing|``: change of all gradients by weights that x does not have."""
         p = self.program
         if self.gram is None:
             return float(np.linalg.norm(p.F.times(missing, np.empty(p.size))))
         return math.sqrt(max(float(missing @ (self.gram @ missing)), 0.0))
 
     def _unmet(self, i: slice | Index, length: float) -> float:
-        """Complementarity after a step, and the dual residual times the room there is for x."""
+        """Complementarity after a step, plus dual residuals times the room of x."""
         dx = length * self.move.dx[i]
         s, t = self.s[i] + dx, self.t[i] - dx
         r = self.z[i] - self.v[i] - self.g[i] - self.program.d[i] * self.x[i]
@@ -416,5 +416,5 @@ class Iterate:
 
 
 def _pulled(product: Vector, target: float) -> Vector:
-    """What brings a complementarity product between a tenth and ten times its target."""
+    """Corrections that bring complementarity products to between 0.1 and 10 times their target."""
     return np.maximum(np.clip(product, 0.1 * target, 10.0 * target) - product, -10.0 * target)

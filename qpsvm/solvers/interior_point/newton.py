@@ -1,4 +1,4 @@
-"""The Newton system of one iteration, through matrices of the rank of F.
+"""The Newton system of an interior-point iteration, reduced to the rank of F.
 
     (F F' + Theta) dx + A'dy = r,      A dx = e,      Theta = d + z / s + v / t + rho
 
@@ -49,7 +49,7 @@ PIVOT = 1e-15
 
 
 class NewtonSystem(ABC):
-    """Factored once, solved for every right-hand side of the iteration.
+    """A Newton system, factored once and solved for several right-hand sides.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class NewtonSystem(ABC):
 
     @staticmethod
     def of(F: Factor, A: Dense, D: Vector, *, careful: bool = False) -> NewtonSystem:
-        """The smaller one; or the one that rounds least.
+        """Choose the smaller Newton system, or the one that rounds least.
 
         Raises
         ------
@@ -81,10 +81,10 @@ class NewtonSystem(ABC):
 
     @abstractmethod
     def direction(self, Dr: Vector, e: Vector, dx: Vector) -> tuple[Vector, Vector]:
-        """``dw`` and ``dy`` of the system at the top; dx, shape (n,), is overwritten."""
+        """Solve for ``dw`` and ``dy``; dx, shape (n,), is overwritten."""
 
     def sizes(self) -> Vector:
-        """``sqrt(f_i'K^-1 f_i)`` for the rows ``f_i = (F_i, A_i)`` of all variables, about.
+        """Estimates of ``sqrt(f_i'K^-1 f_i)`` for the rows ``f_i = (F_i, A_i)`` of all variables.
 
         By how much ``g_i`` changes along a step of length 1 in the norm of K, at most. The squares
         are estimated from random projections, each to within a third or so: ``K = J'J`` with
@@ -102,7 +102,7 @@ class NewtonSystem(ABC):
 
 
 class OfWeights(NewtonSystem):
-    """As many unknowns as F has columns and A has rows."""
+    """Newton system in the weights and row multipliers."""
 
     def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
         self.F, self.A, self.D = F, A, D
@@ -118,14 +118,14 @@ class OfWeights(NewtonSystem):
         return dw, dy
 
     def sizes(self) -> Vector:
-        """The same with the factor for J: fewer products."""
+        """Estimates of ``sqrt(f_i'K^-1 f_i)`` with the factor for J."""
         V = dtrtrs(self.upper, _signs(len(self.upper)))[0]
         r = self.F.rank
         return np.asarray(np.sqrt(self.F.squared_products(V[:r], self.A, V[r:]) / PROJECTIONS))
 
 
 class OfVariables(NewtonSystem):
-    """As many unknowns as there are variables."""
+    """Newton system in the variables."""
 
     def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
         self.F, self.A, self.D = F, A, D
@@ -146,7 +146,7 @@ class OfVariables(NewtonSystem):
         return of_weights - self.F.transposed(v), dy
 
     def direction(self, Dr: Vector, e: Vector, dx: Vector) -> tuple[Vector, Vector]:
-        """First dx: it is no difference of longer vectors, as dw would be here."""
+        """Solve for dx first, which loses fewer digits than dw in this system."""
         dx[:] = dpotrs(self.upper, self.theta * Dr)[0]
         dy: Vector = np.zeros(0)
         if len(self.A):
@@ -156,7 +156,7 @@ class OfVariables(NewtonSystem):
 
 
 class OfBoth(NewtonSystem):
-    """As many unknowns as F has columns and A rows, and the variables that weigh most besides.
+    """Quasidefinite Newton system in weights, row multipliers and the heaviest variables.
 
     Few variables with a large D drown the others in ``F'D F``: where they are linear combinations
     of less than F has columns, what the others say of the rest is lost to rounding. So they are not
@@ -220,7 +220,7 @@ class OfBoth(NewtonSystem):
 
 
 def _of_weights(F: Factor, A: Dense, D: Vector) -> Dense:
-    """``[I + F'D F, F'D A'; A D F, A D A']``, upper triangle."""
+    """The upper triangle of ``[I + F'D F, F'D A'; A D F, A D A']``."""
     r, p = F.rank, len(A)
     K = np.zeros((r + p, r + p), order="F")
     K[:r, :r] = F.normal(D)
@@ -235,7 +235,7 @@ def _of_weights(F: Factor, A: Dense, D: Vector) -> Dense:
 def _eliminated(
     F: Factor, A: Dense, D: Vector, Dr: Vector, dw: Vector, dy: Vector, dx: Vector
 ) -> None:
-    """``dx = D (r - F dw - A'dy)``, in place."""
+    """Recover ``dx = D (r - F dw - A'dy)`` in place."""
     F.times(dw, dx)
     for i in chunks(len(dx)):
         step = dx[i]
@@ -246,18 +246,18 @@ def _eliminated(
 
 
 def _least_squares(inner: Dense, right: Vector) -> Vector:
-    """Rows of A may depend on each other, and be more than there are variables."""
+    """Solve for row multipliers by least squares, since rows of A may be dependent."""
     return np.linalg.lstsq(inner, right, rcond=RANK)[0].astype(np.float64)
 
 
 def _signs(N: int) -> Dense:
-    """Random, +1 and -1, shape (N, PROJECTIONS)."""
+    """Random signs for projections, shape (N, PROJECTIONS)."""
     ones: Dense = np.random.default_rng(_SEED).choice([-1.0, 1.0], (N, PROJECTIONS))
     return ones
 
 
 def _cholesky(K: Dense) -> Dense:
-    """The upper factor of a matrix of which only the upper triangle is read."""
+    """Cholesky factor of a matrix from its upper triangle."""
     diagonal, shift = K.diagonal().copy(), 0.0
     for _ in range(8):
         factor, info = dpotrf(K)

@@ -1,4 +1,4 @@
-"""What makes a program smaller and changes no solution.
+"""Presolve: fix determined variables and merge identical ones, with an exact inverse.
 
 * Variables that their bounds fix, or that are in no row of A and have a row of zeros in F, get
   their values at once.
@@ -31,8 +31,8 @@ ROOM = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
-    """The variables that were, from those that are left.
+class PresolveInverse:
+    """Map from the presolved variables back to all variables.
 
     Attributes
     ----------
@@ -57,8 +57,8 @@ class Reduction:
     d: Vector
 
     @classmethod
-    def of(cls, given: StructuredProgram, rows: Dense) -> Reduction | None:
-        """What can be left out; None if nothing can."""
+    def of(cls, given: StructuredProgram, rows: Dense) -> PresolveInverse | None:
+        """Find what can be left out; None if nothing can."""
         base, is_known = _known(given, rows)
         left = np.flatnonzero(~is_known)
         merged = _merged(given, rows, left)
@@ -79,26 +79,26 @@ class Reduction:
 
 @dataclass(frozen=True, eq=False)
 class Presolved:
-    """A smaller program, and the way back.
+    """A presolved program with the map back.
 
     Attributes
     ----------
     given : StructuredProgram
     program : FactorProgram
         With a slack variable for every row of G, last.
-    reduction : Reduction or None
+    reduction : PresolveInverse or None
     scales : array of shape (p + m,)
         What the rows of A and G were divided by.
     """
 
     given: StructuredProgram
     program: FactorProgram
-    reduction: Reduction | None
+    reduction: PresolveInverse | None
     scales: Vector
 
     @classmethod
     def of(cls, given: StructuredProgram) -> Presolved:
-        """Make a program smaller. What stays as it is, is not copied."""
+        """Presolve a program; arrays that do not change are not copied."""
         P, m = given.P, len(given.h)
         rows = np.vstack([given.A, given.G]) if m else given.A
         scales = np.max(np.abs(rows), axis=1, initial=0.0)
@@ -106,7 +106,7 @@ class Presolved:
         if (scales != 1.0).any():
             rows = rows / scales[:, None]
         b = np.concatenate([given.b, given.h]) / scales
-        reduction = Reduction.of(given, rows)
+        reduction = PresolveInverse.of(given, rows)
         if reduction is None:
             F = _factor(P, None, m)
             lower, upper, d, q = given.lower, given.upper, P.diag, given.q
@@ -129,7 +129,7 @@ class Presolved:
         return cls(given, program, reduction, scales)
 
     def point(self, X: Vector, y: Vector) -> tuple[Vector, Vector, Vector]:
-        """``x``, and the multipliers of A and of G."""
+        """``x`` and the multipliers of A and G in the original program."""
         given, multipliers = self.given, y / self.scales
         p, n = len(given.b), len(given.q)
         own = X[: len(X) - len(given.h)]
@@ -139,7 +139,7 @@ class Presolved:
 
 
 def _known(given: StructuredProgram, rows: Dense) -> tuple[Vector, Mask]:
-    """Values of variables that nothing else has a say in, and which these are."""
+    """Values of variables that their bounds or costs alone determine, and a mask of them."""
     P, lower, upper = given.P, given.lower, given.upper
     with np.errstate(invalid="ignore"):
         fixed = upper - lower <= ROUNDING * np.maximum(np.abs(lower), np.abs(upper))
@@ -159,7 +159,7 @@ def _known(given: StructuredProgram, rows: Dense) -> tuple[Vector, Mask]:
 
 
 def _merged(given: StructuredProgram, rows: Dense, left: Index) -> Merged | None:
-    """The variables that are left, with those that are the same as one."""
+    """The remaining variables with identical ones merged."""
     P, R = given.P, given.P.selection
     samples = R.samples(left) if R.index is not None or len(left) < R.size else None
     others = [R.signs[left], given.q[left], *rows[:, left]]
@@ -169,7 +169,7 @@ def _merged(given: StructuredProgram, rows: Dense, left: Index) -> Merged | None
 
 
 def _factor(P: LowRankQuadratic, kept: Index | None, zeros: int) -> Factor:
-    """Of the variables that are left; samples that none of them looks at are left out."""
+    """The factor of the remaining variables, without samples that none of them uses."""
     R, X = P.selection, P.samples
     if kept is None:
         return Factor(X, R.signs, R.index, zeros, constant=P.constant)
@@ -182,7 +182,7 @@ def _factor(P: LowRankQuadratic, kept: Index | None, zeros: int) -> Factor:
 
 
 def _most(G: Dense, b: Vector, lower: Vector, upper: Vector) -> Vector:
-    """More than the slack of every row can be: ``h - min Gx`` over the box, and some room."""
+    """Upper bounds on the slack of every row: ``h - min Gx`` over the box, and some room."""
     h = b[len(b) - len(G) :]
     with np.errstate(invalid="ignore"):
         least = np.where(G > 0.0, G * lower, np.where(G < 0.0, G * upper, 0.0)).sum(axis=1)

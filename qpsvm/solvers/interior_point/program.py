@@ -1,4 +1,4 @@
-"""The program the engine works on.
+"""Programs with ``P = F F' + diag(d)``, a box and few rows.
 
     minimise 1/2 |w|^2 + 1/2 x'diag(d)x + q'x + constant
     subject to w = F'x + offset,   Ax = b,   lower <= x <= upper
@@ -24,7 +24,7 @@ from qpsvm.solvers.negligible import negligible_objective
 
 @dataclass(frozen=True, eq=False)
 class FactorProgram:
-    """One such program.
+    """``min 1/2 |w|^2 + 1/2 x'diag(d)x + q'x``, ``w = F'x + offset``, ``Ax = b``, x in a box.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class FactorProgram:
         return len(self.q)
 
     def restricted(self, kept: Index, x: Vector) -> FactorProgram:
-        """The program of some variables, in increasing order; the others stay as they are in x."""
+        """The program of some variables, in increasing order, the others fixed at x."""
         rest = x.copy()
         rest[kept] = 0.0
         return FactorProgram(
@@ -68,7 +68,7 @@ class FactorProgram:
         )
 
     def sampled(self, kept: Index) -> FactorProgram:
-        """Some of the variables for all: a sum over them counts as much as one over all did."""
+        """A random sample of the variables, reweighted to stand for all."""
         share = len(kept) / self.size
         return FactorProgram(
             F=self.F.restricted(kept),
@@ -83,7 +83,7 @@ class FactorProgram:
         )
 
     def quadratic(self) -> QuadraticProgram:
-        """The same program for other solvers, up to the constant; without slack variables."""
+        """The program as a QuadraticProgram, up to a constant and without slack variables."""
         F, q = self.F, self.q
         if self.offset.any():
             q = q + F.times(self.offset, np.empty(self.size))
@@ -96,7 +96,7 @@ class FactorProgram:
         return (float(np.sum(self.F.squares()) + np.sum(self.d)) / self.size) or 1.0
 
     def gradient(self, w: Vector, y: Vector, out: Vector) -> Vector:
-        """``F w + q + A'y``, that of the Lagrangian without the curvature d."""
+        """``F w + q + A'y``, the gradient of the Lagrangian without the curvature d."""
         self.F.times(w, out)
         out += self.q
         for value, row in zip(y, self.A, strict=True):
@@ -104,7 +104,7 @@ class FactorProgram:
         return out
 
     def gap(self, x: Vector, y: Vector, w: Vector, g: Vector) -> tuple[float, float]:
-        """The objective of x, and how far (w, y) leaves it from the optimum, relative, at most.
+        """The objective of x and its relative duality gap to the dual point (w, y).
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class FactorProgram:
         return of_weights + sum(self.box_minimum(i, g[i], x[i]) for i in chunks(self.size))
 
     def floor(self, x: Vector) -> float:
-        """An objective below that counts as zero."""
+        """The objective below which values count as zero."""
         return negligible_objective(self.q, self.unit, x)
 
     def box_minimum(self, i: slice, h: Vector, x: Vector) -> float:

@@ -1,4 +1,4 @@
-"""What all ways to a solution share: the count, the best point so far, interior points."""
+"""State that all stages of one solve share: iteration count, best point, stop signal."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.interior import Outcome, interior_point
-from qpsvm.solvers.interior_point.measured import Measured
+from qpsvm.solvers.interior_point.accuracy import Accuracy
+from qpsvm.solvers.interior_point.interior import SearchResult, interior_point
 from qpsvm.solvers.interior_point.program import FactorProgram
 
 AIM = 0.25
@@ -22,7 +22,7 @@ Progress = Callable[[int, float, float], "Status | None"]
 
 @dataclass
 class Search:
-    """The search for one solution, and how far it has come.
+    """State of one solve: iteration count, best point, and the reason to stop.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Search:
         So far, of all kinds.
     stopped : Status or None
         What ``progress`` said, or that it was interrupted.
-    best : Outcome or None
+    best : SearchResult or None
         Of the whole program.
     """
 
@@ -46,24 +46,24 @@ class Search:
     progress: Progress
     iterations: int = 0
     stopped: Status | None = None
-    best: Outcome | None = None
+    best: SearchResult | None = None
 
     @property
-    def goes_on(self) -> bool:
-        """Whether nobody asked to stop, and there are iterations left."""
+    def may_continue(self) -> bool:
+        """Whether iterations are left and no stop was requested."""
         return self.stopped is None and self.iterations < self.limit
 
     def report(self, objective: float, gap: float, iterations: int = 1) -> Status | None:
-        """Count iterations and tell of them; the reason to stop, or None."""
+        """Count iterations and report them; return the reason to stop, or None."""
         self.iterations += iterations
         self.stopped = self.progress(self.iterations, objective, gap)
         return self.stopped
 
-    def interior(self, program: FactorProgram, *, leave: bool = True) -> Outcome:
-        """The interior-point method on the program or some of its variables."""
+    def interior(self, program: FactorProgram, *, leave: bool = True) -> SearchResult:
+        """Run the interior-point method on the program or some of its variables."""
         before = self.iterations
 
-        def report(iteration: int, measured: Measured) -> Status | None:
+        def report(iteration: int, measured: Accuracy) -> Status | None:
             return self.report(measured.primal, measured.gap, before + iteration - self.iterations)
 
         left = self.limit - before
@@ -73,22 +73,22 @@ class Search:
             self.stopped = Status.INTERRUPTED
         return replace(found, iterations=self.iterations)
 
-    def at_rest(self) -> Outcome:
-        """No machine at all, before there is any other."""
+    def initial_point(self) -> SearchResult:
+        """The projected origin, which stands in before any point is found."""
         p = self.program
         x = np.clip(np.zeros(p.size), p.lower, p.upper)
         y, w = np.zeros(len(p.b)), p.F.transposed(x) + p.offset
-        return Outcome(x, y, w, np.inf, Status.UNKNOWN, "", self.iterations)
+        return SearchResult(x, y, w, np.inf, Status.UNKNOWN, "", self.iterations)
 
     def measured(self, x: Vector, y: Vector) -> tuple[Vector, Vector, float, float]:
-        """The weights of x, the gradient there, the objective and the gap of the whole program."""
+        """Weights and gradient at x, objective and gap of the whole program."""
         p = self.program
         w = p.F.transposed(x) + p.offset
         g = p.gradient(w, y, np.empty(p.size))
         return w, g, *p.gap(x, y, w, g)
 
-    def noted(self, found: Outcome) -> Outcome:
-        """Kept if it is the best so far."""
+    def record(self, found: SearchResult) -> SearchResult:
+        """Keep a result if it is the best so far; return the result."""
         if self.best is None or not self.best.gap <= found.gap:
             self.best = found
         return found

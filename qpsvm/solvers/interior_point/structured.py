@@ -1,4 +1,4 @@
-"""A program in the engine's structure, as it comes: before it is made smaller."""
+"""Programs in the engine's structure, before presolve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a quadratic program to the engine's structure, and back with every variable and multiplier.
+"""Translation of quadratic programs to the engine's structure, and of solutions back.
 
 There are two ways: as it is, a program over a box with few other rows; and by its dual, a program
 with many rows and a diagonal Hessian (``dualise``).
@@ -19,7 +19,7 @@ from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.interior_point.dualise import Dualised
 from qpsvm.solvers.interior_point.structured import StructuredProgram
 
-SMALL = 1000
+FACTORED_AT_ONCE = 1000
 """A P of so many variables is factored in less than a second."""
 
 ROUNDING = float(np.finfo(np.float64).eps)
@@ -61,7 +61,7 @@ class Direct:
         )
 
     def solution(self, x: Vector, y: Vector, z: Vector, w: Vector) -> QPSolution:
-        """The point with every multiplier: at a bound it is what is left of the gradient."""
+        """The QPSolution of a point; multipliers of bounds are the remaining gradient."""
         del w
         program = self.program
         r = program.P.matvec(x) + program.q + y @ as_dense(program.A) + z @ as_dense(program.G)
@@ -71,7 +71,7 @@ class Direct:
 
 
 def translation(program: QuadraticProgram) -> Direct | Dualised:
-    """The way that suits a program (without infinite rows).
+    """Choose the direct or the dual translation of a program without infinite rows.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def translation(program: QuadraticProgram) -> Direct | Dualised:
 
 
 def structure_of(program: QuadraticProgram) -> str:
-    """What the engine makes use of, in words; empty where another backend is as good."""
+    """The structure that the engine exploits, in words; empty where there is none."""
     P, few_rows = program.P, program.n_equalities + program.n_inequalities <= MAX_ROWS
     if program.is_linear:
         return ""
@@ -107,14 +107,14 @@ def structure_of(program: QuadraticProgram) -> str:
 
 
 def _factored(P: Quadratic) -> LowRankQuadratic:
-    """``F F' + diag(d)``: as it comes, or of a small P by its eigenvectors."""
+    """``P = F F' + diag(d)`` as stored, or by the eigenvectors of a small P."""
     if isinstance(P, LowRankQuadratic):
         return P
-    if P.size > SMALL:
+    if P.size > FACTORED_AT_ONCE:
         raise UnsupportedProgramError(
             "Backend 'ipm' takes programs with P = F F' + diag(d), the duals of linear machines, "
-            f"and others up to {SMALL} variables; this P is a {type(P).__name__} of {P.size}. Use "
-            "the dual form and a linear kernel, or another backend."
+            f"and others up to {FACTORED_AT_ONCE} variables; this P is a {type(P).__name__} of "
+            f"{P.size}. Use the dual form and a linear kernel, or another backend."
         )
     values, vectors = np.linalg.eigh(P.to_dense())
     used = values > ROUNDING * P.size * max(float(np.max(np.abs(values))), 0.0)

@@ -1,4 +1,4 @@
-"""The optimality conditions on a guess of the active set: linear equations.
+"""The linear equations of optimality on a guessed active set.
 
 With F the free variables, B those at a bound, and J the active rows of G::
 
@@ -49,14 +49,14 @@ class Point:
     y: Vector
 
     def gradient(self, program: QuadraticProgram) -> Vector:
-        """``Px + q + G'z + A'y``, what the bounds' multipliers have to balance."""
+        """``Px + q + G'z + A'y``, which the multipliers of the bounds balance."""
         from_rows = program.G.T @ self.z + program.A.T @ self.y
         return np.asarray(program.P.matvec(self.x) + program.q + from_rows)
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
-    """Which constraints hold with equality.
+class ActiveSetGuess:
+    """A guess of the constraints that hold with equality.
 
     Attributes
     ----------
@@ -70,8 +70,10 @@ class Guess:
     active: Any
 
     @classmethod
-    def from_solution(cls, program: QuadraticProgram, solution: QPSolution) -> Guess | None:
-        """A constraint binds where its multiplier outweighs its slack; None without multipliers."""
+    def from_solution(
+        cls, program: QuadraticProgram, solution: QPSolution
+    ) -> ActiveSetGuess | None:
+        """Guess the constraints whose multiplier exceeds their slack; None without multipliers."""
         x, z, lower, upper = solution.x, solution.z, solution.z_lower, solution.z_upper
         if x is None or z is None or lower is None or upper is None or solution.y is None:
             return None
@@ -84,13 +86,13 @@ class Guess:
         return cls(where, z > curvature * (program.h - program.G @ x))
 
     def key(self) -> bytes:
-        """Equal for equal guesses."""
+        """Bytes that are equal for equal guesses."""
         return bytes(self.where.astype(np.int8).tobytes() + self.active.tobytes())
 
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """``M u = r`` on one guess; see the module's docstring."""
+    """The linear system ``M u = r`` of optimality on one guess of the active set."""
 
     program: QuadraticProgram
     free: Index
@@ -102,8 +104,8 @@ class Equations:
     curvature: float
 
     @classmethod
-    def of(cls, program: QuadraticProgram, guess: Guess) -> Equations | None:
-        """Set them up; None when a variable is to sit at an infinite bound."""
+    def of(cls, program: QuadraticProgram, guess: ActiveSetGuess) -> Equations | None:
+        """Set up the equations; None if a variable would be at an infinite bound."""
         P, where = program.P, guess.where
         free, rows = np.flatnonzero(where == 0), np.flatnonzero(guess.active)
         fixed = np.where(where == -1, program.lb, np.where(where == 1, program.ub, 0.0))
@@ -135,7 +137,7 @@ class Equations:
         return self._point(u + self._factored(sigma)(self.rhs - self.multiply(u)))
 
     def solve(self, start: Point) -> Point | None:
-        """``M u = r`` to rounding, by proximal steps with smaller and smaller terms."""
+        """Solve ``M u = r`` to rounding, by proximal steps with decreasing weights."""
         goal = REFINED * _positive(np.max(np.abs(self.rhs), initial=0.0))
         best, best_norm = self._unknowns(start), np.inf
         for sigma in SHRINKING:

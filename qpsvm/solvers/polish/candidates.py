@@ -1,4 +1,4 @@
-"""The best answer so far: nothing a polish finds is taken on faith."""
+"""The best of several candidate solutions, each measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Measure: TypeAlias = Callable[[QPSolution], float]
 
 @dataclass(eq=False)
 class Candidates:
-    """Every candidate is measured, and the best one kept.
+    """Measured candidate solutions, of which the best is kept.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Candidates:
         return self.score <= self.goal
 
     def offer(self, candidate: QPSolution) -> bool:
-        """Keep the candidate if it is the best so far; whether it was."""
+        """Keep the candidate if it is the best so far; return whether it was."""
         score = self.measure(candidate)
         if not score < self.score:
             return False

@@ -1,4 +1,4 @@
-"""From a solver's answer to machine precision.
+"""Polish any program: working sets for box programs, active-set equations for others.
 
 Two methods, chosen by the structure of the program: ``box_polish`` for variables with bounds and
 few rows (the duals of support vector machines, however large), ``general_polish`` for any other.
@@ -18,10 +18,10 @@ from qpsvm.solvers.box.polish import polish_box
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.polish.candidates import Candidates, Measure
 from qpsvm.solvers.polish.general import polish_any
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 WORK_LIMIT = 1e12
-"""Work of a polish that nobody waits for (see ``Effort``): some ten seconds."""
+"""Work of a polish that nobody waits for (see ``WorkBudget``): some ten seconds."""
 
 REPEATS = 3
 """Over a box every repetition begins with a gradient from scratch: correcting one again and again
@@ -38,10 +38,10 @@ def polish(
     *,
     goal: float = 1e-10,
     measure: Measure | None = None,
-    effort: Effort | None = None,
+    budget: WorkBudget | None = None,
     memory_limit: int | None = None,
 ) -> QPSolution:
-    """The best point found from ``solution``; ``solution`` itself if nothing better was.
+    """Improve a solution; return the best point found, or ``solution`` itself.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def polish(
         Measure (relative) at which to stop; the last step usually lands at 1e-14.
     measure : callable, optional
         How far a candidate is from optimal; the worst scaled KKT residual by default.
-    effort : Effort, optional
+    budget : WorkBudget, optional
         What it may cost; some ten seconds by default.
     memory_limit : int, optional
         Bytes for the matrices of a program over a box (default: a quarter of the machine's memory).
@@ -66,17 +66,17 @@ def polish(
         return solution
     measured = measure or (lambda candidate: residuals(program, candidate).worst)
     found = Candidates(measured, goal, solution, measured(solution))
-    effort = effort or Effort(limit=WORK_LIMIT)
+    budget = budget or WorkBudget(limit=WORK_LIMIT)
     is_box = Boxed.suits(program)
     if is_box:
         memory = default_memory_limit() if memory_limit is None else memory_limit
-        _polish_box(program, found, solution, effort, memory)
+        _polish_box(program, found, solution, budget, memory)
     if not found.is_done and (not is_box or program.n_variables <= SECOND_CHANCE):
         if is_box:  # of many solutions, one with small entries: they round less
             zero = solution.replace(x=np.zeros(program.n_variables))
-            _polish_box(program, found, zero, effort, memory)
+            _polish_box(program, found, zero, budget, memory)
         if not found.is_done:
-            polish_any(program, found, effort)
+            polish_any(program, found, budget)
     best = found.best
     return best if best is solution else best.with_statistics(polished=True)
 
@@ -85,13 +85,13 @@ def _polish_box(
     program: QuadraticProgram,
     found: Candidates,
     start: QPSolution,
-    effort: Effort,
+    budget: WorkBudget,
     memory_limit: int,
 ) -> None:
     for _ in range(REPEATS):
         try:
             with np.errstate(all="ignore"):  # what overflows is not accepted
-                candidate = polish_box(program, start, memory_limit=memory_limit, effort=effort)
+                candidate = polish_box(program, start, memory_limit=memory_limit, budget=budget)
         except np.linalg.LinAlgError:  # of NaN
             return
         if not found.offer(candidate) or found.is_done:

@@ -1,4 +1,4 @@
-"""The polish of any program: a proximal primal-dual active-set method.
+"""Polish of general programs by a proximal primal-dual active-set method.
 
 An approximate solution says which constraints are active: those whose multiplier exceeds their
 slack. On that guess optimality is a linear system (``active_set_equations.py``). Solve it, move
@@ -26,9 +26,14 @@ import numpy as np
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
-from qpsvm.solvers.polish.active_set_equations import Equations, Guess, Point, typical_curvature
+from qpsvm.solvers.polish.active_set_equations import (
+    ActiveSetGuess,
+    Equations,
+    Point,
+    typical_curvature,
+)
 from qpsvm.solvers.polish.candidates import Candidates
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 PLAIN_ROUNDS = 10
 INNER_ROUNDS = 20
@@ -38,15 +43,15 @@ SIGMA_START, SIGMA_LARGEST, SIGMA_SMALLEST = 1e-3, 1.0, 1e-9
 
 MAX_UNKNOWNS_DENSE, MAX_UNKNOWNS_SPARSE = 4000, 200_000
 WORK_LIMIT = 3e11
-"""Work, see ``Effort``: some ten seconds."""
+"""Work, see ``WorkBudget``: some ten seconds."""
 
 
-def polish_any(program: QuadraticProgram, found: Candidates, effort: Effort) -> None:
+def polish_any(program: QuadraticProgram, found: Candidates, budget: WorkBudget) -> None:
     """Offer better points, until the goal is reached or the work is spent."""
-    guess = Guess.from_solution(program, found.best)
+    guess = ActiveSetGuess.from_solution(program, found.best)
     if guess is None:
         return
-    search = _Search(program, found, effort, effort.work + WORK_LIMIT)
+    search = _GeneralPolish(program, found, budget, budget.work + WORK_LIMIT)
     try:
         search.plain_rounds(guess)
         if not found.is_done:
@@ -60,16 +65,16 @@ class _OutOfWork(Exception):  # noqa: N818 - a signal, not an error
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
-    """Where to begin, and what it may cost."""
+class _GeneralPolish:
+    """One polish of a general program: its start, budget and candidates."""
 
     program: QuadraticProgram
     found: Candidates
-    effort: Effort
+    budget: WorkBudget
     limit: float
 
-    def plain_rounds(self, guess: Guess) -> None:
-        """Solve on the guess, correct the guess, until it repeats."""
+    def plain_rounds(self, guess: ActiveSetGuess) -> None:
+        """Solve on a guess and correct the guess, until it repeats."""
         seen: set[bytes] = set()
         point = _start(self.found.best)
         for _ in range(PLAIN_ROUNDS):
@@ -84,7 +89,7 @@ class _Search:
             point = Point(np.clip(solved.x, self.program.lb, self.program.ub), solved.z, solved.y)
 
     def proximal_rounds(self) -> None:
-        """Damped rounds around moving centres, with the undamped equations tried after each."""
+        """Proximal rounds around moving centres, each followed by the plain equations."""
         centre, sigma, smallest = _start(self.found.best), SIGMA_START, SIGMA_SMALLEST
         for _ in range(OUTER_ROUNDS):
             settled, guess, rounds = self.settle(centre, sigma)
@@ -103,8 +108,8 @@ class _Search:
                 smallest /= 1.5
                 sigma = min(sigma, max(sigma / 5.0, smallest))
 
-    def settle(self, centre: Point, sigma: float) -> tuple[Point | None, Guess, int]:
-        """The active set of the damped problem; None in place of the point when it cycles."""
+    def settle(self, centre: Point, sigma: float) -> tuple[Point | None, ActiveSetGuess, int]:
+        """Find the active set of the proximal problem; None for the point if it cycles."""
         program, point = self.program, centre
         guess, seen = _damped_guess(program, point, centre, sigma), set[bytes]()
         for rounds in range(INNER_ROUNDS):
@@ -121,20 +126,20 @@ class _Search:
             guess = following
         return None, guess, INNER_ROUNDS
 
-    def equations(self, guess: Guess) -> Equations | None:
+    def equations(self, guess: ActiveSetGuess) -> Equations | None:
         """Set up the equations; leave the search when they would cost too much."""
         n_free = int(np.count_nonzero(guess.where == 0))
         size = n_free + int(np.count_nonzero(guess.active)) + self.program.n_equalities
         if self.program.P.prefers_sparse:
             affordable = size <= MAX_UNKNOWNS_SPARSE
         else:
-            self.effort.add_factorisation(size, float(size) ** 3)
-            affordable = size <= MAX_UNKNOWNS_DENSE and self.effort.work <= self.limit
-        if not affordable or not self.effort.may_go_on(self.found.score):
+            self.budget.add_factorisation(size, float(size) ** 3)
+            affordable = size <= MAX_UNKNOWNS_DENSE and self.budget.work <= self.limit
+        if not affordable or not self.budget.may_go_on(self.found.score):
             raise _OutOfWork
         return Equations.of(self.program, guess)
 
-    def keep(self, point: Point, guess: Guess) -> bool:
+    def keep(self, point: Point, guess: ActiveSetGuess) -> bool:
         """Keep the point if it is the best so far; True when the goal is reached."""
         self.found.offer(_with_bound_multipliers(self.program, self.found.best, point, guess))
         return self.found.is_done
@@ -146,9 +151,9 @@ def _start(solution: QPSolution) -> Point:
 
 
 def _with_bound_multipliers(
-    program: QuadraticProgram, origin: QPSolution, point: Point, guess: Guess
+    program: QuadraticProgram, origin: QPSolution, point: Point, guess: ActiveSetGuess
 ) -> QPSolution:
-    """A full solution: at a bound, stationarity says what the multiplier is."""
+    """A full solution, with the multipliers of bounds from stationarity."""
     gradient = point.gradient(program)
     at_lower, at_upper = guess.where == -1, guess.where == 1
     is_fixed = program.lb == program.ub
@@ -161,8 +166,8 @@ def _with_bound_multipliers(
     )
 
 
-def _corrected(program: QuadraticProgram, guess: Guess, point: Point) -> Guess:
-    """Let go of what pulls instead of pushing; hold what has been left."""
+def _corrected(program: QuadraticProgram, guess: ActiveSetGuess, point: Point) -> ActiveSetGuess:
+    """Correct a guess: release constraints of the wrong sign, add violated ones."""
     where, gradient = guess.where, point.gradient(program)
     excess = program.G @ point.x - program.h
     # rounding, in the unit of each quantity
@@ -174,15 +179,17 @@ def _corrected(program: QuadraticProgram, guess: Guess, point: Point) -> Guess:
     new[(where == -1) & (gradient > -tiny_gradient)] = -1
     new[(where == 1) & (gradient < tiny_gradient)] = 1
     new[program.lb == program.ub] = -1
-    return Guess(new, np.where(guess.active, point.z > -tiny_z, excess > tiny_row))
+    return ActiveSetGuess(new, np.where(guess.active, point.z > -tiny_z, excess > tiny_row))
 
 
 def _rounding(values: Vector) -> float:
     return 1e-13 * float(np.max(np.abs(values), initial=0.0))
 
 
-def _damped_guess(program: QuadraticProgram, point: Point, centre: Point, sigma: float) -> Guess:
-    """Active constraints of the damped problem at a point: a projected gradient step decides."""
+def _damped_guess(
+    program: QuadraticProgram, point: Point, centre: Point, sigma: float
+) -> ActiveSetGuess:
+    """Guess the active constraints of the proximal problem by a projected gradient step."""
     curvature = typical_curvature(program)
     d, e = sigma * curvature, sigma / curvature
     gradient = point.gradient(program) + d * (point.x - centre.x)
@@ -190,4 +197,4 @@ def _damped_guess(program: QuadraticProgram, point: Point, centre: Point, sigma:
     where = np.where(target <= program.lb, -1, np.where(target >= program.ub, 1, 0))
     where[program.lb == program.ub] = -1
     excess = program.G @ point.x - program.h
-    return Guess(where, centre.z + excess / e > 0.0)
+    return ActiveSetGuess(where, centre.z + excess / e > 0.0)

@@ -1,4 +1,4 @@
-"""A good guess for easy problems: a few passes of LIBLINEAR's coordinate descent.
+"""Starting points for easy problems: a few passes of LIBLINEAR's coordinate descent.
 
 It takes soft margins, ``q = -1`` and ``0 <= x <= upper``, and converges fast where the upper bounds
 are low. What is read off its weights is measured like any other guess, so that it need not be known
@@ -34,7 +34,7 @@ COPY, LARGEST_COPY = 16, 2**30
 
 @dataclass(frozen=True, eq=False)
 class Descended:
-    """Where it ended.
+    """Result of coordinate descent: weights, dual variables and intercept.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Descended:
 
 
 def suits(program: FactorProgram) -> bool:
-    """Whether LIBLINEAR solves this program, or would but for a free intercept."""
+    """Whether LIBLINEAR solves this program, a free intercept aside."""
     p, F = program, program.F
     return bool(
         F.index is None
@@ -74,21 +74,21 @@ def suits(program: FactorProgram) -> bool:
 
 
 def _takes(X: Any) -> bool:
-    """Whether LIBLINEAR takes them, and its own copy of them is no burden."""
+    """Whether LIBLINEAR takes these samples and its copy of them fits into memory."""
     if sp.issparse(X) and not X.indices.dtype == X.indptr.dtype == np.int32:
         return False
     return not isinstance(X, SinglePrecision) and COPY * stored_values(X).size <= LARGEST_COPY
 
 
 def _has_free_intercept(p: FactorProgram) -> bool:
-    """``y'x = 0``."""
+    """Whether the only row is ``y'x = 0`` with labels y."""
     return (
         len(p.A) == 1 and not p.F.constant and not p.b.any() and np.array_equal(p.A[0], p.F.signs)
     )
 
 
 def affordable(program: FactorProgram) -> float:
-    """How many passes take as long as ten Newton steps of a smoothed program, about.
+    """Number of passes that take about as long as ten Newton steps of a smoothed program.
 
     By count and not by the clock: only the ratios of the seconds matter, and the same program has
     the same answer.
@@ -100,14 +100,14 @@ def affordable(program: FactorProgram) -> float:
 
 
 def load() -> Any:
-    """LIBLINEAR, which takes a second to import."""
+    """Import LIBLINEAR, which takes a second."""
     from sklearn.svm import LinearSVC
 
     return LinearSVC
 
 
 def descended(program: FactorProgram, passes: int, tolerance: float) -> Descended:
-    """After so many passes over the samples, at most."""
+    """Run coordinate descent for at most so many passes over the samples."""
     from sklearn.exceptions import ConvergenceWarning
 
     F = program.F

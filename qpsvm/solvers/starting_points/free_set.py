@@ -1,4 +1,4 @@
-"""Programs with fewer variables than weights: wide, sparse data.
+"""Solution of wide programs, with fewer variables than weights, by working sets.
 
 A matrix of the size of the weights is out of the question, and so is one of all variables when
 there are many. With a good guess of the weights only the variables whose gradients nearly vanish
@@ -20,11 +20,11 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.box.polish import LARGEST_WORKING_SET, polish_box
-from qpsvm.solvers.interior_point.interior import REACHED, Outcome
+from qpsvm.solvers.interior_point.interior import REACHED, SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 IN_DOUBT = 0.05
 """Gradients that coordinate descent, cut off, may have left with a free variable."""
@@ -38,7 +38,7 @@ MEMORY = 2 * 2**30
 
 
 def point_of(program: FactorProgram, guess: Descended) -> Vector:
-    """The x that has those weights, about, within its bounds."""
+    """A point within its bounds whose weights are about the given ones."""
     p = program
     g = p.gradient(guess.w, guess.y, np.empty(p.size))
     x = np.where(g > 0.0, p.lower, p.upper)
@@ -61,35 +61,35 @@ def can_polish(program: FactorProgram) -> bool:
     return program.size <= LARGEST_WORKING_SET and program.F.zeros == 0
 
 
-def by_free_set(search: Search, x: Vector, y: Vector) -> Outcome:
-    """Working sets from that point on, until the end or a reason to stop."""
+def by_free_set(search: Search, x: Vector, y: Vector) -> SearchResult:
+    """Run working sets from a point until they end or are stopped."""
     found = _outcome(search, x, y)
     if found.status is not Status.INACCURATE:
         return found
 
-    def watch(effort: Effort) -> bool:
-        del effort
+    def watch(budget: WorkBudget) -> bool:
+        del budget
         search.report(np.nan, found.gap)
-        return search.goes_on
+        return search.may_continue
 
     start = QPSolution(Status.UNKNOWN, x=x, y=y)
-    limit, effort = min(MEMORY, default_memory_limit()), Effort(watch=watch)
-    better = polish_box(search.program.quadratic(), start, memory_limit=limit, effort=effort)
+    limit, budget = min(MEMORY, default_memory_limit()), WorkBudget(watch=watch)
+    better = polish_box(search.program.quadratic(), start, memory_limit=limit, budget=budget)
     last = _outcome(search, np.array(better.x), np.array(better.y))
     best = min(found, last, key=lambda each: each.gap)
-    return replace(best, status=last.status, words=last.words)
+    return replace(best, status=last.status, reason=last.reason)
 
 
-def _outcome(search: Search, x: Vector, y: Vector) -> Outcome:
-    """A point, and what is known of it."""
+def _outcome(search: Search, x: Vector, y: Vector) -> SearchResult:
+    """The SearchResult of a point."""
     w, _, objective, gap = search.measured(x, y)
-    if search.goes_on:
+    if search.may_continue:
         search.report(objective, gap)
-    status, words = Status.INACCURATE, "working sets: no more progress"
+    status, reason = Status.INACCURATE, "working sets: no more progress"
     if gap <= search.eps:
-        status, words = Status.OPTIMAL, REACHED
+        status, reason = Status.OPTIMAL, REACHED
     elif search.stopped is not None:
-        status, words = search.stopped, f"stopped: {search.stopped.value}"
-    elif not search.goes_on:
-        status, words = Status.ITERATION_LIMIT, "iteration limit"
-    return search.noted(Outcome(x, y, w, gap, status, words, search.iterations))
+        status, reason = search.stopped, f"stopped: {search.stopped.value}"
+    elif not search.may_continue:
+        status, reason = Status.ITERATION_LIMIT, "iteration limit"
+    return search.record(SearchResult(x, y, w, gap, status, reason, search.iterations))

@@ -1,4 +1,4 @@
-"""With fewer weights than variables: a guess of the weights, and the variables it leaves open.
+"""Solution of tall programs: guess the weights, then solve for the undecided variables.
 
 With a guess most variables are known to be at the bound that the sign of their gradient says, and
 the interior-point method has to solve for the others only. What was left out is held against the
@@ -15,14 +15,14 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Mask, Vector
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.interior import REACHED, Outcome
+from qpsvm.solvers.interior_point.interior import REACHED, SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import AIM, Search
 from qpsvm.solvers.negligible import TINY
 from qpsvm.solvers.starting_points import coordinate_descent
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish
-from qpsvm.solvers.starting_points.smoothing import Guess, Smoothed, smoothed_newton
+from qpsvm.solvers.starting_points.smoothing import Smoothed, SmoothedOptimum, smoothed_newton
 
 PASSES, TOLERANCE = 50, 1e-3
 """Of a guess by coordinate descent; no more passes than cost as much as other guesses."""
@@ -83,7 +83,7 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class OpenSet:
-    """The search of a program by its open variables.
+    """The search for a solution by its undecided ("open") variables.
 
     Attributes
     ----------
@@ -94,18 +94,18 @@ class OpenSet:
 
     @property
     def program(self) -> FactorProgram:
-        """The whole one."""
+        """The whole program."""
         return self.search.program
 
-    def found(self) -> Outcome | None:
-        """The solution, or the point that the search was stopped at; None if no guess was good."""
+    def found(self) -> SearchResult | None:
+        """Return the solution, or the last point; None if no guess was good."""
         for found in self._by_every_way():
             if found is not None or self.search.stopped is not None:
                 return found
         return None
 
-    def _by_every_way(self) -> Iterator[Outcome | None]:
-        """One after the other, as long as the one before was none."""
+    def _by_every_way(self) -> Iterator[SearchResult | None]:
+        """Try the starting points one after the other until one leads to a solution."""
         p = self.program
         descends, passes = coordinate_descent.suits(p), int(coordinate_descent.affordable(p))
         is_free = len(p.A) > 0
@@ -126,14 +126,14 @@ class OpenSet:
             trial = coordinate_descent.descended(p, PASSES, TOLERANCE)
             yield self._by_distance(trial, QUARTER)
 
-    def _by_distance(self, descended: Descended, most: float) -> Outcome | None:
-        """From those weights, if no larger a share of the samples is near its margin."""
+    def _by_distance(self, descended: Descended, most: float) -> SearchResult | None:
+        """Solve for the variables near their margins at the given weights, if these are few."""
         distance = np.abs(descended.g) / NEAR
         distance /= max(1.0, _smallest(distance, FEWEST))
         return self._settled(descended.g, distance) if np.mean(distance <= 1.0) <= most else None
 
-    def _of_easy(self, descended: Descended) -> Outcome | None:
-        """From weights that are close already, as a point made of them shows; None of others."""
+    def _of_easy(self, descended: Descended) -> SearchResult | None:
+        """Solve from weights whose duality gap is already small; None otherwise."""
         p, w, y, g = self.program, descended.w, descended.y, descended.g
         smoothed = Smoothed(p, w, y, CLOSE * descended.cost / (2.0 * p.size), g)
         if not smoothed.evaluate()[1] <= EASY * descended.cost:
@@ -142,8 +142,8 @@ class OpenSet:
         distance /= max(_smallest(distance, fewest), TINY)
         return self._settled(g, distance, fewest=fewest)
 
-    def _by_smoothing(self, descended: Descended | None = None) -> Outcome | None:
-        """From there if that is a way to go, or from nowhere: first of a sample, then of all."""
+    def _by_smoothing(self, descended: Descended | None = None) -> SearchResult | None:
+        """Solve from smoothed weights, of a sample of the variables first, then of all."""
         guess = self._smoothed_from(descended) if descended else None
         if guess is None and self.search.stopped is None:
             guess = self._smoothed()
@@ -154,11 +154,11 @@ class OpenSet:
             distance /= _smallest(distance, int(QUARTER * self.program.size))
         return self._settled(guess.g, distance)
 
-    def _smoothed_from(self, descended: Descended) -> Guess | None:
+    def _smoothed_from(self, descended: Descended) -> SmoothedOptimum | None:
         mu = ROUGHLY * descended.cost / (2.0 * self.program.size)
         return self._smooth(self.program, descended.w, descended.y, mu, ACCURACY, worst=1.0)
 
-    def _smoothed(self) -> Guess | None:
+    def _smoothed(self) -> SmoothedOptimum | None:
         p = self.program
         w, y, mu = p.offset, np.zeros(len(p.b)), _first_mu(p)
         if p.size > 2 * SAMPLE:
@@ -170,8 +170,8 @@ class OpenSet:
             w, y, mu = guess.w, guess.y, guess.mu * share
         return self._smooth(p, w, y, mu, ACCURACY)
 
-    def _settled(self, g: Vector, distance: Vector, *, fewest: int = FEWEST) -> Outcome | None:
-        """Variables within a distance of 1 are solved for; the others stay as g says, if right."""
+    def _settled(self, g: Vector, distance: Vector, *, fewest: int = FEWEST) -> SearchResult | None:
+        """Solve for the variables within a distance of 1 and check the others afterwards."""
         p = self.program
         if not np.isfinite(distance).all():
             return None
@@ -192,13 +192,13 @@ class OpenSet:
             found = self._exact(part, self.search.interior(part, leave=leave))
             x[kept] = found.x
             w, g, objective, gap = self.search.measured(x, found.y)
-            whole = self.search.noted(replace(found, x=x.copy(), w=w, gap=gap))
+            whole = self.search.record(replace(found, x=x.copy(), w=w, gap=gap))
             missed = self._missed(x, g)
             # a gradient of the wrong sign may be worth next to nothing, and yet be none to hand out
             is_wrong = (missed > 0.0) & (np.abs(g) > 0.5 * np.sqrt(eps) * largest)
             if gap <= eps and not (is_wrong & ~is_open).any():
-                return replace(whole, status=Status.OPTIMAL, words=REACHED)
-            if not self.search.goes_on:
+                return replace(whole, status=Status.OPTIMAL, reason=REACHED)
+            if not self.search.may_continue:
                 return _without_claim(whole)
             is_wrong |= missed > NEGLIGIBLE * eps * abs(objective)
             new = np.flatnonzero(is_wrong & ~is_open)
@@ -212,10 +212,10 @@ class OpenSet:
             is_open[new] = True
         return None
 
-    def _exact(self, part: FactorProgram, found: Outcome) -> Outcome:
-        """Where rounding ended the interior point: working sets, to the last digit."""
+    def _exact(self, part: FactorProgram, found: SearchResult) -> SearchResult:
+        """Finish by working sets where rounding stopped the interior-point method."""
         search = self.search
-        if found.status is not Status.INACCURATE or not search.goes_on or not can_polish(part):
+        if found.status is not Status.INACCURATE or not search.may_continue or not can_polish(part):
             return found
         own = replace(search, program=part, eps=AIM * search.eps, best=None)
         better = by_free_set(own, found.x, found.y)
@@ -231,8 +231,8 @@ class OpenSet:
         accuracy: float,
         *,
         worst: float = np.inf,
-    ) -> Guess | None:
-        """Newton's method on the smoothed primal, from there."""
+    ) -> SmoothedOptimum | None:
+        """Run Newton's method on the smoothed primal from the given weights."""
         if self.search.stopped is not None:
             return None
         search = self.search
@@ -245,21 +245,21 @@ class OpenSet:
                 raise
             if search.stopped is not None:
                 self._noted(at)
-            return not search.goes_on
+            return not search.may_continue
 
         return smoothed_newton(program, w, y, mu, accuracy, STEPS, report, worst=worst)
 
     def _noted(self, at: Smoothed) -> None:
-        """What there is to hand out when the search stops there."""
+        """Record the point that is returned if the search stops here."""
         p, search = self.program, self.search
         if at.program is not p:
             at = Smoothed(p, at.w, at.y, at.mu * at.program.size / p.size)
             at.evaluate()
         w, _, _, gap = search.measured(at.x, at.y)
-        search.noted(Outcome(at.x, at.y, w, gap, Status.UNKNOWN, "", search.iterations))
+        search.record(SearchResult(at.x, at.y, w, gap, Status.UNKNOWN, "", search.iterations))
 
     def _missed(self, x: Vector, g: Vector) -> Vector:
-        """What every variable adds to the gap."""
+        """Contribution of every variable to the duality gap."""
         p = self.program
         h = g + p.d * x
         missed = np.where(h > 0.0, h * (x - p.lower), 0.0)
@@ -269,7 +269,7 @@ class OpenSet:
 
 
 def _first_mu(p: FactorProgram) -> float:
-    """Such that the smoothing reaches over all gradients that the first weights give."""
+    """The first smoothing parameter, which covers all gradients of the first weights."""
     u = p.upper - p.lower
     g = p.gradient(p.offset, np.zeros(len(p.b)), np.empty(p.size))
     width = np.where(np.isfinite(u), u, 1.0 / np.where(p.d > 0.0, p.d, 1.0))
@@ -277,21 +277,21 @@ def _first_mu(p: FactorProgram) -> float:
     return scale * float(np.median(width))
 
 
-def _without_claim(found: Outcome) -> Outcome:
-    """Cut off: what was optimal for the open variables is not so for all."""
+def _without_claim(found: SearchResult) -> SearchResult:
+    """A result without a claim of optimality: only the open variables are optimal."""
     if found.status is not Status.OPTIMAL:
         return found
-    return replace(found, status=Status.ITERATION_LIMIT, words="iteration limit")
+    return replace(found, status=Status.ITERATION_LIMIT, reason="iteration limit")
 
 
 def _smallest(values: Vector, k: int) -> float:
-    """The k-th smallest, counted from 0, or the largest."""
+    """The k-th smallest value, counted from 0, or the largest."""
     k = min(k, len(values) - 1)
     return float(np.partition(values, k)[k])
 
 
 def _near(g: Vector) -> float:
-    """The share of samples near their margins."""
+    """Share of the samples near their margins."""
     return float(np.mean(np.abs(g) <= NEAR))
 
 

@@ -1,4 +1,4 @@
-"""A good guess for many samples: Newton's method on the smoothed primal.
+"""Starting points for many samples: Newton's method on the smoothed primal.
 
 What the dual of the program maximises over the weights, which it shares with x, is with
 ``g = F w + q + A'y``
@@ -40,8 +40,8 @@ TRIALS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
-    """Weights, and how far they can be from the optimal ones.
+class SmoothedOptimum:
+    """Weights of the smoothed optimum, and about how far the optimal weights are.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Guess:
     reached: bool
 
     def distances(self) -> Vector:
-        """How far every gradient is from zero, in lengths of ``radius``."""
+        """Distance of every gradient from zero, in units of ``radius``."""
         return np.abs(self.g) / (self.radius * self.system.sizes())
 
 
@@ -76,7 +76,7 @@ def suits(program: FactorProgram) -> bool:
 
 
 class Smoothed:
-    """``phi`` with barriers of weight mu, at one (w, y)."""
+    """The smoothed dual function ``phi`` with barrier weight mu, at one (w, y)."""
 
     def __init__(
         self, program: FactorProgram, w: Vector, y: Vector, mu: float, g: Vector | None = None
@@ -88,7 +88,7 @@ class Smoothed:
         self.x, self.D, self.dg = np.empty(n), np.empty(n), np.empty(n)
 
     def _positions(self, i: slice, g: Vector) -> tuple[Vector, Vector]:
-        """``x`` and ``-dx/dg`` of a part of the variables, at another g."""
+        """``x`` and ``-dx/dg`` of some variables at gradients g."""
         p, mu = self.program, self.mu
         d, lower = p.d[i], p.lower[i]
         if not d.any():
@@ -105,7 +105,7 @@ class Smoothed:
         return lower + s, D
 
     def evaluate(self) -> tuple[float, float, Vector, Vector]:
-        """Minus phi, the gap to the objective of x, and what the two equations miss there."""
+        """Evaluate minus phi, the gap to the objective of x, and both residuals."""
         p = self.program
         value = float(self.y @ p.b) - float(self.w @ (p.offset - 0.5 * self.w)) - p.constant
         objective = p.constant
@@ -119,7 +119,7 @@ class Smoothed:
         return value, objective + value, weights - self.w, p.A @ self.x - p.b
 
     def slope(self, length: float, dw: Vector, dy: Vector) -> float:
-        """Of the smoothed function along a step."""
+        """Slope of the smoothed function along a step."""
         p = self.program
         total = float((p.offset - self.w - length * dw) @ dw) - float(p.b @ dy)
         for i in self.chunks:
@@ -128,7 +128,7 @@ class Smoothed:
         return total
 
     def ascend(self, dw: Vector, dy: Vector, first: float) -> float:
-        """Step to the maximum along a direction, roughly; returns the length."""
+        """Step to about the maximum along a direction; return the length."""
         p = self.program
         p.F.times(dw, self.dg)
         for value, row in zip(dy, p.A, strict=True):
@@ -139,13 +139,13 @@ class Smoothed:
         self.g += length * self.dg
         return length
 
-    def guess(self, first: float, system: NewtonSystem, *, reached: bool) -> Guess:
-        """Where it is, with the slope that the last step began with."""
+    def guess(self, first: float, system: NewtonSystem, *, reached: bool) -> SmoothedOptimum:
+        """The current weights as a SmoothedOptimum."""
         radius = float(np.sqrt(2.0 * self.program.size * self.mu + first))
-        return Guess(self.w, self.y, self.g, self.mu, radius, system, reached)
+        return SmoothedOptimum(self.w, self.y, self.g, self.mu, radius, system, reached)
 
     def _length(self, dw: Vector, dy: Vector, first: float) -> float:
-        """1, or where the slope is small: by regula falsi."""
+        """Step length: 1, or a point of small slope by regula falsi."""
         at_end = self.slope(1.0, dw, dy)
         if at_end >= -OVERSHOOT * first:
             return 1.0
@@ -173,8 +173,8 @@ def smoothed_newton(
     report: Callable[[Smoothed, int, float, float], bool],
     *,
     worst: float = np.inf,
-) -> Guess | None:
-    """Until mu and the gap are small relative to the objective; None if that was no way to go.
+) -> SmoothedOptimum | None:
+    """Run smoothed Newton steps until mu and gap are small; None if they fail.
 
     Parameters
     ----------

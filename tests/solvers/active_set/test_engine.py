@@ -347,8 +347,8 @@ def test_interrupted_after_the_optimum_it_hands_out_that(monkeypatch) -> None:
     def interrupted(*_args, **_settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "on_the_cheap_side", interrupted)
-    monkeypatch.setattr(BoxProgram, "doubt", lambda *_: np.inf)
+    monkeypatch.setattr(engine, "reduce_gap_rounding", interrupted)
+    monkeypatch.setattr(BoxProgram, "gap_rounding_bound", lambda *_: np.inf)
     problem = FAMILIES["hinge"](RBF(0.3))
     found = raw(problem)
     assert found.status is Status.INTERRUPTED
@@ -356,7 +356,7 @@ def test_interrupted_after_the_optimum_it_hands_out_that(monkeypatch) -> None:
 
 
 def test_where_rounding_may_cost_more_than_was_asked_for_nothing_is_claimed(monkeypatch) -> None:
-    monkeypatch.setattr(BoxProgram, "doubt", lambda *_: 2.0 * EPS)
+    monkeypatch.setattr(BoxProgram, "gap_rounding_bound", lambda *_: 2.0 * EPS)
     problem = FAMILIES["hinge"](RBF(0.3))
     found = raw(problem)
     assert found.status is Status.INACCURATE

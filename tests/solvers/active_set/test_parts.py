@@ -16,7 +16,7 @@ from qpsvm.solvers.active_set.columns import CHEAP, OFTEN, OFTEN_IF_CHEAP, Kerne
 from qpsvm.solvers.active_set.parts import Parts
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import Boxed
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 from tests.tolerances import ROUNDING, SAME_OBJECTIVE
 
 PLENTY = 2**30
@@ -65,11 +65,11 @@ def test_columns_that_are_used_often_are_evaluated_no_more(capacity, features, o
     for _ in range(often + 4):
         columns.product(d)
     assert sum(evaluated) == 8 * (often + 1)  # so often in passing, and once to stay
-    np.testing.assert_allclose(columns.looked_at(d), columns.product(d), atol=ROUNDING)
+    np.testing.assert_allclose(columns.matvec_compensated(d), columns.product(d), atol=ROUNDING)
     d[:] = 1.0
     before = sum(evaluated)
     for _ in range(4):  # who only looks keeps none
-        columns.looked_at(d)
+        columns.matvec_compensated(d)
     assert sum(evaluated) == before + 4 * 32
     before = sum(evaluated)
     for _ in range(often + 4):  # more than there is room for: the others pass every time
@@ -85,12 +85,12 @@ def program_of(P, C=1.0):
 
 
 def optimum(program):
-    found = settle(program, np.zeros(program.size), largest=5000, effort=Effort())
+    found = settle(program, np.zeros(program.size), largest=5000, budget=WorkBudget())
     return program.objective(found)
 
 
 def parts_of(program, columns):
-    return Parts(program, columns, PLENTY, 5000, Effort())
+    return Parts(program, columns, PLENTY, 5000, WorkBudget())
 
 
 @pytest.mark.parametrize("diag", [0.0, 0.5])

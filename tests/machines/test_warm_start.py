@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import qpsvm
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import RBF, Custom
-from qpsvm.machines.carried import carried
+from qpsvm.machines.warm_start import transfer_warm_start
 from tests import tolerances
 
 N = 60
@@ -50,7 +50,7 @@ def assert_same(alpha, expected) -> None:
 def test_in_another_order_it_is_the_optimum_already(family) -> None:
     start, order = solved(family, np.arange(N)), np.random.default_rng(0).permutation(N)
     problem = problem_of(family, order)
-    found = carried(problem.model, start)
+    found = transfer_warm_start(problem.model, start)
     assert qpsvm.verify(problem, problem.recover(problem.to_qp(found))).passed
     assert_same(found.expansion, start.expansion[order])
 
@@ -59,7 +59,7 @@ def test_in_another_order_it_is_the_optimum_already(family) -> None:
 def test_among_other_samples_it_is_feasible_and_keeps_what_it_knows(family) -> None:
     start, rows = solved(family, np.arange(N)), np.arange(15, N + 20)
     problem = problem_of(family, rows)
-    c, found = problem.model.conditions, carried(problem.model, start)
+    c, found = problem.model.conditions, transfer_warm_start(problem.model, start)
     point = problem.model.feasible_dual(found.alpha)
     assert_same(point.alpha, found.alpha)  # nothing to repair
     assert ((found.alpha >= c.lower) & (found.alpha <= c.upper)).all()
@@ -72,7 +72,7 @@ def test_among_other_samples_it_is_feasible_and_keeps_what_it_knows(family) -> N
 def test_with_another_price_everyone_keeps_the_share_of_the_box(family) -> None:
     rows = np.arange(N)
     start, problem = solved(family, rows, C=2.0), problem_of(family, rows, C=5.0)
-    found = carried(problem.model, start)
+    found = transfer_warm_start(problem.model, start)
     assert_same(found.alpha, 2.5 * start.alpha)
     is_bounded = (start.alpha == start.upper) | (start.alpha == start.conditions.lower)
     assert is_bounded.any()
@@ -90,7 +90,7 @@ def test_several_of_a_kind_are_known_by_their_order() -> None:
     other = np.arange(1.0, 2 * N + 1.0) / (4.0 * N)  # alphas to be told apart by
     start = start.replace(alpha=other)
     order = np.concatenate([[N], np.arange(N)[::-1], np.arange(N + 1, 2 * N)])
-    found = carried(family.dual(twice[order], y[order], kernel=KERNEL).model, start)
+    found = transfer_warm_start(family.dual(twice[order], y[order], kernel=KERNEL).model, start)
     np.testing.assert_array_equal(found.alpha, other[order])
 
 
@@ -100,7 +100,9 @@ def test_however_samples_are_stored_they_are_the_same(before, storage) -> None:
     thin = np.where(X > 0.0, X, 0.0)
     family, order = qpsvm.SoftMargin(C=1.0, intercept="none"), np.arange(N)[::-1]
     start = qpsvm.solve(family.dual(before(thin[:N]), Y[:N], kernel=KERNEL))
-    found = carried(family.dual(storage(thin[order]), Y[order], kernel=KERNEL).model, start)
+    found = transfer_warm_start(
+        family.dual(storage(thin[order]), Y[order], kernel=KERNEL).model, start
+    )
     np.testing.assert_array_equal(found.alpha, start.alpha[order])
 
 
@@ -113,7 +115,7 @@ def test_words_are_recognised() -> None:
     family, order = qpsvm.SoftMargin(C=1.0, intercept="none"), np.arange(N)[::-1]
     start = qpsvm.solve(family.dual(words[:N], Y[:N], kernel=Custom(numbers)))
     again = family.dual(words[order].tolist(), Y[order], kernel=Custom(numbers))
-    np.testing.assert_array_equal(carried(again.model, start).alpha, start.alpha[order])
+    np.testing.assert_array_equal(transfer_warm_start(again.model, start).alpha, start.alpha[order])
 
 
 @EVERY
@@ -154,7 +156,7 @@ def test_a_linear_machine_keeps_its_weights() -> None:
     family = qpsvm.SoftMargin(C=1.0)
     start = qpsvm.solve(family.primal(X[:N], Y[:N]))
     problem = family.primal(X[5 : N + 5], Y[5 : N + 5])
-    np.testing.assert_array_equal(carried(problem.model, start).coef, start.coef)
+    np.testing.assert_array_equal(transfer_warm_start(problem.model, start).coef, start.coef)
     assert qpsvm.verify(problem, qpsvm.solve(problem, "osqp", warm_start=start)).passed
 
 
@@ -181,7 +183,7 @@ def test_what_does_not_fit_says_why(problem, words) -> None:
     for word in words:
         assert word in str(caught.value)
     with pytest.raises(InvalidParameterError, match="no alpha"):
-        carried(problem.model, start.replace(alpha=None))
+        transfer_warm_start(problem.model, start.replace(alpha=None))
 
 
 @pytest.mark.parametrize("samples", [2 * X, None], ids=["scaled anew", "matrix"])
@@ -192,4 +194,4 @@ def test_as_many_that_cannot_be_known_are_taken_in_their_order(samples) -> None:
         problem = family.dual(KERNEL(X[:N], X[:N]), Y[:N], kernel="precomputed")
     else:
         problem = problem_of("hinge", rows, samples=samples)
-    np.testing.assert_array_equal(carried(problem.model, start).alpha, start.alpha)
+    np.testing.assert_array_equal(transfer_warm_start(problem.model, start).alpha, start.alpha)

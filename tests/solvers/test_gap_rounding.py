@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from qpsvm.kernels import Polynomial
-from qpsvm.solvers.box.cheap_side import on_the_cheap_side
 from qpsvm.solvers.box.curvature import DenseCurvature
+from qpsvm.solvers.box.gap_rounding import reduce_gap_rounding
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import BoxProgram, Point
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
 N = 120
 
@@ -30,11 +30,11 @@ def separable(seed: int, C: float) -> BoxProgram:
 
 
 def settled(program: BoxProgram) -> Point:
-    return settle(program, np.zeros(program.size), largest=N, effort=Effort())
+    return settle(program, np.zeros(program.size), largest=N, budget=WorkBudget())
 
 
 def moved(program: BoxProgram, point: Point) -> Point:
-    return on_the_cheap_side(program, point, largest=N, effort=Effort())
+    return reduce_gap_rounding(program, point, largest=N, budget=WorkBudget())
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -44,7 +44,7 @@ def test_large_bounds_do_not_enlarge_the_gap(seed: int) -> None:
     assert (point.x < program.upper).all()
     found = moved(program, point)
     assert program.relative_gap(found) <= 1e-3 * program.relative_gap(point)
-    assert program.doubt(found) <= 1e-3 * program.doubt(point)
+    assert program.gap_rounding_bound(found) <= 1e-3 * program.gap_rounding_bound(point)
     assert found.Px == pytest.approx(program.P.product(found.x), rel=1e-9)
     assert (found.x >= 0.0).all()
     assert program.rows_hold(found.x)
@@ -72,8 +72,8 @@ def test_no_gap_becomes_larger_with_what_rounding_may_add(seed: int, C: float, f
         program = replace(program, q=-program.q, A=-program.A, lower=lower, upper=upper)
     point = settled(program)
     found = moved(program, point)
-    before = program.relative_gap(point) + program.doubt(point)
-    assert program.relative_gap(found) + program.doubt(found) <= before
+    before = program.relative_gap(point) + program.gap_rounding_bound(point)
+    assert program.relative_gap(found) + program.gap_rounding_bound(found) <= before
 
 
 def test_a_point_without_residuals_is_as_good_as_any() -> None:

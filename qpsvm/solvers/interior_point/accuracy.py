@@ -1,4 +1,4 @@
-"""How good an iterate is."""
+"""Residuals and duality gap of an interior-point iterate."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """How good an iterate is.
+class Accuracy:
+    """Residuals and duality gap of an interior-point iterate.
 
     Attributes
     ----------
@@ -40,10 +40,10 @@ class Measured:
 
     @property
     def worst(self) -> float:
-        """The gap, or what is of its order: a gradient, or the square of a natural residual."""
+        """The largest of gap, row violation, free gradient, and squared natural residual."""
         return max(self.gap, self.natural**2, self.rows, self.free, self.products)
 
     @property
     def gap(self) -> float:
-        """Relative, rows included."""
+        """The relative duality gap, with the price of missed rows."""
         return (abs(self.primal - self.dual) + self.missed) / max(abs(self.primal), self.floor)

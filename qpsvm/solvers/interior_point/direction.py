@@ -1,4 +1,4 @@
-"""A direction of everything, how far it can be gone, and what would be left then."""
+"""Search directions of the interior-point method and the steps they allow."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from qpsvm.numerics.arrays import Index
 
 
-class Move:
-    """A direction of everything, and how far each variable lets it go.
+class SearchDirection:
+    """A search direction in all variables and multipliers, with the ratio test's quotients.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Move:
         self.dw = self.dy = np.zeros(0)
 
     def length(self, share: float) -> float:
-        """The step, at most 1, that all but this share of the variables can go."""
+        """Largest step, at most 1, that all but this share of the variables allow."""
         k = int(share * len(self.blocking))
         worst = np.partition(self.blocking, -1 - k)[-1 - k] if k else np.max(self.blocking)
         return 1.0 / float(worst) if worst > 1.0 else 1.0
@@ -36,7 +36,7 @@ class Move:
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """A step that may be taken.
+    """A candidate step and the residuals it would leave.
 
     Attributes
     ----------

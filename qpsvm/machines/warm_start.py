@@ -27,7 +27,7 @@ class NothingKnownError(InvalidParameterError):
     """No sample of a warm start is one of the problem's."""
 
 
-def carried(model: SupportVectorModel, start: SVMSolution) -> SVMSolution:
+def transfer_warm_start(model: SupportVectorModel, start: SVMSolution) -> SVMSolution:
     """What an earlier solution says about this problem.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Rounding on the side where it costs least.
+"""Reduction of the duality gap that rounding of the gradient leaves at large bounds.
 
 At an optimum the gradient r vanishes between the bounds. In floating point it is some rounding, and
 what that costs in the duality gap is ::
@@ -19,18 +19,20 @@ import numpy as np
 
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import BoxProgram, Point
-from qpsvm.solvers.work_budget import Effort
+from qpsvm.solvers.work_budget import WorkBudget
 
-AWAY = 4.0
+OFFSET_PER_RESIDUAL = 4.0
 """From zero, in the largest residual there is: whoever evaluates P in another order rounds as
 far the other way."""
 
-CERTAIN = 2.0
+OFFSET_PER_ROUNDING = 2.0
 """From zero, in what rounding may be: then the sign of r is certain, whoever looks."""
 
 
-def on_the_cheap_side(box: BoxProgram, point: Point, *, largest: int, effort: Effort) -> Point:
-    """A point with a smaller duality gap near one whose residuals are rounding; else that one.
+def reduce_gap_rounding(
+    box: BoxProgram, point: Point, *, largest: int, budget: WorkBudget
+) -> Point:
+    """Move a point whose residuals are rounding so that its duality gap becomes smaller.
 
     With the gap counts what rounding may add to it, so that it may be larger and certain.
     """
@@ -38,15 +40,18 @@ def on_the_cheap_side(box: BoxProgram, point: Point, *, largest: int, effort: Ef
     below, above = x - box.lower, box.upper - x
     residual, tolerances = box.natural_residual(x, r), box.tolerances(point)
     is_open = ((below > 0.0) & (above > 0.0)) | (residual > 0.0)
-    away = np.maximum(AWAY * float(np.max(residual)), CERTAIN * tolerances) * is_open
+    away = (
+        np.maximum(OFFSET_PER_RESIDUAL * float(np.max(residual)), OFFSET_PER_ROUNDING * tolerances)
+        * is_open
+    )
     moved = settle(
         replace(box, q=box.q - np.where(below < above, away, -away)),
         x,
         Px=point.Px,
         largest=largest,
-        effort=effort,
-        roughly=1.0 / (AWAY + 1.0),
+        budget=budget,
+        roughly=1.0 / (OFFSET_PER_RESIDUAL + 1.0),
         into_rounding=True,
     )
     moved = replace(moved, drift=moved.drift + point.drift)
-    return min(point, moved, key=lambda p: box.relative_gap(p) + box.doubt(p))
+    return min(point, moved, key=lambda p: box.relative_gap(p) + box.gap_rounding_bound(p))

@@ -1,0 +1,176 @@
+"""Both objectives of the machine with one decision function per class, and the way between them.
+
+With ``f_m(x) = w_m'phi(x) + b_m``, a sample of class ``y_i`` pays for the strongest of the others::
+
+    1/2 sum_m (|w_m|^2 [+ b_m^2]) + sum_i C_i max_m (f_m(x_i) + 1 - [m = y_i] - f_{y_i}(x_i))
+
+The maximum over m is one over a simplex, ``max_m c_m = max { p'c : p >= 0, 1'p = 1 }``, and the
+dual variables of a sample are ``tau_im = C_i ([m = y_i] - p_m)``::
+
+    sum_m tau_im = 0,     tau_im <= C_i [m = y_i],     w_m = sum_i tau_im phi(x_i)
+
+A penalised intercept is the weight of a feature that is 1 everywhere: ``b_m = sum_i tau_im``.
+
+Sources: Crammer and Singer, "On the algorithmic implementation of multiclass kernel-based vector
+machines", *JMLR* 2 (2001), sections 4 and 5; Keerthi et al., "A sequential dual method for large
+scale multi-class linear SVMs", KDD 2008, section 2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from qpsvm.data.training_sets import MulticlassTrainingSet
+from qpsvm.display import short_repr
+from qpsvm.kernels import Kernel, Linear
+from qpsvm.kernels.gram import Gram
+from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.machines.joint.simplex import nearest_rows
+from qpsvm.machines.joint.solution import JointSolution, alpha_unit
+from qpsvm.machines.primal_dual import NO_MULTIPLIERS
+from qpsvm.numerics.arrays import Dense, Vector, freeze, restore_frozen
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+
+JointIntercept: TypeAlias = Literal["none", "penalized"]
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class JointPair:
+    """Everything both forms of one training problem share.
+
+    Attributes
+    ----------
+    data : MulticlassTrainingSet
+    kernel : Kernel
+        With every parameter a number.
+    box : array of shape (n,)
+        ``C_i``.
+    intercept : "none" or "penalized"
+    gram : LowRankQuadratic or KernelQuadratic
+        K, without the constant of a penalised intercept.
+    repair : KernelRepair or None
+        What was done to an indefinite K.
+    """
+
+    data: MulticlassTrainingSet
+    kernel: Kernel
+    box: Vector
+    intercept: JointIntercept
+    gram: Gram
+    repair: KernelRepair | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self.box)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_frozen(self, state)
+
+    # --- what kind of problem it is --------------------------------------------------------------
+
+    always_has_an_optimum = True
+    is_hard = False
+    unit = 1.0
+    norm_curvature = 1.0
+    objective_floor = 0.0  # w = 0 pays C_i for every sample: the optimum is above zero
+
+    @property
+    def is_linear(self) -> bool:
+        """True when there are explicit weight vectors."""
+        return isinstance(self.kernel, Linear)
+
+    @property
+    def constant(self) -> float:
+        """What a penalised intercept adds to every entry of K."""
+        return 1.0 if self.intercept == "penalized" else 0.0
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k."""
+        return len(self.data.classes)
+
+    @cached_property
+    def own(self) -> Any:
+        """``[m = y_i]``, bool array of shape (n, k)."""
+        return freeze(self.data.codes[:, None] == np.arange(self.n_classes))
+
+    @property
+    def upper(self) -> Dense:
+        """``C_i [m = y_i]``, shape (n, k)."""
+        return np.where(self.own, self.box[:, None], 0.0)
+
+    # --- the machine -----------------------------------------------------------------------------
+
+    def kernel_product(self, V: Dense) -> Dense:
+        """``K V`` for V of shape (n, k)."""
+        if isinstance(self.gram, KernelQuadratic):
+            return self.gram.gram.products(V)
+        return np.column_stack([self.gram.matvec(column) for column in V.T])
+
+    def prefetch(self, solution: JointSolution, point: Dense) -> None:
+        """Nothing: the products of all classes are one pass each as it is."""
+        del solution, point
+
+    def coef(self, expansion: Dense) -> Dense | None:
+        """``w_m = sum_i beta_im x_i``, shape (k, d), for the linear kernel; None for the others."""
+        return np.asarray(self.data.X.T @ expansion).T if self.is_linear else None
+
+    def intercepts(self, alpha: Dense) -> Vector:
+        """``b_m = sum_i tau_im`` if penalised, else zero."""
+        return np.asarray(self.constant * np.sum(alpha, axis=0))
+
+    def decisions(self, solution: JointSolution) -> Dense:
+        """``f_m(x_i)`` of the training samples, shape (n, k), from what predictions use."""
+        if solution.coef is not None:
+            return np.asarray(self.data.X @ solution.coef.T) + solution.intercept
+        if solution.expansion is not None:
+            return self.kernel_product(solution.expansion) + solution.intercept
+        return np.full(self.own.shape, np.nan)
+
+    def squared_size(self, coef: Dense | None, expansion: Dense | None, b: Vector) -> float:
+        """``sum_m |w_m|^2 + sum_m b_m^2``; NaN without weights."""
+        if coef is not None:
+            square = np.sum(coef * coef)
+        elif expansion is not None:
+            square = np.maximum(np.sum(expansion * self.kernel_product(expansion)), 0.0)
+        else:
+            return math.nan
+        return float(square + b @ b)
+
+    def shortfall(self, decisions: Dense) -> Vector:
+        """``max_{m != y_i} f_m(x_i) + 1 - f_{y_i}(x_i)``, shape (n,): the slack where positive."""
+        best = np.max(decisions, axis=1, where=~self.own, initial=-np.inf)
+        return np.asarray(best + 1.0 - decisions[self.own])
+
+    # --- the primal objective, for anything ------------------------------------------------------
+
+    def primal_objective(self, solution: JointSolution) -> float:
+        """The objective of the machine as it predicts; infinite for intercepts it does not have."""
+        b = solution.intercept
+        if self.intercept == "none" and np.any(b != 0.0):
+            return math.inf
+        slack = np.maximum(self.shortfall(self.decisions(solution)), 0.0)
+        size = self.squared_size(solution.coef, solution.expansion, b)
+        return 0.5 * size + float(self.box @ slack)
+
+    # --- the dual objective, for anything --------------------------------------------------------
+
+    def feasible_dual(self, alpha: Dense, multipliers: Vector = NO_MULTIPLIERS) -> Dense:
+        """The nearest feasible tau, row by row."""
+        del multipliers
+        return nearest_rows(alpha, self.upper)
+
+    def repair_size(self, alpha: Dense, point: Dense) -> float:
+        """Largest change the repair made to an alpha, relative to ``alpha_unit``."""
+        moved = np.abs(point - alpha) / alpha_unit(alpha, self.box)[:, None]
+        return float(np.max(moved, initial=0.0))
+
+    def dual_objective(self, point: Dense) -> float:
+        """``sum_i tau_{i,y_i} - 1/2 (sum_m |w_m|^2 + sum_m b_m^2)`` for a feasible tau."""
+        size = self.squared_size(self.coef(point), point, self.intercepts(point))
+        return float(np.sum(point[self.own])) - 0.5 * size

@@ -1,0 +1,181 @@
+"""A solved problem with its verdict, and the figures that follow from these alone.
+
+Every figure is the verifier's or the certificate's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qpsvm.certificates import Certificate
+from qpsvm.certificates.reduced import ReducedReport
+from qpsvm.machines.reduced import ReducedProblem
+from qpsvm.machines.samples import MarginSummary, SampleTable
+from qpsvm.qp.kkt import Check
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, SolveStatistics
+from qpsvm.verification import KKTReport
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedProblem:
+    """What was solved, the answer, and what the verifier says.
+
+    Attributes
+    ----------
+    problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
+    solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
+    verified : KKTReport or ReducedReport
+    certificate : Certificate or None
+        What is said about the gap; None for a bare program, for several machines, which have their
+        own, and where nothing could be measured.
+    name : str
+        Of a machine that is one of several.
+    machines : tuple of SolvedProblem
+        The machines of a ReducedProblem.
+    """
+
+    problem: Any
+    solution: Any
+    verified: KKTReport | ReducedReport[KKTReport]
+    certificate: Certificate | None
+    name: str
+    machines: tuple[SolvedProblem, ...]
+
+    # --- the verdict -----------------------------------------------------------------------------
+
+    @property
+    def passed(self) -> bool:
+        """The verifier's verdict."""
+        return self.verified.passed
+
+    @property
+    def eps(self) -> float:
+        """The relative accuracy that was asked for."""
+        return self.verified.eps
+
+    @property
+    def relative_gap(self) -> float:
+        """The certified relative gap; of several machines the largest."""
+        return self.verified.relative_gap
+
+    @property
+    def worst(self) -> float:
+        """The worst check, in units of eps: see ``KKTReport.worst``."""
+        return self.verified.worst
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Residuals against their tolerances; empty for several machines, which have their own."""
+        return self.verified.checks if isinstance(self.verified, KKTReport) else ()
+
+    @property
+    def objective(self) -> float | None:
+        """Primal objective; None for several machines."""
+        return self.verified.objective if isinstance(self.verified, KKTReport) else None
+
+    # --- what was solved -------------------------------------------------------------------------
+
+    @property
+    def family(self) -> str:
+        """The formulation with its parameters."""
+        if isinstance(self.problem, ReducedProblem):
+            two_class = self.problem.problems[0].family
+            return f"{type(self.problem.reduction).__name__}({two_class})"
+        return "QuadraticProgram" if self.data is None else self.problem.family
+
+    @property
+    def form(self) -> str | None:
+        """Primal or dual; None for a bare program."""
+        return None if self.data is None else self.problem.form
+
+    @property
+    def kernel(self) -> str | None:
+        """Name and parameters; None for a bare program."""
+        if self.data is None:
+            return None
+        first = self.problem.problems[0] if self.n_machines else self.problem
+        return str(first.kernel)
+
+    @property
+    def n_machines(self) -> int:
+        """How many two-class machines the problem consists of; 0 if it is one program."""
+        return len(self.problem.problems) if isinstance(self.problem, ReducedProblem) else 0
+
+    @property
+    def data(self) -> Any:
+        """The training set, None for a bare program."""
+        return getattr(self.problem, "data", None)
+
+    @property
+    def program(self) -> QuadraticProgram | None:
+        """What the solver was given; None for several machines."""
+        if isinstance(self.problem, QuadraticProgram):
+            return self.problem
+        return getattr(self.problem, "qp", None)
+
+    @property
+    def constraints(self) -> list[tuple[str, str, float]]:
+        """Name, kind and multiplier of the caller's constraints on (w, b)."""
+        model = getattr(self.problem, "model", None)
+        rules = getattr(model, "constraints", None)
+        if rules is None:
+            return []
+        kinds = ["inequality"] * len(rules.h) + ["equality"] * len(rules.b)
+        multipliers = self.solution.constraint_multipliers
+        if len(multipliers) != len(kinds):
+            return []  # of another problem
+        return list(zip(rules.names, kinds, multipliers.tolist(), strict=True))
+
+    # --- the solve -------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> str:
+        """The verified status, of several machines the worst."""
+        return str(self.solution.status.value)
+
+    @property
+    def qp_solution(self) -> QPSolution | None:
+        """The program's own solution; None for several machines, or where there is none."""
+        own = self.solution if self.data is None else getattr(self.solution, "qp", None)
+        return own if isinstance(own, QPSolution) else None
+
+    @property
+    def statistics(self) -> SolveStatistics:
+        """Who solved it, and how; of several machines all together."""
+        own = self.qp_solution
+        if own is not None:
+            return own.statistics
+        return _together([machine.statistics for machine in self.machines])
+
+    # --- the samples -----------------------------------------------------------------------------
+
+    @property
+    def table(self) -> SampleTable | None:
+        """Every condition and its KKT case."""
+        return self.verified.samples if isinstance(self.verified, KKTReport) else None
+
+    @property
+    def summary(self) -> MarginSummary | None:
+        """The textbook figures of one machine."""
+        return self.verified.summary if isinstance(self.verified, KKTReport) else None
+
+
+def _together(parts: Sequence[SolveStatistics]) -> SolveStatistics:
+    """The sum of several solves; settings are those of the first."""
+    if not parts:
+        return SolveStatistics()
+    iterations = [part.iterations for part in parts if part.iterations is not None]
+    return SolveStatistics(
+        backend=", ".join(dict.fromkeys(part.backend for part in parts)),
+        version=", ".join(dict.fromkeys(part.version for part in parts)),
+        iterations=sum(iterations) if len(iterations) == len(parts) else None,
+        setup_seconds=sum(part.setup_seconds for part in parts),
+        solve_seconds=sum(part.solve_seconds for part in parts),
+        polished=any(part.polished for part in parts),
+        escalated=any(part.escalated for part in parts),
+        settings=parts[0].settings,
+        note=parts[0].note,
+    )
