@@ -32,7 +32,9 @@ def test_the_names_of_a_concept_are_in_the_code(row: list[str]) -> None:
             resolve_name(name)
         else:
             declared = [
-                name in vars(c) or name in c.__annotations__ for k in RESULTS for c in k.__mro__[:-1]
+                name in vars(c) or name in c.__annotations__
+                for k in RESULTS
+                for c in k.__mro__[:-1]
             ]
             assert any(declared), f"{name} is neither a path nor an attribute of a result"
 
