@@ -1,4 +1,4 @@
-"""Which solver gets which program of the demo: all of them are there, slow ones with fewer samples."""
+"""Which solver gets which program of the demo: nobody is lost, slow ones get fewer samples."""
 
 from __future__ import annotations
 
