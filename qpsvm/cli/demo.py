@@ -28,6 +28,7 @@ SLOW = frozenset(
         ("cvxpy:CLARABEL", "rbf", "primal"),
         ("qpsolvers:clarabel", "rbf", "primal"),
         ("qpsolvers:cvxopt", "rbf", "primal"),
+        ("qpsolvers:highs", "linear", "primal"),
         ("qpsolvers:highs", "rbf", "primal"),
     }
 )
