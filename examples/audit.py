@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 import qpsvm
-from qpsvm.audit import Arrays
+from qpsvm.audits import Arrays
 
 X, y = load_breast_cancer(return_X_y=True)
 for model in (

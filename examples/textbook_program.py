@@ -16,10 +16,10 @@ for name, value in zip("PqGhAb", (P, q, G, h, A, b), strict=True):
 
 # the solver knows nothing of qpsvm
 raw = solvers.qp(*map(matrix, (P, q, G, h, A, b)), options={"show_progress": False})
-alpha = np.array(raw["x"]).ravel()
+by_hand = problem.from_canonical(raw)
 
-# qpsvm's own solve agrees, and its certificate says how well the answer above does
+# qpsvm's own solve agrees, and the verifier says how well the answer above does
 solution = qpsvm.solve(problem)
-print("alpha by hand  ", alpha.round(6))
+print("alpha by hand  ", by_hand.alpha.round(6))
 print("alpha by qpsvm ", solution.alpha.round(6))
-print(qpsvm.verify(problem, solution))
+print(qpsvm.verify(problem, by_hand, eps=1e-6))

@@ -8,8 +8,9 @@
     report = qpsvm.verify(problem, solution)
 """
 
+from typing import TYPE_CHECKING
+
 from qpsvm import backends, constraints, exceptions, kernels, qp
-from qpsvm.audit import Audit, audit
 from qpsvm.certificates import Certificate, InfeasibilityCertificate, certify, certify_infeasible
 from qpsvm.formulations import (
     CrammerSinger,
@@ -27,12 +28,53 @@ from qpsvm.formulations import (
     Ranking,
     SoftMargin,
 )
+from qpsvm.lazy import lazy_names, modules_of
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.polishing import polish
 from qpsvm.solving import solve
 from qpsvm.verification import KKTReport, verify
 
+if TYPE_CHECKING:
+    from qpsvm import (
+        audits,
+        benchmark,
+        certificates,
+        data,
+        datasets,
+        formulations,
+        machines,
+        models,
+        plotting,
+        reports,
+    )
+    from qpsvm.audits import Audit, audit
+    from qpsvm.formulations.crammer_singer import JointProblem
+    from qpsvm.machines.joint.solution import JointSolution
+
 __version__ = "0.1.0.dev0"
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    modules_of(
+        __name__,
+        "audits",
+        "benchmark",
+        "certificates",
+        "data",
+        "datasets",
+        "formulations",
+        "machines",
+        "models",
+        "plotting",
+        "reports",
+    )
+    | {
+        "Audit": "qpsvm.audits:Audit",
+        "JointProblem": "qpsvm.formulations.crammer_singer:JointProblem",
+        "JointSolution": "qpsvm.machines.joint.solution:JointSolution",
+        "audit": "qpsvm.audits:audit",
+    },
+)
 
 __all__ = [
     "Audit",
@@ -42,6 +84,8 @@ __all__ = [
     "EpsilonRegression",
     "HardMargin",
     "InfeasibilityCertificate",
+    "JointProblem",
+    "JointSolution",
     "KKTReport",
     "L1Norm",
     "LeastSquares",
@@ -56,14 +100,24 @@ __all__ = [
     "SVMSolution",
     "SoftMargin",
     "audit",
+    "audits",
     "backends",
+    "benchmark",
+    "certificates",
     "certify",
     "certify_infeasible",
     "constraints",
+    "data",
+    "datasets",
     "exceptions",
+    "formulations",
     "kernels",
+    "machines",
+    "models",
+    "plotting",
     "polish",
     "qp",
+    "reports",
     "solve",
     "verify",
 ]

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr
 from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError
 from qpsvm.files import csv_table, npz, text
 from qpsvm.files.text import is_number, narrowest
@@ -33,6 +34,7 @@ SUFFIXES: Mapping[str, Format] = {
 }
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class DataFile:
     """What a file holds.

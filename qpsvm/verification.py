@@ -24,6 +24,7 @@ import numpy as np
 
 from qpsvm.certificates import Certificate, certify
 from qpsvm.certificates.reduced import ReducedReport
+from qpsvm.display import LINES, data_frame, first_lines, one_line
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.exact_types import stored_program_solution
@@ -151,8 +152,20 @@ class KKTReport:
             lines.append(f"  optimum in [{ends[0]:.12g}, {ends[1]:.12g}], up to rounding")
         if self.summary is not None:
             lines.append(f"  {self.summary}")
-        lines += [f"  note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        notes = [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines + first_lines(notes, LINES - len(lines), "further notes: .notes"))
+
+    def to_frame(self) -> Any:
+        """The checks as a pandas DataFrame, one per row.
+
+        Raises
+        ------
+        MissingPackageError
+            pandas, the extra ``qpsvm[pandas]``, is not installed.
+        """
+        names = ("name", "absolute", "scaled", "tolerance", "passed")
+        columns = {name: [getattr(check, name) for check in self.checks] for name in names}
+        return data_frame(columns, "KKTReport.to_frame()")
 
     def _optimum_between(self) -> tuple[float, float] | None:
         """Bounds on the optimum; None where one of them is not known."""
@@ -166,7 +179,8 @@ class KKTReport:
 
     def __repr__(self) -> str:
         verdict = "passed" if self.passed else "failed"
-        return f"KKTReport({verdict} at eps={self.eps:g}, relative gap {self.relative_gap:.2e})"
+        gap = f"relative gap {self.relative_gap:.2e}"
+        return f"KKTReport({verdict} at eps={self.eps:g}, {gap}; print it for every check)"
 
 
 @overload
@@ -257,7 +271,7 @@ def _verify_program(
         certificate=None,
         samples=None,
         summary=None,
-        problem=repr(program),
+        problem=one_line(program),
         statistics=solution.statistics,
         notes=problems,
         bound=proof,
@@ -270,8 +284,8 @@ def _verify_parts(
     try:
         reports = tuple(verify(*part, eps=eps) for part in problem.parts(solution))
     except InvalidDataError as error:
-        return ReducedReport(eps, repr(problem), problem.names, (), (str(error),))
-    return ReducedReport(eps, repr(problem), problem.names, reports)
+        return ReducedReport(eps, one_line(problem), problem.names, (), (str(error),))
+    return ReducedReport(eps, one_line(problem), problem.names, reports)
 
 
 def _verify_svm(
@@ -303,7 +317,7 @@ def _verify_svm(
         certificate=certificate,
         samples=table,
         summary=summary,
-        problem=repr(problem),
+        problem=one_line(problem),
         statistics=claimed.statistics,
         notes=tuple(notes),
     )

@@ -13,8 +13,8 @@ from qpsvm.backends.base import (
     Settings,
     Stop,
 )
-from qpsvm.backends.multipliers import multipliers_at
 from qpsvm.backends.registry import BackendInfo, available, choose, get
+from qpsvm.qp.multipliers import multipliers_at
 
 __all__ = [
     "Backend",

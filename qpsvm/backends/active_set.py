@@ -31,7 +31,7 @@ class ActiveSetBackend(Backend):
     """
 
     name = "active-set"
-    licence = "BSD-3-Clause"
+    licence = "Apache-2.0"
     distribution = "qpsvm"
     required_modules = ()
     capabilities = Capabilities(bounds=True, warm_start=True, time_limit=True, callback=True)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.equalities import independent_equalities
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.cvxopt_matrices import as_cvxopt
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Identity, Inverse
@@ -99,15 +100,15 @@ def _options(settings: Settings) -> dict[str, Any]:
 def _run(program: QuadraticProgram, options: dict[str, Any], clock: Clock) -> QPSolution:
     from cvxopt import solvers
 
-    q, G, h = _matrix(program.q), _matrix(program.G), _matrix(program.h)
-    A, b = _matrix(program.A), _matrix(program.b)
+    q, G, h = as_cvxopt(program.q), as_cvxopt(program.G), as_cvxopt(program.h)
+    A, b = as_cvxopt(program.A), as_cvxopt(program.b)
     try:
         if program.is_linear:
             watch = _watched(None, G, A, clock)
             result = solvers.lp(q, G, h, A, b, kktsolver=watch, options=options)
         else:
             stored = program.P.to_sparse if program.P.prefers_sparse else program.P.to_dense
-            P = _matrix(stored())
+            P = as_cvxopt(stored())
             watch = _watched(P, G, A, clock)
             result = solvers.qp(P, q, G, h, A, b, kktsolver=watch, options=options)
     except (ValueError, ArithmeticError) as error:
@@ -176,18 +177,6 @@ def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:
         return factor(W) if P is None else factor(W, P)
 
     return solve
-
-
-def _matrix(array: Any) -> Any:
-    """Convert a NumPy or SciPy array to a CVXOPT matrix."""
-    from cvxopt import matrix, spmatrix
-
-    if sp.issparse(array):
-        coo = array.tocoo()
-        return spmatrix(coo.data, coo.row, coo.col, size=coo.shape, tc="d")
-    if array.size == 0:
-        return matrix(0.0, (array.shape[0], array.shape[1] if array.ndim == 2 else 1), "d")
-    return matrix(np.asarray(array, dtype=np.float64))
 
 
 def _vector(value: Any) -> Any:

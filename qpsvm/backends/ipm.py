@@ -23,7 +23,7 @@ class IPMBackend(Backend):
     """Programs with ``P = F F' + diag(d)`` over a box with few other rows, and their duals."""
 
     name = "ipm"
-    licence = "BSD-3-Clause"
+    licence = "Apache-2.0"
     distribution = "qpsvm"
     required_modules = ()
     capabilities = Capabilities(sparse=True, bounds=True, time_limit=True, callback=True)

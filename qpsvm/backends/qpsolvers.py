@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.bridge import PACKAGES, SolverOptions
 from qpsvm.backends.equalities import independent_equalities
-from qpsvm.backends.multipliers import multipliers_at
 from qpsvm.backends.qpsolvers_options import (
     DEFINITE,
     DENSE,
@@ -22,6 +21,7 @@ from qpsvm.backends.qpsolvers_options import (
 )
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
 from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Inverse

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, Stop
 from qpsvm.backends.equalities import independent_equalities
-from qpsvm.backends.multipliers import multipliers_at
 from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Inverse

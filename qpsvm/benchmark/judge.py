@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.audit.claims import Claim, Library, Problem, multipliers
-from qpsvm.audit.rounding import multiply
+from qpsvm.audits.claims import Claim, Library, Problem, multipliers
+from qpsvm.audits.rounding import multiply
 from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Task
 from qpsvm.certificates import certify, certify_infeasible
 from qpsvm.certificates.rigorous.arithmetic import require_ieee

@@ -16,6 +16,7 @@ from typing import IO, Any, Self
 from qpsvm.benchmark import machine
 from qpsvm.benchmark.cells import Cell
 from qpsvm.benchmark.rows import Row
+from qpsvm.benchmark.tracebacks import shortened
 from qpsvm.files import json_text
 
 THREADS = (
@@ -158,13 +159,18 @@ def _crashed(row: Row, phase: str, process: subprocess.Popen[bytes], errors: IO[
     outcome = "memory limit" if any(word in words for word in _NO_MEMORY) else "crash"
     if phase == "judging":  # no doing of the contestant's
         outcome = "not measured"
-    return replace(row, outcome=outcome, message=f"{how} while {phase}: {words}".rstrip(": "))
+    message = f"{how} while {phase}: {words}".rstrip(": ")
+    return replace(row, outcome=outcome, message=message, traceback=_tail(errors))
+
+
+def _tail(errors: IO[bytes]) -> str:
+    end = errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, end - _LAST_WORDS))
+    return shortened(errors.read().decode("utf-8", "replace"))
 
 
 def _last_words(errors: IO[bytes]) -> str:
-    end = errors.seek(0, os.SEEK_END)
-    errors.seek(max(0, end - _LAST_WORDS))
-    lines = errors.read().decode("utf-8", "replace").splitlines()
+    lines = _tail(errors).splitlines()
     # a traceback's indented lines are places in files
     words = [line for line in lines if line.strip() and not line[0].isspace()]
     return " | ".join(words)[-500:]

@@ -25,7 +25,7 @@ class Row:
     outcome : str
         One of ``OUTCOMES``.
     claimed : str
-        The status the solver claims, as a ``qpsvm.Status`` value, or its own words.
+        The status the solver claims, as a ``qpsvm.qp.Status`` value, or its own words.
     verified : str
         What ``qpsvm.verify`` says of the answer at ``cell.eps``: ``pass``, ``fail`` or nothing.
     gap : float
@@ -66,6 +66,9 @@ class Row:
         Load average of the machine when the cell began.
     message : str
         Of an error or a limit, in words.
+    traceback : str
+        Where an exception was raised, as Python prints it, with files named by their last folder;
+        of a process that ended, the last of what it wrote to its standard error.
     """
 
     cell: Cell
@@ -98,6 +101,7 @@ class Row:
     qpsvm: str = ""
     load: float = math.nan
     message: str = ""
+    traceback: str = ""
 
     @property
     def instance(self) -> Instance:

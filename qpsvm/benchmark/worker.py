@@ -30,7 +30,8 @@ from qpsvm.benchmark.data import Samples, load_samples
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.judge import judge
 from qpsvm.benchmark.rows import FALSE, Row
-from qpsvm.data.fingerprint import fingerprint
+from qpsvm.benchmark.tracebacks import calls
+from qpsvm.data.fingerprints import fingerprint
 from qpsvm.exceptions import (
     BackendNotInstalledError,
     MissingPackageError,
@@ -125,12 +126,17 @@ _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
 )
 
 
+_UNEXPECTED = frozenset({"error", "not measured"})
+"""Outcomes of exceptions whose place is worth knowing: the others say all in their message."""
+
+
 def _failed(row: Row, error: Exception) -> Row:
     named = (outcome for kinds, outcome in _FAILURES if isinstance(error, kinds))
     peak = machine.peak_bytes() if isinstance(error, MemoryError) else row.peak_bytes
     cause = error.__cause__ if isinstance(error, _NotMeasuredError) else error
-    message = _words(cause or error)
-    return replace(row, outcome=next(named, "error"), message=message, peak_bytes=peak)
+    outcome, message = next(named, "error"), _words(cause or error)
+    traceback = calls(cause or error) if outcome in _UNEXPECTED else ""
+    return replace(row, outcome=outcome, message=message, traceback=traceback, peak_bytes=peak)
 
 
 def _loaded(cell: Cell) -> Samples:

@@ -23,6 +23,7 @@ from qpsvm.certificates.optimum import OUTWARD, score_errors
 from qpsvm.certificates.predictions import wins
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import decision_enclosure
+from qpsvm.display import short_repr
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.samples import SampleTable
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
@@ -50,6 +51,7 @@ class Range:
         return Range(*(ends if factor >= 0.0 else ends[::-1]))
 
 
+@short_repr
 @dataclass(frozen=True)
 class PredictionComparison:
     """How many predictions are proven to be the exact optimum's, and how many to differ from it.

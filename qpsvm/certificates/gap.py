@@ -33,11 +33,13 @@ from qpsvm.certificates.predictions import (
 from qpsvm.certificates.rigorous import Enclosure
 from qpsvm.certificates.rigorous.balls import UNDERFLOW
 from qpsvm.certificates.screening import Screening, fixes_intercept, screen
+from qpsvm.display import short_repr
 from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """How far from optimal a classifier can be at most, and what follows from that.

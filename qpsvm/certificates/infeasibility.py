@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from qpsvm.certificates.conflicts import conflict
 from qpsvm.certificates.inseparable import Inseparability, inseparability
+from qpsvm.display import one_line, short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_program_solution
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
@@ -17,6 +18,9 @@ from qpsvm.qp.solution import QPSolution, Status
 
 Kind: TypeAlias = Literal["common point", "contradiction", "descent"]
 
+ROWS = 12
+"""Names of constraints that are printed."""
+
 MEANINGS: dict[Kind, str] = {
     "common point": "the hulls of the two classes come that close: no margin is wider",
     "contradiction": "the constraints, added up with these multipliers, ask for the impossible",
@@ -24,6 +28,7 @@ MEANINGS: dict[Kind, str] = {
 }
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class InfeasibilityCertificate:
     """Why a problem has no optimum, and how exactly the evidence says so.
@@ -88,7 +93,9 @@ class InfeasibilityCertificate:
         lines = [f"{verdict} to have no optimum: {self.problem}"]
         lines.append(f"  up to {self.violation:.2e} (allowed {self.tolerance:.0e}): {self.meaning}")
         if self.rows:
-            lines.append(f"  rows: {', '.join(self.rows)}")
+            more = len(self.rows) - ROWS
+            named = ", ".join(self.rows[:ROWS])
+            lines.append(f"  rows: {named}" + (f" and {more} more: .rows" if more > 0 else ""))
         return "\n".join(lines)
 
 
@@ -135,7 +142,7 @@ def certify_infeasible(
     """
     require_program_solution("certify_infeasible", evidence)
     if isinstance(problem, QuadraticProgram):
-        return _of_program(problem, evidence, repr(problem))
+        return _of_program(problem, evidence, one_line(problem))
     if not isinstance(problem, TrainingProblem):
         raise InvalidParameterError(
             "certify_infeasible takes an SVMProblem, JointProblem or QuadraticProgram, got "
@@ -152,13 +159,19 @@ def certify_infeasible(
             violation = 0.0  # all samples are the same point
         tolerance = 0.0 if hulls is None else hulls.tolerance
         return InfeasibilityCertificate(
-            "common point", violation, tolerance, evidence, hulls, (), repr(problem)
+            "common point", violation, tolerance, evidence, hulls, (), one_line(problem)
         )
-    measured = _of_program(problem.qp, evidence, repr(problem))
+    measured = _of_program(problem.qp, evidence, one_line(problem))
     error = conflict(problem, evidence) if isinstance(problem, SVMProblem) else None
     rows = () if error is None else error.rows
     return InfeasibilityCertificate(
-        measured.kind, measured.violation, measured.tolerance, evidence, None, rows, repr(problem)
+        measured.kind,
+        measured.violation,
+        measured.tolerance,
+        evidence,
+        None,
+        rows,
+        one_line(problem),
     )
 
 

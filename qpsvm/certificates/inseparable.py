@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr
 from qpsvm.exceptions import NotSeparableError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arrays import Vector
@@ -38,6 +39,7 @@ KERNEL_SEPARATION_RTOL = 1e-7
 rounding of the sum is added to it."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Inseparability:
     """Evidence that no hyperplane separates the classes.

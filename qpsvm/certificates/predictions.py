@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from qpsvm.certificates.optimum import OUTWARD, Optimum, distances
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.data.training_sets import RegressionTrainingSet
+from qpsvm.display import Table
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.joint.model import JointModel
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from qpsvm.machines.verifiable import VerifiableModel
 
 
-@dataclass(frozen=True, eq=False)
-class DecisionBounds:
+@dataclass(frozen=True, eq=False, repr=False)
+class DecisionBounds(Table):
     """``lower <= f*(x) <= upper`` for the decision function f* of every exact optimum.
 
     Attributes
@@ -45,9 +46,20 @@ class DecisionBounds:
     def __len__(self) -> int:
         return len(self.values)
 
+    def columns(self) -> dict[str, Any]:
+        """Value, lower and upper end; of several decision functions each with its number."""
+        names = ("values", "lower", "upper")
+        if self.values.ndim == 1:
+            return {name: getattr(self, name) for name in names}
+        return {
+            f"{name}_{k}": getattr(self, name)[:, k]
+            for k in range(self.values.shape[1])
+            for name in names
+        }
 
-@dataclass(frozen=True, eq=False)
-class CertifiedPredictions:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CertifiedPredictions(Table):
     """Labels, and which of them provably are those of the exact optimum.
 
     Attributes
@@ -74,10 +86,14 @@ class CertifiedPredictions:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def columns(self) -> dict[str, Any]:
+        """The labels, and whether each is proven."""
+        return {"label": self.labels, "decided": self.decided}
+
     def __repr__(self) -> str:
         return (
             f"CertifiedPredictions({len(self)} samples, {int(np.count_nonzero(self.decided))} "
-            "proven to be those of the exact optimum)"
+            "proven to be the exact optimum's; .to_frame() has all)"
         )
 
 

@@ -14,9 +14,13 @@ from numpy.typing import ArrayLike
 
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
 from qpsvm.data.training_sets import MulticlassTrainingSet
+from qpsvm.display import LINES, first_lines, short_repr
 from qpsvm.machines.reduced import Reduction
 
 ENDS = ("values", "lower", "upper")
+
+MACHINES = 18
+"""Machines that are printed: a screen has room for them and a few notes."""
 
 
 class Proof(Protocol):
@@ -47,6 +51,7 @@ AnyProof = TypeVar("AnyProof", bound=Proof)
 AnyVerdict = TypeVar("AnyVerdict", bound=Verdict)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class ReducedCertificate(Generic[AnyProof]):
     """One certificate per two-class machine.
@@ -154,13 +159,19 @@ class ReducedReport(Generic[AnyVerdict]):
             f"{'PASS' if self.passed else 'FAIL'} at eps={self.eps:g}: {self.problem}",
             f"  {'machine':<{width}} {'objective':>14} {'relative gap':>12} {'worst check':>11}",
         ]
-        lines += [
+        parts = list(zip(self.names, self.reports, strict=False))
+        if len(parts) > MACHINES:
+            parts.sort(key=lambda part: (part[1].passed, -part[1].worst))
+        rows = [
             f"  {name:<{width}} {report.objective:>14.8g} {report.relative_gap:>12.2e} "
             f"{report.worst:>11.2e}" + ("" if report.passed else "  FAIL")
-            for name, report in zip(self.names, self.reports, strict=False)
+            for name, report in parts
         ]
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        lines += first_lines(rows, MACHINES, "machines that are no worse: .names and .reports")
+        notes = [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines + first_lines(notes, LINES - len(lines), "further notes: .notes"))
 
     def __repr__(self) -> str:
         verdict = "passed" if self.passed else "failed"
-        return f"ReducedReport({verdict} at eps={self.eps:g}, relative gap {self.relative_gap:.2e})"
+        gap = f"relative gap {self.relative_gap:.2e}"
+        return f"ReducedReport({verdict} at eps={self.eps:g}, {gap}; print it for every machine)"

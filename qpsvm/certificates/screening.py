@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg
@@ -41,6 +41,7 @@ from qpsvm.certificates.rigorous.figures import (
 )
 from qpsvm.certificates.rigorous.kernels import entry_errors
 from qpsvm.certificates.rigorous.single import dual_lower
+from qpsvm.display import Table
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint
 from qpsvm.machines.solution import SVMSolution, alpha_unit
@@ -62,8 +63,8 @@ SMALLEST_ROUNDING = 2.0**-900
 Counts: TypeAlias = dict[str, int]
 
 
-@dataclass(frozen=True, eq=False)
-class Screening:
+@dataclass(frozen=True, eq=False, repr=False)
+class Screening(Table):
     """What is proven about every condition's dual variable at the exact optimum.
 
     Attributes
@@ -78,6 +79,16 @@ class Screening:
 
     status: Index
     degenerate: Index
+
+    def columns(self) -> dict[str, Any]:
+        """The status of every condition as a word, and whether it looks degenerate."""
+        degenerate = np.zeros(len(self.status), dtype=bool)
+        degenerate[self.degenerate] = True
+        return {"status": np.array(STATUSES)[self.status], "degenerate": degenerate}
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {name}" for name, count in self.counts.items())
+        return f"Screening({len(self.status)} conditions: {counts}; .to_frame() has all)"
 
     def count(self, name: str) -> int:
         """Number of conditions with that status."""

@@ -12,7 +12,7 @@ from qpsvm.cli.printing import console, note, print_json, table, verdict
 from qpsvm.cli.progress import SolveStatus
 
 if TYPE_CHECKING:
-    from qpsvm.audit import Audit
+    from qpsvm.audits import Audit
 
 _PARAMETER = "What the model was trained with, where its file does not say."
 
@@ -68,7 +68,7 @@ def audit(
 
 def _print(found: Audit, source: str) -> None:
     """One machine in full, several in a table."""
-    from qpsvm.audit.presentation import COLUMNS, row
+    from qpsvm.audits.presentation import COLUMNS, row
     from qpsvm.reports.text import print_page
 
     out = console()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,26 @@ if TYPE_CHECKING:
 
 PROGRAMS = (("linear", "dual"), ("linear", "primal"), ("rbf", "dual"), ("rbf", "primal"))
 QUICK_SAMPLES = 120
+FEW_SAMPLES = 100
+"""Samples for a solver that would take many seconds on all: its time grows with their cube."""
+
+SLOW = frozenset(
+    {
+        *(("slsqp", kernel, form) for kernel, form in PROGRAMS),
+        ("cvxopt", "rbf", "primal"),
+        ("cvxpy:CLARABEL", "rbf", "primal"),
+        ("qpsolvers:clarabel", "rbf", "primal"),
+        ("qpsolvers:cvxopt", "rbf", "primal"),
+        ("qpsolvers:highs", "linear", "primal"),
+        ("qpsolvers:highs", "rbf", "primal"),
+    }
+)
+"""Who gets fewer samples of which program: more than four seconds of processor time on all,
+measured there or extrapolated from 250 by the cube."""
+
+PARTNER = "auto"
+"""Solves the programs of fewer samples as well, so that their answers are held against another."""
+
 REPORT = Path("qpsvm-demo.html")
 
 
@@ -52,7 +73,11 @@ def demo(
         _require_known(name)
     count = samples or (QUICK_SAMPLES if quick else None)
     source, problems = _problems(count)
-    rows, details = _run(problems, names, source, eps=eps, seconds=seconds)
+    tasks = [Task(kernel, form, problem, names) for kernel, form, problem in problems]
+    if count is None and not backend:
+        tasks = with_fewer_samples(tasks, _problems(FEW_SAMPLES)[1])
+        source += f"; kernel/{FEW_SAMPLES}: only the first {FEW_SAMPLES}, for slow solvers"
+    rows, details = _run(tasks, source, eps=eps, seconds=seconds)
     comparison = reports.Comparison(tuple(rows), eps)
     _print(source, comparison, left_out, time.perf_counter() - began)
     if can_report:
@@ -61,6 +86,35 @@ def demo(
         reports.write(report, page)
         note(f"Report written to {report}")
     raise typer.Exit(0 if comparison.passed else 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One program, and who is to solve it; in detail: the best answer gets a report of its own."""
+
+    kernel: str
+    form: str
+    problem: SVMProblem
+    names: tuple[str, ...]
+    in_detail: bool = True
+
+
+def with_fewer_samples(tasks: list[Task], smaller: list[tuple[str, str, SVMProblem]]) -> list[Task]:
+    """The tasks without slow solvers, and after them the same programs on fewer samples for these.
+
+    Parameters
+    ----------
+    tasks : list of Task
+    smaller : list of (kernel, form, problem)
+        The programs of the tasks, in the same order, on ``FEW_SAMPLES`` samples.
+    """
+    quick, few = list[Task](), list[Task]()
+    for task, (kernel, form, problem) in zip(tasks, smaller, strict=True):
+        slow = tuple(name for name in task.names if (name, kernel, form) in SLOW)
+        quick.append(replace(task, names=tuple(name for name in task.names if name not in slow)))
+        if slow:
+            few.append(Task(f"{kernel}/{FEW_SAMPLES}", form, problem, (PARTNER, *slow), False))
+    return quick + few
 
 
 def choose_backends() -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -124,8 +178,7 @@ def _problems(count: int | None) -> tuple[str, list[tuple[str, str, SVMProblem]]
 
 
 def _run(
-    problems: list[tuple[str, str, SVMProblem]],
-    names: tuple[str, ...],
+    tasks: list[Task],
     source: str,
     *,
     eps: float,
@@ -142,6 +195,7 @@ def _run(
     )
 
     from qpsvm import reports
+    from qpsvm.plotting.picture import count
 
     rows, details = [], []
     err = console(stderr=True)
@@ -153,17 +207,20 @@ def _run(
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("starting", total=len(problems) * len(names))
-        for kernel, form, problem in problems:
+        progress = bar.add_task("starting", total=sum(len(task.names) for task in tasks))
+        for task in tasks:
             best: Any = None
-            for name in names:
-                bar.update(task, description=f"{name}: {kernel} kernel, {form}")
+            kernel, form, problem = task.kernel, task.form, task.problem
+            if not err.is_terminal:
+                note(f"{kernel} kernel, {form}: {count(len(task.names), 'solver')}")
+            for name in task.names:
+                bar.update(progress, description=f"{name}: {kernel} kernel, {form}")
                 row, answer = _solve_row(problem, name, kernel, form, eps=eps, seconds=seconds)
                 rows.append(row)
-                bar.advance(task)
+                bar.advance(progress)
                 if answer and (best is None or answer[1].worst < best[1].worst):
                     best = answer
-            if best is not None:
+            if best is not None and task.in_detail:
                 solution, verified, trace = best
                 details.append(
                     reports.build(problem, solution, verified, trace=trace, source=source)

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from qpsvm.constraints.columns import _columns, _label, _positions
 from qpsvm.constraints.rows import Column, Constraint, LinearConstraints, Names
 from qpsvm.data.inputs import as_samples
+from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arrays import (
     Matrix,
@@ -165,6 +166,7 @@ def fairness_band(sensitive: Any, bound: float) -> Constraint:
 # --- what they build -----------------------------------------------------------------------------
 
 
+@short_repr
 @dataclass(frozen=True)
 class WeightConstraint:
     """``lower <= T w_J <= upper`` for the weights w_J of some columns J, None for all.
@@ -215,6 +217,7 @@ class WeightConstraint:
         return _between(self.lower, rows, self.upper, [f"{self.word}: {label}" for label in labels])
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class FairnessBand:
     """``-bound <= 1/n (z - mean z)'X w <= bound``; z is a column of X, or the values themselves."""

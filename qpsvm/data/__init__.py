@@ -1,5 +1,6 @@
 """What the caller has, checked: samples, labels, targets, weights, and training sets of them."""
 
+from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     MulticlassTrainingSet,
@@ -7,4 +8,10 @@ from qpsvm.data.training_sets import (
     TrainingSet,
 )
 
-__all__ = ["BinaryTrainingSet", "MulticlassTrainingSet", "RegressionTrainingSet", "TrainingSet"]
+__all__ = [
+    "BinaryTrainingSet",
+    "MulticlassTrainingSet",
+    "RegressionTrainingSet",
+    "TrainingSet",
+    "fingerprint",
+]

@@ -17,6 +17,7 @@ from qpsvm.data.inputs import (
     samples_for,
 )
 from qpsvm.data.objects import NUMERIC
+from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.numerics import contents
@@ -24,6 +25,7 @@ from qpsvm.numerics.arrays import Index, Vector, freeze, restore_frozen
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
     """Samples without labels; the base of every training set.
@@ -106,6 +108,7 @@ class TrainingSet:
         return float(np.mean(self.predictions(decision) == one_per_row(y, decision)))
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class BinaryTrainingSet(TrainingSet):
     """Samples of two classes.
@@ -133,6 +136,7 @@ class BinaryTrainingSet(TrainingSet):
         return self.classes[(np.asarray(decision) > 0).astype(np.intp)]
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class MulticlassTrainingSet(TrainingSet):
     """Samples of two or more classes.
@@ -157,6 +161,7 @@ class MulticlassTrainingSet(TrainingSet):
         return self.classes[np.argmax(decision, axis=1)]
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class RegressionTrainingSet(TrainingSet):
     """Samples with numbers to predict.

@@ -31,6 +31,7 @@ from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     binary_training_set,
 )
+from qpsvm.display import short_repr
 from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
 from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
@@ -129,6 +130,7 @@ class L1Norm(Family):
         return SVMProblem(l1_dual(model), self, form, model, L1DualRecovery(model))
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class L1NormModel(SupportVectorModel):
     """``|w|_1`` (``|beta|_1``) in place of ``1/2 |w|^2``."""
@@ -248,6 +250,7 @@ def l1_dual(model: L1NormModel) -> QuadraticProgram:
     )
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class L1PrimalRecovery:
     """``x = (w+, w-, b, xi)``; alpha are the multipliers of the margin rows."""
@@ -300,6 +303,7 @@ class L1PrimalRecovery:
         )
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class L1DualRecovery:
     """``x = (alpha, z, y)``; w: multipliers of ``pull <= 1`` less those of ``-pull <= 1``."""

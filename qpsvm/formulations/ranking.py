@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from qpsvm.data.inputs import as_groups, as_targets
 from qpsvm.data.training_sets import RegressionTrainingSet, one_per_row, regression_training_set
+from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
 from qpsvm.formulations.prices import in_range, scaled_product
@@ -36,6 +37,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arrays import Index, Vector, freeze, require_memory
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class RankedTrainingSet(RegressionTrainingSet):
     """Samples with relevance grades, in query groups.

@@ -34,6 +34,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.exceptions import IndefiniteKernelError, InvalidParameterError, KernelError
 from qpsvm.numerics.arrays import (
     Dense,
@@ -69,6 +70,7 @@ def require_policy(policy: Any) -> None:
         )
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class KernelRepair:
     """What was done to an indefinite kernel matrix K of n samples.

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
@@ -52,6 +53,7 @@ def squared_spread(gram: Gram) -> float:
     return size if size > 0.0 else 1.0
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Conditions:
     """The conditions of one training problem.

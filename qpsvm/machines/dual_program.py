@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr
 from qpsvm.machines.blocks import blocks, vector_or_nan
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
@@ -72,6 +73,7 @@ def dual_blocks(model: SupportVectorModel) -> dict[str, slice]:
     return blocks({"alpha": len(model.conditions), "z": m, "y": model.n_constraints - m})
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class DualRecovery:
     """``x = (alpha, z, y)``; the multipliers are the intercept, the width and the slack."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr
 from qpsvm.machines.losses import slopes
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.machines.solution import SVMSolution
@@ -26,6 +27,7 @@ SOLVER_TOLERANCE = 1e-6
 they satisfy the row; a machine that misses by more is left as it is, for the verifier to refuse."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class FeasibleMachine:
     """A machine that satisfies everything that must hold, near a given one.

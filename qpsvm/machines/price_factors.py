@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class PriceFactors:
     """``C_i = scale x weights_i x factor of the class of i [/ sum of weights]``, without rounding.

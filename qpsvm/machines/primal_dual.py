@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.machines.losses import losses
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.repair import sums_hold, with_sum, with_width
@@ -40,6 +41,7 @@ SMALLEST_MARGIN = 1e-100
 """Weights with a smaller margin count as not separating: their squares would underflow."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class DualPoint:
     """Dual variables.

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr
 from qpsvm.machines.blocks import blocks, vector_or_nan
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.model import SupportVectorModel
@@ -176,6 +177,7 @@ def _on_variables(matrix: Matrix, layout: Layout) -> Matrix:
     return sp.hstack([*parts, sp.csr_array((matrix.shape[0], missing))], format="csr")
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class PrimalRecovery:
     """``x = (w, b, t, xi)`` or ``(beta, b, t, xi)``; alpha are the rows' multipliers."""

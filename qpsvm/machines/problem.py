@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from qpsvm.display import wrapped
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.form import Form
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
 from qpsvm.qp import exchange
+from qpsvm.qp.canonical import from_canonical
 from qpsvm.qp.program import CanonicalForm, QuadraticProgram, Storage
 from qpsvm.qp.solution import QPSolution
 
@@ -108,6 +110,38 @@ class TrainingProblem(Generic[Model, Solution]):
         with np.errstate(over="ignore", invalid="ignore"):
             return self.recovery.recover(qp_solution)
 
+    def from_canonical(self, x: Any, z: Any = None, y: Any = None) -> Solution:
+        """The machine that a solution of ``canonical()`` is, whatever solved it.
+
+        Parameters
+        ----------
+        x : array of shape (n,), or mapping
+            The point; or everything by name, as ``cvxopt.solvers.qp`` returns it.
+        z, y : arrays, optional
+            Multipliers of the canonical rows of G and of those of A; without them, the best ones
+            for x.
+
+        Returns
+        -------
+        SVMSolution or JointSolution
+            For ``qpsvm.verify`` and ``qpsvm.polish``; nothing is claimed of it.
+
+        Raises
+        ------
+        InvalidProgramError
+            As ``qpsvm.qp.from_canonical``, which does the same for a bare program.
+
+        Examples
+        --------
+        >>> import qpsvm
+        >>> from cvxopt import solvers
+        >>> problem = qpsvm.SoftMargin(C=10.0).dual([[0.0], [2.0]], [-1, 1])
+        >>> answer = solvers.qp(*problem.canonical("cvxopt"), options={"show_progress": False})
+        >>> qpsvm.verify(problem, problem.from_canonical(answer), eps=1e-5).passed
+        True
+        """
+        return self.recover(from_canonical(self.qp, x, z, y))
+
     def to_qp(self, solution: Solution) -> QPSolution:
         """The solution of ``qp`` that goes with any alpha and (w, b).
 
@@ -160,7 +194,7 @@ class TrainingProblem(Generic[Model, Solution]):
 
     def __repr__(self) -> str:
         data = self.data
-        return (
+        return wrapped(
             f"{type(self).__name__}({self.family}, {self.form}, {self.kernel} kernel, "
             f"{data.n_samples} samples x {data.n_features} features ({data.storage}), "
             f"{self.qp.n_variables} variables)"

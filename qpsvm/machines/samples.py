@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
+from qpsvm.display import Table, short_repr
 from qpsvm.machines.setup import TrainingSetup
 from qpsvm.machines.solution import SUPPORT_RTOL, SVMSolution, alpha_unit, support_threshold
 from qpsvm.numerics.arrays import Index, Vector
@@ -35,8 +36,8 @@ from qpsvm.numerics.arrays import Index, Vector
 CASES = ("zero", "free", "bound")
 
 
-@dataclass(frozen=True, eq=False)
-class SampleTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleTable(Table):
     """One row per condition: per training sample, side of a tube, or ranked pair.
 
     Attributes
@@ -78,6 +79,24 @@ class SampleTable:
         """Sample indices ordered by violation, largest first (ties by index)."""
         return np.argsort(-self.violation, kind="stable")
 
+    def columns(self) -> dict[str, Any]:
+        """Every column by its name, the case as a word; rows as they are stored."""
+        return {
+            "sample": self.sample,
+            "label": self.label,
+            "decision": self.decision,
+            "margin": self.margin,
+            "required": self.required,
+            "alpha": self.alpha,
+            "C": self.upper,
+            "slack": self.slack,
+            "case": np.array(CASES)[self.case],
+            "violation": self.violation,
+        }
+
+    def order(self) -> Index:
+        return self.worst_first()
+
     def row(self, i: int) -> dict[str, Any]:
         """Condition i by column name, in plain Python types."""
         label = self.label[i]
@@ -95,6 +114,7 @@ class SampleTable:
         }
 
 
+@short_repr
 @dataclass(frozen=True)
 class MarginSummary:
     """What textbooks ask of a support vector machine.

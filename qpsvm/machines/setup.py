@@ -24,6 +24,7 @@ import numpy as np
 
 from qpsvm.constraints import LinearConstraints
 from qpsvm.data.training_sets import TrainingSet
+from qpsvm.display import short_repr
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
@@ -37,6 +38,7 @@ from qpsvm.qp.quadratic import Quadratic
 NO_MULTIPLIERS: Vector = np.zeros(0)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class TrainingSetup:
     """Data, kernel, conditions and constraints of one training problem.

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data import BinaryTrainingSet
-from qpsvm.data.fingerprint import fingerprint
+from qpsvm.data.fingerprints import fingerprint
 from qpsvm.exceptions import InvalidParameterError, ModelFileError
 from qpsvm.files import atomic, json_text, npz
 from qpsvm.kernels import Linear, Precomputed

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data import BinaryTrainingSet
-from qpsvm.data.fingerprint import fingerprint
+from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.inputs import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel, Precomputed

@@ -9,9 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data.inputs import as_samples
+from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Scaling:
     """``(x - mean) / scale``, column by column.

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style
@@ -48,6 +49,7 @@ class Condition:
         return self.sign * np.where(v > 0.0, self.upper, self.lower)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Complementarity(Picture):
     """alpha against margin.

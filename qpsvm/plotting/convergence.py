@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style
 from qpsvm.plotting.residuals import LOWEST
@@ -30,6 +31,7 @@ class Event(Protocol):
     def residual(self) -> float | None: ...
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Convergence(Picture):
     """The convergence trace.

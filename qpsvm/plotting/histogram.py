@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style, count, literal
@@ -18,6 +19,7 @@ ROWS = 8
 ROW_HEIGHT = 0.62
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Group:
     """Samples of one kind.
@@ -33,6 +35,7 @@ class Group:
     values: Vector
 
 
+@short_repr
 @dataclass(frozen=True)
 class Line:
     """A vertical line: ``name`` says in words what is there; drawn through where it is central."""
@@ -42,6 +45,7 @@ class Line:
     central: bool = False
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Histogram(Picture):
     """How many samples have which value.

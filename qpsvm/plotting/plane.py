@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import CLASS_COLOURS, CLASS_MARKERS, Picture, Style, count, literal
@@ -18,6 +19,7 @@ FINEST, COARSEST = 160, 40
 RINGS = 500
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Plane(Picture):
     """The plane of two features.

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style, count
@@ -18,6 +19,7 @@ POINTS = 300
 """Ranks that are drawn of a long list: every one of the first, then evenly on the log axis."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class SortedViolations(Picture):
     """The KKT violation of every row of the sample table, sorted.
@@ -84,6 +86,7 @@ class SortedViolations(Picture):
         picture.label(axes, style, "rank", "violation")
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Checks(Picture):
     """Every check of a report beside its tolerance, the largest first.

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style
@@ -14,6 +15,7 @@ from qpsvm.plotting.picture import Picture, Style
 CASES = ("alpha = 0", "on the edge", "beyond")
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Targets(Picture):
     """Predicted against target.

@@ -3,9 +3,11 @@
 ``QuadraticProgram`` -> (a solver) -> ``QPSolution`` -> ``kkt.residuals``.
 """
 
+from qpsvm.qp.canonical import from_canonical
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
 from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import CanonicalForm, QuadraticProgram
 from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
 from qpsvm.qp.sample_gram import SampleGram
@@ -31,6 +33,8 @@ __all__ = [
     "drop_dependent_equalities",
     "drop_infinite_rows",
     "fold_bounds",
+    "from_canonical",
+    "multipliers_at",
     "residuals",
     "scale",
 ]

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.qp.nearest import EPS, MatrixRows, NearestPoint, Restrictions, nearest_feasible
 from qpsvm.qp.program import QuadraticProgram
@@ -49,6 +50,7 @@ PROPAGATIONS = 3
 """Passes over the rows in search of bounds that follow from them."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class ProgramBound:
     """How far a point of a quadratic program is from its optimum, at most.

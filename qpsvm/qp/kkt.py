@@ -54,6 +54,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.numerics.exact_sums import without_tiny_rows
@@ -98,6 +99,7 @@ class Tolerances:
         return math.sqrt(self.eps) if residual == "natural" else self.eps
 
 
+@short_repr
 @dataclass(frozen=True)
 class Residual:
     """One measured residual: ``absolute`` in the program's units, ``scaled`` without units."""
@@ -107,6 +109,7 @@ class Residual:
     scaled: float
 
 
+@short_repr
 @dataclass(frozen=True)
 class Check:
     """A residual held against its tolerance."""
@@ -122,6 +125,7 @@ class Check:
         return self.scaled <= self.tolerance
 
 
+@short_repr
 @dataclass(frozen=True)
 class KKTResiduals:
     """Every residual of the module's table, and the two objectives.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr, wrapped
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.numerics.arrays import (
     Matrix,
@@ -18,6 +19,7 @@ from qpsvm.numerics.arrays import (
     require_memory,
 )
 from qpsvm.numerics.contents import bytes_of
+from qpsvm.numerics.cvxopt_matrices import as_cvxopt
 from qpsvm.numerics.rows import fold, take_rows
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.convexity import Convexity
@@ -26,9 +28,10 @@ from qpsvm.qp.quadratic import Quadratic, as_quadratic
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Storage = Literal["natural", "dense", "sparse"]
+Storage = Literal["natural", "dense", "sparse", "cvxopt"]
 
 
+@short_repr
 class CanonicalForm(NamedTuple):
     """The textbook six: minimize ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``."""
 
@@ -255,22 +258,26 @@ class QuadraticProgram:
 
         Parameters
         ----------
-        storage : {"natural", "dense", "sparse"}
+        storage : {"natural", "dense", "sparse", "cvxopt"}
             ``"natural"``: each matrix as the program stores it; G is sparse when bounds were
             folded in, because a dense identity would be larger than P. ``"dense"``: NumPy arrays.
-            ``"sparse"``: CSC arrays.
+            ``"sparse"``: CSC arrays. ``"cvxopt"``: as ``"natural"``, in CVXOPT's own matrices, for
+            ``cvxopt.solvers.qp(*program.canonical("cvxopt"))``.
         memory_limit : int, optional
             Bytes any one dense matrix may take (default: a quarter of the machine's memory).
 
         Returns
         -------
         CanonicalForm
-            A named tuple that unpacks into the six.
+            A named tuple that unpacks into the six. ``qpsvm.qp.from_canonical`` is the way back
+            for what a solver makes of them.
 
         Raises
         ------
         MemoryLimitError
             A dense matrix would be larger than the limit.
+        MissingPackageError
+            ``"cvxopt"`` without CVXOPT.
         InvalidProgramError
             Unknown storage.
 
@@ -280,22 +287,23 @@ class QuadraticProgram:
         >>> G, h
         (array([[-1.]]), array([0.]))
         """
-        if storage not in ("natural", "dense", "sparse"):
+        if storage not in get_args(Storage):
             raise InvalidProgramError(
-                f"storage is {storage!r}; choose 'natural', 'dense' or 'sparse'."
+                f"storage is {storage!r}; choose 'natural', 'dense', 'sparse' or 'cvxopt'."
             )
         binding = np.flatnonzero(np.isfinite(self.h))
         G, A = self.G, self.A
         if binding.size < self.n_inequalities:
             G = take_rows(G, binding)
         G, h, _, _ = fold(G, self.h[binding], self.lb, self.ub)
-        sparse = storage == "sparse" or (storage == "natural" and self.P.prefers_sparse)
+        sparse = storage == "sparse" or (storage != "dense" and self.P.prefers_sparse)
         P = self.P.to_sparse(memory_limit) if sparse else self.P.to_dense(memory_limit)
         if storage == "dense":
             G, A = _to_dense(G, "G", memory_limit), _to_dense(A, "A", memory_limit)
         elif storage == "sparse":
             G, A = sp.csc_array(G), sp.csc_array(A)
-        return CanonicalForm(P, self.q, G, h, A, self.b)
+        form = CanonicalForm(P, self.q, G, h, A, self.b)
+        return CanonicalForm(*map(as_cvxopt, form)) if storage == "cvxopt" else form
 
     # --- identity --------------------------------------------------------------------------------
 
@@ -316,7 +324,7 @@ class QuadraticProgram:
         bounds = int(np.isfinite(self.lb).sum() + np.isfinite(self.ub).sum())
         kind = type(self.P).__name__.removesuffix("Quadratic").lower()
         kind = {"lowrank": "low-rank"}.get(kind, kind)
-        return (
+        return wrapped(
             f"QuadraticProgram({_count(self.n_variables, 'variable', 'variables')}, "
             f"{_count(self.n_inequalities, 'inequality', 'inequalities')}, "
             f"{_count(self.n_equalities, 'equality', 'equalities')}, "

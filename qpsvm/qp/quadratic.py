@@ -91,6 +91,9 @@ class Quadratic(ABC):
     def parts(self) -> tuple[Any, ...]:
         """Arrays, numbers and objects that define P: equal parts, equal P."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.size} x {self.size}; to_dense() gives the matrix)"
+
     @property
     def is_psd_by_construction(self) -> bool:
         """True when the type itself guarantees ``x'Px >= 0``."""

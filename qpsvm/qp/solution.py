@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.numerics.arrays import Vector, restore_frozen, stored
 
@@ -40,6 +41,7 @@ class Status(enum.Enum):
     UNKNOWN = "unknown"
 
 
+@short_repr
 @dataclass(frozen=True)
 class SolveStatistics:
     """Iterations, times, settings and backend of a solve.

@@ -11,7 +11,8 @@ from typing import Any
 
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
-from qpsvm.data.fingerprint import fingerprint
+from qpsvm.data.fingerprints import fingerprint
+from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.problem import TrainingProblem
@@ -93,7 +94,7 @@ def build(
             f"verified is a {type(verified).__name__}; pass what qpsvm.verify(problem, solution) "
             "returned."
         )
-    if verified.problem != repr(problem):
+    if verified.problem != one_line(problem):
         raise InvalidParameterError(
             f"verified is about {verified.problem}, and the problem is {problem!r}; pass what "
             "qpsvm.verify(problem, solution) returned."

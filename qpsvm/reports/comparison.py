@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
+from qpsvm.display import Table, short_repr
 from qpsvm.machines import SVMSolution
 from qpsvm.verification import KKTReport
 
@@ -15,6 +16,7 @@ AGREEMENT = 1e-6
 """Largest relative difference between objectives of the same SVM."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class ComparisonRow:
     """One backend on one program. Without an answer the figures are None.
@@ -77,12 +79,17 @@ class ComparisonRow:
         )
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Table):
     """All rows, and what they say together."""
 
     rows: tuple[ComparisonRow, ...]
     eps: float
+
+    def columns(self) -> dict[str, Any]:
+        """One row per backend and program, by the fields of ``ComparisonRow``."""
+        names = [field.name for field in fields(ComparisonRow)]
+        return {name: [getattr(row, name) for row in self.rows] for name in names}
 
     def count(self, verdict: Verdict) -> int:
         """Number of rows with that verdict."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from qpsvm.certificates import PredictionComparison
 from qpsvm.certificates.reduced import ReducedReport
+from qpsvm.display import short_repr
 from qpsvm.plotting import Convergence, Picture, SortedViolations
 from qpsvm.plotting.convergence import Event
 from qpsvm.qp.kkt import Tolerances
@@ -29,6 +30,7 @@ from qpsvm.reports.solved import SolvedProblem
 from qpsvm.verification import KKTReport
 
 
+@short_repr
 @dataclass(frozen=True)
 class Facts:
     """A small table of the caller's own.

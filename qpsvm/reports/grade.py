@@ -25,6 +25,7 @@ from enum import Enum
 from typing import Literal, TypeAlias
 
 from qpsvm.certificates import PredictionComparison
+from qpsvm.display import short_repr
 from qpsvm.qp.kkt import Check
 from qpsvm.reports.numbers import at_most, residual, share
 from qpsvm.reports.predictions import prediction_clauses
@@ -93,6 +94,7 @@ def tone_of(word: str) -> Tone:
     return WORDS.get(word, "neutral")
 
 
+@short_repr
 @dataclass(frozen=True)
 class Headline:
     """What stands above everything else: the grade, and one plain sentence about it."""
@@ -111,6 +113,7 @@ def whose(name: str, n_machines: int) -> str:
     return f" of {name!r}, the worst of {n_machines} machines," if n_machines > 1 else ""
 
 
+@short_repr
 @dataclass(frozen=True)
 class Evidence:
     """What a grade follows from.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from qpsvm.display import short_repr
 from qpsvm.reports.comparison import Comparison
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.grade import Headline, worst
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Page:
     """What one page shows.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qpsvm.display import wrapped
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.dictionary import report_dict
-from qpsvm.reports.files import text_of
+from qpsvm.reports.formats import Formats
+from qpsvm.reports.page import Page
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(ReportContent):
+class Report(ReportContent, Formats):
     """What was solved, by whom, and what the verifier says. ``build`` makes one.
 
     Attributes
@@ -27,35 +29,12 @@ class Report(ReportContent):
 
     to_dict = report_dict
 
-    def to_json(self) -> str:
-        """``to_dict`` with every sample, as text."""
-        return text_of(self, "json")
-
-    def to_text(self) -> str:
-        """For a terminal or a log: plain text."""
-        return text_of(self, "txt")
-
-    def to_html(self) -> str:
-        """One page that needs nothing else.
-
-        Raises
-        ------
-        MissingPackageError
-            Jinja2 or Matplotlib, the extra ``qpsvm[report]``, is not installed.
-        """
-        return text_of(self, "html")
-
-    def to_markdown(self) -> str:
-        """GitHub's Markdown; errors as ``to_html``."""
-        return text_of(self, "md")
-
-    def to_latex(self) -> str:
-        """A complete LaTeX document with tables; errors as ``to_html``."""
-        return text_of(self, "tex")
+    def as_page(self) -> Page:
+        return Page.of(self)
 
     def __str__(self) -> str:
         return self.to_text()
 
     def __repr__(self) -> str:
         verdict = "passed" if self.passed else "failed"
-        return f"Report({self.family}, {verdict} at eps={self.eps:g})"
+        return wrapped(f"Report({self.family}, {verdict} at eps={self.eps:g}; print it to read it)")

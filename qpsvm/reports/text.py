@@ -60,6 +60,8 @@ def _print_section(section: Section, level: int, console: Console) -> None:
     console.print(title, soft_wrap=True)
     for block in section.blocks:
         if isinstance(block, Sentences):
+            if block.title:
+                console.print(_plain(block.title, "bold"), soft_wrap=True)
             for sentence in block.sentences:
                 words = f"note: {sentence}" if block.role == "notes" else sentence
                 style = "bold" if block.role == "remarks" else ""
@@ -79,6 +81,8 @@ def _print_section(section: Section, level: int, console: Console) -> None:
 
 def _print_listing(listing: Listing, console: Console) -> None:
     items = [(one_line(name), one_line(words)) for name, words in listing.items]
+    if not items:
+        return
     width = max(len(name) for name, _ in items)
     console.print(_plain(listing.title, "bold"), soft_wrap=True)
     for name, words in items:

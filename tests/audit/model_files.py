@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from qpsvm.audit.files import ArrayModel, LiblinearModel, LibsvmModel, read_model
+from qpsvm.audits.files import ArrayModel, LiblinearModel, LibsvmModel, read_model
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from tests.audit.foreign_models.data import LIBLINEAR
 from tests.audit.writers import liblinear_text, libsvm_text

@@ -12,7 +12,7 @@ from sklearn.linear_model import SGDClassifier, SGDOneClassSVM
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 import qpsvm
-from qpsvm.audit import Arrays
+from qpsvm.audits import Arrays
 from tests.audit.peers import BY_NAME, PEERS, cancer, fitted, flowers, unequal
 from tests.realdata.folder import loader, needs_data
 from tests.tolerances import AUDITED, AUDITED_GAP

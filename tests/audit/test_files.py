@@ -12,7 +12,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 
 import qpsvm
 from qpsvm import models
-from qpsvm.audit.files import read_model
+from qpsvm.audits.files import read_model
 from qpsvm.exceptions import AuditRefusedError, ModelFileError
 from tests.audit.foreign_models.data import CLASSES, N_DECISIONS, TARGETS, TWO, X
 from tests.audit.writers import liblinear_text, libsvm_text, of_svc

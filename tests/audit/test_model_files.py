@@ -15,8 +15,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.svm import SVC
 
 import qpsvm
-from qpsvm.audit.files import LiblinearModel, LibsvmModel, read_model
-from qpsvm.audit.files.digits import EXACT
+from qpsvm.audits.files import LiblinearModel, LibsvmModel, read_model
+from qpsvm.audits.files.digits import EXACT
 from qpsvm.exceptions import ModelFileError
 from tests.audit.foreign_models.data import N_DECISIONS, TWO, X
 from tests.audit.model_files import (

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qpsvm.audit.files import LiblinearModel, LibsvmModel, read_model
+from qpsvm.audits.files import LiblinearModel, LibsvmModel, read_model
 from qpsvm.exceptions import ModelFileError
 from tests.audit.model_files import (
     EXAMPLES,

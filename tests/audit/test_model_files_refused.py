@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from qpsvm.audit.files import read_model
+from qpsvm.audits.files import read_model
 from qpsvm.exceptions import ModelFileError
 from tests.audit.model_files import (
     LINEAR,

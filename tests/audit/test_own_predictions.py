@@ -16,7 +16,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSV
 
 import qpsvm
 from qpsvm import models, reports
-from qpsvm.audit import Arrays
+from qpsvm.audits import Arrays
 from qpsvm.exceptions import AuditRefusedError
 from tests.audit.peers import BY_NAME, PEERS, cancer, diabetes, fitted, flowers, wine
 

@@ -15,9 +15,9 @@ from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 import qpsvm
 from qpsvm import reports
-from qpsvm.audit import Arrays, predictions
-from qpsvm.audit.readers.inputs import Inputs
-from qpsvm.audit.readers.registry import read
+from qpsvm.audits import Arrays, predictions
+from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.audits.readers.registry import read
 from qpsvm.certificates.comparison import Range, compare
 from qpsvm.reports.grade import Grade, tone_of
 

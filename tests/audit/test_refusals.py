@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 
 import qpsvm
-from qpsvm.audit import Arrays
+from qpsvm.audits import Arrays
 from qpsvm.exceptions import AuditRefusedError, InvalidDataError, InvalidParameterError
 from tests.audit.peers import cancer, diabetes, flowers, unequal, wine
 

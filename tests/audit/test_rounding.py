@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 import qpsvm
-from qpsvm.audit import Arrays, KernelRounding, Library
+from qpsvm.audits import Arrays, KernelRounding, Library
 from tests.audit.peers import cancer, diabetes, flowers
 from tests.tolerances import AUDITED_GAP
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +31,7 @@ from qpsvm.exceptions import (
 from qpsvm.qp import LowRankQuadratic, QPSolution, QuadraticProgram, SparseQuadratic, Status
 from tests.processes import run
 
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = QuadraticProgram(np.eye(2), [-1.0, -2.0], lb=0.0, ub=1.5)
 
 
@@ -123,6 +126,14 @@ def test_listing_is_complete() -> None:
     assert isinstance(gurobi, BackendInfo)
     assert gurobi.install_command == "pip install cvxpy gurobipy"
     assert all(info.licence for info in infos.values())
+
+
+def test_engines_of_this_package_have_its_licence() -> None:
+    """What is not a package of its own cannot have a licence of its own."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    own = [make() for make in registry.BUILT_IN.values() if make.distribution == project["name"]]
+    assert {backend.name for backend in own} == {"ipm", "active-set"}
+    assert {backend.licence for backend in own} == {project["license"]}
 
 
 def test_every_listed_backend_can_be_asked_for() -> None:

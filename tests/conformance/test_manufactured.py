@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import qpsvm
-from qpsvm.backends import Settings, get, multipliers_at
+from qpsvm.backends import Settings, get
 from qpsvm.exceptions import UnsupportedProgramError
-from qpsvm.qp import QPSolution, QuadraticProgram, Status, residuals
+from qpsvm.qp import QPSolution, QuadraticProgram, Status, multipliers_at, residuals
 from tests.strategies import examples, manufactured_program
 from tests.tolerances import (
     ASKED,

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
-from qpsvm.data.fingerprint import fingerprint
+from qpsvm.data.fingerprints import fingerprint
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(12, 3)) * (RNG.random((12, 3)) < 0.6)

@@ -15,7 +15,7 @@ import pytest
 
 import qpsvm
 from qpsvm import reports
-from qpsvm.data.fingerprint import fingerprint
+from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.objects import as_objects, is_numeric
 from qpsvm.exceptions import InvalidDataError, KernelError
 from qpsvm.kernels import Custom, Kernel

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import qpsvm
 from qpsvm import reports
 from qpsvm.backends import Settings, get
-from qpsvm.data.fingerprint import fingerprint
+from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.inputs import as_samples
 from qpsvm.exceptions import InvalidDataError, NotSeparableError
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of

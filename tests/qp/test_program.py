@@ -71,7 +71,7 @@ def test_storage_changes_nothing_but_the_type(storage: str, sparse_input: bool) 
 
 
 def test_unknown_storage_is_refused() -> None:
-    with pytest.raises(InvalidProgramError, match="'dense' or 'sparse'"):
+    with pytest.raises(InvalidProgramError, match="'dense', 'sparse' or 'cvxopt'"):
         QuadraticProgram(**SIX).canonical("csr")  # type: ignore[arg-type]
 
 

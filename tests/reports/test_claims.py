@@ -17,7 +17,7 @@ import pytest
 import qpsvm
 from benchmarks.soundness.rational import ZERO, dot, exact, times
 from qpsvm import reports
-from qpsvm.audit import predictions
+from qpsvm.audits import predictions
 from qpsvm.certificates.comparison import from_bounds, from_table
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.reports.grade import Grade

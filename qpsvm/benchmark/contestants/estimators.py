@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from qpsvm.audit.claims import Claim
-from qpsvm.audit.readers.inputs import Inputs
-from qpsvm.audit.readers.registry import read
+from qpsvm.audits.claims import Claim
+from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.audits.readers.registry import read
 from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid

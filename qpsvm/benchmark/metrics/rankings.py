@@ -23,7 +23,7 @@ class Rank:
     ----------
     contestant : str
     place : float
-        From 1; equals share the mean of their places.
+        From 1; equals share the mean of their places. NaN for whoever reached nothing.
     low, high : float
         95% interval over other programs and runs; NaN for fewer than six programs.
     run_low, run_high : float
@@ -85,12 +85,15 @@ def ranking(times: Times, *, shift: float = SHIFT, seed: int = 0) -> Ranking:
     statistic = log_means(table, shift)
     scores = statistic(table.seconds, np.arange(len(table.instances)))
     runs = other_runs(table, statistic, seed=seed)
-    places = _places(scores)
+    solved = np.sum(table.seconds < math.inf, axis=0)
+    nothing = solved == 0
+    places = np.where(nothing, math.nan, _places(scores))
     low, high = quantiles(_places(other_programs(table, statistic, seed=seed)))
     run_low, run_high = quantiles(_places(runs))
+    for ends in (low, high, run_low, run_high):
+        ends[nothing] = math.nan
     errors = np.std(runs, axis=0, ddof=1)
-    solved = np.sum(table.seconds < math.inf, axis=0)
-    order: Index = np.argsort(scores, kind="stable")
+    order: Index = np.lexsort((scores, nothing))
     ranks = tuple(
         Rank(
             contestant=table.contestants[s],

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from qpsvm.benchmark.metrics import Contradiction, FalseClaim
+from qpsvm.benchmark.report.failures import failures
 from qpsvm.benchmark.report.provenance import provenance
 from qpsvm.benchmark.report.summary import Standing, Summary
 from qpsvm.benchmark.report.tables import (
@@ -38,6 +39,10 @@ HOW = (
 )
 
 
+NOBODY = "Nobody reached a certified gap of {:g}: the outcomes say what became of every cell."
+"""In place of a ranking: there is no first place among those who reached nothing."""
+
+
 def document(summary: Summary, *, listed: int = LISTED, detailed: bool = True) -> Document:
     """The summary as blocks.
 
@@ -51,7 +56,7 @@ def document(summary: Summary, *, listed: int = LISTED, detailed: bool = True) -
     """
     sections = [
         Section("claims", "Claims that were refuted", None, tuple(_claims(summary, listed))),
-        Section("outcomes", "Outcomes", None, tuple(_outcomes(summary))),
+        Section("outcomes", "Outcomes", None, tuple(_outcomes(summary, listed))),
         *(
             _target(summary, target, f"target-{i + 1}", detailed)
             for i, target in enumerate(summary.targets)
@@ -125,7 +130,7 @@ def _contradiction(found: Contradiction) -> str:
     )
 
 
-def _outcomes(summary: Summary) -> Iterator[Block]:
+def _outcomes(summary: Summary, listed: int) -> Iterator[Block]:
     yield outcomes_table(summary.outcomes)
     words = tuple((outcome, OUTCOMES.get(outcome, "")) for outcome in summary.outcomes.outcomes)
     yield Listing("What the outcomes mean", words)
@@ -135,6 +140,7 @@ def _outcomes(summary: Summary) -> Iterator[Block]:
             "Programs without a lower bound: no answer to them can be measured",
             tuple(map(str, summary.without_bound)),
         )
+    yield from failures(summary.results.rows, listed)
 
 
 def _target(summary: Summary, target: float, key: str, detailed: bool) -> Section:
@@ -144,7 +150,11 @@ def _target(summary: Summary, target: float, key: str, detailed: bool) -> Sectio
         for standing in standings
         for who, why in standing.ranking.table.left_out.items()
     )
-    blocks: list[Block] = [means_table(standings, key, detailed=detailed)]
+    blocks: list[Block] = []
+    if not any(rank.solved for standing in standings for rank in standing.ranking.ranks):
+        blocks.append(Sentences("meaning", "", (NOBODY.format(target),)))
+    if any(standing.means for standing in standings):
+        blocks.append(means_table(standings, key, detailed=detailed))
     if left_out:
         blocks.append(Sentences("notes", "Left out of the means", left_out))
     if detailed and any(fit.points for fit in summary.fits[target]):

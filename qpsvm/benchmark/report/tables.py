@@ -115,6 +115,8 @@ def _ranked(standing: Standing) -> list[_Ranked]:
 
 
 def _place_cell(rank: Rank) -> Cell:
+    if not rank.solved:
+        return Cell(NOTHING, math.inf)
     return Cell(figure(rank.place, 3) + bracket(rank.run_low, rank.run_high), rank.place)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from qpsvm.display import short_repr
 
+
+@short_repr
 @dataclass(frozen=True)
 class Enclosure:
     """Bounds on both objectives that hold in exact arithmetic on the given float64 data.

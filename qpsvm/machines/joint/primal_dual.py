@@ -26,6 +26,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from qpsvm.data.training_sets import MulticlassTrainingSet
+from qpsvm.display import short_repr
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
@@ -38,6 +39,7 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 JointIntercept: TypeAlias = Literal["none", "penalized"]
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class JointPair:
     """Everything both forms of one training problem share.

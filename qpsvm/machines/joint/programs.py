@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.display import short_repr
 from qpsvm.machines.blocks import blocks, vector_or_nan
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.joint.model import JointModel
@@ -37,6 +38,7 @@ def dual_program(model: JointModel) -> QuadraticProgram:
     )
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class JointDualRecovery:
     """``x = tau``; the multiplier of a bound is how far its class is behind the best."""
@@ -116,6 +118,7 @@ def primal_program(model: JointModel) -> QuadraticProgram:
     )
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class JointPrimalRecovery:
     """``x = (w, b, xi)`` or ``(beta, b, xi)``; ``-tau_im`` are the rows' multipliers."""

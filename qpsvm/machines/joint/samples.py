@@ -28,7 +28,7 @@ from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.solution import SUPPORT_RTOL
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassTable(SampleTable):
     """One row per sample and class, the classes of a sample together.
 
@@ -39,6 +39,9 @@ class ClassTable(SampleTable):
     """
 
     against: Any
+
+    def columns(self) -> dict[str, Any]:
+        return super().columns() | {"against": self.against}
 
     def row(self, i: int) -> dict[str, Any]:
         against = self.against[i]

@@ -1,0 +1,26 @@
+"""Models of other libraries, held against the exact programs they claim to solve.
+
+``qpsvm.audit(model, X, y)`` is the function; this package has what it takes and returns, and
+``files``, which reads the model files of other libraries.
+"""
+
+from qpsvm.audits import files
+from qpsvm.audits.auditing import audit
+from qpsvm.audits.claims import Library
+from qpsvm.audits.machine import AuditedMachine, Optimum
+from qpsvm.audits.own_predictions import OwnPredictions
+from qpsvm.audits.readers.arrays import Arrays
+from qpsvm.audits.result import Audit
+from qpsvm.audits.rounding import KernelRounding
+
+__all__ = [
+    "Arrays",
+    "Audit",
+    "AuditedMachine",
+    "KernelRounding",
+    "Library",
+    "Optimum",
+    "OwnPredictions",
+    "audit",
+    "files",
+]

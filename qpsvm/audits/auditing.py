@@ -1,0 +1,272 @@
+"""``qpsvm.audit``: models that other libraries fitted, held against their exact programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qpsvm.audits import own_predictions, predictions
+from qpsvm.audits.claims import Claim, Library, Problem, Reading, Solution
+from qpsvm.audits.machine import AuditedMachine, Optimum
+from qpsvm.audits.predictions import DecisionRanges
+from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.audits.readers.registry import read
+from qpsvm.audits.result import Audit
+from qpsvm.audits.rounding import KernelRounding, multiply, multiply_rounded, rounded_gap
+from qpsvm.certificates import PredictionComparison, certify
+from qpsvm.exceptions import AuditRefusedError, QPSVMError
+from qpsvm.machines import SVMProblem
+from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.precision import TINY
+from qpsvm.polishing import polish
+from qpsvm.qp.kkt import Tolerances
+from qpsvm.solving import solve
+from qpsvm.verification import KKTReport, verify
+
+if TYPE_CHECKING:
+    from qpsvm.backends import Callback
+
+SHARPER = 0.1
+"""The exact optimum is solved to this share of eps."""
+
+SOLVABLE = 5000
+"""Variables of a program that is solved from scratch if a polish does not get there."""
+
+WITHOUT_MULTIPLIERS = (
+    "the model has no multipliers: alpha and the residuals of the program are those of the exact "
+    "optimum; objective, gap, samples and weights are the model's"
+)
+
+
+def audit(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    C: float | None = None,
+    nu: float | None = None,
+    epsilon: float | None = None,
+    eps: float = 1e-8,
+    optimum: bool = True,
+    callback: Callback | None = None,
+) -> Audit:
+    """Hold a fitted model against the exact program it claims to solve.
+
+    ``P(w, b) - D(alpha) <= eps max(|P|, floor)``, the KKT conditions sample by sample, and how far
+    the exact optimum is.
+
+    Parameters
+    ----------
+    model : estimator, path, Arrays or SavedModel
+        A fitted ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM``, ``LinearSVC``,
+        ``LinearSVR``, ``SGDClassifier`` (hinge losses), ``SGDOneClassSVM`` of scikit-learn, or a
+        ``Pipeline`` that ends in one; the path of a LIBSVM, LIBLINEAR or qpsvm model file; plain
+        numbers as ``qpsvm.audits.Arrays``.
+    X, y : training samples and labels or targets
+        As they were handed to ``fit``, in the same order. y is not used by one-class models.
+    sample_weight : array of shape (n,), optional
+        As handed to ``fit``.
+    C, nu, epsilon : float, optional
+        Parameters of the training that a model file does not hold.
+    eps : float
+        Relative accuracy: of the certified gap and of the scaled residuals.
+    optimum : bool
+        Also solve the program exactly, to say how far above it the objective is and which
+        predictions differ. Without it the cost is one pass over the kernel matrix. Models without
+        multipliers (LIBLINEAR, SGD) have no other lower bound.
+    callback : callable, optional
+        Receives ``qpsvm.backends.Progress`` events of the exact solve; returning False stops it.
+
+    Returns
+    -------
+    Audit
+        With ``passed``, ``verdict`` and, per program, the verifier's report.
+
+    Raises
+    ------
+    AuditRefusedError
+        A model that is not fitted, of a kind or with parameters that no program here has, or that
+        does not match the data; the message says which.
+    ModelFileError
+        A model file that cannot be read.
+    InvalidDataError, InvalidParameterError, KernelError
+        As the formulation raises them for these data; a sigmoid kernel is often indefinite.
+
+    Warns
+    -----
+    ToleranceNotReachedWarning
+        The exact optimum was not reached to the accuracy asked for.
+
+    Notes
+    -----
+    The model's own ``predict`` and ``decision_function`` are called on X and have to say what its
+    stored numbers say: the check ``own_predictions`` of every machine.
+
+    A model is refused rather than audited against another program. LIBSVM's scaled nu programs and
+    LIBLINEAR's penalised intercept are translated exactly, one program for every machine of a model
+    of several classes.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> from sklearn.svm import SVC
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    >>> found = qpsvm.audit(SVC(C=10.0, kernel="rbf").fit(X, y), X, y)
+    >>> found.passed, found.machines[0].optimum.predictions_differ
+    (False, 0)
+    """
+    Tolerances(eps)  # complains before the work
+    inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
+    reading = read(model, inputs)
+    samples = reading.samples if reading.combine is not None else None
+    machines = list[AuditedMachine]()
+    found = list[DecisionRanges | None]()
+    for claim in reading.claims:
+        machine, values = _machine(
+            claim, reading.library, samples, eps=eps, optimum=optimum, callback=callback
+        )
+        machines.append(machine)
+        found.append(values)
+    own = own_predictions.compare(model, X, reading, tuple(machines))
+    if own is not None:
+        machines = [machine.with_check(own.check) for machine in machines]
+    return Audit(
+        model=reading.model,
+        library=reading.library,
+        eps=eps,
+        machines=tuple(machines),
+        combined=_combined(reading, machines, found),
+        remarks=reading.remarks,
+        own_predictions=own,
+    )
+
+
+# --- small pieces -----------------------------------------------------------------------------
+
+
+def _machine(
+    claim: Claim,
+    library: Library,
+    samples: Any,
+    *,
+    eps: float,
+    optimum: bool,
+    callback: Callback | None,
+) -> tuple[AuditedMachine, DecisionRanges | None]:
+    """One program, and the decision values of ``samples`` (None: those the program is about)."""
+    problem, best, remarks = claim.problem, None, list[str]()
+    if not claim.has_multipliers:
+        if not optimum:
+            raise AuditRefusedError(
+                f"{library.name} stores no multipliers, so that only the exact optimum gives a "
+                "lower bound; leave optimum=False out."
+            )
+        remarks.append(WITHOUT_MULTIPLIERS)
+        best = _exact(problem, None, eps, callback)
+    draft: Any = claim.draft(best)
+    rounded = None
+    if isinstance(problem, SVMProblem) and claim.has_multipliers:
+        rounded = multiply_rounded(problem, draft) if library.float32_kernel else None
+        multiply(problem, draft)
+    solution = claim.completed(draft, library)
+    report = verify(problem, solution, eps=eps)
+    if best is None and optimum:
+        try:
+            best = _exact(problem, solution, eps, callback)
+        except QPSVMError as error:  # the bounds stand without it
+            remarks.append(f"the exact optimum was not found: {error}")
+    compared, values = (
+        (None, None) if best is None else _compared(claim, solution, best, report, samples)
+    )
+    if best is not None and compared is None:
+        remarks.append(f"the exact optimum was not found: {best.status.value}")
+    machine = AuditedMachine(
+        name=claim.name,
+        problem=problem,
+        solution=solution,
+        factor=claim.factor,
+        report=report,
+        optimum=compared,
+        rounding=None if rounded is None else _rounding(problem, solution, rounded, report),
+        has_multipliers=claim.has_multipliers,
+        remarks=tuple(remarks),
+    )
+    return machine, values
+
+
+def _exact(
+    problem: Problem, start: Solution | None, eps: float, callback: Callback | None
+) -> Solution:
+    """The optimum, polished from a solution if there is one."""
+    if start is not None:
+        found: Solution = polish(problem, start, eps=SHARPER * eps, callback=callback)
+        reached = certify(problem, found).relative_gap <= SHARPER * eps
+        if reached or problem.qp.n_variables > SOLVABLE:
+            return found
+    solved: Solution = solve(problem, eps=SHARPER * eps, callback=callback)
+    return solved
+
+
+def _rounding(problem: Any, solution: Any, rounded: Dense, report: KKTReport) -> KernelRounding:
+    proof = report.certificate
+    gap = math.nan if proof is None else proof.gap
+    return KernelRounding(gap, rounded_gap(problem, solution, rounded))
+
+
+def _compared(
+    claim: Claim, solution: Solution, best: Solution, report: KKTReport, samples: Any
+) -> tuple[Optimum | None, DecisionRanges | None]:
+    """The optimum beside the model; None if the optimum was not found."""
+    problem, own = claim.problem, report.certificate
+    proof = predictions.proof_of(problem, best)
+    if not proof.relative_gap <= report.eps:
+        return None, None
+    data = problem.data
+    values = predictions.ranges(problem, solution, proof, data.X if samples is None else samples)
+    trained_on = values if samples is None else values[data.kept]
+    lowest = proof.primal_objective
+    size = max(abs(lowest), proof.floor, TINY)
+    excess = math.nan if own is None else max(own.primal_objective - lowest, 0.0) / size
+    hidden = math.inf if own is None else own.rounding + proof.rounding
+    middle = 0.5 * (trained_on.own.lower + trained_on.own.upper)
+    return (
+        Optimum(
+            solution=best,
+            proof=proof,
+            excess=excess,
+            # each rounding is relative to its own objective: both in units of the larger one
+            least_excess=max(0.0, excess - hidden * (1.0 + excess)) if excess >= 0.0 else 0.0,
+            predictions=replace(
+                predictions.of_machine(problem, trained_on, claim.factor),
+                computed_gap=proof.relative_gap,
+            ),
+            decision_change=abs(claim.factor) * float(np.max(np.abs(middle - trained_on.computed))),
+        ),
+        values,
+    )
+
+
+def _combined(
+    reading: Reading, machines: Sequence[AuditedMachine], found: Sequence[DecisionRanges | None]
+) -> PredictionComparison | None:
+    """The training predictions of all machines together."""
+    known = [values for values in found if values is not None]
+    if reading.combine is None or len(known) < len(machines):
+        return None
+    taking_part = np.unique(np.concatenate([m.problem.data.kept for m in machines]))
+    known = [values[taking_part] for values in known]
+    together = predictions.of_votes(
+        known, [machine.factor for machine in machines], reading.combine, reading.n_classes
+    )
+    # votes are counted, and what moves are the decision values of the machines
+    changes = [
+        predictions.of_machine(m.problem, values, m.factor).largest_change
+        for m, values in zip(machines, known, strict=True)
+    ]
+    gaps = [m.optimum.proof.relative_gap for m in machines if m.optimum is not None]
+    return replace(together, largest_change=max(changes), computed_gap=max(gaps))

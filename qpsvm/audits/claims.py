@@ -1,0 +1,214 @@
+"""What a model of another library says: a program, and numbers that are its solution.
+
+A reader has done the translation: the program is built, and alpha, w, b are in qpsvm's scale. From
+here on nothing depends on where a model came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from qpsvm.display import short_repr
+from qpsvm.exceptions import AuditRefusedError
+from qpsvm.machines import SVMProblem, SVMSolution
+from qpsvm.machines.intercept import Interval, best_shifts
+from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.offsets import best_offsets
+from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.setup import NO_MULTIPLIERS
+from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+
+Problem: TypeAlias = TrainingProblem[Any, Any]
+Solution: TypeAlias = SVMSolution | JointSolution
+
+
+@short_repr
+@dataclass(frozen=True)
+class Library:
+    """Who fitted a model.
+
+    Attributes
+    ----------
+    name : str
+        Of the library that did the arithmetic.
+    stopped_at : str
+        What ended its iterations, in words: ``"stopping tolerance of 0.001"``. Empty if not known.
+    float32_kernel : bool
+        It keeps kernel values in single precision.
+    """
+
+    name: str
+    stopped_at: str = ""
+    float32_kernel: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """The solution a model claims to one program.
+
+    Attributes
+    ----------
+    name : str
+        What the machine tells apart; empty if the model is one machine.
+    problem : SVMProblem or JointProblem
+    intercept : float, or array of shape (k,)
+    alpha : array of shape (N,) or None
+        Dual variables; None where the library stores none.
+    coef : array of shape (d,) or (k, d), or None
+        Weights; None where they are those of alpha.
+    width : float or None
+        rho or epsilon of a nu program; None: the best one for these weights.
+    factor : float
+        The model's own decision values are ``factor`` times those of the program.
+    stated : SVMSolution or None
+        The complete solution, where the model is one of qpsvm's own.
+    """
+
+    name: str
+    problem: Problem
+    intercept: float | Vector
+    alpha: Dense | None = None
+    coef: Dense | None = None
+    width: float | None = None
+    factor: float = 1.0
+    stated: SVMSolution | None = None
+
+    @property
+    def has_multipliers(self) -> bool:
+        """Whether the model bounds its own optimum from below."""
+        return self.alpha is not None or self.stated is not None
+
+    def draft(self, optimum: Solution | None = None) -> Solution:
+        """The machine that the claim is, before anything is multiplied with the kernel matrix.
+
+        Weights without multipliers are held against those of ``optimum``: its alpha and its
+        solution of the program, with the model's weights and intercept in place of its own.
+        """
+        if self.stated is not None:
+            return self.stated
+        if self.alpha is None:
+            assert optimum is not None  # the caller solved for it
+            draft: Solution = optimum.replace(coef=self.coef, intercept=self.intercept)
+            return draft
+        model = self.problem.model
+        assert isinstance(model, SupportVectorModel)  # readers give the others no alpha
+        expansion, b = model.expansion(self.alpha), cast(float, self.intercept)  # of one function
+        return SVMSolution(
+            alpha=self.alpha,
+            expansion=expansion,
+            coef=model.coef(expansion) if self.coef is None else self.coef,
+            intercept=b,
+            intercept_interval=Interval(b, b),
+            width=0.0,
+            slack=np.zeros(len(model.conditions)),
+            constraint_multipliers=NO_MULTIPLIERS,
+            conditions=model.conditions,
+            kernel=model.kernel,
+            data=model.data,
+            qp=QPSolution(Status.UNKNOWN),
+            repair=model.repair,
+        )
+
+    def completed(self, draft: Solution, library: Library) -> Solution:
+        """The draft with what its weights imply, for ``qpsvm.verify``."""
+        if self.stated is not None:
+            return self.stated
+        if isinstance(draft, JointSolution):
+            shortfall = self.problem.model.shortfall(self.problem.model.decisions(draft))
+            return draft.replace(slack=np.maximum(shortfall, 0.0))
+        solution = _implied(self.problem.model, draft, self.width)
+        if self.alpha is None:
+            return solution
+        statistics = SolveStatistics(backend=library.name)
+        return solution.replace(qp=self.problem.to_qp(solution).replace(statistics=statistics))
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A model as its reader understood it.
+
+    Attributes
+    ----------
+    model : str
+        What was read, in words.
+    library : Library
+    claims : tuple of Claim
+    samples : array or CSR array of shape (n, d)
+        The training samples as the machines see them.
+    combine : callable or None
+        From the decision values of several machines, shape (n, machines), to one value per class.
+    remarks : tuple of str
+        What was assumed, and what of the model is not in its program.
+    classes : array of shape (k,) or None
+        The labels of a classifier in the library's own order.
+    in_pairs : bool
+        Every machine of several tells two classes apart: the sample's class is voted for.
+    """
+
+    model: str
+    library: Library
+    claims: tuple[Claim, ...]
+    samples: Any
+    combine: Callable[[Dense, int], Dense] | None = None
+    n_classes: int = 0
+    remarks: tuple[str, ...] = ()
+    classes: Any = None
+    in_pairs: bool = False
+
+
+def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
+    """Dual variables from the coefficients ``beta_i`` of ``f(x) = sum_i beta_i k(x_i, x) + b``.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+        With one condition per sample and ``beta = s alpha``, or with the two sides of a tube and
+        ``beta = alpha - alpha*``, of which at most one is not zero.
+    expansion : array of shape (n_given,)
+        One coefficient per row of the caller's X.
+
+    Raises
+    ------
+    AuditRefusedError
+        A sample of weight zero, which is in no program, has a coefficient.
+    """
+    kept, conditions = problem.data.kept, problem.model.conditions
+    dropped = np.delete(expansion, kept)
+    if np.any(dropped != 0.0):
+        row = int(np.setdiff1d(np.flatnonzero(expansion), kept)[0])
+        raise AuditRefusedError(
+            f"Row {row} of X is a support vector of the model and takes no part in its program "
+            "(sample_weight 0); pass the sample_weight the model was fitted with."
+        )
+    beta = expansion[kept]
+    if len(conditions) == 2 * len(beta):
+        return np.concatenate([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])
+    return np.asarray(conditions.signs * beta)
+
+
+def _implied(model: SupportVectorModel, draft: SVMSolution, width: float | None) -> SVMSolution:
+    """Slack, the width if there is none, and all intercepts that are as good, from the weights."""
+    scores, _ = model.scores_and_norm(draft)
+    if width is None:
+        width = _best_width(model, scores, draft.intercept)
+    interval, _ = best_offsets(model, scores, draft.intercept, width)
+    if not interval.upper > interval.lower:
+        interval = Interval(draft.intercept, draft.intercept)
+    slack = model.slack(model.violations(scores, draft.intercept, width))
+    return draft.replace(width=width, intercept_interval=interval, slack=slack)
+
+
+def _best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:
+    """The t that minimises ``price_t t + sum_i loss_i(v_i - e t)`` beside this b, not below 0."""
+    c = model.conditions
+    if not c.width:
+        return 0.0
+    v = model.violations(scores, b, 0.0)
+    shifts = best_shifts(v, c.lower, c.upper, c.curvature, c.width * c.width_price)
+    return max(0.0, c.width * shifts.midpoint)

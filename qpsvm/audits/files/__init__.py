@@ -1,0 +1,19 @@
+"""Model files of other libraries, read without trusting them.
+
+::
+
+    model = read_model("a9a.model")          # LIBSVM, ThunderSVM, LIBLINEAR, JSON, NPZ, qpsvm
+    model.training_rows(X, y)                # which rows its support vectors are
+
+Sizes are looked up before anything is read, counts are held against the file before anything is
+allocated, and time and memory are linear in the file. What a file says is turned into programs by
+``qpsvm.audit``.
+"""
+
+from qpsvm.audits.files.arrays import ArrayModel
+from qpsvm.audits.files.liblinear import LiblinearModel
+from qpsvm.audits.files.libsvm import LibsvmModel
+from qpsvm.audits.files.reading import read_model
+from qpsvm.audits.files.rows import match_rows
+
+__all__ = ["ArrayModel", "LiblinearModel", "LibsvmModel", "match_rows", "read_model"]

@@ -1,0 +1,191 @@
+"""LIBLINEAR's model files.
+
+::
+
+    solver_type L2R_L1LOSS_SVC_DUAL
+    nr_class 2
+    label 1 -1
+    nr_feature 3
+    bias 1
+    w
+    0.5
+    -0.25
+    0
+    0.125
+
+One line per feature, and one more for the constant feature ``bias`` if that is not negative; one
+number per class in a line, or one only for two classes (positive for the first of ``label``),
+regression and one-class models.
+
+Source: ``save_model`` and ``load_model`` in LIBLINEAR 2.50 (linear.cpp). It prints 17 digits, older
+versions 16.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.audits.files.header import Header
+from qpsvm.audits.files.text_file import END, NUMBER, TextFile, to_numbers, words
+from qpsvm.display import short_repr
+from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
+
+JOINT = "MCSVM_CS"
+"""Crammer and Singer's machine: one weight vector per class, also for two of them."""
+
+NOVELTY = "ONECLASS_SVM"
+CLASSIFIERS = (
+    "L2R_LR",
+    "L2R_L2LOSS_SVC_DUAL",
+    "L2R_L2LOSS_SVC",
+    "L2R_L1LOSS_SVC_DUAL",
+    JOINT,
+    "L1R_L2LOSS_SVC",
+    "L1R_LR",
+    "L2R_LR_DUAL",
+)
+REGRESSIONS = ("L2R_L2LOSS_SVR", "L2R_L2LOSS_SVR_DUAL", "L2R_L1LOSS_SVR_DUAL")
+SOLVER_TYPES = (*CLASSIFIERS, *REGRESSIONS, NOVELTY)
+
+_ALWAYS = ("solver_type", "nr_class", "nr_feature", "bias")
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class LiblinearModel:
+    """What a LIBLINEAR model file says, checked; all arrays are read-only.
+
+    ``f_m(x) = coef_m'x + bias bias_weights_m``, for one-class models minus ``rho``.
+
+    Attributes
+    ----------
+    source : str
+        The path as given.
+    solver_type : str
+        One of ``SOLVER_TYPES``. Not all of them are programs of an SVM.
+    n_classes : int
+        k; 2 for regression and one-class.
+    labels : array of int of shape (k,) or None
+        In the order of the weights; with one weight vector the first has positive values. None for
+        regression and one-class.
+    bias : float
+        The constant feature; negative: there is none.
+    coef : array of shape (m, d)
+        m = k, or 1 for two classes (but ``MCSVM_CS``), regression and one-class.
+    bias_weights : array of shape (m,) or None
+        Weights of the constant feature. They are in the objective like all others.
+    rho : float or None
+        For one-class.
+    """
+
+    source: str
+    solver_type: str
+    n_classes: int
+    labels: Index | None
+    bias: float
+    coef: Dense
+    bias_weights: Vector | None
+    rho: float | None
+
+    @property
+    def intercept(self) -> Vector:
+        """What is added to ``coef @ x``, shape (m,)."""
+        if self.bias_weights is None:
+            intercept = np.zeros(len(self.coef))
+        else:
+            intercept = self.bias * self.bias_weights
+        return intercept if self.rho is None else intercept - self.rho
+
+
+def read_liblinear(path: str | os.PathLike[str]) -> LiblinearModel:
+    """Read a model file of LIBLINEAR, strictly.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    LiblinearModel
+
+    Raises
+    ------
+    ModelFileError
+        With the line and what is wrong there: an unknown, repeated, missing or superfluous key;
+        counts that contradict each other or the lines; anything that is no finite decimal number;
+        other bytes than printable ASCII; an incomplete last line; lines after the last weight.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> text = "solver_type L2R_L1LOSS_SVC_DUAL|nr_class 2|label 1 -1|nr_feature 2|bias 1|w|"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "small.model"
+    ...     _ = file.write_text((text + "0.5|-0.25|0.125|").replace("|", chr(10)))
+    ...     model = read_liblinear(file)
+    >>> model.coef, model.intercept
+    (array([[ 0.5 , -0.25]]), array([0.125]))
+    """
+    file = TextFile.read(path)
+    header = Header(file, (*_ALWAYS, "label", "rho"), "w")
+    solver_type = header.choice("solver_type", SOLVER_TYPES)
+    classifier = solver_type in CLASSIFIERS
+    header.require_only(
+        (
+            *_ALWAYS,
+            *(("label",) if classifier else ()),
+            *(("rho",) if solver_type == NOVELTY else ()),
+        ),
+        f"a model of {solver_type}",
+    )
+    k = header.n_classes(classifier)
+    labels = header.labels(k) if classifier else None
+    bias = header.number("bias")
+    with_bias = bias >= 0.0
+    n_features = header.integer("nr_feature", 0 if with_bias else 1)
+    m = k if solver_type == JOINT or k > 2 else 1
+    n_lines = n_features + with_bias
+    header.require_room("nr_feature", n_lines, 2 * m)  # a digit and a blank or line end per weight
+    weights = _weights(file, header, n_lines, m)
+    if with_bias and not float(np.abs(weights[-1]).max()) * bias < np.inf:
+        raise header.refusal("bias", f"bias is {bias:g}, and times its weight it is beyond float64")
+    return LiblinearModel(
+        source=file.source,
+        solver_type=solver_type,
+        n_classes=k,
+        labels=labels,
+        bias=bias,
+        coef=freeze(np.ascontiguousarray(weights[:n_features].T)),
+        bias_weights=freeze(weights[-1].copy()) if with_bias else None,
+        rho=header.number("rho") if solver_type == NOVELTY else None,
+    )
+
+
+def _weights(file: TextFile, header: Header, n_lines: int, m: int) -> Dense:
+    good = re.compile(rb"(?:[ \t]*+" + NUMBER + END + rb"){%d}[ \t]*+" % m)
+    parts = [np.zeros((0, m))]
+    line = header.next_line
+    for first, text in file.blocks(header.end, line):
+        lines = text.split(b"\n")[:-1]
+        if first + len(lines) > line + n_lines:
+            raise file.refusal(line + n_lines, f"{n_lines:,} lines of weights end before this line")
+        numbers = to_numbers(text) if all(map(good.fullmatch, lines)) else np.array([np.nan])
+        if not np.isfinite(numbers).all():
+            for i, content in enumerate(lines):
+                file.require_numbers(content, first + i, "weight")
+                found = sum(1 for _ in words(content))
+                if found != m:
+                    raise file.refusal(first + i, f"it has {found} weights, this model has {m}")
+        parts.append(numbers.reshape(-1, m))
+    weights = np.concatenate(parts)
+    if len(weights) < n_lines:
+        raise file.refusal(
+            line + len(weights),
+            f"the file ends after {len(weights):,} of {n_lines:,} lines of weights",
+        )
+    return np.asarray(weights)

@@ -1,0 +1,219 @@
+"""LIBSVM's model files, which ThunderSVM writes too.
+
+::
+
+    svm_type c_svc
+    kernel_type rbf
+    gamma 0.5
+    nr_class 2
+    total_sv 3
+    rho 0.1
+    label 1 -1
+    nr_sv 2 1
+    SV
+    0.7 1:0.25 3:1
+    0.3 2:0.5
+    -1 1:2 2:0.125
+
+``f(x) = sum_i c_i k(x_i, x) - rho``; with several classes one such function for every pair i < j,
+positive for class i, in the order of ``label``. C, nu and epsilon are not in the file.
+
+How numbers are printed depends on the writer:
+
+==========================  =======================  ==================  =======================
+what                        LIBSVM                   LIBSVM in Java      ThunderSVM
+==========================  =======================  ==================  =======================
+coefficients                17 digits, older: 16     as many as needed   16 digits of a float32
+values of support vectors   8                        as many as needed   8 digits of a float32
+gamma, coef0, rho           17, older: 6             as many as needed   6
+==========================  =======================  ==================  =======================
+
+Source: ``svm_save_model`` and ``svm_load_model`` in LIBSVM 3.37 (svm.cpp); ``save_to_string`` in
+ThunderSVM (svmmodel.cpp), whose ``SV`` and lists end with a blank.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from qpsvm import kernels
+from qpsvm.audits.files.rows import match_rows
+from qpsvm.display import short_repr
+from qpsvm.exceptions import ModelFileError
+from qpsvm.kernels import Kernel
+from qpsvm.numerics.arrays import Dense, Index, Vector
+
+SvmType: TypeAlias = Literal["c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"]
+KernelType: TypeAlias = Literal["linear", "polynomial", "rbf", "sigmoid", "precomputed"]
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class LibsvmModel:
+    """What a LIBSVM model file says, checked; all arrays are read-only.
+
+    Attributes
+    ----------
+    source : str
+        The path as given.
+    written_by : "LIBSVM" or "ThunderSVM"
+        By the blank after ``SV``.
+    svm_type : {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"}
+    kernel_type : {"linear", "polynomial", "rbf", "sigmoid", "precomputed"}
+    degree, gamma, coef0 : int, float, float or None
+        None where the kernel has no such parameter.
+    n_classes : int
+        k, in the order of the file; 2 for regression and one-class.
+    labels : array of int of shape (k,) or None
+        The first of a pair has the positive decision values. None for regression and one-class.
+    n_sv : array of int of shape (k,) or None
+        Number of support vectors per class, which are grouped in the order of ``labels``.
+    rho : array of shape (k (k - 1) / 2,)
+        Minus the intercepts, pair by pair: (0, 1), (0, 2), ..., (1, 2), ...
+    coefficients : array of shape (total_sv, k - 1)
+        In pair (i, j) those of class i are in column j - 1, those of class j in column i. For
+        regression ``alpha - alpha*``.
+    support_vectors : CSR array of shape (total_sv, largest index) or None
+        Columns counted from 0, one below the file's. None for a precomputed kernel.
+    serials : array of int of shape (total_sv,) or None
+        Rows of the training data counted from 1, for a precomputed kernel.
+    sv_digits : int
+        Significant digits of the values of support vectors: 8, as LIBSVM prints them, or as many
+        as the longest has; 17 if they are exact.
+    parameter_digits : int
+        The same for gamma, coef0 and rho together. At 6 they are probably rounded: what was trained
+        had other values than what the file predicts with.
+    first_sv_line : int
+        Number of the first support vector's line.
+    """
+
+    source: str
+    written_by: Literal["LIBSVM", "ThunderSVM"]
+    svm_type: SvmType
+    kernel_type: KernelType
+    degree: int | None
+    gamma: float | None
+    coef0: float | None
+    n_classes: int
+    labels: Index | None
+    n_sv: Index | None
+    rho: Vector
+    coefficients: Dense
+    support_vectors: Any
+    serials: Index | None
+    sv_digits: int
+    parameter_digits: int
+    first_sv_line: int
+
+    @property
+    def total_sv(self) -> int:
+        """Number of support vectors."""
+        return len(self.coefficients)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel as one of ``qpsvm.kernels``.
+
+        Raises
+        ------
+        InvalidParameterError
+            A parameter for which there is no such kernel: gamma 0, degree 0.
+        """
+        gamma = 0.0 if self.gamma is None else self.gamma
+        coef0 = 0.0 if self.coef0 is None else self.coef0
+        if self.kernel_type == "polynomial":
+            return kernels.Polynomial(gamma, self.degree or 0, coef0)
+        if self.kernel_type == "rbf":
+            return kernels.RBF(gamma)
+        if self.kernel_type == "sigmoid":
+            return kernels.Sigmoid(gamma, coef0)
+        return kernels.as_kernel(self.kernel_type)
+
+    def training_rows(self, X: Any, y: Any = None) -> Index:
+        """Which row of the training data each support vector is.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            For a precomputed kernel the (n, n) Gram matrix.
+        y : array of shape (n,), optional
+            Labels or targets. They matter where several rows of X have the same values: a support
+            vector is one with the label of its class; in a regression the one for which the sign of
+            its coefficient is right.
+
+        Returns
+        -------
+        array of int of shape (total_sv,)
+            No row twice.
+
+        Raises
+        ------
+        ModelFileError
+            A support vector is no row of X, or there are more of them than such rows.
+        InvalidDataError
+            X is not a table of finite numbers.
+
+        Notes
+        -----
+        ThunderSVM rounds to single precision before it prints; for its files rows are first
+        compared so, for others last.
+        """
+        if self.serials is not None:
+            return self._rows_by_serial(len(X) if isinstance(X, list) else X.shape[0])
+        labels = targets = None
+        if y is not None and self.labels is not None and self.n_sv is not None:
+            labels = (np.repeat(self.labels, self.n_sv), self._as_numbers(y))
+        elif y is not None and self.svm_type.endswith("svr"):
+            targets = (self.coefficients[:, 0], self._as_numbers(y))
+        precisions: list[type[np.floating[Any]]] = [np.float64, np.float32]
+        if self.written_by == "ThunderSVM":
+            precisions.reverse()
+
+        def match(precision: type[np.floating[Any]]) -> Index:
+            return match_rows(
+                self.support_vectors,
+                X,
+                self.sv_digits,
+                dtype=precision,
+                labels=labels,
+                targets=targets,
+                source=self.source,
+                first_line=self.first_sv_line,
+            )
+
+        try:
+            return match(precisions[0])
+        except ModelFileError:
+            with suppress(ModelFileError):
+                return match(precisions[1])
+            raise
+
+    def _rows_by_serial(self, n: int) -> Index:
+        serials = np.asarray(self.serials)
+        order = np.argsort(serials, kind="stable")
+        twice = np.flatnonzero(np.diff(serials[order]) == 0)
+        for at, problem in (
+            (np.flatnonzero(serials > n), f"the data have {n} rows"),
+            (order[twice + 1], "another support vector has it too"),
+        ):
+            if at.size:
+                i = int(at[0])
+                raise ModelFileError(
+                    f"{self.source!r} line {self.first_sv_line + i}: support vector {i} is sample "
+                    f"{serials[i]} of the precomputed kernel, and {problem}; pass the (n, n) "
+                    "matrix of the training data, with the samples numbered from 1 to n."
+                )
+        return serials - 1
+
+    def _as_numbers(self, y: Any) -> Vector:
+        try:
+            return np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(
+                f"{self.source!r} knows its samples by numbers, and y holds others ({error}); pass "
+                "the numbers LIBSVM was given."
+            ) from error

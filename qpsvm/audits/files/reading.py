@@ -1,0 +1,82 @@
+"""Which reader a file is for, by what is in it: names say nothing certain."""
+
+from __future__ import annotations
+
+import os
+from typing import TypeAlias
+
+from qpsvm import models
+from qpsvm.audits.files import arrays
+from qpsvm.audits.files.arrays import ArrayModel
+from qpsvm.audits.files.liblinear import LiblinearModel, read_liblinear
+from qpsvm.audits.files.libsvm import LibsvmModel
+from qpsvm.audits.files.libsvm_reader import read_libsvm
+from qpsvm.audits.files.opening import require_file
+from qpsvm.exceptions import ModelFileError
+from qpsvm.models import SavedModel
+
+ParsedModel: TypeAlias = LibsvmModel | LiblinearModel | ArrayModel | SavedModel
+
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_BEGINNING = 64
+
+
+def read_model(path: str | os.PathLike[str]) -> ParsedModel:
+    """Read a model file of any known kind.
+
+    Parameters
+    ----------
+    path : path
+        A model of LIBSVM or ThunderSVM, of LIBLINEAR, plain numbers as JSON or NPZ
+        (``docs/model_files.md``), or one that ``qpsvm.models.save`` wrote. The kind is found in the
+        file, its name does not matter.
+
+    Returns
+    -------
+    LibsvmModel, LiblinearModel, ArrayModel or SavedModel
+
+    Raises
+    ------
+    ModelFileError
+        Not a regular file, too large, of none of these kinds, or wrong in any way: with the line or
+        entry, what was found there, and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "model"
+    ...     _ = file.write_text('{"coef": [1.0, -2.0], "intercept": 0.5}')
+    ...     model = read_model(file)
+    >>> model.coef, model.intercept
+    (array([ 1., -2.]), 0.5)
+    """
+    beginning = _beginning(path)
+    if beginning.startswith(_ZIP):
+        members = arrays.npz_arrays(path)
+        return models.load(path) if "metadata" in members else arrays.from_npz(path, members)
+    if beginning.lstrip().startswith(b"{"):
+        return arrays.read_json(path)
+    first = beginning.split(maxsplit=1)[:1]
+    if first == [b"svm_type"]:
+        return read_libsvm(path)
+    if first == [b"solver_type"]:
+        return read_liblinear(path)
+    raise ModelFileError(
+        f"{os.fspath(path)!r} begins with {beginning[:20]!r}, as no model file known here does; "
+        "those of LIBSVM and ThunderSVM begin with svm_type, of LIBLINEAR with solver_type, JSON "
+        "with {, NPZ with PK."
+    )
+
+
+def _beginning(path: str | os.PathLike[str]) -> bytes:
+    require_file(path)
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(_BEGINNING)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ModelFileError(
+            f"Cannot read {os.fspath(path)!r}: {reason}; check the path."
+        ) from error

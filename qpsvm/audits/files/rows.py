@@ -1,0 +1,191 @@
+"""Which training rows the support vectors of a model are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.audits.files.digits import EXACT, as_printed
+from qpsvm.data.inputs import as_samples
+from qpsvm.exceptions import ModelFileError
+from qpsvm.numerics.arrays import Index, Vector, row_blocks
+
+_BLOCK_BYTES = 2**21
+"""Rounding takes some ten temporaries as large as its block."""
+
+
+def match_rows(
+    support_vectors: Any,
+    X: Any,
+    digits: int = EXACT,
+    *,
+    dtype: type[np.floating[Any]] = np.float64,
+    labels: tuple[Any, Any] | None = None,
+    targets: tuple[Any, Any] | None = None,
+    source: str = "the model",
+    first_line: int | None = None,
+) -> Index:
+    """For every support vector the row of X that it is.
+
+    Two vectors are the same when they are after ``as_printed(value, digits)``. Of rows with the
+    same values each is used once, in their order.
+
+    Parameters
+    ----------
+    support_vectors : array or sparse matrix of shape (m, d')
+        Columns beyond those of X must be zero.
+    X : array or sparse matrix of shape (n, d)
+    digits : int
+        Significant digits the support vectors were printed with; 17 if they are exact.
+    dtype : float64 or float32
+        The precision X was rounded to before it was printed.
+    labels : (array of shape (m,), array of shape (n,)), optional
+        Numbers that must agree too: classes of the support vectors and of the rows.
+    targets : (array of shape (m,), array of shape (n,)), optional
+        Coefficients of the support vectors of a regression, and targets. Where more rows have the
+        same values than there are such support vectors, those with negative coefficients are the
+        rows with the smallest targets, the others those with the largest: so they are at the
+        optimum, ``t_i - f(x_i)`` having the sign of the coefficient.
+    source : str
+        The model, for messages.
+    first_line : int, optional
+        The line of the first support vector, for messages.
+
+    Returns
+    -------
+    array of int of shape (m,)
+        No row twice.
+
+    Raises
+    ------
+    ModelFileError
+        A support vector is no row of X, with the nearest one; or there are more of them than such
+        rows.
+    InvalidDataError
+        X is not a table of finite numbers.
+
+    Notes
+    -----
+    Rows are compared by a hash of their rounded values: time and memory are linear in the data.
+
+    Examples
+    --------
+    >>> match_rows([[0.33333333]], [[0.0], [1 / 3], [1.0]], digits=8)
+    array([1])
+    """
+    samples = as_samples(X)
+    vectors = sp.csr_array(support_vectors, dtype=np.float64)
+    own_labels, row_labels = (None, None) if labels is None else map(_vector, labels)
+    keys = list(_keys(vectors, digits, np.float64, own_labels))
+    wanted: dict[bytes, list[int]] = {}
+    for i, key in enumerate(keys):
+        wanted.setdefault(key, []).append(i)
+    rows_of: dict[bytes, list[int]] = {key: [] for key in wanted}
+    for row, key in enumerate(_keys(samples, digits, dtype, row_labels)):
+        if key in rows_of:
+            rows_of[key].append(row)
+    found = np.full(len(keys), -1, dtype=np.intp)
+    for key, same in wanted.items():
+        own, rows = same, rows_of[key]
+        if targets is not None and len(rows) > len(own):
+            own, rows = _by_target(own, rows, *map(_vector, targets))
+        found[own[: len(rows)]] = rows[: len(own)]
+    missing = np.flatnonzero(found < 0)
+    if missing.size:
+        i = int(missing[0])
+        where = "" if first_line is None else f" (line {first_line + i})"
+        reason = _too_often(rows_of[keys[i]]) or _difference(vectors[[i]], samples, digits, dtype)
+        raise ModelFileError(
+            f"{source!r} does not match the data: support vector {i}{where} {reason}. Of "
+            f"{len(keys)} support vectors {missing.size} are not found; pass the training data as "
+            "the library got them, scaled and with all columns."
+        )
+    return found
+
+
+# --- keys -------------------------------------------------------------------------------------
+
+
+def _keys(
+    matrix: Any, digits: int, dtype: type[np.floating[Any]], labels: Vector | None
+) -> Iterator[bytes]:
+    """A hash of the rounded entries of each row that are not zero, with their columns."""
+    n, d = matrix.shape
+    for rows in row_blocks(n, d, _BLOCK_BYTES):
+        block = _rounded(matrix[rows], digits, dtype)
+        columns, values, ends = block.indices.astype(np.int64), block.data, block.indptr.tolist()
+        for i, (start, end) in enumerate(pairwise(ends)):
+            digest = hashlib.blake2b(columns[start:end], digest_size=16)
+            digest.update(values[start:end])
+            if labels is not None:
+                digest.update(labels[rows.start + i].tobytes())
+            yield digest.digest()
+
+
+def _rounded(matrix: Any, digits: int, dtype: type[np.floating[Any]]) -> Any:
+    """The entries as they are printed, in order, without zeros."""
+    block = sp.csr_array(matrix, dtype=np.float64, copy=True)
+    block.sum_duplicates()
+    with np.errstate(over="ignore"):
+        block.data = as_printed(block.data.astype(dtype).astype(np.float64), digits)
+    block.eliminate_zeros()
+    return block
+
+
+# --- rows with the same values ----------------------------------------------------------------
+
+
+def _by_target(
+    own: list[int], rows: list[int], coefficients: Vector, targets: Vector
+) -> tuple[list[int], list[int]]:
+    """Support vectors by coefficient, and beside them rows from both ends of their targets."""
+    own = sorted(own, key=lambda i: coefficients[i])
+    rows = sorted(rows, key=lambda row: targets[row])
+    below = sum(coefficients[i] < 0.0 for i in own)
+    return own, rows[:below] + rows[len(rows) - (len(own) - below) :]
+
+
+# --- what to say ------------------------------------------------------------------------------
+
+
+def _too_often(rows: list[int]) -> str:
+    """That other support vectors took these rows; empty if there are none."""
+    if not rows:
+        return ""
+    return (
+        f"has the values of row {rows[0]} of X, and so have more support vectors than there are "
+        f"such rows ({len(rows)})"
+    )
+
+
+def _difference(vector: Any, samples: Any, digits: int, dtype: type[np.floating[Any]]) -> str:
+    """How a support vector differs from the nearest row."""
+    d = samples.shape[1]
+    beyond = vector.indices[(vector.indices >= d) & (vector.data != 0.0)]
+    if beyond.size:
+        return f"has a value in column {int(beyond.max())} (from 0), X has {d} columns"
+    dense = np.zeros(d)
+    inside = vector.indices < d
+    dense[vector.indices[inside]] = vector.data[inside]
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = samples.multiply(samples) if sp.issparse(samples) else samples * samples
+        distance = np.asarray(squares.sum(axis=1)).ravel() - 2.0 * (samples @ dense)
+        row = int(np.argmin(np.where(np.isfinite(distance), distance, np.inf)))
+        nearest = _rounded(samples[[row]], digits, dtype).toarray().ravel()
+        column = int(np.argmax(np.abs(nearest - dense)))
+    if nearest[column] == dense[column]:
+        return f"has the values of row {row} of X, which has another label"
+    theirs, own = (f"{value:.{min(digits, EXACT)}g}" for value in (dense[column], nearest[column]))
+    return (
+        f"is no row of X; row {row}, the nearest, differs in column {column} (from 0): {theirs} "
+        f"against {own}"
+    )
+
+
+def _vector(values: Any) -> Vector:
+    return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,264 @@
+"""Whether a model predicts what its stored numbers say.
+
+An audit verifies the numbers that a model stores. What its ``predict`` does may be something else:
+that of a subclass, or of an attribute read beside the stored numbers. So the model's own
+``predict`` and ``decision_function`` are called on the training data and held against the decision
+values f that the stored numbers give (``rebuilt``). Decision values and predicted numbers have to
+agree up to rounding. Labels are compared where rounding cannot change them: where ``|f(x)|``, or
+the lead of the first of several classes, is larger. What a model predicts for other samples is not
+looked at.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.audits.claims import Reading
+from qpsvm.audits.machine import OWN_PREDICTIONS, AuditedMachine
+from qpsvm.audits.rebuilt import Decisions, decisions
+from qpsvm.data import RegressionTrainingSet
+from qpsvm.display import short_repr
+from qpsvm.exceptions import AuditRefusedError
+from qpsvm.formulations import OneVsOne, SoftMargin
+from qpsvm.numerics.arrays import Dense, Mask
+from qpsvm.qp.kkt import Check
+
+Right: TypeAlias = list[list[Any]]
+"""For every sample the labels that are right: several where a library does not say which of the
+classes with most votes is taken."""
+
+
+@short_repr
+@dataclass(frozen=True)
+class OwnPredictions:
+    """How a model's own predictions of its training data compare with those of its stored numbers.
+
+    Attributes
+    ----------
+    n_compared : int
+        Samples whose label rounding cannot change; of a regression all of them.
+    n_undecided : int
+        Samples too near to the boundary to be compared.
+    n_differ : int
+        Compared samples for which the model's ``predict`` says something else.
+    largest_difference : float
+        Of a decision value, or of a predicted number, in the model's own scale; 0 for a model
+        without ``decision_function``.
+    worst : float
+        The largest difference over what rounding allows for that sample: above 1 it is no rounding.
+    """
+
+    n_compared: int
+    n_undecided: int
+    n_differ: int
+    largest_difference: float
+    worst: float
+
+    @property
+    def passed(self) -> bool:
+        """Nothing differs but by rounding; NaN does."""
+        return self.n_differ == 0 and self.worst <= 1.0
+
+    @property
+    def check(self) -> Check:
+        """The comparison as a check of a report; scaled 1 is what rounding can do at most."""
+        comparable = not self.n_differ and math.isfinite(self.worst)
+        apart = self.largest_difference
+        return Check(
+            OWN_PREDICTIONS,
+            apart if math.isfinite(apart) else math.inf,
+            self.worst if comparable else math.inf,
+            1.0,
+        )
+
+    @property
+    def finding(self) -> str:
+        """What differs, in words; empty if nothing does."""
+        if self.passed:
+            return ""
+        if self.n_differ:
+            return (
+                "The model does not predict what its stored numbers say: its own predict differs "
+                f"for {self.n_differ} of {self.n_compared + self.n_undecided} training samples"
+            )
+        return (
+            "The model does not decide as its stored numbers say: its own decision_function "
+            f"differs by up to {self.largest_difference:.2g}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name, for JSON."""
+        return {**vars(self), "passed": self.passed}
+
+
+def compare(
+    model: Any, X: Any, reading: Reading, machines: tuple[AuditedMachine, ...]
+) -> OwnPredictions | None:
+    """Hold a model's own predictions of its training data against those of its stored numbers.
+
+    None where the model has no ``predict``: files of LIBSVM and LIBLINEAR, plain numbers.
+
+    Raises
+    ------
+    AuditRefusedError
+        ``predict`` or ``decision_function`` fails on the training data.
+    """
+    if not callable(getattr(model, "predict", None)):
+        return None
+    labels, shown = _own(model, X)
+    estimator = _last(model)
+    # a product of float32 arrays is one, whatever is added to it
+    of_weights = [vars(estimator).get(name) for name in ("coef_", "dual_coef_")]
+    precise = all(getattr(a, "dtype", None) != np.float32 for a in (labels, shown, *of_weights))
+    u = float(np.finfo(np.float64 if precise else np.float32).eps)
+    rebuilt = decisions(reading, machines, u)
+    n = len(rebuilt.values)
+    if isinstance(machines[0].problem.data, RegressionTrainingSet):
+        apart, ratio = _apart(labels, rebuilt.values[:, 0], rebuilt.rounding[:, 0])
+        differ = int(np.count_nonzero(~(ratio <= 1.0)))
+        return OwnPredictions(n, 0, differ, _largest(apart), _largest(ratio))
+    right, sure = _labels(estimator, reading, machines, rebuilt)
+    own = labels.tolist() if labels.shape == (n,) else [None] * n
+    agree = np.array([any(_equal(a, b) for b in many) for a, many in zip(own, right, strict=True)])
+    n_sure = int(np.count_nonzero(sure))
+    differ = int(np.count_nonzero(sure & ~agree))
+    apart, ratio = _differences(estimator, reading, shown, rebuilt)
+    return OwnPredictions(n_sure, n - n_sure, differ, _largest(apart), _largest(ratio))
+
+
+# --- what the model says ---------------------------------------------------------------------
+
+
+def _own(model: Any, X: Any) -> tuple[Any, Any]:
+    """``predict(X)``, and ``decision_function(X)`` or None."""
+    ways = (X, X.toarray()) if sp.issparse(X) else (X,)  # it may have been fitted on dense samples
+    decide = getattr(model, "decision_function", None)
+    for way in ways:
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")  # of column names, and of what overflows
+                labels = _plain(model.predict(way))
+                return labels, _plain(decide(way)) if callable(decide) else None
+        except Exception as error:
+            if way is ways[-1]:
+                raise AuditRefusedError(
+                    f"This {type(model).__name__} cannot predict its own training data "
+                    f"({type(error).__name__}: {error}); pass X as it was handed to fit, or fit "
+                    "the model again if it was changed since."
+                ) from error
+    return None, None
+
+
+def _plain(answer: Any) -> Any:
+    """An answer as an array; what is hidden or complex agrees with nothing."""
+    array = np.asarray(answer.toarray() if sp.issparse(answer) else answer)
+    if np.ma.is_masked(answer) or array.dtype.kind == "c":
+        return np.full(array.shape, np.nan)
+    return array
+
+
+def _last(model: Any) -> Any:
+    """The estimator itself, at the end of a pipeline."""
+    steps = getattr(model, "steps", None)
+    return _last(steps[-1][1]) if isinstance(steps, list) and steps else model
+
+
+# --- labels ----------------------------------------------------------------------------------
+
+
+def _labels(
+    estimator: Any, reading: Reading, machines: tuple[AuditedMachine, ...], rebuilt: Decisions
+) -> tuple[Right, Mask]:
+    """The labels that follow from decision values, and where rounding cannot change them."""
+    values, data = rebuilt.values, machines[0].problem.data
+    if reading.combine is None:
+        if values.shape[1] == 1:
+            right = data.predictions(values[:, 0] / machines[0].factor)
+            return _alone(right), rebuilt.signs_are_sure
+        return _alone(data.predictions(values)), rebuilt.leads
+    classes = np.asarray(reading.classes)
+    if not reading.in_pairs:
+        return _alone(classes[np.argmax(values, axis=1)]), rebuilt.leads
+    scores = _scores(reading, rebuilt)
+    if getattr(estimator, "break_ties", False):
+        right = classes[np.argmax(scores.values, axis=1)]
+        return _alone(right), rebuilt.signs_are_sure & scores.leads
+    votes = _votes(values, len(classes))
+    if reading.library.name == "LIBSVM":  # the first of those with the most votes
+        return _alone(classes[np.argmax(votes, axis=1)]), rebuilt.signs_are_sure
+    most = votes == np.max(votes, axis=1)[:, None]
+    return [classes[row].tolist() for row in most], rebuilt.signs_are_sure
+
+
+def _alone(labels: Any) -> Right:
+    return [[label] for label in labels.tolist()]
+
+
+def _equal(one: object, other: object) -> bool:
+    """Whether two labels are the same; numbers by value, others of one type."""
+    numbers = (bool, int, float)
+    if type(one) is not type(other) and not (type(one) in numbers and type(other) in numbers):
+        return False
+    return (one == other) is True
+
+
+def _votes(values: Dense, k: int) -> Dense:
+    votes = np.zeros((len(values), k))
+    for f, (i, j) in zip(values.T, itertools.combinations(range(k), 2), strict=True):
+        votes[:, i] += f > 0.0
+        votes[:, j] += f <= 0.0
+    return votes
+
+
+def _scores(reading: Reading, rebuilt: Decisions) -> Decisions:
+    """Votes with a share for the decision values: one value per class, shape (n, k)."""
+    # the reduction counts values above zero for the second class of a pair, LIBSVM for the first
+    scores = OneVsOne(SoftMargin()).combine(-rebuilt.values, reading.n_classes)
+    rounding = np.sum(rebuilt.rounding, axis=1)[:, None] + 1e-15 * reading.n_classes
+    return Decisions(scores, np.broadcast_to(rounding, scores.shape))
+
+
+# --- decision values -------------------------------------------------------------------------
+
+
+def _differences(
+    estimator: Any, reading: Reading, shown: Any, rebuilt: Decisions
+) -> tuple[Dense, Dense]:
+    """How far decision values are apart, and over what rounding allows; zero without any."""
+    if shown is None:
+        return np.zeros(1), np.zeros(1)
+    values, rounding = rebuilt.values, rebuilt.rounding
+    if values.shape[1] == 1:
+        return _apart(shown, values[:, 0], rounding[:, 0])
+    shape = getattr(estimator, "decision_function_shape", None)
+    if reading.in_pairs and shape == "ovr":
+        scores = _scores(reading, rebuilt)
+        apart, ratio = _apart(shown, scores.values, scores.rounding)
+        sure = rebuilt.signs_are_sure[:, None]  # elsewhere a vote may go either way
+        return np.where(sure, apart, 0.0), np.where(sure, ratio, 0.0)
+    return _apart(shown, values, rounding)
+
+
+def _apart(own: Any, rebuilt: Dense, rounding: Dense) -> tuple[Dense, Dense]:
+    """``|own - rebuilt|``, and over the rounding; infinite where own is no number or misshapen."""
+    try:
+        numbers = np.asarray(own, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if numbers.shape != rebuilt.shape:
+        numbers = np.full(rebuilt.shape, np.inf)
+    with np.errstate(all="ignore"):
+        apart = np.where(numbers == rebuilt, 0.0, np.abs(numbers - rebuilt))
+        apart = np.where(np.isnan(apart), np.inf, apart)
+        return apart, np.where(apart == 0.0, 0.0, apart / rounding)
+
+
+def _largest(values: Dense) -> float:
+    return float(np.max(values, initial=0.0))

@@ -1,0 +1,169 @@
+"""A model's training predictions beside those of the exact optima of its programs.
+
+The optimum that was computed has a certificate of its own, and its ball is far smaller than the
+model's: it bounds every decision value of the *exact* optimum. A label of several machines together
+is proven only if the votes that decide it are: each machine's interval goes into the vote at
+whichever end is worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from qpsvm.audits.claims import Problem, Solution
+from qpsvm.certificates import Certificate, PredictionComparison, certify
+from qpsvm.certificates.comparison import Range, compare
+from qpsvm.certificates.rigorous import decision_enclosure
+from qpsvm.data import RegressionTrainingSet
+from qpsvm.exceptions import ArithmeticModeError, InvalidDataError, InvalidParameterError
+from qpsvm.kernels import Precomputed
+from qpsvm.numerics.arrays import Dense, Index, Mask
+from qpsvm.numerics.precision import EPS
+
+RIGOROUS_SAMPLES = 20_000
+"""Training samples up to which rounding is enclosed and not estimated. With 20,000 samples the
+enclosure takes about as long as the exact solve (8 s beside 11 s); it grows with their square."""
+
+ROUNDED = 64.0 * EPS
+"""Share of a combined value that its own rounding is below: sums of a few dozen terms."""
+
+Combine: TypeAlias = Callable[[Dense, int], Dense]
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionRanges:
+    """Decision values of the same samples: the model's, and those of the exact optimum.
+
+    Attributes
+    ----------
+    own, optimum : Range
+        In the scale of the program.
+    computed : array of the same shape
+        Those of the optimum that was computed.
+    rigorous : bool
+        Whether both hold in exact arithmetic.
+    """
+
+    own: Range
+    optimum: Range
+    computed: Dense
+    rigorous: bool
+
+    def __getitem__(self, rows: Index | Mask) -> DecisionRanges:
+        return DecisionRanges(
+            self.own[rows], self.optimum[rows], self.computed[rows], self.rigorous
+        )
+
+
+def proof_of(problem: Problem, best: Solution) -> Certificate:
+    """The certificate of a computed optimum, rigorous where that is affordable and succeeds."""
+    if problem.data.n_samples <= RIGOROUS_SAMPLES:
+        try:
+            proof = certify(problem, best, rigorous=True)
+        except ArithmeticModeError:
+            return certify(problem, best)
+        if np.isfinite(proof.gap_upper):
+            return proof
+    return certify(problem, best)
+
+
+def ranges(problem: Problem, solution: Solution, proof: Certificate, X: Any) -> DecisionRanges:
+    """Intervals for the decision values of every row of X.
+
+    Parameters
+    ----------
+    problem : SVMProblem or JointProblem
+    solution : SVMSolution or JointSolution
+        The model's.
+    proof : Certificate
+        Of the computed optimum.
+    X : array or CSR array of shape (m, d)
+        With a precomputed kernel, the square matrix of the training samples.
+    """
+    values, errors = decision_enclosure(solution, X, _squares(problem, X))
+    own = Range(values - errors, values + errors)
+    try:
+        bounds = proof.decision_bounds(X, squares=_squares(problem, X))
+    except (InvalidParameterError, InvalidDataError):  # k(x, x) is not known
+        computed = proof.solution.decision_function(X)
+        anywhere = np.full(np.shape(computed), np.inf)
+        return DecisionRanges(own, Range(-anywhere, anywhere), computed, proof.rigorous)
+    return DecisionRanges(own, Range(bounds.lower, bounds.upper), bounds.values, proof.rigorous)
+
+
+def of_machine(problem: Problem, found: DecisionRanges, factor: float) -> PredictionComparison:
+    """One machine alone; ``largest_change`` is in the model's own scale, ``factor`` times ours."""
+    has_labels = not isinstance(problem.data, RegressionTrainingSet)
+    return compare(
+        found.own.scaled(abs(factor)),
+        found.optimum.scaled(abs(factor)),
+        has_labels=has_labels,
+        rigorous=found.rigorous,
+        computed=found.computed,
+    )
+
+
+def of_votes(
+    machines: Sequence[DecisionRanges], factors: Sequence[float], combine: Combine, n_classes: int
+) -> PredictionComparison:
+    """Several machines together, each in the model's own scale.
+
+    Parameters
+    ----------
+    machines : sequence of DecisionRanges
+        Of the same samples, one per machine.
+    factors : sequence of float
+        The model's own decision values over those of each program.
+    combine : callable
+        From shape (m, machines) to one value per class, shape (m, k); the largest wins. Monotone
+        in every machine's value.
+    n_classes : int
+    """
+    pairs = list(zip(machines, factors, strict=True))
+    computed = combine(np.column_stack([f * found.computed for found, f in pairs]), n_classes)
+    own, optimum = (
+        _combined(
+            [one.scaled(f) for one, f in zip(column, factors, strict=True)], combine, n_classes
+        )
+        for column in ([m.own for m in machines], [m.optimum for m in machines])
+    )
+    return compare(
+        own,
+        optimum,
+        has_labels=True,
+        rigorous=all(found.rigorous for found in machines),
+        computed=computed,
+    )
+
+
+# --- small pieces --------------------------------------------------------------------------------
+
+
+def _squares(problem: Problem, X: Any) -> Any:
+    """``k(x, x)`` of the training samples, which a precomputed matrix has on its diagonal."""
+    if not isinstance(problem.kernel, Precomputed):
+        return None
+    if X.shape[0] == problem.data.n_samples:
+        return problem.model.gram.diagonal()
+    return np.diagonal(X) if X.shape[0] == X.shape[1] else None
+
+
+def _combined(values: list[Range], combine: Combine, n_classes: int) -> Range:
+    """A class does worst where every machine speaks against it the most."""
+    n_machines = len(values)
+    lower = np.column_stack([one.lower for one in values])
+    upper = np.column_stack([one.upper for one in values])
+    probes = np.concatenate([np.eye(n_machines), -np.eye(n_machines)])
+    response = combine(probes, n_classes)
+    rises = response[:n_machines] > response[n_machines:]  # whether a class gains with a machine
+    worst, best = np.empty((2, len(lower), n_classes))
+    with np.errstate(all="ignore"):
+        for m in range(n_classes):
+            worst[:, m] = combine(np.where(rises[:, m], lower, upper), n_classes)[:, m]
+            best[:, m] = combine(np.where(rises[:, m], upper, lower), n_classes)[:, m]
+        # what adding up votes and decision values may have rounded
+        return Range(worst - ROUNDED * (1.0 + np.abs(worst)), best + ROUNDED * (1.0 + np.abs(best)))

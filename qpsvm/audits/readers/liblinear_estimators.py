@@ -1,0 +1,86 @@
+"""Scikit-learn's ``LinearSVC`` and ``LinearSVR``: LIBLINEAR inside.
+
+===============================  ====================================================
+LinearSVC, ``loss="hinge"``      ``SoftMargin(C)``
+... ``loss="squared_hinge"``     ``SoftMargin(C, loss="squared_hinge")``
+... ``"crammer_singer"``         ``CrammerSinger(C)``; for two classes, of which scikit-learn keeps
+                                 the difference, ``SoftMargin(2 C)``
+... ``penalty="l1"``             refused: no program here has a squared hinge and ``|w|_1``
+LinearSVR                        ``EpsilonRegression(C, epsilon)`` with either loss
+===============================  ====================================================
+
+Source: Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR: a library for large linear classification",
+*JMLR* 9 (2008); Ho and Lin, "Large-scale linear support vector regression", *JMLR* 13 (2012).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qpsvm.audits.claims import Library, Reading
+from qpsvm.audits.readers import attributes
+from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.audits.readers.linear import Weights, class_weight, weights_and_offset
+from qpsvm.exceptions import AuditRefusedError
+from qpsvm.formulations import CrammerSinger, EpsilonRegression, SoftMargin
+
+
+def linear_svc(model: Any, inputs: Inputs) -> Reading:
+    """``LinearSVC``."""
+    found, intercept = _weights(model, inputs)
+    classes = attributes.classes(model)
+    codes = inputs.codes(classes, len(found.weights))
+    factors = class_weight(model, inputs, classes, inputs.weights(len(codes)))
+    C = attributes.number(model, "C")
+    n_machines = 1 if len(classes) == 2 else len(classes)
+    why = f"{len(classes)} classes"
+    attributes.require_shape(model, "coef_", found.coef, (n_machines, found.coef.shape[1]), why)
+    if model.multi_class == "crammer_singer":
+        if len(classes) > 2:
+            return found.joint(CrammerSinger(C, intercept), codes, classes, factors)
+        program = SoftMargin(2.0 * C, intercept)
+    elif model.penalty != "l2":
+        raise AuditRefusedError(
+            f"This LinearSVC minimises |w|_1 and the {model.loss} (penalty={model.penalty!r}): "
+            "qpsvm has no such program (L1Norm has the plain hinge); audit one with penalty='l2'."
+        )
+    else:
+        program = SoftMargin(C, intercept, loss=model.loss)
+    return found.classifier(program, codes, classes, class_weight=factors)
+
+
+def linear_svr(model: Any, inputs: Inputs) -> Reading:
+    """``LinearSVR``."""
+    found, intercept = _weights(model, inputs)
+    C, epsilon = (attributes.number(model, name) for name in ("C", "epsilon"))
+    formulation = EpsilonRegression(C, epsilon, intercept=intercept, loss=model.loss)
+    return found.machine(formulation, inputs.y)
+
+
+# --- small pieces -----------------------------------------------------------------------------
+
+
+def _weights(model: Any, inputs: Inputs) -> tuple[Weights, Any]:
+    """The weights, and how their program treats the intercept."""
+    name = type(model).__name__
+    inputs.require_only((), name)
+    if not hasattr(model, "coef_"):
+        raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
+    coef, offset = weights_and_offset(model, "intercept_")
+    samples = inputs.samples(coef.shape[1])
+    stopped_at = f"stopping tolerance of {attributes.number(model, 'tol'):g}"
+    limit = attributes.number(model, "max_iter")
+    if attributes.numbers(model, "n_iter_").max(initial=0.0) >= limit:
+        stopped_at = f"iteration limit of {limit:g}"
+    found = Weights(
+        model=name,
+        library=Library("LIBLINEAR", stopped_at),
+        samples=samples,
+        weights=inputs.weights(samples.shape[0]),
+        coef=coef,
+        intercept=offset,
+    )
+    if not attributes.attribute(model, "fit_intercept"):
+        return found, "none"
+    bias = attributes.number(model, "intercept_scaling")
+    return (found, "penalized") if bias == 1.0 else (found.with_bias_column(bias), "none")

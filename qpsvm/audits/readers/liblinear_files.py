@@ -1,0 +1,81 @@
+"""Model files of LIBLINEAR in terms of qpsvm's programs: ``readers.linear`` has these.
+
+They hold no parameters of the training, and no multipliers from which one could be told.
+
+LIBLINEAR multiplies its one-class dual by ``nu n``, as LIBSVM does: its w and rho are ``nu n``
+times those of ``OneClass(nu)``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from qpsvm.audits.claims import Library, Reading
+from qpsvm.audits.files import LiblinearModel
+from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.audits.readers.linear import Weights
+from qpsvm.exceptions import AuditRefusedError
+from qpsvm.formulations import CrammerSinger, EpsilonRegression, OneClass, SoftMargin
+
+JOINT, NOVELTY = "MCSVM_CS", "ONECLASS_SVM"
+
+LOSSES: Mapping[str, Any] = {
+    "L2R_L2LOSS_SVC_DUAL": "squared_hinge",
+    "L2R_L2LOSS_SVC": "squared_hinge",
+    "L2R_L1LOSS_SVC_DUAL": "hinge",
+    "L2R_L2LOSS_SVR": "squared_epsilon_insensitive",
+    "L2R_L2LOSS_SVR_DUAL": "squared_epsilon_insensitive",
+    "L2R_L1LOSS_SVR_DUAL": "epsilon_insensitive",
+}
+
+
+def read(model: LiblinearModel, inputs: Inputs) -> Reading:
+    """What a file says: weights, and the program they minimise.
+
+    Raises
+    ------
+    AuditRefusedError
+        A program that is none of an SVM here, or whose parameters were not given.
+    """
+    kind, name = model.solver_type, f"{model.solver_type} model {os.path.basename(model.source)!r}"
+    if kind not in (JOINT, NOVELTY, *LOSSES):
+        raise AuditRefusedError(
+            f"{name} is not a support vector machine that qpsvm has a program for; it has those of "
+            f"{', '.join((*LOSSES, JOINT, NOVELTY))}."
+        )
+    regression = "SVR" in kind
+    takes = ("nu",) if kind == NOVELTY else ("C", "epsilon") if regression else ("C",)
+    inputs.require_only(takes, kind)
+    samples = inputs.samples()
+    found = Weights(
+        model=name,
+        library=Library("LIBLINEAR"),
+        samples=samples,
+        weights=inputs.weights(samples.shape[0]),
+        coef=model.coef,
+        intercept=model.intercept,
+    )
+    if kind == NOVELTY:
+        nu = inputs.required("nu", name)
+        return found.machine(OneClass(nu), factor=nu * float(np.sum(found.weights)))
+    C, intercept = inputs.required("C", name), _intercept(model)
+    if model.bias > 0.0 and intercept == "none":
+        found = found.with_bias_column(model.bias)
+    if regression:
+        epsilon = inputs.required("epsilon", name)
+        return found.machine(EpsilonRegression(C, epsilon, intercept, loss=LOSSES[kind]), inputs.y)
+    labels = np.asarray(model.labels)
+    codes = inputs.codes(labels, len(found.weights))
+    if kind == JOINT:
+        return found.joint(CrammerSinger(C, intercept), codes, labels, np.ones(len(labels)))
+    formulation = SoftMargin(C, intercept, loss=LOSSES[kind])
+    return found.classifier(formulation, codes, labels, second_is_positive=False)
+
+
+def _intercept(model: LiblinearModel) -> Any:
+    """Penalised where the constant feature is 1; otherwise it is a column of X, or nothing."""
+    return "penalized" if model.bias == 1.0 else "none"

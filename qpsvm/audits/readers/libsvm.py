@@ -1,0 +1,196 @@
+"""LIBSVM's numbers in terms of qpsvm's programs, whatever they were read from.
+
+``f(x) = sum_i c_i k(x_i, x) + b``, with n the sum of the sample weights of a machine:
+
+===========  ======================================  ==============================  =============
+LIBSVM       coefficients c                          program                         factor
+===========  ======================================  ==============================  =============
+C-SVC        ``s alpha``                             ``SoftMargin(C)``               1
+nu-SVC       ``s alpha / rho`` (``1'alpha = nu n``)  ``NuClassification(nu)``        ``1'|c| / nu``
+epsilon-SVR  ``alpha - alpha*``                      ``EpsilonRegression(C)``        1
+nu-SVR       ``alpha - alpha*``                      ``NuRegression(nu, C n)``       1
+one-class    ``alpha`` (``1'alpha = nu n``)          ``OneClass(nu)``                ``nu n``
+===========  ======================================  ==============================  =============
+
+Its coefficients and decision values are ``factor`` times those of the program. nu-SVC does not keep
+rho; that ``1'alpha = nu`` at the optimum gives it back. nu-SVR does not keep epsilon: predictions
+do not depend on it, and the best one for w and b is taken.
+
+Several classes are told apart in pairs ``i < j``, in the library's own order of classes: row
+``j - 1`` of the coefficients holds those of class i, row i those of class j.
+
+Source: Chang and Lin, "LIBSVM: a library for support vector machines", *ACM TIST* 2 (2011),
+sections 2 and 7.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qpsvm.audits.claims import Claim, Library, Reading, multipliers
+from qpsvm.audits.readers.inputs import splits
+from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError
+from qpsvm.formulations import NuClassification, OneVsOne
+from qpsvm.kernels import Kernel
+from qpsvm.machines import SVMProblem
+from qpsvm.numerics.arrays import Dense, Index, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Expansions:
+    """The coefficients of a model, and the training data they belong to.
+
+    Attributes
+    ----------
+    model : str
+        What was read, in words.
+    library : Library
+    kernel : Kernel
+    samples : array or CSR array of shape (n, d)
+    weights : array of shape (n,)
+        Sample weights.
+    rows : array of int of shape (m,)
+        Which sample each support vector is.
+    coefficients : array of shape (k - 1, m)
+        One row for a model that is one machine.
+    intercepts : array of shape (k (k - 1) / 2,)
+    remarks : tuple of str
+    """
+
+    model: str
+    library: Library
+    kernel: Kernel
+    samples: Any
+    weights: Vector
+    rows: Index
+    coefficients: Dense
+    intercepts: Vector
+    remarks: tuple[str, ...] = ()
+
+    def machine(self, formulation: Any, y: Any = None, factor: float = 1.0) -> Reading:
+        """A regressor or one-class model: one program over all samples."""
+        problem = self._problem(formulation, y, self.weights)
+        expansion = np.zeros(len(self.weights))
+        expansion[self.rows] = self.coefficients[0]
+        claim = self._claim("", problem, expansion, float(self.intercepts[0]), factor)
+        return self._reading((claim,))
+
+    def pairs(
+        self,
+        formulation: Any,
+        codes: Index,
+        classes: Any,
+        *,
+        class_weight: Vector | None = None,
+        second_is_positive: bool = False,
+        break_ties: bool = False,
+    ) -> Reading:
+        """A classifier: one program for every pair of classes.
+
+        Parameters
+        ----------
+        formulation : SoftMargin or NuClassification
+        codes : array of int of shape (n,)
+            The class of every sample as an index into ``classes``.
+        classes : array of shape (k,)
+            In the order of the library.
+        class_weight : array of shape (k,), optional
+            Multiplies the sample weights.
+        second_is_positive : bool
+            Whether decision values above zero speak for class j of a pair ``i < j``, not class i.
+        break_ties : bool
+            Whether equal numbers of votes are told apart by the sums of the decision values;
+            otherwise the first of these classes is predicted.
+        """
+        k, of_rows = len(classes), codes[self.rows]
+        weights = self.weights if class_weight is None else self.weights * class_weight[codes]
+        reduction = OneVsOne(formulation)
+        pairs = itertools.combinations(range(k), 2)
+        claims = []
+        for p, (split, (i, j)) in enumerate(
+            zip(splits(reduction, codes, classes), pairs, strict=True)
+        ):
+            expansion = np.zeros(len(codes))
+            for label, row in ((i, j - 1), (j, i)):
+                members = of_rows == label
+                expansion[self.rows[members]] = self.coefficients[row, members]
+            taking_part = np.where(split.members, weights, 0.0)
+            problem = self._problem(formulation, split.labels, taking_part)
+            positive = classes[j if second_is_positive else i]
+            factor = 1.0 if problem.data.classes[1] == positive else -1.0
+            if isinstance(formulation, NuClassification):
+                factor *= float(np.sum(np.abs(expansion))) / formulation.nu
+            claims.append(
+                self._claim(split.name, problem, expansion, float(self.intercepts[p]), factor)
+            )
+        # votes as the reduction counts them: there class j has the values above zero
+        combine = (lambda own, n: reduction.combine(-own, n)) if break_ties else _votes
+        return self._reading(tuple(claims), combine if k > 2 else None, k, classes)
+
+    # --- small pieces --------------------------------------------------------------------------
+
+    def _problem(self, formulation: Any, y: Any, weights: Vector) -> Any:
+        try:
+            problem: Any = formulation.dual(
+                self.samples, y, kernel=self.kernel, sample_weight=weights
+            )
+        except IndefiniteKernelError as error:
+            raise AuditRefusedError(
+                f"The kernel matrix of {self.model} ({self.kernel}) has the eigenvalue "
+                f"{error.smallest_eigenvalue:.6g}: its dual is not convex, and nothing bounds the "
+                "optimum; use a positive semidefinite kernel."
+            ) from error
+        return problem
+
+    def _claim(
+        self, name: str, problem: SVMProblem, expansion: Vector, intercept: float, factor: float
+    ) -> Claim:
+        if factor == 0.0:
+            raise AuditRefusedError(
+                f"{self.model} has no support vectors, so that its margin is not determined."
+            )
+        alpha = multipliers(problem, expansion / factor)
+        if (alpha < 0.0).any():
+            row = int(problem.data.kept[np.argmax(alpha < 0.0)])
+            raise AuditRefusedError(
+                f"The coefficient of row {row} has the wrong sign for its label; pass the labels "
+                f"that {self.model} was fitted with."
+            )
+        is_nu = isinstance(problem.formulation, NuClassification)
+        return Claim(
+            name=name,
+            problem=problem,
+            intercept=intercept / factor,
+            alpha=alpha,
+            width=1.0 / abs(factor) if is_nu else None,
+            factor=factor,
+        )
+
+    def _reading(
+        self, claims: tuple[Claim, ...], combine: Any = None, k: int = 0, classes: Any = None
+    ) -> Reading:
+        return Reading(
+            self.model,
+            self.library,
+            claims,
+            self.samples,
+            combine,
+            k,
+            remarks=self.remarks,
+            classes=classes,
+            in_pairs=combine is not None,
+        )
+
+
+def _votes(decisions: Dense, n_classes: int) -> Dense:
+    """The votes for each class, less a small share by its place: of equals the first is ahead."""
+    pairs = list(itertools.combinations(range(n_classes), 2))
+    votes = np.tile(-np.arange(n_classes) / (2.0 * n_classes), (len(decisions), 1))
+    for f, (i, j) in zip(decisions.T, pairs, strict=True):
+        votes[:, i] += f > 0.0
+        votes[:, j] += f <= 0.0
+    return votes

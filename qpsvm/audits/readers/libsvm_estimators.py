@@ -1,0 +1,260 @@
+"""Scikit-learn's ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR`` and ``OneClassSVM``: LIBSVM inside.
+
+The classes of Intel's extension have the same attributes and another solver.
+
+Scikit-learn sorts the classes. For two of them it turns LIBSVM's signs around, so that the second
+has the positive values; for more the first of a pair has. What predicts are private copies of
+``dual_coef_`` and ``intercept_``: a model in which they differ is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qpsvm import kernels
+from qpsvm.audits.claims import Library, Reading
+from qpsvm.audits.readers import attributes
+from qpsvm.audits.readers.inputs import Inputs, require_same_rows
+from qpsvm.audits.readers.libsvm import Expansions
+from qpsvm.exceptions import AuditRefusedError
+from qpsvm.formulations import (
+    EpsilonRegression,
+    NuClassification,
+    NuRegression,
+    OneClass,
+    SoftMargin,
+)
+from qpsvm.kernels import Kernel
+from qpsvm.kernels.products import variance
+from qpsvm.numerics.arrays import Dense, Index
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+"""Names of kernels, as scikit-learn has them."""
+
+SAME_GAMMA = 1e-6
+"""Relative difference of two ways to compute ``gamma="scale"`` from the same data."""
+
+
+def svc(model: Any, inputs: Inputs) -> Reading:
+    """``SVC``: one soft margin for every pair of classes."""
+    found = _expansions(model, inputs)
+    classes = attributes.classes(model)
+    codes = inputs.codes(classes, len(found.weights))
+    factors = attributes.numbers(model, "class_weight_", 1)
+    attributes.require_shape(model, "class_weight_", factors, classes.shape, "its classes")
+    return found.pairs(
+        SoftMargin(attributes.number(model, "C")),
+        codes,
+        classes,
+        class_weight=factors,
+        second_is_positive=len(classes) == 2,
+        break_ties=_breaks_ties(model),
+    )
+
+
+def nu_svc(model: Any, inputs: Inputs) -> Reading:
+    """``NuSVC``, which ignores its ``class_weight``."""
+    found = _expansions(model, inputs)
+    classes = attributes.classes(model)
+    codes = inputs.codes(classes, len(found.weights))
+    return found.pairs(
+        NuClassification(attributes.number(model, "nu")),
+        codes,
+        classes,
+        second_is_positive=len(classes) == 2,
+        break_ties=_breaks_ties(model),
+    )
+
+
+def svr(model: Any, inputs: Inputs) -> Reading:
+    """``SVR``."""
+    C, epsilon = (attributes.number(model, name) for name in ("C", "epsilon"))
+    return _expansions(model, inputs).machine(EpsilonRegression(C, epsilon), inputs.y)
+
+
+def nu_svr(model: Any, inputs: Inputs) -> Reading:
+    """``NuSVR``, whose C is the price of one sample and ours that of the average."""
+    found = _expansions(model, inputs)
+    nu, C = (attributes.number(model, name) for name in ("nu", "C"))
+    return found.machine(NuRegression(nu, C * float(np.sum(found.weights))), inputs.y)
+
+
+def one_class(model: Any, inputs: Inputs) -> Reading:
+    """``OneClassSVM``."""
+    found, nu = _expansions(model, inputs), attributes.number(model, "nu")
+    return found.machine(OneClass(nu), factor=nu * float(np.sum(found.weights)))
+
+
+# --- small pieces -----------------------------------------------------------------------------
+
+
+def _breaks_ties(model: Any) -> bool:
+    """Whether ``predict`` takes the largest decision value instead of LIBSVM's votes."""
+    return bool(getattr(model, "break_ties", False)) and model.decision_function_shape == "ovr"
+
+
+def _expansions(model: Any, inputs: Inputs) -> Expansions:
+    name = type(model).__name__
+    inputs.require_only((), name)
+    if not hasattr(model, "dual_coef_"):
+        raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
+    shape = attributes.attribute(model, "shape_fit_")
+    sizes = (int, np.integer)
+    if not isinstance(shape, tuple) or not shape or not all(isinstance(n, sizes) for n in shape):
+        attributes.refuse(model, f"has shape_fit_ = {shape!r}, which must be a shape")
+    samples = inputs.samples(None if len(shape) < 2 else shape[1], objects=callable(model.kernel))
+    if samples.shape[0] != shape[0]:
+        raise AuditRefusedError(
+            f"This {name} was fitted on {shape[0]} samples, X has {samples.shape[0]}; pass the "
+            "training data."
+        )
+    coefficients, intercepts = _numbers(name, model)
+    weights = inputs.weights(samples.shape[0])
+    rows = _support(name, model, weights)
+    _require_counts(model, coefficients, intercepts, rows)
+    if not _is_matrix(model):
+        vectors = attributes.matrix(model, "support_vectors_")
+        require_same_rows(f"This {name}", vectors, samples, rows)
+    return Expansions(
+        model=name,
+        library=_library(model),
+        kernel=_kernel(model, samples),
+        samples=samples,
+        weights=weights,
+        rows=rows,
+        coefficients=coefficients,
+        intercepts=intercepts,
+    )
+
+
+def _require_counts(model: Any, coefficients: Any, intercepts: Any, rows: Index) -> None:
+    """Refuse arrays that do not fit together: the library would read past the end of one."""
+    m, is_classifier = len(rows), hasattr(model, "classes_")
+    k = len(attributes.classes(model)) if is_classifier else 2
+    why = f"{m} support vectors and {k} classes" if is_classifier else f"{m} support vectors"
+    attributes.require_shape(model, "dual_coef_", coefficients, (k - 1, m), why)
+    attributes.require_shape(model, "intercept_", intercepts, (k * (k - 1) // 2,), why)
+    if len(np.unique(rows)) < m:
+        attributes.refuse(model, "has a sample twice in support_")
+    if hasattr(model, "_n_support"):
+        counts = attributes.whole_numbers(model, "_n_support")
+        fine = len(counts) == k and (counts >= 0).all() and int(np.sum(counts)) == m
+        if not is_classifier:  # LIBSVM's has the number twice
+            fine = len(counts) == 1 + (not _is_of_intel(model)) and (counts == m).all()
+        if not fine:
+            attributes.refuse(model, f"has n_support_ = {counts.tolist()} for {why}")
+    for name in ("_effective_probability", "probability"):
+        value = getattr(model, name, False)
+        if not isinstance(value, bool) and not (isinstance(value, str) and value == "deprecated"):
+            attributes.refuse(model, f"has {name} = {value!r}, which must be True or False")
+        if value is True and np.size(getattr(model, "_probA", ())) != k * (k - 1) // 2:
+            attributes.refuse(model, f"has {name} = True and was fitted without probabilities")
+
+
+def _is_of_intel(model: Any) -> bool:
+    """Whether oneDAL did the arithmetic."""
+    return hasattr(model, "_onedal_estimator")
+
+
+def _support(name: str, model: Any, weights: Any) -> Index:
+    """The rows of the support vectors: ``support_`` counts samples of positive weight alone.
+
+    What predicts with a matrix takes ``support_`` for its columns all the same.
+    """
+    support = attributes.whole_numbers(model, "support_")
+    taking_part = np.flatnonzero(weights > 0.0)
+    if support.size and not 0 <= int(support.min()) <= int(support.max()) < len(taking_part):
+        raise AuditRefusedError(
+            f"This {name} has a support vector number {int(support.max())}, {len(taking_part)} "
+            "samples have a positive weight; pass the sample_weight it was fitted with."
+        )
+    rows = taking_part[support]
+    if _is_matrix(model) and not np.array_equal(rows, support):
+        raise AuditRefusedError(
+            f"This {name} was fitted with sample weights that are zero, and with a kernel matrix "
+            "scikit-learn then predicts from other columns than those of the support vectors; "
+            "leave these samples out of the fit."
+        )
+    return rows
+
+
+def _is_matrix(model: Any) -> bool:
+    """Whether LIBSVM saw a kernel matrix instead of samples."""
+    kernel = attributes.attribute(model, "kernel")
+    return callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
+def _numbers(name: str, model: Any) -> tuple[Dense, Any]:
+    """``dual_coef_`` and ``intercept_``, if they are what predicts."""
+    coefficients = attributes.numbers(model, "dual_coef_", 2)
+    intercepts = attributes.numbers(model, "intercept_", 1)
+    for own, public in (("_dual_coef_", coefficients), ("_intercept_", intercepts)):
+        if not hasattr(model, own):
+            continue
+        copy = attributes.numbers(model, own)
+        if not (np.array_equal(copy, public) or np.array_equal(copy, -public)):
+            raise AuditRefusedError(
+                f"This {name} predicts with other numbers than its dual_coef_ and intercept_ (they "
+                "were changed after the fit); fit it again."
+            )
+    return coefficients, intercepts
+
+
+def _library(model: Any) -> Library:
+    if _is_of_intel(model):
+        return Library("oneDAL", f"stopping tolerance of {attributes.number(model, 'tol'):g}")
+    stopped_at = f"stopping tolerance of {attributes.number(model, 'tol'):g}"
+    status = getattr(model, "fit_status_", 0)
+    if isinstance(status, int | np.integer) and status == 1:
+        stopped_at = f"iteration limit of {model.max_iter}"
+    return Library("LIBSVM", stopped_at, float32_kernel=True)
+
+
+def _kernel(model: Any, samples: Any) -> Kernel:
+    """The model's kernel with numbers for parameters; gamma must be that of these data."""
+    kind = attributes.attribute(model, "kernel")
+    if callable(kind):
+        return kernels.Custom(kind)
+    if not isinstance(kind, str) or kind not in KERNELS:
+        raise AuditRefusedError(
+            f"The kernel {kind!r} is none that qpsvm has; pass it as a callable."
+        )
+    if kind in ("linear", "precomputed"):
+        return kernels.as_kernel(kind)
+    gamma = _gamma(model, samples)
+    if kind == "rbf":
+        return kernels.RBF(gamma)
+    coef0 = attributes.number(model, "coef0")
+    if kind == "sigmoid":
+        return kernels.Sigmoid(gamma, coef0)
+    degree = attributes.number(model, "degree")
+    if degree != int(degree):
+        attributes.refuse(model, f"has degree = {degree:g}, which must be a whole number")
+    return kernels.Polynomial(gamma, int(degree), coef0)
+
+
+def _gamma(model: Any, samples: Any) -> float:
+    """The gamma that predicts, if it is the one that the model states."""
+    stated: Any = attributes.attribute(model, "gamma")
+    fitted = None
+    if getattr(model, "_gamma", None) is not None:
+        fitted = attributes.number(model, "_gamma")
+    if not isinstance(stated, str):
+        expected = attributes.number(model, "gamma")
+    elif stated == "scale" and fitted is not None and variance(samples) == 0.0:
+        return fitted  # 1 or huge, as the rounding of a zero variance has it
+    else:
+        rule: Any = stated
+        expected = float(kernels.RBF(rule).resolve(samples).gamma)
+    if fitted is None:
+        return expected
+    if not abs(fitted - expected) <= SAME_GAMMA * abs(expected):
+        if not isinstance(stated, str):
+            attributes.refuse(model, f"states gamma={stated!r} and was fitted with {fitted:.8g}")
+        raise AuditRefusedError(
+            f"The model was fitted with gamma={stated!r} = {fitted:.8g}, on these data it would be "
+            f"{expected:.8g}; pass the training data."
+        )
+    return fitted

@@ -1,0 +1,27 @@
+"""Scikit-learn's ``Pipeline``: its transformers applied, its last step read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from qpsvm.audits.claims import Reading
+from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.exceptions import AuditRefusedError
+
+
+def pipeline(model: Any, inputs: Inputs, read: Callable[[Any, Inputs], Reading]) -> Reading:
+    """The model at the end of a pipeline, on the samples as it got them."""
+    before, last = model[:-1], model.steps[-1][1]
+    X = inputs.X
+    if len(before):
+        try:
+            X = before.transform(X)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise AuditRefusedError(
+                f"The pipeline cannot transform X ({error}); pass the training data as they were "
+                "given to its fit."
+            ) from error
+    reading = read(last, replace(inputs, X=X))
+    return replace(reading, model=f"{reading.model} at the end of a pipeline")

@@ -1,0 +1,77 @@
+"""Which reader reads what: models are recognised by the name of their class, without imports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from qpsvm.audits.claims import Reading
+from qpsvm.audits.readers import liblinear_estimators, libsvm_estimators, pipelines, sgd
+from qpsvm.audits.readers.arrays import Arrays, arrays
+from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.exceptions import AuditRefusedError, QPSVMError
+
+LIBRARIES = ("sklearn", "sklearnex", "daal4py")
+"""Packages whose estimators of these names are known; Intel's extend scikit-learn's."""
+
+ESTIMATORS: Mapping[str, Callable[[Any, Inputs], Reading]] = {
+    "SVC": libsvm_estimators.svc,
+    "NuSVC": libsvm_estimators.nu_svc,
+    "SVR": libsvm_estimators.svr,
+    "NuSVR": libsvm_estimators.nu_svr,
+    "OneClassSVM": libsvm_estimators.one_class,
+    "LinearSVC": liblinear_estimators.linear_svc,
+    "LinearSVR": liblinear_estimators.linear_svr,
+    "SGDClassifier": sgd.classifier,
+    "SGDOneClassSVM": sgd.one_class,
+}
+
+
+def read(model: Any, inputs: Inputs) -> Reading:
+    """What a model says, in terms of qpsvm's programs.
+
+    Raises
+    ------
+    AuditRefusedError
+        A kind of model no reader knows, one that is not fitted, or one of other data.
+    """
+    if isinstance(model, Arrays):
+        return arrays(model, inputs)
+    names = [(t.__module__.partition(".")[0], t.__name__) for t in type(model).__mro__]
+    if isinstance(model, str | os.PathLike) or names[0][0] == "qpsvm":
+        from qpsvm.audits.readers import files
+
+        if isinstance(model, str | os.PathLike | files.Parsed):
+            return files.read(model, inputs)
+    for package, name in names:
+        reader = ESTIMATORS.get(name) if package in LIBRARIES else None
+        if package == "sklearn" and name == "Pipeline":
+            return pipelines.pipeline(model, inputs, read)
+        if reader is not None:
+            return _read_estimator(reader, model, inputs)
+    hint = ""
+    if hasattr(model, "best_estimator_"):
+        hint = " Of a search, pass best_estimator_."
+    elif hasattr(model, "regressor_"):
+        hint = " Of a transformed target, pass regressor_ with the transformed y."
+    raise AuditRefusedError(
+        f"audit cannot read a {type(model).__name__}.{hint} It reads scikit-learn's "
+        f"{', '.join(ESTIMATORS)}, a Pipeline that ends in one, LIBSVM and LIBLINEAR model files, "
+        "qpsvm's own models, and qpsvm.audits.Arrays."
+    )
+
+
+def _read_estimator(
+    reader: Callable[[Any, Inputs], Reading], model: Any, inputs: Inputs
+) -> Reading:
+    """What a reader says; attributes that no reader expects are refused, whatever they raise."""
+    try:
+        return reader(model, inputs)
+    except QPSVMError:
+        raise
+    except Exception as error:
+        raise AuditRefusedError(
+            f"This {type(model).__name__} cannot be read: an attribute or parameter of it is not "
+            f"what its fit leaves ({type(error).__name__}: {error}); fit it again."
+        ) from error

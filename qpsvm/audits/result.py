@@ -1,0 +1,211 @@
+"""What an audit found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from qpsvm.audits.claims import Library
+from qpsvm.audits.machine import AuditedMachine
+from qpsvm.audits.own_predictions import OwnPredictions
+from qpsvm.audits.presentation import COLUMNS, MACHINES, checks, machine_report, row
+from qpsvm.certificates import PredictionComparison
+from qpsvm.display import LINES, first_lines, wrapped
+from qpsvm.reports.formats import Formats
+from qpsvm.reports.grade import Evidence, Grade, whose
+from qpsvm.reports.page import Page
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Formats):
+    """What ``qpsvm.audit`` found.
+
+    Attributes
+    ----------
+    model : str
+        What was audited, in words.
+    library : Library
+        Who fitted it.
+    eps : float
+        The relative accuracy asked for.
+    machines : tuple of AuditedMachine
+        One per program; several for a model of several classes.
+    combined : PredictionComparison or None
+        Of the training predictions of all machines together; None for a single machine, and where
+        no optimum was asked for.
+    remarks : tuple of str
+        What was assumed about the model.
+    own_predictions : OwnPredictions or None
+        What the model's own ``predict`` says of the training data, beside its stored numbers; None
+        for what has no ``predict``.
+    """
+
+    model: str
+    library: Library
+    eps: float
+    machines: tuple[AuditedMachine, ...]
+    combined: PredictionComparison | None = None
+    remarks: tuple[str, ...] = ()
+    own_predictions: OwnPredictions | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Every machine passed, and there were some."""
+        return bool(self.machines) and all(machine.passed for machine in self.machines)
+
+    @property
+    def predictions(self) -> PredictionComparison | None:
+        """How many training predictions of the whole model are proven to be the exact optimum's."""
+        if self.own_predictions is not None and not self.own_predictions.passed:
+            return None  # what is compared are predictions of the stored numbers
+        return self.machines[0].predictions if len(self.machines) == 1 else self.combined
+
+    @property
+    def predictions_differ(self) -> int | None:
+        """Training labels that are proven to be others than the exact optimum's.
+
+        None for a regression, and where nothing is known.
+        """
+        return None if self.predictions is None else self.predictions.n_different
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What the grade follows from."""
+        worst, several = self.worst, len(self.machines) > 1
+        above = worst.relative_gap > self.eps
+        found = replace(
+            worst.evidence,
+            reasons=worst.gap_reasons(self.library) if above else (),
+            predictions=self.predictions,
+            finding="" if self.own_predictions is None else self.own_predictions.finding,
+        )
+        return self._of_all_machines(found) if several else found
+
+    def _of_all_machines(self, found: Evidence) -> Evidence:
+        """The evidence about the worst machine, with what is known of the others."""
+        parts = [machine.evidence for machine in self.machines]
+        refused = [part.refused for part in parts if part.refused]
+        return replace(
+            found,
+            passed=self.passed,
+            gap_upper=float(np.max([part.gap_upper for part in parts])),
+            infeasibility=float(np.max([part.infeasibility for part in parts])),
+            refused=refused[0] if refused else "",
+            whose=whose(self.worst.name, len(parts)),
+        )
+
+    @property
+    def grade(self) -> Grade:
+        """How good the model is proven to be, in one of five grades."""
+        return self.evidence.grade
+
+    @property
+    def relative_gap(self) -> float:
+        """The largest certified relative gap of all machines."""
+        return max((machine.relative_gap for machine in self.machines), default=math.inf)
+
+    @property
+    def worst(self) -> AuditedMachine:
+        """The machine that decides the verdict."""
+        return max(self.machines, key=lambda m: (not m.passed, m.relative_gap, m.report.worst))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of training samples."""
+        return max(machine.problem.data.n_given for machine in self.machines)
+
+    @property
+    def verdict(self) -> str:
+        """The headline: what was found, why, and what is proven of predictions, in one sentence."""
+        return self.evidence.headline.sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but arrays, in plain Python types, for JSON."""
+        own = self.own_predictions
+        return {
+            "model": self.model,
+            "library": vars(self.library).copy(),
+            "passed": self.passed,
+            "grade": self.grade.value,
+            "verdict": self.verdict,
+            "eps": self.eps,
+            "relative_gap": self.relative_gap,
+            "predictions": self.predictions and self.predictions.to_dict(),
+            "predictions_differ": self.predictions_differ,
+            "own_predictions": own and own.to_dict(),
+            "machines": [machine.to_dict() for machine in self.machines],
+            "remarks": list(self.remarks),
+        }
+
+    @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """Those of the model and of its machines, each once."""
+        of_machines = (remark for machine in self.machines for remark in machine.remarks)
+        return tuple(dict.fromkeys((*self.remarks, *of_machines)))
+
+    def as_page(self) -> Page:
+        return self.report()
+
+    def report(self, source: str = "") -> Page:
+        """A page with one report per machine, for ``qpsvm.reports.write``.
+
+        ``save``, ``to_html`` and the other formats write it without a source.
+
+        Parameters
+        ----------
+        source : str
+            Where the data came from, in words.
+        """
+        evidence = self.evidence if len(self.machines) == 1 else None
+        built = [
+            machine_report(
+                machine,
+                self.model,
+                self.library,
+                remarks=() if i else self.remarks,
+                evidence=evidence,
+                source=source,
+            )
+            for i, machine in enumerate(self.machines)
+        ]
+        by = f"fitted by {self.library.name}"
+        return Page(
+            f"Audit of {self.model}",
+            f"{by}; {source}" if source else by,
+            tuple(built),
+            assessed=self.evidence.headline,
+        )
+
+    def __str__(self) -> str:
+        names = [machine.name or "machine" for machine in self.machines]
+        width = max(map(len, ("", *names)))
+        stopped_at = self.library.stopped_at
+        lines = [
+            f"{self.grade.title} at eps={self.eps:g}: {self.verdict}",
+            f"  {self.model}, fitted by {self.library.name}"
+            + (f", {stopped_at}" if stopped_at else ""),
+            "  " + " " * width + "".join(f"{name:>14}" for name in COLUMNS),
+        ]
+        rows = list[str]()
+        for name, machine in zip(names, self.machines, strict=True):
+            cells = "".join(f"{cell:>14}" for cell in row(machine))
+            rows.append(f"  {name:<{width}}{cells}  {machine.grade.title}")
+        lines += first_lines(rows, MACHINES, "further machines: .machines")
+        notes = [f"  note: {remark}" for remark in self.all_remarks]
+        if len(self.machines) == 1:
+            report = self.machines[0].report
+            lines.append(f"  checks at eps={self.eps:g}, {report.problem}")
+            lines += checks(report, LINES - len(lines) - len(notes))
+        lines += first_lines(notes, LINES - len(lines), "further remarks: .all_remarks")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else "failed"
+        return wrapped(
+            f"Audit({verdict} at eps={self.eps:g}, {self.grade.value}, {self.model}, relative gap "
+            f"{self.relative_gap:.2e}; print it for every machine)"
+        )

@@ -1,0 +1,50 @@
+"""What contestants raised, and where: one listing for each exception that is unlike the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from qpsvm.benchmark.rows import Row
+from qpsvm.plotting.picture import count
+from qpsvm.reports.blocks import Block, Listing, Sentences
+
+PLACE = re.compile(r'\s*File "(.+)", line (\d+), in (.+)')
+
+
+def failures(rows: Sequence[Row], listed: int) -> Iterator[Block]:
+    """Every traceback once, with the cells it ended.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+    listed : int
+        Exceptions that are shown, those of the most cells.
+    """
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        if row.traceback:
+            groups.setdefault((row.contestant, row.message, row.traceback), []).append(row)
+    found = sorted(groups.items(), key=lambda item: -len(item[1]))
+    for (who, message, traceback), own in found[:listed]:
+        where = f"{count(len(own), 'cell')}, the first of them {own[0].instance}"
+        yield Listing(f"{who} raised {message} ({where})", tuple(_frames(traceback)))
+    if len(found) > listed:
+        left_out = f"{count(len(found) - listed, 'exception')} more in the store's rows"
+        yield Sentences("notes", "", (left_out,))
+
+
+def _frames(traceback: str) -> Iterator[tuple[str, str]]:
+    """Place and line of code of every call, or each line of what is no Python traceback."""
+    place = ""
+    for line in traceback.splitlines():
+        match = PLACE.fullmatch(line)
+        if match:
+            if place:  # its code is not known
+                yield place, ""
+            place = f"{match[1]}:{match[2]}, {match[3]}"
+        elif line.strip() and not set(line.strip()) <= set("~^"):
+            yield place, line.strip()
+            place = ""
+    if place:
+        yield place, ""

@@ -1,0 +1,64 @@
+"""Which solver gets which program of the demo: nobody is lost, slow ones get fewer samples."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from qpsvm import backends
+from qpsvm.cli import app, demo
+from qpsvm.cli.demo import FEW_SAMPLES, PARTNER, PROGRAMS, SLOW, Task, with_fewer_samples
+
+
+def tasks():
+    names, _ = demo.choose_backends()
+    large, small = (demo._problems(count)[1] for count in (None, FEW_SAMPLES))
+    return names, with_fewer_samples([Task(*program, names) for program in large], small)
+
+
+def test_every_backend_has_every_program_once():
+    names, found = tasks()
+    for kernel, form in PROGRAMS:
+        own = [task for task in found if (task.kernel.split("/")[0], task.form) == (kernel, form)]
+        asked = [name for task in own for name in task.names if name != PARTNER]
+        assert sorted(asked) == sorted(names)
+
+
+def test_fewer_samples_are_for_slow_solvers_alone_and_say_so():
+    _, found = tasks()
+    for task in found:
+        few = task.kernel.endswith(f"/{FEW_SAMPLES}")
+        assert task.problem.data.n_samples == (FEW_SAMPLES if few else 569)
+        kernel = task.kernel.split("/")[0]
+        for name in task.names:
+            assert name == PARTNER or ((name, kernel, task.form) in SLOW) == few
+        # an answer to a program that nobody else solves agrees with itself only
+        assert not few or (task.names[0] == PARTNER and len(task.names) > 1)
+
+
+def test_slow_solvers_are_known_backends():
+    for name, kernel, form in SLOW:
+        assert backends.get(name).label == name
+        assert (kernel, form) in PROGRAMS
+
+
+@pytest.mark.parametrize("named", [("--samples", "60"), ("--backend", "slsqp", "--quick")])
+def test_who_asks_for_samples_or_a_backend_gets_them(named, tmp_path):
+    few = ("--backend", "ipm") if "--samples" in named else ()
+    result = CliRunner().invoke(
+        app, ["demo", *named, *few, "--report", str(tmp_path / "demo.json"), "--eps", "1e-4"]
+    )
+    assert f"/{FEW_SAMPLES}" not in result.stdout
+    assert re.search(r"\d+ samples x 30 features", result.stdout)
+
+
+def test_progress_is_said_where_there_is_no_terminal(tmp_path):
+    result = CliRunner().invoke(
+        app,
+        ["demo", "--samples", "60", "--backend", "cvxopt", "--report", str(tmp_path / "d.json")],
+    )
+    assert result.exit_code == 0, result.output
+    for kernel, form in PROGRAMS:
+        assert f"{kernel} kernel, {form}: 1 solver" in result.stderr

@@ -1,0 +1,122 @@
+"""Whatever the documentation calls ``qpsvm.something`` can be used after ``import qpsvm``."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import qpsvm
+
+ROOT = Path(__file__).resolve().parent.parent
+NAME = re.compile(r"(?<![\w./-])qpsvm((?:\.[A-Za-z_]\w*)+)(\()?")
+GROUPS = {"qpsvm.contestants"}
+"""Names of entry-point groups, which are no modules."""
+ROOMS = ("audits", "benchmark", "data", "datasets", "models", "plotting", "reports")
+
+FOLLOW = """
+import json, os, sys
+import qpsvm
+
+def fails(name, called):
+    found = qpsvm
+    try:
+        for part in name.split(".")[1:]:
+            found = getattr(found, part)
+    except AttributeError as error:
+        return str(error)
+    return "cannot be called" if called and not callable(found) else ""
+
+wrong = {}
+for name, called in json.load(sys.stdin):
+    reading, writing = os.pipe()
+    child = os.fork()  # nothing but qpsvm is imported, whatever was tried before
+    if child == 0:
+        os.write(writing, fails(name, called).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        message = answer.read()
+    if os.waitpid(child, 0)[1] or message:
+        wrong[name] = message or "crashed"
+print(json.dumps(wrong))
+"""
+
+
+def texts() -> Iterator[str]:
+    """The documentation, and every string in the source: docstrings, messages, templates."""
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")):
+        text = page.read_text(encoding="utf-8")
+        yield re.sub(r"^\s*(from|import) qpsvm.*$", "", text, flags=re.MULTILINE)
+    for path in ROOT.glob("qpsvm/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
+
+def wrong_names(names: list[tuple[str, bool]]) -> dict[str, str]:
+    """Those that do not resolve, each tried in an interpreter that has imported qpsvm alone."""
+    result = subprocess.run(
+        [sys.executable, "-c", FOLLOW],
+        input=json.dumps(names),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(result.stdout)
+
+
+def test_every_name_in_the_documentation_and_in_messages_resolves() -> None:
+    found = {
+        (f"qpsvm{match[1]}", bool(match[2])) for text in texts() for match in NAME.finditer(text)
+    }
+    names = sorted(entry for entry in found if entry[0] not in GROUPS)
+    assert len(names) > 50
+    assert wrong_names(names) == {}
+
+
+def test_a_name_that_does_not_exist_is_found_out() -> None:
+    assert set(wrong_names([("qpsvm.nothing", False), ("qpsvm.reports", True)])) == {
+        "qpsvm.nothing",
+        "qpsvm.reports",
+    }
+
+
+def test_the_function_hides_no_package() -> None:
+    assert callable(qpsvm.audit)
+    assert callable(qpsvm.data.fingerprint)
+    assert qpsvm.audits.audit is qpsvm.audit
+    assert qpsvm.audits.Audit is qpsvm.Audit
+
+
+def test_rooms_are_imported_when_they_are_used() -> None:
+    code = (
+        "import sys, qpsvm; print(*[name for name in {rooms} if f'qpsvm.{{name}}' in sys.modules])"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code.format(rooms={"audits", "models", "plotting", "reports"})],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert shown.split() == []
+
+
+def test_tab_completion_offers_what_is_not_imported_yet() -> None:
+    code = "import qpsvm; print(*dir(qpsvm)); print(*qpsvm.__all__)"
+    shown, public = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert {"audit", "Audit", *ROOMS} <= set(shown.split())
+    assert set(public.split()) <= set(shown.split())
+
+
+def test_a_misspelled_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'qpsvm' has no attribute 'adit'"):
+        _ = qpsvm.adit
