@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.backends.base import Backend, Progress, Settings
+from qpsvm.backends.printing import line_of
 from qpsvm.certificates import certify_infeasible
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
@@ -46,8 +47,8 @@ SEARCH_SECONDS = 10.0
 """Longest search for evidence by each of the two linear programs."""
 
 FIRST_SEARCH_SECONDS = 1.0
-"""The same for the search before the polish: milliseconds for the few hundred samples that most
-hard margins have, and of a large program no more than the polish and the second attempt may take."""
+"""The same for the search before the polish: a few hundred samples take milliseconds of it, and a
+large program should not wait for evidence longer than for the polish."""
 
 OF_FEASIBILITY = frozenset(
     {
@@ -333,13 +334,14 @@ def _verdict(outcome: Outcome) -> Status:
 
 
 def _announce(contract: Contract, stage: str, seconds: float, outcome: Outcome) -> None:
+    event = Progress(
+        stage,
+        contract.backend.label,
+        seconds=seconds,
+        objective=outcome.report.objective,
+        residual=outcome.report.worst,
+    )
+    if contract.settings.verbose:
+        print(line_of(event), flush=True)
     if contract.settings.callback is not None:
-        contract.settings.callback(
-            Progress(
-                stage,
-                contract.backend.label,
-                seconds=seconds,
-                objective=outcome.report.objective,
-                residual=outcome.report.worst,
-            )
-        )
+        contract.settings.callback(event)

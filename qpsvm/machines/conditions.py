@@ -104,7 +104,8 @@ class Conditions:
 
     def __post_init__(self) -> None:
         size = self.rows.shape[0]
-        object.__setattr__(self, "rows", freeze(plain_sparse(self.rows, sp.csr_array, take_over=True)))
+        rows = plain_sparse(self.rows, sp.csr_array, take_over=True)
+        object.__setattr__(self, "rows", freeze(rows))
         for name in ("required", "lower", "upper", "curvature"):
             vector = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), size)
             if not is_immutable(vector):

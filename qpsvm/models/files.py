@@ -21,6 +21,7 @@ from qpsvm.files import atomic, json_text, npz
 from qpsvm.kernels import Linear, Precomputed
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.arguments import require_pair
+from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.models import metadata
 from qpsvm.models.saved import SavedModel, support_rows
 from qpsvm.models.scaling import Scaling
@@ -60,13 +61,21 @@ def save(
     Raises
     ------
     ModelFileError
-        A kernel, parameter or label that cannot be written as plain data; NaN; a path that cannot
-        be written.
+        Several classes as several machines (the message says how to save these); a kernel,
+        parameter or label that cannot be written as plain data; NaN; a path that cannot be
+        written.
     InvalidDataError
         The solution belongs to another problem.
     InvalidParameterError
         Arguments of the wrong kind.
     """
+    if isinstance(problem, ReducedProblem):
+        raise ModelFileError(
+            f"A model of {problem!r} cannot be saved in one file, which holds one two-class "
+            "machine; save its machines, each in a file of its own: for i, (part, machine) in "
+            "enumerate(problem.parts(solution)): qpsvm.models.save(f'{i}.npz', part, machine, "
+            "qpsvm.verify(part, machine))."
+        )
     require_pair("models.save", problem, solution)
     if type(report) is not KKTReport:
         raise InvalidParameterError(

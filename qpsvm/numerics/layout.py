@@ -11,7 +11,6 @@ import mmap
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 NARROW = np.dtype(np.int32)
 """Indices of a sparse matrix, wherever its sizes and its number of entries can be counted in it."""

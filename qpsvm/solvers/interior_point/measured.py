@@ -41,7 +41,7 @@ class Measured:
     @property
     def worst(self) -> float:
         """The gap, or what is of its order: a gradient, or the square of a natural residual."""
-        return max(self.gap, self.natural**2, self.rows, self.free, self.products)
+        return max(self.gap, self.natural * self.natural, self.rows, self.free, self.products)
 
     @property
     def gap(self) -> float:

@@ -41,6 +41,7 @@ WORK_LIMIT = 3e11
 """Work, see ``Effort``: some ten seconds."""
 
 
+@np.errstate(all="ignore")  # what overflows is not accepted
 def polish_any(program: QuadraticProgram, found: Candidates, effort: Effort) -> None:
     """Offer better points, until the goal is reached or the work is spent."""
     guess = Guess.from_solution(program, found.best)
