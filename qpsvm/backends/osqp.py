@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -137,7 +136,8 @@ def _run(osqp: Any, solver: Any, options: dict[str, Any], clock: Clock) -> tuple
     path as one long run, up to a step length that adapts at other moments.
     """
     if clock.settings.callback is None:
-        result = _solved(solver, options)
+        with silenced(unless=options["verbose"]):
+            result = solver.solve(raise_error=False)
         return _status(osqp, result), int(result.info.iter), result
     total, limit = 0, int(options["max_iter"])
     while True:
@@ -146,7 +146,8 @@ def _run(osqp: Any, solver: Any, options: dict[str, Any], clock: Clock) -> tuple
         if clock.settings.time_limit is not None:
             changes["time_limit"] = max(1e-3, clock.settings.time_limit - clock.seconds)
         solver.update_settings(**changes)
-        result = _solved(solver, options)
+        with silenced(unless=options["verbose"]):
+            result = solver.solve(raise_error=False)
         total += int(result.info.iter)
         status = _status(osqp, result)
         residual = max(result.info.prim_res, result.info.dual_res)
@@ -157,12 +158,6 @@ def _run(osqp: Any, solver: Any, options: dict[str, Any], clock: Clock) -> tuple
             return stopped, total, result
         if total >= limit:
             return status, total, result
-
-
-def _solved(solver: Any, options: dict[str, Any]) -> Any:
-    """The result; OSQP prints "Polishing not needed" even where it was told to print nothing."""
-    with nullcontext() if options["verbose"] else silenced():
-        return solver.solve(raise_error=False)
 
 
 def _status(osqp: Any, result: Any) -> Status:

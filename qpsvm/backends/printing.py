@@ -12,7 +12,8 @@ from qpsvm.backends.settings import Callback, Progress
 
 FIRST_LINES, LINES_PER_SECOND = 100, 20.0
 """How many iterations are printed at once, and how many a second after these. What comes faster is
-left out: nobody reads thousands of lines a second, and writing them may take longer than solving."""
+left out: nobody reads thousands of lines a second, and writing them can take longer than solving
+does."""
 
 
 def line_of(event: Progress) -> str:
@@ -77,8 +78,20 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def silenced() -> Iterator[None]:
-    """Drop what this thread writes to ``sys.stdout``; other threads print as before."""
+def silenced(*, unless: bool = False) -> Iterator[None]:
+    """Drop what this thread writes to ``sys.stdout``; other threads print as before.
+
+    For solvers that print although they were told to print nothing: OSQP says "Polishing not
+    needed".
+
+    Parameters
+    ----------
+    unless : bool
+        Drop nothing.
+    """
+    if unless:
+        yield
+        return
     me = threading.get_ident()
     with _lock:
         if not isinstance(sys.stdout, _WithoutThreads):

@@ -84,7 +84,7 @@ def _dense(X: Any, name: str, keep_single: bool) -> Any:
         text = [v for v in raw.flat if isinstance(v, str | bytes)] if raw.dtype == "O" else []
         if text:
             raise TypeError(f"it holds text such as {text[0]!r}")
-        is_single = raw.dtype.newbyteorder("=") == np.float32 and raw.flags.c_contiguous
+        is_single = raw.dtype == np.float32 and raw.flags.c_contiguous
         keeps = keep_single and is_single and is_immutable(raw)
         matrix = plain(raw, np.float32) if keeps else immutable(raw)
     except (TypeError, ValueError, OverflowError) as error:
@@ -301,7 +301,9 @@ def _require_numeric_columns(X: Any, name: str) -> None:
 
 def _require_exact_integers(matrix: Any, original: Any, name: str) -> None:
     """Refuse whole numbers that float64 rounds: different ones would silently become equal."""
-    if sp.issparse(original):
+    if sp.issparse(original) and original.dtype.kind in "fb":
+        places = []
+    elif sp.issparse(original):
         coo = original.tocoo()
         places = [
             (int(coo.row[i]), int(coo.col[i]), coo.data[i])

@@ -43,7 +43,7 @@ def plain(values: Any, dtype: Any = np.float64) -> Any:
 
 
 def plain_sparse(value: Any, kind: Any, *, take_over: bool = False) -> Any:
-    """Return a sparse matrix as a float64 CSR or CSC array of its own, in the plain layout.
+    """Return a sparse matrix as a read-only float64 CSR or CSC array, in the plain layout.
 
     Entries are sorted, repeated ones added. Memory is shared with ``value`` only where nobody can
     write to it, or with ``take_over``.
@@ -82,6 +82,8 @@ def index_width(n_entries: int, shape: tuple[int, ...]) -> np.dtype[Any]:
 
 
 def _own(part: Any, lent: tuple[Any, ...]) -> Any:
-    """The array, copied if somebody else may write to it."""
+    """The array as a read-only one, copied if somebody else may write to it."""
     is_shared = any(np.may_share_memory(part, other) for other in lent)
-    return part.copy() if is_shared and not is_immutable(part) else part
+    own = part.copy() if is_shared and not is_immutable(part) else part
+    own.flags.writeable = False  # before SciPy takes views of it: they are immutable as well
+    return own
