@@ -70,12 +70,7 @@ def save(
         Arguments of the wrong kind.
     """
     if isinstance(problem, ReducedProblem):
-        raise ModelFileError(
-            f"A model of {problem!r} cannot be saved in one file, which holds one two-class "
-            "machine; save its machines, each in a file of its own: for i, (part, machine) in "
-            "enumerate(problem.parts(solution)): qpsvm.models.save(f'{i}.npz', part, machine, "
-            "qpsvm.verify(part, machine))."
-        )
+        raise _of_several_machines(problem)
     require_pair("models.save", problem, solution)
     if type(report) is not KKTReport:
         raise InvalidParameterError(
@@ -117,6 +112,23 @@ def save(
             f"Cannot write the model to {os.fspath(path)!r}: {error.strerror or error}; choose "
             "another path."
         ) from error
+
+
+def _of_several_machines(problem: ReducedProblem) -> ModelFileError:
+    """What to save instead: the machines, which are of all rows or have rows of their own."""
+    of_all_rows = all(part.data.n_given == part.data.n_samples for part in problem.problems)
+    remedy = (
+        "save its machines, each in a file of its own: for i, (part, machine) in "
+        "enumerate(problem.parts(solution)): qpsvm.models.save(f'{i}.npz', part, machine, "
+        "qpsvm.verify(part, machine))"
+        if of_all_rows
+        else "train a machine on the rows of every pair by itself and save these, or use OneVsRest, "
+        "whose machines can be saved as they are"
+    )
+    return ModelFileError(
+        f"A model of {problem!r} cannot be saved in one file, which holds one two-class machine; "
+        f"{remedy}."
+    )
 
 
 def _plain_training_set(problem: SVMProblem) -> BinaryTrainingSet:
