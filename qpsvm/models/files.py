@@ -122,8 +122,8 @@ def _of_several_machines(problem: ReducedProblem) -> ModelFileError:
         "enumerate(problem.parts(solution)): qpsvm.models.save(f'{i}.npz', part, machine, "
         "qpsvm.verify(part, machine))"
         if of_all_rows
-        else "train a machine on the rows of every pair by itself and save these, or use OneVsRest, "
-        "whose machines can be saved as they are"
+        else "train a machine on the rows of every pair by itself and save these, or use "
+        "OneVsRest, whose machines can be saved as they are"
     )
     return ModelFileError(
         f"A model of {problem!r} cannot be saved in one file, which holds one two-class machine; "

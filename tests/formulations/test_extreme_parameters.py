@@ -88,7 +88,7 @@ def test_no_backend_raises_an_error_of_arithmetic(
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # an overflow that nobody expected
         # SolverFailedError, what a solver raised by itself, is no answer
-        with contextlib.suppress(InvalidDataError, UnsupportedProgramError):
+        with contextlib.suppress(InvalidDataError, InvalidParameterError, UnsupportedProgramError):
             get(backend).solve(program(name, C, form).qp, Settings(time_limit=0.2))
 
 
