@@ -139,7 +139,7 @@ def test_stored_sets_are_ready_to_use(name: str) -> None:
 
 @needs_data
 def test_peers_are_given_the_indices_they_take() -> None:
-    X, y = _stored_samples("a9a")[:100], load_samples("a9a").y[:100]
+    X, y = sp.csr_array(_stored_samples("a9a"))[:100], load_samples("a9a").y[:100]
     assert X.indices.dtype == np.int64  # what svmlight files are read with
     sklearn.svm.LinearSVC().fit(narrow(X), y)
     assert (narrow(X) != X).nnz == 0
