@@ -4,12 +4,14 @@ In order:
 
 1. the backend solves with all of its tolerances derived from ``eps``;
 2. the verifier measures; within ``eps``: OPTIMAL;
-3. otherwise move the answer onto rows and bounds that it misses by little, and measure again;
+3. otherwise, for an SVM that need not have a solution and an answer far from one: look for
+   evidence that there is none, for a second at most, and verify that;
+4. otherwise move the answer onto rows and bounds that it misses by little, and measure again;
    then polish (``qpsvm.solvers.polish.dispatch``), and measure again;
-4. otherwise ask the backend once more, with a hundredth of ``eps`` and without a warm start,
+5. otherwise ask the backend once more, with a hundredth of ``eps`` and without a warm start,
    polish, and measure;
-5. otherwise look for evidence that there is no optimum, and verify that;
-6. otherwise INACCURATE, or the limit that was hit, with the figures reached.
+6. otherwise look for evidence that there is no optimum, and verify that;
+7. otherwise INACCURATE, or the limit that was hit, with the figures reached.
 
 Solver, polish and search work on a reduced program (``qpsvm.qp.reductions``): large offsets taken
 out, rows and variables of very different sizes scaled; of a badly scaled dual problem the primal
@@ -26,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.backends.base import Backend, Progress, Settings
+from qpsvm.backends.printing import line_of
 from qpsvm.certificates import certify_infeasible
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
@@ -42,6 +45,10 @@ SMALL_RESIDUAL = 1e-4
 
 SEARCH_SECONDS = 10.0
 """Longest search for evidence by each of the two linear programs."""
+
+FIRST_SEARCH_SECONDS = 1.0
+"""The same for the search before the polish: a few hundred samples take milliseconds of it, and a
+large program should not wait for evidence longer than for the polish."""
 
 OF_FEASIBILITY = frozenset(
     {
@@ -172,7 +179,7 @@ def fulfil(contract: Contract) -> Attempt:
             outcome, solution=outcome.solution.with_statistics(solve_seconds=total, escalated=True)
         )
     if not is_settled(outcome):
-        outcome = _evidence(contract, outcome) or outcome
+        outcome = _evidence(contract, outcome, SEARCH_SECONDS) or outcome
     if outcome.solution.status not in _NO_OPTIMUM:
         outcome = replace(outcome, solution=outcome.solution.replace(status=_verdict(outcome)))
     _announce(contract, "done", time.perf_counter() - began, outcome)
@@ -204,7 +211,7 @@ def _attempt(contract: Contract, settings: Settings) -> Attempt:
         raw = raw.replace(status=Status.INTERRUPTED)
         outcome = Attempt(raw, contract.measure(raw))
     if not is_settled(outcome):
-        outcome = _repaired(contract, outcome)
+        outcome = _first_evidence(contract, settings, outcome) or _repaired(contract, outcome)
     may_polish = not is_settled(outcome) and raw.status is not Status.INTERRUPTED
     if may_polish and not (contract.is_at_rounding(outcome) and _is_hopeless(contract, outcome)):
         _announce(contract, "polish", raw.statistics.total_seconds, outcome)
@@ -291,14 +298,24 @@ def _remaining(time_limit: float | None, seconds: float) -> float | None:
     return None if time_limit is None else max(time_limit - seconds, 1e-3)
 
 
-def _evidence(contract: Contract, outcome: Attempt) -> Attempt | None:
+def _first_evidence(contract: Contract, settings: Settings, outcome: Attempt) -> Attempt | None:
+    """Search for evidence before a polish and a second attempt, which are in vain without optimum.
+
+    For hard margins that nothing separates, it takes a thousandth of their time.
+    """
+    if settings.attempt > 0 or not isinstance(contract.problem, TrainingProblem):
+        return None
+    return _evidence(contract, outcome, FIRST_SEARCH_SECONDS)
+
+
+def _evidence(contract: Contract, outcome: Attempt, at_most: float) -> Attempt | None:
     """Search for evidence of no optimum where the solver gave none."""
     if not contract.can_lack_an_optimum or outcome.report.worst < SMALL_RESIDUAL:
         return None
     if outcome.solution.status is Status.INTERRUPTED:
         return None
     limit = contract.settings.time_limit
-    seconds = SEARCH_SECONDS if limit is None else min(SEARCH_SECONDS, limit)
+    seconds = at_most if limit is None else min(at_most, limit)
     for search in (find_infeasibility, find_unboundedness):
         evidence = search(contract.program, seconds)
         if evidence is not None and contract.is_proof(evidence):
@@ -317,13 +334,14 @@ def _verdict(outcome: Attempt) -> Status:
 
 
 def _announce(contract: Contract, stage: str, seconds: float, outcome: Attempt) -> None:
+    event = Progress(
+        stage,
+        contract.backend.label,
+        seconds=seconds,
+        objective=outcome.report.objective,
+        residual=outcome.report.worst,
+    )
+    if contract.settings.verbose:
+        print(line_of(event), flush=True)
     if contract.settings.callback is not None:
-        contract.settings.callback(
-            Progress(
-                stage,
-                contract.backend.label,
-                seconds=seconds,
-                objective=outcome.report.objective,
-                residual=outcome.report.worst,
-            )
-        )
+        contract.settings.callback(event)

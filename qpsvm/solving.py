@@ -124,7 +124,8 @@ def solve(
     max_iterations : int, optional
         In the backend's own counting.
     verbose : bool
-        Let the solver print.
+        Print how far the solve is: the solver's own lines (for solvers without any, a line per
+        iteration), and one for each further step of the contract.
     warm_start : solution of such a problem, or QPSolution, optional
         Used by the backends that can (``capabilities.warm_start``); ``statistics.note`` says where
         it was not. An interior-point method cannot: it begins far from all bounds. Where a warm

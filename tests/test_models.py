@@ -525,3 +525,37 @@ def test_any_json_in_any_place_never_crashes(tmp_path, file_bytes, data, value):
             model.verify(X, y, eps=EPS)
         except QPSVMError:
             return
+
+
+def test_a_reduction_is_saved_machine_by_machine_as_the_error_says(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    problem = qpsvm.OneVsRest(qpsvm.SoftMargin(C=1.0)).dual(X, y)
+    solution = qpsvm.solve(problem, "osqp")
+    path = tmp_path / "all.npz"
+    with pytest.raises(ModelFileError, match=r"problem\.parts\(solution\)") as refused:
+        models.save(path, problem, solution, qpsvm.verify(problem, solution))
+    assert not path.exists()
+    loop = (
+        str(refused.value).split("own: ")[1].rstrip(".").replace("{i}.npz", f"{tmp_path}/{{i}}.npz")
+    )
+    exec(loop, {"qpsvm": qpsvm, "problem": problem, "solution": solution})
+    saved = [models.load(tmp_path / f"{i}.npz") for i in range(len(problem.problems))]
+    decisions = np.column_stack([model.decision_function(X) for model in saved])
+    combined = problem.reduction.combine(decisions, len(problem.classes))
+    np.testing.assert_allclose(combined, solution.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+def test_machines_of_pairs_are_saved_one_pair_at_a_time(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    problem = qpsvm.OneVsOne(qpsvm.SoftMargin(C=1.0)).dual(X, y)
+    solution = qpsvm.solve(problem, "osqp")
+    with pytest.raises(ModelFileError, match="rows of every pair by itself"):
+        models.save(tmp_path / "all.npz", problem, solution, qpsvm.verify(problem, solution))
+    rows = y < 2
+    pair = qpsvm.SoftMargin(C=1.0).dual(X[rows], y[rows])
+    machine = qpsvm.solve(pair, "osqp")
+    models.save(tmp_path / "01.npz", pair, machine, qpsvm.verify(pair, machine))
+    of_pair = solution.solutions[0].decision_function(X)
+    assert problem.names[0] == "0 against 1"
+    decided = models.load(tmp_path / "01.npz").decision_function(X)
+    np.testing.assert_allclose(np.abs(decided), np.abs(of_pair), rtol=1e-5, atol=1e-5)

@@ -332,3 +332,15 @@ def test_what_the_first_backend_found_survives_a_second_that_has_no_room():
         solution = qpsvm.solve(qpsvm.SoftMargin(C=1.0).dual(X, y))
     assert "'osqp' could not take the program" in solution.qp.statistics.note
     assert np.isfinite(solution.alpha).all()
+
+
+@pytest.mark.parametrize("form", ["dual", "primal"])
+@pytest.mark.parametrize("backend", ["auto", "cvxopt"])
+def test_evidence_is_looked_for_before_a_polish_that_is_in_vain(backend: str, form: str) -> None:
+    rng = np.random.default_rng(0)
+    samples, labels = rng.standard_normal((60, 3)), np.where(rng.random(60) < 0.5, -1, 1)
+    problem = getattr(qpsvm.HardMargin(), form)(samples, labels)
+    events: list[Progress] = []
+    with pytest.raises(NotSeparableError):
+        qpsvm.solve(problem, backend, callback=events.append)
+    assert {event.stage for event in events} <= {"solve", "done"}

@@ -92,7 +92,8 @@ def rounded_gap(problem: SVMProblem, solution: SVMSolution, rounded: Dense) -> f
         cost = float(np.sum(losses(v, c.lower, c.upper, c.curvature)))
         primal = size + c.intercept_price * b + c.width_price * t + cost
         square = c.norm_weight * float(model.expansion(a) @ of_feasible)
-        square += model.constant * float(c.signs @ a) ** 2 + float((c.curvature * a) @ a)
+        sides = float(c.signs @ a)
+        square += model.constant * sides * sides + float((c.curvature * a) @ a)
         return primal - (float(c.required @ a) - 0.5 * square)
 
 

@@ -35,6 +35,7 @@ class ActiveSetBackend(Backend):
     distribution = "qpsvm"
     required_modules = ()
     capabilities = Capabilities(bounds=True, warm_start=True, time_limit=True, callback=True)
+    prints_iterations = False
 
     def load(self) -> None:
         decomposition.load()

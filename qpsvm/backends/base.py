@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from qpsvm.backends.printing import Printed
 from qpsvm.backends.settings import Callback, CallbackFailed, Clock, Progress, Settings, Stop
 from qpsvm.exceptions import (
     BackendNotInstalledError,
@@ -90,6 +91,8 @@ class Backend(ABC):
     extra : str or None
         The extra of qpsvm that installs them, None for a required dependency.
     capabilities : Capabilities
+    prints_iterations : bool
+        Whether the solver has lines of its own for ``verbose``; otherwise the events are printed.
     """
 
     name: ClassVar[str]
@@ -99,6 +102,7 @@ class Backend(ABC):
     required_modules: tuple[str, ...]
     extra: str | None = None
     capabilities: Capabilities = Capabilities()
+    prints_iterations: bool = True
 
     # --- for the registry ----------------------------------------------------------------------
 
@@ -145,6 +149,8 @@ class Backend(ABC):
                 f"run: {self.install_command()}"
             )
         self._require_supported(program)
+        if settings.verbose and not self.prints_iterations:
+            settings = settings.replace(callback=Printed(settings.callback))
         began = time.perf_counter()
         try:
             reduced, inverse = self._reduce(program)

@@ -12,6 +12,7 @@ import numpy as np
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.bridge import PACKAGES, SolverOptions
 from qpsvm.backends.cvxpy_options import CONSTRAINED, OPTIONS
+from qpsvm.backends.printing import silenced
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -94,9 +95,10 @@ class CVXPYBackend(Backend):
         # "accept_unknown" is read while inverting: keep the point of a solver that got stuck
         inverse[-1].solver_options = options
         try:
-            raw = chain.solve_via_data(
-                problem, data, False, settings.verbose, {**options, **_copies(options)}
-            )
+            with silenced(unless=settings.verbose):
+                raw = chain.solve_via_data(
+                    problem, data, False, settings.verbose, {**options, **_copies(options)}
+                )
             answer = chain.invert(raw, inverse)
         except cp.error.SolverError as error:
             return QPSolution(

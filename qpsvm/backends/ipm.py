@@ -27,6 +27,7 @@ class IPMBackend(Backend):
     distribution = "qpsvm"
     required_modules = ()
     capabilities = Capabilities(sparse=True, bounds=True, time_limit=True, callback=True)
+    prints_iterations = False
 
     def load(self) -> None:
         coordinate_descent.load()

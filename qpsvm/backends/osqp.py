@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.backends.printing import silenced
 from qpsvm.numerics.arrays import Dense, Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
@@ -135,7 +136,8 @@ def _run(osqp: Any, solver: Any, options: dict[str, Any], clock: Clock) -> tuple
     path as one long run, up to a step length that adapts at other moments.
     """
     if clock.settings.callback is None:
-        result = solver.solve(raise_error=False)
+        with silenced(unless=options["verbose"]):
+            result = solver.solve(raise_error=False)
         return _status(osqp, result), int(result.info.iter), result
     total, limit = 0, int(options["max_iter"])
     while True:
@@ -144,7 +146,8 @@ def _run(osqp: Any, solver: Any, options: dict[str, Any], clock: Clock) -> tuple
         if clock.settings.time_limit is not None:
             changes["time_limit"] = max(1e-3, clock.settings.time_limit - clock.seconds)
         solver.update_settings(**changes)
-        result = solver.solve(raise_error=False)
+        with silenced(unless=options["verbose"]):
+            result = solver.solve(raise_error=False)
         total += int(result.info.iter)
         status = _status(osqp, result)
         residual = max(result.info.prim_res, result.info.dual_res)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.bridge import PACKAGES, SolverOptions
 from qpsvm.backends.equalities import independent_equalities
+from qpsvm.backends.printing import silenced
 from qpsvm.backends.qpsolvers_options import (
     DEFINITE,
     DENSE,
@@ -105,9 +106,10 @@ class QPSolversBackend(Backend):
         problem = _problem(qpsolvers, program, prefers_sparse or self.solver in sparse_only)
         clock = Clock(self.label, settings)
         try:
-            answer = qpsolvers.solve_problem(
-                problem, self.solver, initvals=initial, verbose=settings.verbose, **options
-            )
+            with silenced(unless=settings.verbose):
+                answer = qpsolvers.solve_problem(
+                    problem, self.solver, initvals=initial, verbose=settings.verbose, **options
+                )
         except (ValueError, qpsolvers.exceptions.QPError) as error:
             if any(words in str(error) for words in DEFINITE):
                 raise UnsupportedProgramError(

@@ -31,6 +31,7 @@ class SLSQPBackend(Backend):
     capabilities = Capabilities(
         bounds=True, warm_start=True, time_limit=True, callback=True, max_variables=1500
     )
+    prints_iterations = False
 
     def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
         # the least-squares problem inside calls dependent equality rows singular
@@ -45,7 +46,7 @@ class SLSQPBackend(Backend):
             # above roundoff stops it far from the optimum
             "ftol": 1e-16,
             "maxiter": settings.max_iterations or max(1000, 10 * program.n_variables),
-            "disp": settings.verbose,
+            "disp": False,
             **settings.options,
         }
         clock = Clock(self.label, settings)

@@ -184,10 +184,7 @@ def _storage(X: Any) -> Any:
         return np.ascontiguousarray(X, dtype=np.float64)
     if X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
         return X.toarray()
-    X = sp.csr_array(X)
-    # LIBSVM and LIBLINEAR refuse 64-bit indices, which svmlight files are read with
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return X
+    return sp.csr_array(X)
 
 
 BUNDLED: Mapping[str, Callable[[Any], Any]] = {

@@ -14,7 +14,8 @@ from qpsvm.data.integers import integers_of, rounded_integers
 from qpsvm.data.objects import as_objects, is_missing, is_numeric, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
-from qpsvm.numerics.arrays import Index, Vector, all_finite, freeze, immutable, is_immutable
+from qpsvm.numerics.arrays import Index, Vector, all_finite, freeze, immutable
+from qpsvm.numerics.layout import is_immutable, plain, plain_sparse
 from qpsvm.numerics.single_precision import SinglePrecision
 
 
@@ -34,9 +35,10 @@ def samples_for(kernel: Kernel, X: Any) -> Any:
 def as_samples(X: Any, name: str = "X", *, keep_single: bool = False) -> Any:
     """X as a read-only float64 array or CSR array of shape (n, d), both at least 1.
 
-    A copy, unless that is what X is already and nobody can write to it (an array with
-    ``flags.writeable = False``, a ``numpy.memmap`` opened for reading). With ``keep_single`` such
-    an array of float32 is not copied either, but wrapped: ``SinglePrecision``.
+    In the layout of ``qpsvm.numerics.layout``; a copy, unless that is what X is already and nobody
+    can write to it (an array with ``flags.writeable = False``, a ``numpy.memmap`` opened for
+    reading). With ``keep_single`` such an array of float32 is not copied either, but wrapped:
+    ``SinglePrecision``.
 
     Raises
     ------
@@ -61,12 +63,13 @@ def _sparse(X: Any, name: str) -> Any:
         raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
     if X.ndim != 2:
         raise InvalidDataError(_not_two_dimensional(name, X.shape))
-    matrix = sp.csr_array(X, dtype=np.float64)
-    parts = (matrix.data, matrix.indices, matrix.indptr)
-    if not matrix.has_canonical_format or not all(map(is_immutable, parts)):
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    return matrix
+    try:
+        return plain_sparse(X, sp.csr_array)
+    except ValueError as error:
+        raise InvalidDataError(
+            f"{name} is not a usable sparse matrix ({error}); rebuild it, for instance with "
+            "scipy.sparse.coo_array((values, (rows, columns)), shape=...)."
+        ) from error
 
 
 def _dense(X: Any, name: str, keep_single: bool) -> Any:
@@ -82,7 +85,8 @@ def _dense(X: Any, name: str, keep_single: bool) -> Any:
         if text:
             raise TypeError(f"it holds text such as {text[0]!r}")
         is_single = raw.dtype == np.float32 and raw.flags.c_contiguous
-        matrix = raw if keep_single and is_single and is_immutable(raw) else immutable(raw)
+        keeps = keep_single and is_single and is_immutable(raw)
+        matrix = plain(raw, np.float32) if keeps else immutable(raw)
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InvalidDataError):
             raise
@@ -297,7 +301,9 @@ def _require_numeric_columns(X: Any, name: str) -> None:
 
 def _require_exact_integers(matrix: Any, original: Any, name: str) -> None:
     """Refuse whole numbers that float64 rounds: different ones would silently become equal."""
-    if sp.issparse(original):
+    if sp.issparse(original) and original.dtype.kind in "fb":
+        places = []
+    elif sp.issparse(original):
         coo = original.tocoo()
         places = [
             (int(coo.row[i]), int(coo.col[i]), coo.data[i])

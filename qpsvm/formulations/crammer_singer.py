@@ -27,7 +27,13 @@ from typing import Any, ClassVar
 from qpsvm.data.training_sets import (
     multiclass_training_set,
 )
-from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
+from qpsvm.formulations.family import (
+    Family,
+    require_choice,
+    require_flag,
+    require_price,
+    store_python_numbers,
+)
 from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import as_kernel
 from qpsvm.kernels.gram import gram
@@ -99,6 +105,7 @@ class CrammerSinger:
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        store_python_numbers(self)
         require_flag(self.average_loss, "average_loss")
         require_price(self.C)
         require_choice(self.intercept, ("none", "penalized"), "intercept")

@@ -31,6 +31,9 @@ class Family(ABC):
     (``conditions``). Programs, recovery, certificates and sample tables follow from that.
     """
 
+    def __post_init__(self) -> None:
+        store_python_numbers(self)
+
     def __repr__(self) -> str:
         """The first parameter, and those that are not at their defaults."""
         shown = [
@@ -164,6 +167,15 @@ class Family(ABC):
 
 
 # --- checking parameters -------------------------------------------------------------------------
+
+
+def store_python_numbers(formulation: Any) -> None:
+    """Make Python numbers of NumPy's: a float32 would round all that is computed with it."""
+    for field in fields(formulation):
+        value = getattr(formulation, field.name)
+        if isinstance(value, np.floating | np.integer):
+            plain = float(value) if isinstance(value, np.floating) else int(value)
+            object.__setattr__(formulation, field.name, plain)
 
 
 def is_number(value: Any) -> bool:

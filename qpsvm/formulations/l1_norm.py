@@ -101,6 +101,7 @@ class L1Norm(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_flag(self.average_loss, "average_loss")
         require_price(self.C)
         require_choice(self.intercept, ("free", "none"), "intercept")

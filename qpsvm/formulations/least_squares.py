@@ -75,6 +75,7 @@ class LeastSquares(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_flag(self.average_loss, "average_loss")
         require_price(self.C)
         require_intercept_kind(self.intercept)

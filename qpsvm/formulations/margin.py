@@ -73,6 +73,7 @@ class HardMargin(Family):
     intercept: InterceptKind = "free"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_intercept_kind(self.intercept)
 
     def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
@@ -136,6 +137,7 @@ class SoftMargin(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_flag(self.average_loss, "average_loss")
         infinite = is_number(self.C) and math.inf == self.C
         require_price(self.C, hint="; for C = infinity use HardMargin" if infinite else "")

@@ -80,6 +80,7 @@ class OneClass(Family):
     nu: float = 0.5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_share(self.nu)
 
     def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> TrainingSet:
@@ -136,6 +137,7 @@ class DataDescription(Family):
     C: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_price(self.C)
 
     def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> TrainingSet:

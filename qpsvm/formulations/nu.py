@@ -92,6 +92,7 @@ class NuClassification(Family):
     class_weight: Any = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_share(self.nu)
         require_intercept_kind(self.intercept)
         object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
@@ -170,6 +171,7 @@ class NuRegression(Family):
     intercept: InterceptKind = "free"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_share(self.nu)
         require_price(self.C)
         require_intercept_kind(self.intercept)

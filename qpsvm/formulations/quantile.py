@@ -74,6 +74,7 @@ class QuantileRegression(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_flag(self.average_loss, "average_loss")
         require_share(self.tau, "tau", closed=False)
         require_price(self.C)

@@ -98,6 +98,7 @@ class Ranking(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_flag(self.average_loss, "average_loss")
         require_price(self.C)
         require_choice(self.loss, ("hinge", "squared_hinge"), "loss")

@@ -76,6 +76,7 @@ class EpsilonRegression(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_flag(self.average_loss, "average_loss")
         require_price(self.C)
         if not is_number(self.epsilon) or not 0.0 <= self.epsilon < math.inf:

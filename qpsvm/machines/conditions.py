@@ -32,7 +32,8 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.price_factors import PriceFactors
-from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, is_immutable, restore_frozen
+from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, restore_frozen
+from qpsvm.numerics.layout import is_immutable, plain_sparse
 
 ZERO: Vector = freeze(np.zeros(1))
 UNBOUNDED: Vector = freeze(np.full(1, np.inf))
@@ -105,7 +106,8 @@ class Conditions:
 
     def __post_init__(self) -> None:
         size = self.rows.shape[0]
-        object.__setattr__(self, "rows", freeze(sp.csr_array(self.rows, dtype=np.float64)))
+        rows = plain_sparse(self.rows, sp.csr_array, take_over=True)
+        object.__setattr__(self, "rows", freeze(rows))
         for name in ("required", "lower", "upper", "curvature"):
             vector = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), size)
             if not is_immutable(vector):

@@ -21,6 +21,7 @@ from qpsvm.files import atomic, json_text, npz
 from qpsvm.kernels import Linear, Precomputed
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.arguments import require_pair
+from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.models import metadata
 from qpsvm.models.saved import SavedModel, support_rows
 from qpsvm.models.scaling import Scaling
@@ -60,13 +61,16 @@ def save(
     Raises
     ------
     ModelFileError
-        A kernel, parameter or label that cannot be written as plain data; NaN; a path that cannot
-        be written.
+        Several classes as several machines (the message says how to save these); a kernel,
+        parameter or label that cannot be written as plain data; NaN; a path that cannot be
+        written.
     InvalidDataError
         The solution belongs to another problem.
     InvalidParameterError
         Arguments of the wrong kind.
     """
+    if isinstance(problem, ReducedProblem):
+        raise _of_several_machines(problem)
     require_pair("models.save", problem, solution)
     if type(report) is not KKTReport:
         raise InvalidParameterError(
@@ -108,6 +112,23 @@ def save(
             f"Cannot write the model to {os.fspath(path)!r}: {error.strerror or error}; choose "
             "another path."
         ) from error
+
+
+def _of_several_machines(problem: ReducedProblem) -> ModelFileError:
+    """What to save instead: the machines, which are of all rows or have rows of their own."""
+    of_all_rows = all(part.data.n_given == part.data.n_samples for part in problem.problems)
+    remedy = (
+        "save its machines, each in a file of its own: for i, (part, machine) in "
+        "enumerate(problem.parts(solution)): qpsvm.models.save(f'{i}.npz', part, machine, "
+        "qpsvm.verify(part, machine))"
+        if of_all_rows
+        else "train a machine on the rows of every pair by itself and save these, or use "
+        "OneVsRest, whose machines can be saved as they are"
+    )
+    return ModelFileError(
+        f"A model of {problem!r} cannot be saved in one file, which holds one two-class machine; "
+        f"{remedy}."
+    )
 
 
 def _plain_training_set(problem: SVMProblem) -> BinaryTrainingSet:

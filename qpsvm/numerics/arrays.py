@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError, MemoryLimitError
+from qpsvm.numerics.layout import is_immutable, plain, plain_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,20 +38,10 @@ def freeze(array: Any) -> Any:
     return array
 
 
-def is_immutable(array: Any) -> bool:
-    """Whether an array is read-only, and so is every array it is a view of."""
-    if not isinstance(array, np.ndarray):
-        return False
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return False
-        array = array.base
-    # of memory that is not NumPy's own only a file that was opened for reading is known
-    return array is None or (isinstance(array, mmap.mmap) and memoryview(array).readonly)
-
-
 def immutable(value: Any) -> Dense:
     """``value`` as a read-only float64 array: a copy, unless it is immutable already.
+
+    In the layout of ``qpsvm.numerics.layout``, for which read-only memory may have to be copied.
 
     Raises
     ------
@@ -61,8 +51,8 @@ def immutable(value: Any) -> Dense:
     if np.ma.is_masked(value):  # NumPy drops a mask silently, and the hidden values come back
         hidden = int(np.sum(np.ma.getmaskarray(value)))
         raise ValueError(f"it is a masked array with {hidden} hidden entries")
-    take = np.asarray if is_immutable(value) else np.array
-    return np.asarray(freeze(take(value, dtype=np.float64, order="C")))
+    own = value if is_immutable(value) else np.array(value, dtype=np.float64, order="C")
+    return np.asarray(freeze(plain(own)))
 
 
 def stored(value: Any, name: str, error: type[Exception]) -> Any:
@@ -167,9 +157,10 @@ def as_matrix(value: Any, name: str, columns: int) -> Matrix:
         raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
     matrix: Any
     if sp.issparse(value):
-        matrix = sp.csc_array(value, dtype=np.float64, copy=True)
-        matrix.sum_duplicates()
-        matrix.sort_indices()
+        try:
+            matrix = plain_sparse(value, sp.csc_array)
+        except ValueError as error:
+            raise InvalidProgramError(f"{name} is not a sparse matrix ({error}).") from error
         finite = np.isfinite(matrix.data)
     else:
         try:

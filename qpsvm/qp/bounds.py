@@ -318,7 +318,7 @@ class _Bounding:
         slack = np.abs(np.where(known, program.h - program.G @ x, 0.0))
         dw = np.abs(moved.change[:n_w])
         curvature = float(np.max(program.P.diagonal(), initial=0.0))
-        return float(change @ slack) + curvature * float(np.sum(dw)) ** 2
+        return float(change @ slack) + curvature * float(np.sum(dw) * np.sum(dw))
 
     def _reach_in_cone(self, x: Vector, y: Vector, z: Vector) -> float:
         """The largest ``1'x`` of a better point, where feasible points form a cone in ``x >= 0``.
@@ -335,13 +335,13 @@ class _Bounding:
         if not (is_cone and s > 0.0):
             return math.inf
         Px = p.P.matvec(x)
-        k = 2.0 * float(np.min(Px + p.A.T @ y + p.G.T @ z)) / s - float(x @ Px) / s**2
+        k = 2.0 * float(np.min(Px + p.A.T @ y + p.G.T @ z)) / s - float(x @ Px) / (s * s)
         k -= 2.0 * float(np.max(p.convexity.doubt))
         if not k > 0.0:
             return math.inf
         steepest = float(np.max(np.abs(p.q)))
         best = max(0.5 * float(x @ Px) + float(p.q @ x), 0.0)
-        return (steepest + math.sqrt(steepest**2 + 2.0 * k * best)) / k
+        return (steepest + math.sqrt(steepest * steepest + 2.0 * k * best)) / k
 
     def _curvature_in_doubt(self, w: Vector, y: Vector, z: Vector) -> float:
         """``1/2 sum_j doubt_j max |x_j - w_j|^2`` over the feasible x that are better than x."""

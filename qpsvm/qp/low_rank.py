@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, all_finite, freeze, require_memory
+from qpsvm.numerics.layout import plain, plain_sparse
 from qpsvm.numerics.row_sums import common_offset, sum_of_rows
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision, stored_values
@@ -50,9 +51,9 @@ class LowRankQuadratic(Quadratic):
         constant: float = 0.0,
     ) -> None:
         if sp.issparse(samples):
-            samples = freeze(sp.csr_array(samples))
+            samples = freeze(plain_sparse(samples, sp.csr_array, take_over=True))
         elif not isinstance(samples, SinglePrecision):
-            samples = freeze(np.asarray(samples, float))
+            samples = freeze(plain(samples))
         self.samples = samples
         if not all_finite(stored_values(samples)):
             raise InvalidProgramError("The factor F of a LowRankQuadratic has NaN or inf entries.")

@@ -32,5 +32,6 @@ def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
     """
     if q.any():
         share = NEGLIGIBLE_GRADIENT_REL * float(np.max(np.abs(q)))
-        return max(FLOOR * unit * float(x @ x), 0.5 * share**2 / unit, TINY)
-    return max(CANCELLED * unit * float(np.sum(np.abs(x))) ** 2, TINY)
+        return max(FLOOR * unit * float(x @ x), 0.5 * share * share / unit, TINY)
+    total = float(np.sum(np.abs(x)))
+    return max(CANCELLED * unit * total * total, TINY)

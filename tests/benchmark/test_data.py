@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import sklearn.svm
 
 import qpsvm
+from qpsvm.benchmark.contestants.estimators import narrow
 from qpsvm.benchmark.data import BUNDLED, load_samples, needs_folder
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.exceptions import SuiteError
@@ -109,6 +110,11 @@ def test_a_strip_without_width_cannot_be_separated(margin: float) -> None:
         qpsvm.solve(qpsvm.HardMargin().dual(samples.X, samples.y))
 
 
+def _stored_samples(name: str) -> Any:
+    """As the folder's own loader reads them."""
+    return loader().binary(name)[0]
+
+
 @needs_data
 @pytest.mark.parametrize("name", STORED)
 def test_stored_sets_are_ready_to_use(name: str) -> None:
@@ -124,7 +130,16 @@ def test_stored_sets_are_ready_to_use(name: str) -> None:
         assert set(y) == {-1.0, 1.0}
     assert sp.issparse(X) == (name in ("a9a", "farm_ads"))
     if sp.issparse(X):
-        sklearn.svm.LinearSVC().fit(X[:100], y[:100])  # refuses 64-bit indices
+        stored = _stored_samples(name)
+        assert X.indices.dtype == stored.indices.dtype  # as a user has them, of 64 bits or not
+
+
+@needs_data
+def test_peers_are_given_the_indices_they_take() -> None:
+    X, y = sp.csr_array(_stored_samples("a9a"))[:100], load_samples("a9a").y[:100]
+    assert X.indices.dtype == np.int64  # what svmlight files are read with
+    sklearn.svm.LinearSVC().fit(narrow(X), y)
+    assert (narrow(X) != X).nnz == 0
 
 
 @needs_data

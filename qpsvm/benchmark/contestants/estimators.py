@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from qpsvm.audits.claims import Claim
 from qpsvm.audits.readers.inputs import Inputs
@@ -64,7 +65,8 @@ class EstimatorContestant(Contestant):
                 model = self.estimator()(**parameters)
             except TypeError as error:
                 raise SuiteError(f"{self.name} has no such option: {error}") from error
-            return model.fit(task.X) if task.y is None else model.fit(task.X, task.y)
+            X = narrow(task.X)
+            return model.fit(X) if task.y is None else model.fit(X, task.y)
 
     def answered(self, model: Any, *, converged: bool, **numbers: Any) -> Answer:
         """An answer by the estimator's own stopping rule."""
@@ -75,6 +77,18 @@ class EstimatorContestant(Contestant):
             settings=dict(model.get_params()),
             **numbers,
         )
+
+
+def narrow(X: Any) -> Any:
+    """Samples with 32-bit indices where they are sparse: LIBSVM and LIBLINEAR refuse wider ones.
+
+    Files in svmlight's format are read with indices of 64 bits, and who fits these estimators has
+    to convert them.
+    """
+    if not sp.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
+        return X
+    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return type(X)(parts, shape=X.shape)
 
 
 def claim_of(model: Any, task: Task) -> Claim:

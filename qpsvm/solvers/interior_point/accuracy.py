@@ -41,7 +41,7 @@ class Accuracy:
     @property
     def worst(self) -> float:
         """The largest of gap, row violation, free gradient, and squared natural residual."""
-        return max(self.gap, self.natural**2, self.rows, self.free, self.products)
+        return max(self.gap, self.natural * self.natural, self.rows, self.free, self.products)
 
     @property
     def gap(self) -> float:

@@ -46,6 +46,7 @@ WORK_LIMIT = 3e11
 """Work, see ``WorkBudget``: some ten seconds."""
 
 
+@np.errstate(all="ignore")  # what overflows is not accepted
 def polish_any(program: QuadraticProgram, found: Candidates, budget: WorkBudget) -> None:
     """Offer better points, until the goal is reached or the work is spent."""
     guess = ActiveSetGuess.from_solution(program, found.best)

@@ -1,0 +1,107 @@
+"""What a solve prints: a line per event with ``verbose=True``, nothing without."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from qpsvm.backends.settings import Callback, Progress
+
+FIRST_LINES, LINES_PER_SECOND = 100, 20.0
+"""How many iterations are printed at once, and how many a second after these. What comes faster is
+left out: nobody reads thousands of lines a second, and writing them can take longer than solving
+does."""
+
+
+def line_of(event: Progress) -> str:
+    """Return one line of text about an event of a solve.
+
+    Examples
+    --------
+    >>> line_of(Progress("solve", "ipm", 7, 0.25, objective=-3.5, gap=1e-3))
+    'ipm: iteration 7, objective -3.500000e+00, gap 1.0e-03, 0.25 s'
+    """
+    parts = [event.stage if event.iteration is None else f"iteration {event.iteration}"]
+    for name, value, style in (
+        ("objective", event.objective, ".6e"),
+        ("gap", event.gap, ".1e"),
+        ("residual", event.residual if event.gap is None else None, ".1e"),
+    ):
+        if value is not None:
+            parts.append(f"{name} {value:{style}}")
+    return f"{event.backend}: {', '.join(parts)}, {event.seconds:.2f} s"
+
+
+class Printed:
+    """A callback that prints the events, as many as can be read, and hands all of them on.
+
+    Parameters
+    ----------
+    callback : callable or None
+        The caller's own.
+    """
+
+    def __init__(self, callback: Callback | None) -> None:
+        self._callback = callback
+        self._lines = 0
+
+    def __call__(self, event: Progress) -> object:
+        if self._lines < FIRST_LINES + LINES_PER_SECOND * event.seconds:
+            self._lines += 1
+            print(line_of(event), flush=True)
+        return None if self._callback is None else self._callback(event)
+
+
+# --- silence -------------------------------------------------------------------------------------
+
+
+class _WithoutThreads:
+    """A text stream that drops what some threads write, and passes everything else on."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.silent: list[int] = []
+
+    def write(self, text: str) -> int:
+        if threading.get_ident() in self.silent:
+            return len(text)
+        return int(self.stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+_lock = threading.Lock()
+
+
+@contextmanager
+def silenced(*, unless: bool = False) -> Iterator[None]:
+    """Drop what this thread writes to ``sys.stdout``; other threads print as before.
+
+    For solvers that print although they were told to print nothing: OSQP says "Polishing not
+    needed".
+
+    Parameters
+    ----------
+    unless : bool
+        Drop nothing.
+    """
+    if unless:
+        yield
+        return
+    me = threading.get_ident()
+    with _lock:
+        if not isinstance(sys.stdout, _WithoutThreads):
+            sys.stdout = _WithoutThreads(sys.stdout)
+        stream = sys.stdout
+        stream.silent.append(me)
+    try:
+        yield
+    finally:
+        with _lock:
+            stream.silent.remove(me)
+            if not stream.silent and sys.stdout is stream:
+                sys.stdout = stream.stream

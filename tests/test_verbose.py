@@ -1,0 +1,100 @@
+"""What a solve prints: nothing without ``verbose``, a line per iteration with it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qpsvm
+from qpsvm.backends import Settings, get
+from qpsvm.backends.printing import FIRST_LINES, LINES_PER_SECOND, Printed, silenced
+from qpsvm.backends.settings import Progress
+from qpsvm.exceptions import UnsupportedProgramError
+from qpsvm.qp import QuadraticProgram
+from tests.conformance.backends import ALL
+
+PROGRAMS = {
+    "without active bounds": QuadraticProgram(np.eye(3), np.full(3, -0.5), lb=0.0, ub=1.0),
+    "with active bounds": QuadraticProgram(np.eye(3), [-2.0, 0.5, -0.5], lb=0.0, ub=1.0),
+    "linear": QuadraticProgram(None, [1.0, 1.0], A=[[1.0, 2.0]], b=[1.0], lb=0.0),
+    "infeasible": QuadraticProgram(np.eye(2), [1.0, 1.0], G=[[1.0, 1.0]], h=[-1.0], lb=0.0),
+}
+
+
+def machine(n: int = 60) -> Any:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 4))
+    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0.0, 1.0, -1.0)
+    return qpsvm.SoftMargin(C=1.0).dual(X, y)
+
+
+@pytest.mark.filterwarnings("ignore")  # qpsolvers warns where there is no optimum
+@pytest.mark.parametrize("backend", ALL)
+def test_every_backend_is_silent(backend: str, capfd: pytest.CaptureFixture[str]) -> None:
+    get(backend).load()
+    capfd.readouterr()
+    for program in PROGRAMS.values():
+        for callback in (None, list[Progress]().append):
+            try:
+                get(backend).solve(program, Settings(callback=callback))
+            except UnsupportedProgramError:
+                continue
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert said.err == ""
+
+
+@pytest.mark.parametrize("backend", ["ipm", "active-set", "slsqp"])
+def test_solvers_without_lines_of_their_own_get_some(
+    backend: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events: list[Progress] = []
+    solution = qpsvm.solve(machine(), backend, verbose=True, callback=events.append)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(events) <= FIRST_LINES
+    assert all(line.startswith(f"{backend}: ") for line in lines)
+    iterations = [event for event in events if event.stage == "solve"]
+    assert len(iterations) >= 1
+    assert f"iteration {iterations[-1].iteration}," in lines[len(iterations) - 1]
+    assert lines[-1].startswith(f"{backend}: done, objective ")
+    assert solution.status.value == "optimal"
+    qpsvm.solve(machine(), backend)
+    assert capsys.readouterr().out == ""
+
+
+def test_fast_iterations_are_not_all_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    heard: list[Progress] = []
+    printed = Printed(heard.append)
+    n, seconds = 100_000, 3.0
+    for i in range(n):
+        printed(Progress("solve", "mine", i, seconds * i / n))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(heard) == n
+    assert FIRST_LINES < len(lines) <= FIRST_LINES + LINES_PER_SECOND * seconds + 1
+    assert "iteration 0," in lines[0]
+
+
+def test_the_caller_s_callback_still_ends_the_solve() -> None:
+    problem = machine()
+    with pytest.warns(qpsvm.exceptions.ToleranceNotReachedWarning):
+        solution = qpsvm.solve(problem, "slsqp", verbose=True, callback=lambda _: False)
+    assert solution.status.value == "interrupted"
+
+
+def test_silence_is_of_one_thread(capsys: pytest.CaptureFixture[str]) -> None:
+    before = sys.stdout
+    other = threading.Thread(target=print, args=("heard",))
+    with silenced():
+        print("dropped")
+        with silenced():
+            print("dropped")
+        print("dropped")
+        other.start()
+        other.join()
+    assert sys.stdout is before
+    print("back")
+    assert capsys.readouterr().out.split() == ["heard", "back"]
