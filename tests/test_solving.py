@@ -17,6 +17,7 @@ from qpsvm.contract import Contract
 from qpsvm.exceptions import (
     InfeasibleProgramError,
     InvalidParameterError,
+    InvalidProgramError,
     NotPositiveSemidefiniteError,
     NotSeparableError,
     SolverFailedError,
@@ -344,3 +345,22 @@ def test_evidence_is_looked_for_before_a_polish_that_is_in_vain(backend: str, fo
     with pytest.raises(NotSeparableError):
         qpsvm.solve(problem, backend, callback=events.append)
     assert {event.stage for event in events} <= {"solve", "done"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("time_limit", "a"), ("time_limit", True), ("max_iterations", "x"), ("max_iterations", 1.5),
+        ("callback", 3), ("options", 3),
+    ],
+)  # fmt: skip
+def test_an_argument_of_the_wrong_kind_is_named(name, value) -> None:
+    program = QuadraticProgram([[1.0]], [-1.0])
+    with pytest.raises(InvalidParameterError, match=f"{name} is {value!r}"):
+        qpsvm.solve(program, **{name: value})
+
+
+@pytest.mark.parametrize("P", [[[10**400]], np.eye(1).astype("M8[s]"), np.array([["1"]])])
+def test_a_matrix_of_no_numbers_is_refused(P) -> None:
+    with pytest.raises(InvalidProgramError, match="real numbers"):
+        QuadraticProgram(P, [1.0])

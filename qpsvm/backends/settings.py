@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.qp.solution import QPSolution, Status
@@ -86,13 +88,25 @@ class Settings:
 
     def __post_init__(self) -> None:
         Tolerances(self.eps)  # the rule for eps is there
-        if self.time_limit is not None and not self.time_limit > 0:
+        limit, most = self.time_limit, self.max_iterations
+        is_number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
+        if limit is not None and not (is_number and limit > 0):
             raise InvalidParameterError(
                 f"time_limit is {self.time_limit!r}; pass seconds above 0, or None."
             )
-        if self.max_iterations is not None and not self.max_iterations >= 1:
+        is_whole = isinstance(most, int | np.integer) and not isinstance(most, bool)
+        if most is not None and not (is_whole and most >= 1):
             raise InvalidParameterError(
-                f"max_iterations is {self.max_iterations!r}; pass at least 1, or None."
+                f"max_iterations is {self.max_iterations!r}; pass a whole number of at least 1, or "
+                "None."
+            )
+        if self.callback is not None and not callable(self.callback):
+            raise InvalidParameterError(
+                f"callback is {self.callback!r}; pass a function of one Progress event, or None."
+            )
+        if not isinstance(self.options, Mapping):
+            raise InvalidParameterError(
+                f"options is {self.options!r}; pass a mapping from names of settings to values."
             )
 
     def replace(self, **changes: Any) -> Settings:

@@ -84,7 +84,7 @@ class KernelMachine(Machine):
     @property
     def status(self) -> Status:
         """Status of the program's solution; OPTIMAL only if the verifier said so."""
-        return self.qp.status
+        return self.qp.status if isinstance(self.qp, QPSolution) else Status.UNKNOWN
 
     def decision_function(self, X: Any) -> Any:
         return np.asarray(self._values(self.checked_samples(X)))

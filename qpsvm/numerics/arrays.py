@@ -51,6 +51,9 @@ def immutable(value: Any) -> Dense:
     if np.ma.is_masked(value):  # NumPy drops a mask silently, and the hidden values come back
         hidden = int(np.sum(np.ma.getmaskarray(value)))
         raise ValueError(f"it is a masked array with {hidden} hidden entries")
+    kind = np.dtype(getattr(value, "dtype", np.float64)).kind
+    if kind in "MmSU":  # NumPy would read numbers out of dates and text
+        raise TypeError(f"its dtype is {value.dtype}")
     own = value if is_immutable(value) else np.array(value, dtype=np.float64, order="C")
     return np.asarray(freeze(plain(own)))
 
@@ -165,7 +168,7 @@ def as_matrix(value: Any, name: str, columns: int) -> Matrix:
     else:
         try:
             matrix = immutable(value)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidProgramError(
                 f"{name} must hold real numbers, got {_describe(value)} ({error})."
             ) from error

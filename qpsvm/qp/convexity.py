@@ -20,6 +20,7 @@ rounding of a Cholesky factorisation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -92,18 +93,28 @@ def _doubt_of(block: Dense) -> float | None:
     n = len(block)
     if n == 1:
         return 0.0 if block[0, 0] >= 0.0 else None
-    rounding = max(8.0 * U * float(np.linalg.norm(block)), TINY)
-    if _factors(block, -rounding) or (n <= RATIONAL_SIZE and is_semidefinite_exactly(block)):
+    scaled, exponent = _of_size_one(block)
+    rounding = max(8.0 * U * float(np.linalg.norm(scaled)), TINY)
+    if _factors(scaled, -rounding) or (n <= RATIONAL_SIZE and is_semidefinite_exactly(block)):
         return 0.0
-    return 2.0 * rounding if _factors(block, rounding) else None
+    return math.ldexp(2.0 * rounding, exponent) if _factors(scaled, rounding) else None
 
 
 def _doubt_of_large(block: Any) -> float | None:
     """The same for a block that is kept sparse."""
-    rounding = max(8.0 * U * float(np.linalg.norm(block.data)), TINY)
-    if _factors_sparse(block, -rounding):
+    entries, exponent = _of_size_one(block.data)
+    scaled = block.copy()
+    scaled.data = entries
+    rounding = max(8.0 * U * float(np.linalg.norm(entries)), TINY)
+    if _factors_sparse(scaled, -rounding):
         return 0.0
-    return 2.0 * rounding if _factors_sparse(block, rounding) else None
+    return math.ldexp(2.0 * rounding, exponent) if _factors_sparse(scaled, rounding) else None
+
+
+def _of_size_one(entries: Dense) -> tuple[Dense, int]:
+    """Entries divided by a power of two so that squares do not overflow, and its exponent."""
+    exponent = math.frexp(float(np.max(np.abs(entries), initial=0.0)))[1]
+    return np.asarray(np.ldexp(entries, -exponent)), exponent
 
 
 def _factors_sparse(matrix: Any, shift: float) -> bool:

@@ -297,3 +297,17 @@ def test_a_row_whose_terms_all_underflow_is_decided_in_rational_numbers() -> Non
     program = QuadraticProgram(np.diag([1.0, 1e300]), [0.0, -1e150], G=rows, h=[0.0])
     assert not verdict(program, [0.0, 1e-150])
     assert verdict(QuadraticProgram([[1.0]], [0.0], G=[[1e-310]], h=[1e-310]), [0.0])
+
+
+@pytest.mark.parametrize("n", [2, 40])
+@pytest.mark.parametrize("storage", [np.array, sp.csc_array])
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e155, 1e200, 1e300])
+def test_convexity_does_not_depend_on_the_unit(n, storage, size) -> None:
+    definite = np.eye(n) + 0.01
+    indefinite = np.eye(n)
+    indefinite[0, 1] = indefinite[1, 0] = 2.0
+    nothing = np.zeros(n)
+    good = QuadraticProgram(storage(size * definite), nothing)
+    assert good.is_convex
+    assert not good.convexity.doubt.any()
+    assert not QuadraticProgram(storage(size * indefinite), nothing).is_convex

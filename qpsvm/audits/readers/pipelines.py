@@ -13,6 +13,8 @@ from qpsvm.exceptions import AuditRefusedError
 
 def pipeline(model: Any, inputs: Inputs, read: Callable[[Any, Inputs], Reading]) -> Reading:
     """The model at the end of a pipeline, on the samples as it got them."""
+    if not model.steps:
+        raise AuditRefusedError("The pipeline has no steps; pass one that ends in a fitted model.")
     before, last = model[:-1], model.steps[-1][1]
     X = inputs.X
     if len(before):
