@@ -20,7 +20,10 @@ PARTS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 EPS = 1e-8
 BAND = 1 + Fraction(1, 10**6)
 """A figure within this factor of its tolerance is on it: the verifier computes in float64."""
+ALLOWED = Fraction(EPS) * BAND
 UNIT = Fraction(1, 2**53)
+NOTHING = Fraction(1, 10**150)
+"""Entries that are smaller may as well be zero: no coefficient of these programs makes up for it."""
 ROUNDINGS = 32
 """Roundings of a sum's terms that a miss or an objective may be off beyond its tolerance."""
 
@@ -77,17 +80,20 @@ class BareProgram:
         if wrong and clipped is not point and self._is_beside(point, clipped):
             # bounds that are missed by next to nothing: what if they held?
             wrong = [why for why in wrong if "bound" not in why] + list(self._wrong(clipped))
+        if wrong and any(0 < abs(v) < NOTHING for v in point):
+            flushed = [v if abs(v) >= NOTHING else Fraction(0) for v in point]
+            wrong = wrong if list(self._wrong(flushed)) else []
         yield from wrong
 
     def _wrong(self, point: Row) -> Iterator[str]:
         program = self.exact
-        room = EPS * BAND + ROUNDINGS * UNIT
+        room = ALLOWED + ROUNDINGS * UNIT
         for miss in program.misses(point):
             if miss.amount > room * miss.terms:
                 yield f"misses {miss.name} by {_ratio(miss.amount, miss.terms):.2e} of its terms"
         value = program.objective(point)
         off = value - self.answer.value
-        allowed = EPS * BAND * max(1, abs(value)) + ROUNDINGS * UNIT * program.terms(point)
+        allowed = ALLOWED * max(1, abs(value)) + ROUNDINGS * UNIT * program.terms(point)
         if abs(off) > allowed:
             where = "above" if off > 0 else "below"
             yield f"objective {_ratio(abs(off), max(1, abs(value))):.2e} {where} the optimum"
@@ -96,7 +102,7 @@ class BareProgram:
     def _is_beside(point: Row, other: Row) -> bool:
         """Whether no number is farther than ``EPS`` from the other, in units of 1 or of itself."""
         return all(
-            abs(v - u) <= EPS * BAND * max(1, abs(u)) for v, u in zip(point, other, strict=True)
+            abs(v - u) <= ALLOWED * max(1, abs(u)) for v, u in zip(point, other, strict=True)
         )
 
     def excess(self, x: Any) -> float:
@@ -106,4 +112,7 @@ class BareProgram:
 
 
 def _ratio(a: Fraction, b: Any) -> float:
-    return float(a / b) if b else np.inf
+    try:
+        return float(a / b) if b else np.inf
+    except OverflowError:
+        return np.inf

@@ -17,11 +17,20 @@ FALLS = Fraction(1, 10**12)
 verifier takes 64 roundings, 1.4e-14 of the terms, for a contradiction by rounding."""
 
 
+CONTRADICTORY = "rows that contradict each other"
+
+
 def draw(rng: Any, rejected: Counter[str]) -> BareProgram:
     """A small program with an optimum, or clearly without one; ``rejected`` counts the others."""
     while True:
-        program = _barely_unbounded(rng) if rng.random() < 0.08 else _drawn(rng)
+        kind = rng.random()
+        if kind < 0.08:
+            program = _barely_unbounded(rng)
+        else:
+            program = _contradictory(rng) if kind < 0.14 else _drawn(rng)
         status = program.answer.status
+        if status == INFEASIBLE and program.trait == CONTRADICTORY:
+            return program
         if status == OPTIMAL or (status == UNBOUNDED and program.exact.is_clearly_unbounded(FALLS)):
             return program
         reason = "infeasible" if status == INFEASIBLE else "no optimum but for rounding"
@@ -74,6 +83,27 @@ def _barely_unbounded(rng: Any) -> BareProgram:
     return BareProgram(**parts | {"q": changed}, trait="barely unbounded", next_to=point)
 
 
+def _contradictory(rng: Any) -> BareProgram:
+    """A program with one row twice, in opposite directions, and no room between them.
+
+    The gap between both is 1e-11 to 1 of the row's terms. Often another row has a tiny coefficient
+    where these have large ones: its rounding must not hide the contradiction.
+    """
+    program = _drawn(rng)
+    n = len(program.q)
+    row = _short(rng, (1, n)) * (rng.random(n) < 0.6)
+    row[0, int(rng.integers(n))] = 1.0
+    x = _short(rng, n)
+    right = float(row[0] @ x)
+    apart = 10.0 ** rng.uniform(-11, 0) * (float(np.abs(row[0]) @ np.abs(x)) + abs(right) + 1.0)
+    G, h = np.vstack([program.G, row, -row]), np.append(program.h, [right, -right - apart])
+    if rng.random() < 0.6:
+        large = 10.0 ** rng.integers(0, 10)
+        slack = np.where(row[0] != 0.0, 10.0 ** -rng.integers(3, 13), large)[None]
+        G, h = np.vstack([G, slack]), np.append(h, large * (1.0 + np.abs(x).sum()))
+    return replace(program, G=G, h=h, trait=CONTRADICTORY)
+
+
 def _matrices(rng: Any, n: int, m: int, p: int) -> tuple[Any, Any, Any, Any, str]:
     """P, q, G, A, and what is bad about their scales."""
     rank = int(rng.integers(0, n + 1))
@@ -94,13 +124,19 @@ def _matrices(rng: Any, n: int, m: int, p: int) -> tuple[Any, Any, Any, Any, str
     elif trait == "other units":  # everything is scaled, as if measured in them
         scale = _powers(rng, n)
         P, q, G, A = P * scale * scale[:, None] * 1e-12, q * scale * 1e-6, G * scale, A * scale
+    elif trait == "tiny rows":
+        G, A = (
+            G * 10.0 ** -rng.integers(150, 320, (m, 1)),
+            A * 10.0 ** -rng.integers(150, 320, (p, 1)),
+        )
     elif trait == "nearly flat":
         flat = float(10.0 ** -rng.integers(8, 19))
         P = P + np.diag(np.where(rng.random(n) < 0.5, flat, 0.0))
     return (P + P.T) / 2, q, G, A, trait
 
 
-SCALES = ("plain", "scaled columns", "scaled rows", "mixed rows", "other units", "nearly flat")
+SCALES = ("plain", "scaled columns", "scaled rows", "mixed rows", "other units", "nearly flat",
+          "tiny rows")  # fmt: skip
 
 
 def _bounds(rng: Any, inside: Any) -> tuple[Any, Any]:

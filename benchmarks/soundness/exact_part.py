@@ -26,7 +26,7 @@ SOLVED = 0.25
 BACKENDS = ("auto", "auto", "cvxopt", "osqp", "cvxpy:CLARABEL", "slsqp")
 ANSWERS = "answer"
 """The axis of what backends return: backend and trait of the problem."""
-FAR = 1e6
+FAR = 1e12
 """An optimum whose numbers are larger is not told from none by tolerances."""
 SECONDS = 2.0
 """A backend's time for a problem of ten samples."""

@@ -45,7 +45,8 @@ rational numbers.
     "bare programs": """**Bare programs**: up to eight variables, rows and columns of sizes 1e0 to
 1e12, nearly flat directions, redundant rows, rows of zeros, directions without end or with a
 curvature of -1e-10 to -1e-18, free variables, programs that are unbounded by a change of 1e-12 to
-1e-6 of one coefficient, equalities with a right side of zero. Mutants: moved
+1e-6 of one coefficient, rows that contradict each other by 1e-11 or more, rows of 1e-150 to
+1e-320, equalities with a right side of zero. Mutants: moved
 and clipped points, multipliers set to zero, scaled or of the wrong sign, the optimum without a row,
 and what backends return. The optimum is known in rational numbers.
 """,
