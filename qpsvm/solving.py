@@ -203,7 +203,7 @@ def solve(
         verbose=verbose,
         warm_start=_warm_start(svm, warm_start),
         callback=callback,
-        options=dict(options or {}),
+        options={} if options is None else options,
     )
     outcome, reason = _carry_out(problem, backend, settings)
     solution = outcome.solution

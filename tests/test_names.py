@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import qpsvm
+from tests.processes import run
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = re.compile(r"(?<![\w./-])qpsvm((?:\.[A-Za-z_]\w*)+)(\()?")
@@ -62,11 +62,9 @@ def texts() -> Iterator[str]:
 
 def wrong_names(names: list[tuple[str, bool]]) -> dict[str, str]:
     """Those that do not resolve, each tried in an interpreter that has imported qpsvm alone."""
-    result = subprocess.run(
+    result = run(
         [sys.executable, "-c", FOLLOW],
         input=json.dumps(names),
-        capture_output=True,
-        text=True,
         check=True,
     )
     return json.loads(result.stdout)
@@ -99,10 +97,8 @@ def test_rooms_are_imported_when_they_are_used() -> None:
     code = (
         "import sys, qpsvm; print(*[name for name in {rooms} if f'qpsvm.{{name}}' in sys.modules])"
     )
-    shown = subprocess.run(
+    shown = run(
         [sys.executable, "-c", code.format(rooms={"audits", "models", "plotting", "reports"})],
-        capture_output=True,
-        text=True,
         check=True,
     ).stdout
     assert shown.split() == []
@@ -110,9 +106,7 @@ def test_rooms_are_imported_when_they_are_used() -> None:
 
 def test_tab_completion_offers_what_is_not_imported_yet() -> None:
     code = "import qpsvm; print(*dir(qpsvm)); print(*qpsvm.__all__)"
-    shown, public = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    shown, public = run([sys.executable, "-c", code], check=True).stdout.splitlines()
     assert {"audit", "Audit", *ROOMS} <= set(shown.split())
     assert set(public.split()) <= set(shown.split())
 

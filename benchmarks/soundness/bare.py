@@ -23,7 +23,7 @@ BAND = 1 + Fraction(1, 10**6)
 ALLOWED = Fraction(EPS) * BAND
 UNIT = Fraction(1, 2**53)
 NOTHING = Fraction(1, 10**150)
-"""Entries that are smaller may as well be zero: no coefficient of these programs makes up for it."""
+"""Entries that are smaller may as well be zero: no coefficient makes up for that."""
 ROUNDINGS = 32
 """Roundings of a sum's terms that a miss or an objective may be off beyond its tolerance."""
 

@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import SGDClassifier, SGDOneClassSVM
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
@@ -229,3 +229,8 @@ def test_sparse_support_vectors_stay_sparse():
     y = np.arange(30) % 2
     found = qpsvm.audit(SVC(kernel="linear", **TIGHT).fit(wide, y), wide, y, optimum=False, eps=EPS)
     assert found.passed
+
+
+def test_a_pipeline_without_steps_is_refused() -> None:
+    with pytest.raises(AuditRefusedError, match="no steps"):
+        qpsvm.audit(Pipeline([]), np.eye(4), [1, 1, -1, -1])

@@ -293,3 +293,10 @@ def test_a_kernel_that_is_not_stored_is_evaluated_once(monkeypatch):
     assert qpsvm.verify(again, solution).passed
     diagonal = N * N  # evaluated in a block of its own
     assert sum(evaluated) <= N * N + diagonal
+
+
+def test_a_certificate_prints_whatever_the_program_s_solution_is() -> None:
+    problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    without = qpsvm.solve(problem).replace(qp=None)
+    assert without.status is qpsvm.qp.Status.UNKNOWN
+    assert "Certificate" in repr(qpsvm.certify(problem, without))

@@ -103,4 +103,4 @@ def test_signals_leave_nothing_half_written(tmp_path, tmp_path_factory, number, 
     assert "Traceback" not in errors
     assert os.listdir(tmp_path) == []
     if number == signal.SIGINT:
-        assert errors.strip() == "Error: Interrupted; nothing half-written was left."
+        assert errors.splitlines()[-1] == "Error: Interrupted; nothing half-written was left."

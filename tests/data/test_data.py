@@ -167,7 +167,7 @@ BAD_PARAMETERS = {
     "coef0=None": (lambda: kernels.Sigmoid(coef0=None), ["coef0 is None", "finite number"]),
     "storage": (
         lambda: SoftMargin().dual(X, y).canonical("csr"),
-        ["storage is 'csr'", "'natural', 'dense' or 'sparse'"],
+        ["storage is 'csr'", "'natural', 'dense', 'sparse' or 'cvxopt'"],
     ),
 }
 

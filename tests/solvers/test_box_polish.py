@@ -27,6 +27,7 @@ from qpsvm.solvers.box.polish import polish_box, settle
 from qpsvm.solvers.box.program import Boxed, BoxProgram
 from qpsvm.solvers.box.proximal_newton import _Proximal
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
+from qpsvm.solvers.box.settings import DEFAULTS
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.polish.dispatch import polish
 from qpsvm.solvers.work_budget import WorkBudget
@@ -160,7 +161,7 @@ def test_searched_steps_climb_to_the_proximal_point(seed: int, sigma: float) -> 
     program, rng = box(seed, n=80, rank=10), np.random.default_rng(seed)
     centre = satisfying(program, rng.uniform(size=80))
     start = Point(centre, program.P.product(centre), 10.0 * rng.normal(size=2))
-    proximal = Recorded(program, start, sigma * program.unit, WorkBudget())
+    proximal = Recorded(program, start, sigma * program.unit, WorkBudget(), DEFAULTS)
     found = proximal.searched_steps(start)
     assert found is not None
     heights = proximal.heights
