@@ -31,18 +31,18 @@ from tests.certificates.claims import (
     solutions,
 )
 from tests.certificates.textbook import FAMILIES, class_options, class_prices, drawn, of_data
-from tests.strategies import in_parts
+from tests.strategies import in_full
 
 # --- random problems ------------------------------------------------------------------------------
 
 
-@in_parts
+@in_full
 @pytest.mark.parametrize("scales", ["prices", "underflow"])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_no_claim_is_false_in_either_reading(name, scales, part):
-    rng = np.random.default_rng([list(FAMILIES).index(name), len(scales), part])
+def test_no_claim_is_false_in_either_reading(name, scales, share):
+    rng = np.random.default_rng([list(FAMILIES).index(name), len(scales)])
     claims = problems = 0
-    while problems < 2:
+    while problems < 8 * share:
         kernel = str(rng.choice(["linear", "polynomial"]))
         with np.errstate(all="ignore"):
             try:
@@ -53,7 +53,7 @@ def test_no_claim_is_false_in_either_reading(name, scales, part):
                 continue
             problems += 1
             claims += held_against_the_truth(machine, rng)
-    assert claims > 12  # and something is claimed
+    assert claims > 50 * share  # and something is claimed
 
 
 def held_against_the_truth(machine, rng):
