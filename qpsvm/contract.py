@@ -152,7 +152,7 @@ class Attempt:
     is_at_rounding: bool = False
 
     def better_of(self, other: Attempt) -> Attempt:
-        """The attempt that the verifier measures to be closer to optimal."""
+        """Return whichever of two attempts the verifier measures to be closer to optimal."""
         return other if other.report.worst < self.report.worst else self
 
 

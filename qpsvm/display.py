@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import MissingPackageError
 
 COLUMNS = 100
-"""Characters in a line of a ``repr``."""
+"""Largest width of a ``repr``, in characters."""
 
 LINES = 24
 """Lines of a ``repr``: what a terminal shows at least."""
@@ -46,7 +46,7 @@ def short_repr(cls: Class) -> Class:
 
 
 def describe(thing: Any) -> str:
-    """``Name(field=value, ...)`` in one line if it fits, else in a line per field.
+    """Text ``Name(field=value, ...)`` in one line if it fits, else with one line per field.
 
     Arrays are given by their shapes, other objects by their types where their own text is long.
 

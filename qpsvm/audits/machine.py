@@ -130,7 +130,7 @@ class AuditedMachine:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What the grade follows from."""
+        """Gap, tolerance and compared predictions that the machine's grade is derived from."""
         best, report = self.optimum, self.report
         excess = None
         if best is not None and best.least_excess > report.eps:

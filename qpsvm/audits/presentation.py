@@ -19,7 +19,7 @@ COLUMNS = ("objective", "above optimum", "relative gap", "worst check", "labels 
 
 
 def row(machine: AuditedMachine) -> tuple[str, ...]:
-    """One cell for each of ``COLUMNS``; a dash for what is not known."""
+    """Cells of one machine's row in the audit table, with a dash for unknown values."""
     best, rounding = machine.optimum, machine.rounding
     differ = None if best is None else best.predictions_differ
     return (
@@ -33,7 +33,7 @@ def row(machine: AuditedMachine) -> tuple[str, ...]:
 
 
 def checks(report: KKTReport, room: int) -> list[str]:
-    """The lines of a report, without as many of the checks that passed as there is no room for."""
+    """Lines of a verification report, with passed checks left out where they do not fit."""
     lines = str(report).splitlines()[1:]  # the first one is a verdict without a grade
     surplus = len(lines) - room
     if surplus <= 0:

@@ -74,7 +74,7 @@ class Audit(Formats):
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What the grade follows from."""
+        """Gap, tolerance and compared predictions that the audit's grade is derived from."""
         worst, several = self.worst, len(self.machines) > 1
         above = worst.relative_gap > self.eps
         found = replace(
@@ -86,7 +86,7 @@ class Audit(Formats):
         return self._of_all_machines(found) if several else found
 
     def _of_all_machines(self, found: Evidence) -> Evidence:
-        """The evidence about the worst machine, with what is known of the others."""
+        """Grade evidence of the worst machine, with the compared predictions of all machines."""
         parts = [machine.evidence for machine in self.machines]
         refused = [part.refused for part in parts if part.refused]
         return replace(

@@ -182,7 +182,7 @@ def _copies(options: Mapping[str, Any]) -> dict[str, Any]:
 def _translated(
     answer: Any, x: Any, parts: Mapping[str, Any], program: QuadraticProgram
 ) -> QPSolution:
-    """The QPSolution from CVXPY's variables and multipliers, whose signs agree with ours."""
+    """Convert CVXPY's variables and multipliers to a QPSolution; sign conventions agree."""
     status = _STATUS.get(answer.status, Status.UNKNOWN)
     primal, dual = answer.primal_vars or {}, answer.dual_vars or {}
     sizes = {"z": program.n_inequalities, "y": program.n_equalities}

@@ -16,7 +16,7 @@ Own = TypeVar("Own")
 
 
 def settings_from_options(kind: type[Own], options: Mapping[str, Any], backend: str) -> Own:
-    """Settings of a solver with the fields that ``options`` names changed.
+    """Build a solver's settings object: defaults, with the values that a caller passes by name.
 
     Parameters
     ----------

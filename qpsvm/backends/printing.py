@@ -1,4 +1,4 @@
-"""What a solve prints: a line per event with ``verbose=True``, nothing without."""
+"""Progress output of a solve: one line per event with ``verbose=True``, none otherwise."""
 
 from __future__ import annotations
 

@@ -108,6 +108,7 @@ class Settings:
             raise InvalidParameterError(
                 f"options is {self.options!r}; pass a mapping from names of settings to values."
             )
+        object.__setattr__(self, "options", dict(self.options))  # the caller's may change
 
     def replace(self, **changes: Any) -> Settings:
         """A copy with some fields changed."""

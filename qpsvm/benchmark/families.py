@@ -28,7 +28,7 @@ KERNELS: Mapping[str, type[Kernel]] = {
 
 
 def formulation_of(text: Call | str) -> Any:
-    """The formulation with its parameters.
+    """Build the formulation that a suite's text names, such as ``SoftMargin(C=1.0)``.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ class ReportContent(SolvedProblem):
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What the grade follows from."""
+        """Gap, tolerance and compared predictions that the report's grade is derived from."""
         if self.assessed is not None:
             return self.assessed
         verified = self.verified

@@ -39,7 +39,7 @@ class Formats(ABC):
         return text_of(self.as_page(), "md")
 
     def to_latex(self) -> str:
-        """A complete LaTeX document with tables; errors as ``to_html``."""
+        """Return a complete LaTeX document with tables; raises what ``to_html`` raises."""
         return text_of(self.as_page(), "tex")
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -80,7 +80,7 @@ class SolvedProblem:
 
     @property
     def family(self) -> str:
-        """The formulation with its parameters."""
+        """The problem's formulation in words, with its parameters."""
         if isinstance(self.problem, ReducedProblem):
             two_class = self.problem.problems[0].family
             return f"{type(self.problem.reduction).__name__}({two_class})"

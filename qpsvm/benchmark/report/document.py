@@ -40,7 +40,7 @@ HOW = (
 
 
 NOBODY = "Nobody reached a certified gap of {:g}: the outcomes say what became of every cell."
-"""In place of a ranking: there is no first place among those who reached nothing."""
+"""The sentence that replaces a ranking when no contestant reached the target accuracy."""
 
 
 def document(summary: Summary, *, listed: int = LISTED, detailed: bool = True) -> Document:

@@ -1,4 +1,4 @@
-"""What contestants raised, and where: one listing for each exception that is unlike the others."""
+"""Tracebacks of failed benchmark contestants, one listing for each distinct exception."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ class _KernelSearch:
         return replace(point, Px=self.box.P.matvec_compensated(point.x), drift=0.0)
 
     def with_reduced_gap_rounding(self, point: Point) -> Point:
-        """The point moved so that rounding of its gradient costs the least duality gap."""
+        """Move a point so that rounding of its gradient enlarges the duality gap least."""
         return reduce_gap_rounding(self.box, point, largest=self.largest, budget=self.budget)
 
     def refined(self, point: Point) -> Point:

@@ -40,7 +40,7 @@ class Accuracy:
 
     @property
     def worst(self) -> float:
-        """The largest of gap, row violation, free gradient, and squared natural residual."""
+        """The largest of relative gap, row and gradient residuals, and squared natural one."""
         return max(self.gap, self.natural * self.natural, self.rows, self.free, self.products)
 
     @property

@@ -86,7 +86,7 @@ class OpenSet:
         return self._settled(descended.g, distance) if np.mean(distance <= 1.0) <= most else None
 
     def _of_easy(self, descended: Descended) -> SearchResult | None:
-        """Solve from weights whose duality gap is already small; None otherwise."""
+        """Solve from coordinate descent's weights if their gap is small; else return None."""
         p, own = self.program, self.settings
         w, y, g = descended.w, descended.y, descended.g
         smoothed = Smoothed(p, w, y, own.easy_smoothing * descended.cost / (2.0 * p.size), g)
@@ -210,7 +210,7 @@ class OpenSet:
         return smoothed_newton(program, w, y, mu, accuracy, self.settings, report, worst=worst)
 
     def _noted(self, at: Smoothed) -> None:
-        """Record the point that is returned if the search stops here."""
+        """Record the current smoothed point, which the solver returns if it is stopped now."""
         p, search = self.program, self.search
         if at.program is not p:
             at = Smoothed(p, at.w, at.y, at.mu * at.program.size / p.size)
