@@ -299,9 +299,9 @@ def _verify_svm(
     notes = list[str]()
     try:
         certificate = certify(problem, solution)
-        table = problem.model.sample_table(solution)
-        summary = problem.model.summary(solution, table)
-        checks = [*_machine_checks(problem, solution, certificate, table, eps, natural)]
+        table = problem.model.sample_table(certificate.evaluation)
+        summary = problem.model.summary(certificate.evaluation, table)
+        checks = [*_machine_checks(problem, certificate, table, eps, natural)]
         notes += _about_constraints(problem, solution, certificate, eps)
     except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
         # not even measurable: whatever is wrong with it, it is not a solution
@@ -340,7 +340,6 @@ def _about_constraints(
 
 def _machine_checks(
     problem: TrainingProblem[Any, Any],
-    solution: Any,
     certificate: Certificate,
     table: SampleTable,
     eps: float,
@@ -354,12 +353,12 @@ def _machine_checks(
     yield Check("rounding", certificate.rounding * size, certificate.rounding, eps)
     yield Check("dual_repair", certificate.repair, certificate.repair, natural)
     yield Check("sample_kkt", table.worst_violation, table.worst_violation, natural)
-    model = problem.model
+    model, evaluation = problem.model, certificate.evaluation
     best = certificate.intercept_interval
-    for name, stated, implied in model.implications(problem.form, solution, table, best):
+    for name, stated, implied in model.implications(problem.form, evaluation, table, best):
         difference = _difference(stated, implied)
         yield Check(name, difference.absolute, difference.scaled, eps)
-    weights = model.weights_difference(solution)
+    weights = model.weights_difference(evaluation)
     yield Check("weights", weights, weights, natural)
 
 

@@ -67,7 +67,7 @@ class Start:
             multipliers=s.constraint_multipliers,
         )  # fmt: skip
         if not best:
-            scores, _ = model.scores_and_norm(made)
+            scores = model.decision_values(made).scores
             slack = model.slack(model.violations(scores, s.intercept, s.width))
             made = made.replace(
                 intercept=s.intercept,

@@ -59,7 +59,7 @@ def dressed(ground: Ground, s: Any, *, best: bool = False) -> Any:
             s.qp, s.alpha, multipliers=s.constraint_multipliers, b=b, t=t, **parts
         )
         if not best:
-            scores, _ = model.scores_and_norm(made)
+            scores = model.decision_values(made).scores
             slack = model.slack(model.violations(scores, b, t))
             made = made.replace(
                 intercept=b, intercept_interval=Interval(b, b), width=t, slack=slack

@@ -194,7 +194,7 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
 
 def _implied(model: SupportVectorModel, draft: SVMSolution, width: float | None) -> SVMSolution:
     """Slack, the width if there is none, and all intercepts that are as good, from the weights."""
-    scores, _ = model.scores_and_norm(draft)
+    scores = model.decision_values(draft).scores
     if width is None:
         width = _best_width(model, scores, draft.intercept)
     interval, _ = best_offsets(model, scores, draft.intercept, width)

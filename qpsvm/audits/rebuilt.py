@@ -88,7 +88,7 @@ def _values(machine: AuditedMachine, samples: Any) -> Dense:
     model, solution = machine.problem.model, machine.solution
     if isinstance(solution, SVMSolution) and _takes_all(machine, samples):
         # as they were verified
-        return np.asarray(model.scores_and_norm(solution)[0] + solution.intercept)
+        return np.asarray(model.decision_values(solution).scores + solution.intercept)
     return np.asarray(solution.decision_function(samples))
 
 

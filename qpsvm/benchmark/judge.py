@@ -225,7 +225,7 @@ def _weights_alone(problem: Problem, answer: Answer) -> Judged:
     # what else weights imply: the best width, if the program has one
     claim = Claim("", problem, b, coef=coef, width=answer.width)
     machine = claim.completed(machine, Library("")) if model.conditions.width else machine
-    primal = model.primal_objective(machine)
+    primal = model.primal_objective(model.decision_values(machine))
     if not math.isfinite(primal):
         raise InvalidDataError(f"The objective of these weights is {primal}.")
     outcome = "undecided" if answer.claimed is Status.OPTIMAL else _outcome(answer, passed=False)

@@ -14,7 +14,7 @@ from qpsvm.machines.feasibility import FeasibleMachine, feasible_machine
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
-from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
+from qpsvm.machines.verifiable import VerifiableModel
 
 
 @overload
@@ -72,32 +72,29 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     model = problem.model
     model.require_own(solution)
     with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
-        feasible = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
-        model.prefetch(solution, feasible)
-        primal = model.primal_objective(solution)
+        evaluation = model.evaluate(solution)
+        primal = model.primal_objective(evaluation)
         return Certificate(
             primal_objective=primal,
-            dual_objective=model.dual_objective(feasible),
-            repair=model.repair_size(solution.alpha, feasible),
-            infeasibility=model.infeasibility(solution),
-            intercept_interval=model.best_intercepts(solution),
-            rounding=_rounding(model, solution, feasible, primal),
+            dual_objective=model.dual_objective(evaluation),
+            repair=model.repair_size(evaluation),
+            infeasibility=model.infeasibility(evaluation),
+            intercept_interval=model.best_intercepts(evaluation),
+            rounding=_rounding(model, evaluation, primal),
             model=model,
-            solution=solution,
+            evaluation=evaluation,
             enclosure=enclose(model, solution) if rigorous else None,
-            feasible=_feasible(model, solution, feasible),
+            feasible=_feasible(model, evaluation),
         )
 
 
-def _rounding(
-    model: VerifiableModel[Any, Any, Any], solution: TrainedMachine, point: Any, primal: float
-) -> float:
+def _rounding(model: VerifiableModel[Any, Any, Any], evaluation: Any, primal: float) -> float:
     """What rounding can have done to both objectives, relative to the primal one."""
     size = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
-    return float(model.rounding(solution, primal) + model.dual_rounding(solution, point) / size)
+    return float(model.rounding(evaluation, primal) + model.dual_rounding(evaluation) / size)
 
 
-def _feasible(model: Any, solution: Any, point: Any) -> FeasibleMachine | None:
+def _feasible(model: Any, evaluation: Any) -> FeasibleMachine | None:
     if not isinstance(model, SupportVectorModel):
         return None
-    return feasible_machine(model, solution, point)
+    return feasible_machine(model, evaluation.solution, evaluation.point)

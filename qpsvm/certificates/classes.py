@@ -19,6 +19,7 @@ from qpsvm.certificates.rigorous.balls import UNDERFLOW, root
 from qpsvm.certificates.rigorous.figures import own_norms
 from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.certificates.screening import BOUND, UNDECIDED, ZERO, Screening
+from qpsvm.machines.joint.evaluation import JointEvaluation
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.numerics.arrays import Dense, Vector, freeze
@@ -26,9 +27,9 @@ from qpsvm.numerics.precision import EPS
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 
-def screen_classes(model: JointModel, solution: JointSolution, radius: float) -> Screening:
+def screen_classes(model: JointModel, evaluation: JointEvaluation, radius: float) -> Screening:
     """The proven status of every pair of a sample and a class, row by row."""
-    decisions, own = model.decisions(solution), model.own
+    solution, decisions, own = evaluation.solution, evaluation.decisions, model.own
     c = np.where(own, 0.0, decisions + 1.0 - decisions[own][:, None])
     norms = root(own_norms(model) ** 2 + model.constant)
     errors = _decision_errors(model, solution, decisions)

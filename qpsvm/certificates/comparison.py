@@ -184,8 +184,7 @@ def from_table(
         p = table.required + c.width * solution.width
         narrow, wide = sorted(c.width * end for end in known.width)
         optimum = Range(p - wide - known.high, p - narrow - known.low)
-        scores, _ = model.scores_and_norm(solution)
-        errors = score_errors(model, solution, scores, rigorous=False)
+        errors = score_errors(model, certificate.evaluation, rigorous=False)
         errors = abs(c.rows) @ (errors + EPS * abs(solution.intercept))
         own = Range(table.margin - errors, table.margin + errors)
     return compare(own, optimum, has_labels=has_labels, rigorous=certificate.rigorous)

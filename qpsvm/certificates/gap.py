@@ -61,8 +61,10 @@ class Certificate:
         Estimate of what rounding can have done to both objectives, relative to the primal one: sums
         that cancel in the decision values, times C, and in the weights of the dual point, whose
         sums hold up to rounding only. A gap below it says nothing.
-    model, solution : VerifiableModel, SVMSolution or JointSolution
-        What the certificate is about.
+    model : VerifiableModel
+        Of the problem that the certificate is about.
+    evaluation : Evaluation or JointEvaluation
+        The solution that the certificate is about, on the training samples.
     enclosure : Enclosure or None
         With ``rigorous=True``: bounds on both objectives that hold in exact arithmetic.
     feasible : FeasibleMachine or None
@@ -77,9 +79,14 @@ class Certificate:
     intercept_interval: Interval | None
     rounding: float
     model: Any
-    solution: Any
+    evaluation: Any
     enclosure: Enclosure | None = None
     feasible: FeasibleMachine | None = None
+
+    @property
+    def solution(self) -> Any:
+        """The SVMSolution or JointSolution that the certificate is about."""
+        return self.evaluation.solution
 
     # --- the gap ---------------------------------------------------------------------------------
 
@@ -254,18 +261,18 @@ class Certificate:
         if not isinstance(self.model, SupportVectorModel):
             return None
         with np.errstate(all="ignore"):
-            return locate(self.model, self.solution, self.weight_error, rigorous=self.rigorous)
+            return locate(self.model, self.evaluation, self.weight_error, rigorous=self.rigorous)
 
     @cached_property
     def screening(self) -> Screening:
         """The proven status of every dual variable: zero, free, at its bound, or undecided."""
         with np.errstate(all="ignore"):
             if self.optimum is None:
-                return screen_classes(self.model, self.solution, self.weight_error)
+                return screen_classes(self.model, self.evaluation, self.weight_error)
             upper = self.gap_upper + self.dual_objective
             if self.enclosure is not None:
                 upper = self.enclosure.primal_upper
-            return screen(self.model, self.solution, self.optimum, upper, self.relative_gap)
+            return screen(self.model, self.evaluation, self.optimum, upper, self.relative_gap)
 
     @property
     def intercept_bounds(self) -> Interval | None:

@@ -35,10 +35,9 @@ from qpsvm.certificates.rigorous.balls import UNDERFLOW, root
 from qpsvm.certificates.rigorous.figures import exact_kernel, own_norms, price_error, required
 from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.kernels import Precomputed
-from qpsvm.machines.accuracy import term_sizes
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -84,26 +83,27 @@ class Optimum:
 
 
 def locate(
-    model: SupportVectorModel, solution: SVMSolution, radius: float, *, rigorous: bool = False
+    model: SupportVectorModel, evaluation: Evaluation, radius: float, *, rigorous: bool = False
 ) -> Optimum:
     """Bounds on the optimal machine.
 
     Parameters
     ----------
     model : SupportVectorModel
-    solution : SVMSolution
+    evaluation : Evaluation
+        Of the solution.
     radius : float
         Of the ball around the solution's weights that contains the optimal ones.
     rigorous : bool
         Enclose the decision values of the training samples, for one more pass over the kernel;
         otherwise their rounding is estimated.
     """
-    c, b, t = model.conditions, solution.intercept, solution.width
-    scores, _ = model.scores_and_norm(solution)
-    v = model.violations(scores, b, t)
+    c, solution = model.conditions, evaluation.solution
+    b, t = solution.intercept, solution.width
+    v = model.violations(evaluation.scores, b, t)
     centre = centre_of(model)
     apart = distances(model, centre, model.data.X, _own_squares(model))
-    errors = score_errors(model, solution, scores, rigorous) + EPS * abs(b)
+    errors = score_errors(model, evaluation, rigorous) + EPS * abs(b)
     rows = OUTWARD * np.asarray(abs(c.rows) @ (radius * apart + errors)) + UNDERFLOW
     rows += required(model).rad + EPS * (np.abs(c.required) + np.abs(v) + abs(c.width * t))
     known = _offsets(model, v + c.width * t, rows)
@@ -162,10 +162,9 @@ def _own_squares(model: SupportVectorModel) -> Vector:
     return np.asarray(OUTWARD * own_norms(model) ** 2)
 
 
-def score_errors(
-    model: SupportVectorModel, solution: SVMSolution, scores: Vector, rigorous: bool
-) -> Vector:
+def score_errors(model: SupportVectorModel, evaluation: Evaluation, rigorous: bool) -> Vector:
     """How far the computed ``w'phi(x_i)`` of the training samples may be from exact ones."""
+    solution, scores, sizes = evaluation.solution, evaluation.scores, evaluation.sizes
     if rigorous and model.repair is None:
         # the diagonal of a precomputed matrix is k(x, x), as it was handed in
         diagonal = model.gram.diagonal() if isinstance(model.kernel, Precomputed) else None
@@ -177,7 +176,6 @@ def score_errors(
         # the repaired matrix is the problem
         own = gram_product(model.gram.gram, None, solution.expansion[:, None])
         return np.asarray(np.abs(scores - own.mid[:, 0]) + own.rad[:, 0])
-    sizes = term_sizes(model, solution)
     if sizes is None:
         return np.full(model.data.n_samples, np.inf)
     n_terms = model.data.n_features if solution.coef is not None else model.data.n_samples

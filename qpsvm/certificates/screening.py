@@ -42,6 +42,7 @@ from qpsvm.certificates.rigorous.figures import (
 from qpsvm.certificates.rigorous.kernels import entry_errors
 from qpsvm.certificates.rigorous.single import dual_lower
 from qpsvm.display import Table
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint
 from qpsvm.machines.solution import SVMSolution, alpha_unit
@@ -107,7 +108,7 @@ class Screening(Table):
 
 def screen(
     model: SupportVectorModel,
-    solution: SVMSolution,
+    evaluation: Evaluation,
     optimum: Optimum,
     primal_upper: float,
     relative_gap: float,
@@ -117,8 +118,8 @@ def screen(
     if (status == UNDECIDED).any():
         known = np.where(optimum.low > 0.0, model.conditions.upper, model.conditions.lower)
         known = np.where(status == ZERO, 0.0, known)
-        status = _by_curvature(model, solution, status, known, primal_upper)
-    degenerate = _looks_degenerate(model, solution, relative_gap) & (status == UNDECIDED)
+        status = _by_curvature(model, evaluation.solution, status, known, primal_upper)
+    degenerate = _looks_degenerate(model, evaluation, relative_gap) & (status == UNDECIDED)
     return Screening(freeze(status), freeze(np.flatnonzero(degenerate)))
 
 
@@ -265,11 +266,10 @@ def fixes_intercept(model: SupportVectorModel, screening: Screening) -> bool:
 
 
 def _looks_degenerate(
-    model: SupportVectorModel, solution: SVMSolution, relative_gap: float
+    model: SupportVectorModel, evaluation: Evaluation, relative_gap: float
 ) -> Vector:
     """Rows that are met exactly with an alpha at a bound, up to the accuracy there is."""
-    c = model.conditions
-    scores, _ = model.scores_and_norm(solution)
+    c, solution, scores = model.conditions, evaluation.solution, evaluation.scores
     v = model.violations(scores, solution.intercept, solution.width)
     unit = model.unit_of(model.row_values(scores, solution.intercept))
     alpha = np.minimum(np.maximum(solution.alpha, c.lower), c.upper)

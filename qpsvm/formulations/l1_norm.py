@@ -40,10 +40,11 @@ from qpsvm.machines import consistency
 from qpsvm.machines.blocks import blocks, vector_or_nan
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.dual_program import dual_blocks
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.primal_dual import DualPoint
+from qpsvm.machines.primal_dual import DualPoint, DualWeights
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.setup import NO_MULTIPLIERS
@@ -145,8 +146,8 @@ class L1NormModel(SupportVectorModel):
     def norm_curvature(self) -> float:
         return 0.0
 
-    def penalty(self, solution: SVMSolution, norm: float) -> float:
-        del norm
+    def penalty(self, solution: SVMSolution, square: float) -> float:
+        del square
         weights = solution.coef if self.is_linear else solution.expansion
         return float(np.sum(np.abs(weights))) if weights is not None else np.nan
 
@@ -165,19 +166,21 @@ class L1NormModel(SupportVectorModel):
             return point
         return DualPoint(point.alpha / largest, point.constraint_multipliers / largest)
 
-    def _square_part(self, point: DualPoint) -> float:
-        del point
+    def dual_square(self, point: DualPoint, weights: DualWeights) -> float:
+        """Zero: the norm bounds what the dual variables pull, and costs nothing."""
+        del point, weights
         return 0.0
 
     def implications(
-        self, form: Form, solution: SVMSolution, table: SampleTable, best: Interval
+        self, form: Form, evaluation: Evaluation, table: SampleTable, best: Interval
     ) -> Iterator[Implication]:
         """Weights do not follow from alpha: nothing is said about an expansion."""
         del form
-        return consistency.implications(self, "primal", solution, table, best)
+        return consistency.implications(self, "primal", evaluation, table, best)
 
-    def weights_difference(self, solution: SVMSolution) -> float:
+    def weights_difference(self, evaluation: Evaluation) -> float:
         """``|w|_1 - w'pull``, relative: a weight is not zero only where the pull is its sign."""
+        solution = evaluation.solution
         weights = solution.coef if self.is_linear else solution.expansion
         if weights is None:
             return np.inf
@@ -337,7 +340,7 @@ class L1DualRecovery:
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
             return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
-        scores, _ = model.scores_and_norm(solution)
+        scores = model.decision_values(solution).scores
         gradient = -model.violations(scores, solution.intercept, 0.0)
         upper = np.maximum(-gradient, 0.0)
         if model.constraints is not None:

@@ -15,6 +15,7 @@ import numpy as np
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.exact_types import (
     added_attributes,
     require_own_support,
@@ -112,7 +113,7 @@ def same_repair(mine: KernelRepair | None, theirs: KernelRepair | None) -> bool:
 def implications(
     model: PrimalDualPair,
     form: Form,
-    solution: SVMSolution,
+    evaluation: Evaluation,
     table: SampleTable,
     best: Interval,
 ) -> Iterator[Implication]:
@@ -121,7 +122,7 @@ def implications(
     In units of the conditions, or of alpha. ``best`` are the intercepts that are best for these
     weights.
     """
-    unit = model.unit_of(table.margin)
+    unit, solution = model.unit_of(table.margin), evaluation.solution
     yield "slack", solution.slack / unit, table.slack / unit
     if not best.upper > best.lower:
         # one best intercept: rounding may pick a neighbouring sample's, the gap covers that
@@ -137,7 +138,7 @@ def implications(
         sizes = abs(conditions.rows).T @ alpha_unit(solution.alpha, conditions)  # of each sample
         sizes = np.where(sizes > 0.0, sizes, 1.0)  # a sample without any condition
         own = math.nan if solution.expansion is None else solution.expansion / sizes
-        yield "expansion", own, model.expansion(solution.alpha) / sizes
+        yield "expansion", own, evaluation.implied.expansion / sizes
 
 
 def follows_from_alpha(model: Any) -> bool:
@@ -149,19 +150,19 @@ def follows_from_alpha(model: Any) -> bool:
     return model.repair is not None and model.repair.policy == "shift"
 
 
-def weights_difference(model: PrimalDualPair, solution: SVMSolution) -> float:
+def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     """``|w - sum_k a_k sum_i R_ki phi(x_i) / kappa| / |w|``: both halves describe one machine.
 
     The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``.
     """
-    implied = model.expansion(solution.alpha)
+    solution, implied = evaluation.solution, evaluation.implied
     # where w = 0 is optimal, the size of a w whose objective counts as zero
     floor = math.sqrt(2.0 * model.objective_floor / model.conditions.norm_weight)
     if solution.coef is not None:
-        multipliers = solution.constraint_multipliers
-        expected = model.weights(implied, multipliers)
+        expected = implied.coef
+        assert expected is not None  # only a linear machine has a coef
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
-        columns = abs(model.data.X).T @ np.abs(implied)
+        columns = abs(model.data.X).T @ np.abs(implied.expansion)
         size = max(float(np.linalg.norm(solution.coef)), CANCELLING * _norm(columns), floor)
         apart = np.abs(solution.coef - expected)
         distance = _norm(apart)
@@ -169,11 +170,10 @@ def weights_difference(model: PrimalDualPair, solution: SVMSolution) -> float:
             own = np.maximum(np.maximum(np.abs(solution.coef), columns), TINY)
             distance = max(distance, size * float(np.max(apart / np.maximum(own, floor))))
     elif solution.expansion is not None:
-        step = solution.expansion - implied
-        terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied))
-        own = _root(solution.expansion @ model.kernel_product(solution.expansion))
-        size = max(own, CANCELLING * terms, floor)
-        distance = _root(step @ model.kernel_product(step))
+        step = solution.expansion - implied.expansion
+        terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied.expansion))
+        size = max(_root(evaluation.square), CANCELLING * terms, floor)
+        distance = _root(step @ model.kernel_product(step)) if step.any() else 0.0
     else:
         return math.inf
     ratio = distance / max(size, TINY)

@@ -113,7 +113,7 @@ class DualRecovery:
         ``d a - v``; its positive part is z_lower and its negative part z_upper.
         """
         model, c = self.model, self.model.conditions
-        scores, _ = model.scores_and_norm(solution)
+        scores = model.decision_values(solution).scores
         v = model.violations(scores, solution.intercept, solution.width)
         gradient = c.curvature * solution.alpha - v
         lower, upper = c.lower, c.upper

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from qpsvm.display import short_repr
 from qpsvm.machines.losses import slopes
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
+from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Mask, Vector
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
@@ -84,14 +85,15 @@ def feasible_machine(
     if found.blocked is not None:
         name = row_name(model, found.blocked)
         return FeasibleMachine(math.inf, math.inf, solution.coef, solution.intercept, name)
-    objective = model.primal_objective(solution.replace(coef=coef, intercept=b))
+    near = model.decision_values(solution.replace(coef=coef, intercept=b))
+    objective = model.primal_objective(near)
     if point is not None and found.left.any():
         objective += float(_multipliers_of(model, point) @ found.left)
     moved = found.point - given
     if not model.constant:
         moved = moved[:-1]
     return FeasibleMachine(
-        objective + _price_of_change(model, coef, b, solution.width, found.change),
+        objective + _price_of_change(model, near, found.change),
         float(np.linalg.norm(moved)) + float(np.linalg.norm(found.change)),
         coef,
         b,
@@ -196,15 +198,13 @@ def _is_noise(model: PrimalDualPair, solution: SVMSolution, beyond: Mask) -> boo
     )
 
 
-def _price_of_change(
-    model: PrimalDualPair, coef: Vector, b: float, t: float, change: Vector
-) -> float:
+def _price_of_change(model: PrimalDualPair, near: DecisionValues, change: Vector) -> float:
     """What the objective may gain when (w, b) changes by something of the order of rounding."""
     if not change.any():
         return 0.0
     c, dw, db = model.conditions, np.abs(change[:-1]), abs(float(change[-1]))
-    scores = np.asarray(model.data.X @ coef)
-    v = model.violations(scores, b, t)
+    coef, b = np.asarray(near.solution.coef), near.solution.intercept
+    v = model.violations(near.scores, b, near.solution.width)
     moved = np.asarray(abs(c.rows) @ np.asarray(abs(model.data.X) @ dw)) + np.abs(c.signs) * db
     steepest = np.maximum(
         np.abs(slopes(v + moved, c.lower, c.upper, c.curvature)),

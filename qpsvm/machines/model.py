@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.machines import accuracy, consistency, feasibility, samples
+from qpsvm.machines.evaluation import Evaluation, evaluated
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.offsets import best_offsets
-from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
-from qpsvm.machines.setup import NO_MULTIPLIERS
-from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.primal_dual import PrimalDualPair
+from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues
+from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import QPSolution
 
@@ -33,10 +34,24 @@ class SupportVectorModel(PrimalDualPair):
     implications = consistency.implications
     weights_difference = consistency.weights_difference
 
-    def best_intercepts(self, solution: SVMSolution) -> Interval:
+    def evaluate(self, solution: SVMSolution) -> Evaluation:
+        """All that takes a pass over the training samples, of one candidate."""
+        return evaluated(self, solution)
+
+    def dual_objective(self, evaluation: Evaluation) -> float:
+        """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for the feasible point."""
+        return self.dual_value(evaluation.point, evaluation.dual)
+
+    def repair_size(self, evaluation: Evaluation) -> float:
+        """Largest change the repair made to an alpha, relative to ``alpha_unit``."""
+        alpha = evaluation.solution.alpha
+        moved = (evaluation.point.alpha - alpha) / alpha_unit(alpha, self.conditions)
+        return float(np.max(np.abs(moved), initial=0.0))
+
+    def best_intercepts(self, values: DecisionValues) -> Interval:
         """All intercepts that are best for the weights of a solution."""
-        scores, _ = self.scores_and_norm(solution)
-        return best_offsets(self, scores, solution.intercept, solution.width)[0]
+        solution = values.solution
+        return best_offsets(self, values.scores, solution.intercept, solution.width)[0]
 
     # --- recovery --------------------------------------------------------------------------------
 
@@ -74,8 +89,7 @@ class SupportVectorModel(PrimalDualPair):
         if self.constraints is not None:
             draft = feasibility.cleaned(self, draft.replace(intercept=b))
             b = draft.intercept
-        self.prefetch(draft, DualPoint(alpha))
-        scores, _ = self.scores_and_norm(draft)
+        scores = self.decision_values(draft).scores
         interval, width = best_offsets(self, scores, b, t)
         v = self.violations(scores, interval.midpoint, width)
         return draft.replace(

@@ -22,11 +22,10 @@ from qpsvm.display import short_repr
 from qpsvm.machines.losses import losses
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.repair import sums_hold, with_sum, with_width
-from qpsvm.machines.setup import NO_MULTIPLIERS, TrainingSetup
-from qpsvm.machines.solution import SVMSolution, alpha_unit
+from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues, TrainingSetup
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.precision import EPS, TINY
-from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 SMALL_WEIGHTS = 1e-3
 """Where the optimum may be exactly zero, a gap relative to it would ask for more digits than its
@@ -56,13 +55,39 @@ class DualPoint:
     alpha: Vector
     constraint_multipliers: Vector = field(default_factory=lambda: NO_MULTIPLIERS)
 
+    def equals(self, other: DualPoint) -> bool:
+        """Return whether all variables are the same numbers."""
+        return np.array_equal(self.alpha, other.alpha) and np.array_equal(
+            self.constraint_multipliers, other.constraint_multipliers
+        )
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class DualWeights:
+    """The weights that belong to dual variables.
+
+    Attributes
+    ----------
+    expansion : array of shape (n,)
+        ``beta = R'a / kappa``.
+    coef : array of shape (d,) or None
+        w, for the linear kernel.
+    square : float
+        ``|w|^2``.
+    """
+
+    expansion: Vector
+    coef: Vector | None
+    square: float
+
 
 class PrimalDualPair(TrainingSetup):
     """Both objectives of one training problem; see ``TrainingSetup`` for its parts."""
 
     # --- the primal objective, for anything ------------------------------------------------------
 
-    def primal_objective(self, solution: SVMSolution) -> float:
+    def primal_objective(self, values: DecisionValues) -> float:
         """The objective of the machine as it predicts, whatever it is.
 
         For a hard margin, an infeasible (w, b) is scaled up until its smallest margin is 1 (the
@@ -71,11 +96,11 @@ class PrimalDualPair(TrainingSetup):
         Infinite for a b or t that the program does not have.
         """
         c = self.conditions
+        solution, scores = values.solution, values.scores
         b, t = solution.intercept, solution.width
         if (self.intercept == "none" and b != 0.0) or (not c.width and t != 0.0) or t < 0.0:
             return math.inf
-        scores, norm = self.scores_and_norm(solution)
-        size = self.penalty(solution, norm)
+        size = self.penalty(solution, values.square)
         if self.is_hard and self.constraints is None:
             smallest = float(np.min(self.row_values(scores, b) / c.required))
             if not smallest > SMALLEST_MARGIN:
@@ -85,10 +110,10 @@ class PrimalDualPair(TrainingSetup):
         cost = float(np.sum(losses(v, c.lower, c.upper, c.curvature)[~c.is_hard]))
         return size + c.intercept_price * b + c.width_price * t + cost
 
-    def penalty(self, solution: SVMSolution, norm: float) -> float:
+    def penalty(self, solution: SVMSolution, square: float) -> float:
         """``kappa/2 |w|^2``, plus ``1/2 b^2`` for a penalised intercept."""
         b = solution.intercept
-        return 0.5 * (self.conditions.norm_weight * max(norm, 0.0) + self.constant * b * b)
+        return 0.5 * (self.conditions.norm_weight * max(square, 0.0) + self.constant * b * b)
 
     # --- the dual objective, for anything --------------------------------------------------------
 
@@ -112,7 +137,8 @@ class PrimalDualPair(TrainingSetup):
         if c.is_cone:
             point = DualPoint(a, mu)
             # along the ray s -> s (a, mu) the dual objective is s linear - s^2/2 square
-            linear, square = self._linear_part(point), self._square_part(point)
+            linear = self._linear_part(point)
+            square = self.dual_square(point, self.dual_weights(point))
             if linear > 0.0 and square > 0.0:
                 a, mu = a * (linear / square), mu * (linear / square)
         return DualPoint(a, mu)
@@ -129,23 +155,30 @@ class PrimalDualPair(TrainingSetup):
             value -= float(self.constraints.right @ point.constraint_multipliers)
         return value
 
-    def _square_part(self, point: DualPoint) -> float:
-        """``kappa |w|^2 + d'a^2``, plus the square of a penalised intercept."""
-        c = self.conditions
+    def dual_weights(self, point: DualPoint) -> DualWeights:
+        """The weights that belong to dual variables."""
         beta = self.expansion(point.alpha)
         w = self.coef(beta, point.constraint_multipliers)
-        norm = float(w @ w) if w is not None else float(beta @ self.kernel_product(beta))
+        square = float(w @ w) if w is not None else float(beta @ self.kernel_product(beta))
+        return DualWeights(beta, w, square)
+
+    def dual_square(self, point: DualPoint, weights: DualWeights) -> float:
+        """``kappa |w|^2 + d'a^2``, plus the square of a penalised intercept."""
+        c, square = self.conditions, weights.square
         b = float(c.signs @ point.alpha) - self.constrained_price(point.constraint_multipliers)
         curved = float((c.curvature * point.alpha) @ point.alpha)
-        return c.norm_weight * norm + self.constant * b * b + curved
+        return c.norm_weight * square + self.constant * b * b + curved
 
-    def dual_objective(self, point: DualPoint) -> float:
-        """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for a feasible point."""
+    def dual_value(self, point: DualPoint, weights: DualWeights) -> float:
+        """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for a feasible point.
+
+        ``weights`` are the point's own.
+        """
         price = self.conditions.intercept_price
         price += self.constrained_price(point.constraint_multipliers)
         if not sums_hold(point.alpha, self.conditions, price):
             return -math.inf  # the box does not allow what the multipliers ask for
-        return self._linear_part(point) - 0.5 * self._square_part(point)
+        return self._linear_part(point) - 0.5 * self.dual_square(point, weights)
 
     # --- what figures are measured in ------------------------------------------------------------
 
@@ -153,11 +186,6 @@ class PrimalDualPair(TrainingSetup):
     def norm_curvature(self) -> float:
         """kappa: the objective minus ``kappa/2 |w|^2`` is convex."""
         return self.conditions.norm_weight
-
-    def repair_size(self, alpha: Vector, point: DualPoint) -> float:
-        """Largest change the repair made to an alpha, relative to ``alpha_unit``."""
-        moved = (point.alpha - alpha) / alpha_unit(alpha, self.conditions)
-        return float(np.max(np.abs(moved), initial=0.0))
 
     @cached_property
     def objective_floor(self) -> float:
@@ -189,14 +217,3 @@ class PrimalDualPair(TrainingSetup):
         cost = float(np.sum(losses(self.violations(nothing, b, t), *bounds)[~c.is_hard]))
         allowed = float(np.sum(losses(noise, *bounds)[~c.is_hard]))
         return abs(c.intercept_price * b + c.width_price * t) + cost <= allowed
-
-    # --- for certificates ------------------------------------------------------------------------
-
-    def prefetch(self, solution: SVMSolution, point: DualPoint) -> None:
-        """Evaluate a kernel that is not stored once, for all the products a certificate needs."""
-        beta = solution.expansion
-        if beta is not None and isinstance(self.gram, KernelQuadratic):
-            vectors = [beta, self.expansion(point.alpha)]
-            if self.kernel.is_nonnegative:  # the terms of the sums, see ``accuracy``
-                vectors += [np.abs(beta), np.abs(vectors[1])]
-            self.gram.gram.products(np.column_stack(vectors))

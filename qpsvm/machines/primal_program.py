@@ -218,7 +218,7 @@ class PrimalRecovery:
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
             return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
-        scores, _ = model.scores_and_norm(solution)
+        scores = model.decision_values(solution).scores
         v = model.violations(scores, solution.intercept, solution.width)
         inside = np.zeros(len(c))
         curved = layout.inside

@@ -29,8 +29,8 @@ import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.display import Table, short_repr
-from qpsvm.machines.setup import TrainingSetup
-from qpsvm.machines.solution import SUPPORT_RTOL, SVMSolution, alpha_unit, support_threshold
+from qpsvm.machines.setup import DecisionValues, TrainingSetup
+from qpsvm.machines.solution import SUPPORT_RTOL, alpha_unit, support_threshold
 from qpsvm.numerics.arrays import Index, Vector
 
 CASES = ("zero", "free", "bound")
@@ -151,14 +151,14 @@ class MarginSummary:
         )
 
 
-def sample_table(model: TrainingSetup, solution: SVMSolution) -> SampleTable:
+def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
     """Hold every condition against its KKT case.
 
     Nothing is taken from the solution but alpha and the decision function.
     """
     data, c = model.data, model.conditions
+    solution, scores = values.solution, values.scores
     with np.errstate(all="ignore"):
-        scores, _ = model.scores_and_norm(solution)
         v = model.violations(scores, solution.intercept, solution.width)
         alpha = np.asarray(solution.alpha, dtype=np.float64)
         unit = alpha_unit(alpha, c)
@@ -195,7 +195,7 @@ def sample_table(model: TrainingSetup, solution: SVMSolution) -> SampleTable:
 
 
 def margin_summary(
-    model: TrainingSetup, solution: SVMSolution, table: SampleTable
+    model: TrainingSetup, values: DecisionValues, table: SampleTable
 ) -> MarginSummary:
     """The textbook figures of a solution."""
     support = {
@@ -205,8 +205,8 @@ def margin_summary(
     }
     if not isinstance(model.data, BinaryTrainingSet):
         return MarginSummary(**support)
-    norm = _norm(model, solution)
-    half_width = solution.width if model.conditions.width else 1.0
+    norm = _norm(values)
+    half_width = values.solution.width if model.conditions.width else 1.0
     n = len(table)
     return MarginSummary(
         **support,
@@ -216,12 +216,11 @@ def margin_summary(
     )
 
 
-def _norm(model: TrainingSetup, solution: SVMSolution) -> float:
+def _norm(values: DecisionValues) -> float:
     """``|w|``, also where ``|w|^2`` is below the smallest number of double precision."""
-    scores, _ = model.scores_and_norm(solution)
-    left, right = solution.expansion, scores
-    if solution.coef is not None:
-        left = right = solution.coef
+    left, right = values.solution.expansion, values.scores
+    if values.solution.coef is not None:
+        left = right = values.solution.coef
     if left is None:
         return np.nan
     a, b = float(np.max(np.abs(left))), float(np.max(np.abs(right)))

@@ -30,12 +30,32 @@ from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.conditions import Conditions, squared_spread
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Vector, restore_frozen
+from qpsvm.numerics.arrays import Dense, Vector, restore_frozen
 from qpsvm.numerics.precision import TINY
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
 
 NO_MULTIPLIERS: Vector = np.zeros(0)
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class DecisionValues:
+    """A machine on the training samples.
+
+    Attributes
+    ----------
+    solution : SVMSolution
+    scores : array of shape (n,)
+        ``w'phi(x_i)``: decision values without the intercept. NaN without weights.
+    square : float
+        ``|w|^2``.
+    """
+
+    solution: SVMSolution
+    scores: Vector
+    square: float
 
 
 @short_repr
@@ -131,6 +151,12 @@ class TrainingSetup:
         """``K v``."""
         return self.gram.matvec(v)
 
+    def kernel_products(self, V: Dense) -> Dense:
+        """``K V`` for V of shape (n, m), in one pass over a kernel matrix."""
+        if isinstance(self.gram, KernelQuadratic):
+            return self.gram.gram.products(V)
+        return np.column_stack([self.gram.matvec(column) for column in V.T])
+
     def expansion(self, alpha: Vector) -> Vector:
         """``beta = R'a / kappa``, shape (n,)."""
         return np.asarray(self.conditions.rows.T @ alpha) / self.conditions.norm_weight
@@ -150,17 +176,21 @@ class TrainingSetup:
         pull = np.asarray(self.constraints.rows[:, :-1].T @ multipliers)
         return w - pull / self.conditions.norm_weight
 
-    def scores_and_norm(self, solution: SVMSolution) -> tuple[Vector, float]:
-        """Decision values without the intercept, shape (n,), and ``|w|^2``.
+    def decision_values(
+        self, solution: SVMSolution, product: Vector | None = None
+    ) -> DecisionValues:
+        """Evaluate a machine on the training samples.
 
-        From ``coef`` when there is one, because that is what predictions use.
+        From ``coef`` when there is one, because that is what predictions use; otherwise from
+        ``product = K expansion``, where it is known already.
         """
         if solution.coef is not None:
-            return np.asarray(self.data.X @ solution.coef), float(solution.coef @ solution.coef)
+            scores = np.asarray(self.data.X @ solution.coef)
+            return DecisionValues(solution, scores, float(solution.coef @ solution.coef))
         if solution.expansion is None:
-            return np.full(self.data.n_samples, np.nan), np.nan
-        scores = self.kernel_product(solution.expansion)
-        return scores, float(solution.expansion @ scores)
+            return DecisionValues(solution, np.full(self.data.n_samples, np.nan), np.nan)
+        scores = self.kernel_product(solution.expansion) if product is None else product
+        return DecisionValues(solution, scores, float(solution.expansion @ scores))
 
     def row_values(self, scores: Vector, b: float) -> Vector:
         """``R f``, shape (N,): what each condition looks at."""

@@ -179,7 +179,7 @@ class SavedModel:
             data=problem.data,
             qp=self.qp,
         )
-        scores, _ = problem.model.scores_and_norm(solution)
+        scores = problem.model.decision_values(solution).scores
         interval, _ = best_offsets(problem.model, scores, self.intercept, 0.0)
         if interval.upper > interval.lower:
             return solution.replace(intercept_interval=interval)

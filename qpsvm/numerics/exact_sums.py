@@ -157,6 +157,20 @@ def _rational_sum(row: Vector, x: Vector, right: float) -> float:
     return nearest if Fraction(nearest) == value else math.nan
 
 
+def exact_sum(terms: list[float]) -> float:
+    """The sum of some numbers, rounded once; infinite where it overflows or is not defined.
+
+    Examples
+    --------
+    >>> exact_sum([1e16, 1.0, -1e16])
+    1.0
+    """
+    try:
+        return math.fsum(terms)
+    except (OverflowError, ValueError):
+        return math.inf
+
+
 def _sum(terms: list[float]) -> float:
     try:
         return math.fsum(terms)

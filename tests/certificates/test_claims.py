@@ -145,10 +145,10 @@ def test_free_samples_of_one_class_do_not_fix_what_a_width_can_make_up_for():
         QPSolution(Status.UNKNOWN), alpha, expansion=expansion, coef=model.coef(expansion)
     )
     objectives = set()
-    interval, _ = best_offsets(model, model.scores_and_norm(draft)[0], 0.0, 0.0)
+    interval, _ = best_offsets(model, model.decision_values(draft).scores, 0.0, 0.0)
     assert interval.upper - interval.lower > 0.5
     for b in interval:
-        scores = model.scores_and_norm(draft)[0]
+        scores = model.decision_values(draft).scores
         width = float(scores[0] + b)  # the positive class stays on its margin
         solution = draft.replace(intercept=b, width=width)
         for rigorous in (False, True):
@@ -358,13 +358,13 @@ def check_classes(machine, status):
 def test_the_width_of_a_margin_is_known_where_its_square_is_not():
     problem = qpsvm.SoftMargin(1.0).dual([[1e-170], [-1e-170]], [1, -1])
     proof, _ = certificates(problem, [1.0, 1.0])
-    table = problem.model.sample_table(proof.solution)
-    width = problem.model.summary(proof.solution, table).margin_width
+    table = problem.model.sample_table(proof.evaluation)
+    width = problem.model.summary(proof.evaluation, table).margin_width
     assert width == pytest.approx(1e170)
 
 
 def test_an_alpha_of_zero_is_not_at_a_bound_that_is_small_beside_the_others():
     problem = qpsvm.QuantileRegression(1e-9, 1.0, "none").dual([[1.0], [2.0]], [-2.0, -30.0])
     proof, _ = certificates(problem, [0.0, -1.0 + 1e-9])
-    table = problem.model.sample_table(proof.solution)
+    table = problem.model.sample_table(problem.model.evaluate(proof.solution))
     assert [table.row(i)["case"] for i in range(2)] == ["free", "bound"]

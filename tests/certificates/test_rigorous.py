@@ -130,7 +130,7 @@ def terms(model, solution):
         scores = K @ np.abs(solution.expansion)
     rows = abs(c.rows) @ (scores + abs(solution.intercept)) + np.abs(c.required) + solution.width
     box = np.maximum(np.abs(c.lower), c.upper)
-    v = model.violations(model.scores_and_norm(solution)[0], solution.intercept, solution.width)
+    v = model.violations(model.decision_values(solution).scores, solution.intercept, solution.width)
     # what is just met costs the rounding of its terms
     pays = np.isfinite(box) & ((solution.alpha != 0.0) | (v >= -ENCLOSED * rows))
     steepest = np.where(pays, box, np.abs(solution.alpha))

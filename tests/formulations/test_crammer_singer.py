@@ -283,7 +283,7 @@ def test_the_sample_table_says_which_class_a_sample_is_told_from():
     # C is below 1/4: tau = C, w = -+2C, both samples at their bound with slack 1 - 4C
     solution, objective = solved(problem, eps=TIGHT)
     assert objective == pytest.approx(2 * 0.1 - 4 * 0.1**2)
-    table = problem.model.sample_table(solution)
+    table = problem.model.sample_table(problem.model.evaluate(solution))
     assert table.sample.tolist() == [0, 0, 1, 1]
     assert table.label.tolist() == ["a", "a", "b", "b"]
     assert table.against.tolist() == ["a", "b", "a", "b"]
@@ -295,7 +295,7 @@ def test_the_sample_table_says_which_class_a_sample_is_told_from():
     np.testing.assert_allclose(table.decision, [0.2, -0.2, -0.2, 0.2], atol=1e-8)
     row = table.row(1)
     assert (row["sample"], row["label"], row["against"], row["case"]) == (0, "a", "b", "bound")
-    summary = problem.model.summary(solution, table)
+    summary = problem.model.summary(problem.model.evaluate(solution), table)
     assert (summary.n_support, summary.n_bound, summary.training_errors) == (2, 2, 0)
 
 
@@ -304,7 +304,7 @@ def test_a_sample_beyond_its_margin_has_no_alpha():
     problem = CrammerSinger(C=10.0).dual(X, ["a", "b", "b"])
     solution, _ = solved(problem, eps=TIGHT)
     assert solution.support.tolist() == [0, 1]
-    table = problem.model.sample_table(solution)
+    table = problem.model.sample_table(problem.model.evaluate(solution))
     assert table.case.tolist() == [1, 1, 1, 1, 0, 0]
     assert table.margin[-1] == pytest.approx(5.0)
     assert "2 support vectors (2 free, 0 at a bound)" in str(qpsvm.verify(problem, solution))
@@ -504,7 +504,9 @@ def test_a_weight_of_zero_is_a_missing_row(form, kernel, intercept):
         build(form, kernel, intercept, samples[kept], labels[kept], sample_weight=weights[kept]),
     )
     assert problem.data.n_samples == len(kept)
-    assert set(problem.model.sample_table(one).sample.tolist()) == set(kept.tolist())
+    assert set(problem.model.sample_table(problem.model.evaluate(one)).sample.tolist()) == set(
+        kept.tolist()
+    )
 
 
 @EVERY

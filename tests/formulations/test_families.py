@@ -284,7 +284,7 @@ def test_the_repaired_multipliers_are_feasible(
     D = case.dual(case.family, case.data, np.ones(len(case.data)), np.eye(len(case.data)))
     with np.errstate(all="ignore"):
         point = model.feasible_dual(alpha)
-        value = model.dual_objective(point)
+        value = model.dual_value(point, model.dual_weights(point))
     a = point.alpha
     if not np.isfinite(a).all():
         assert not math.isfinite(value) or not np.isfinite(alpha).all()

@@ -116,7 +116,9 @@ def test_the_feasible_machine_is_the_machine_itself_where_that_is_feasible() -> 
     found = feasible_machine(problem.model, solution)
     assert found is not None
     assert found.distance == 0.0
-    assert found.objective == problem.model.primal_objective(solution)
+    assert found.objective == problem.model.primal_objective(
+        problem.model.decision_values(solution)
+    )
 
 
 def test_rules_that_contradict_each_other_are_named() -> None:

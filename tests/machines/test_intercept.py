@@ -101,7 +101,7 @@ def test_where_every_sample_may_be_outside_the_intercepts_are_a_half_line(family
     best = qpsvm.certify(problem, solution).primal_objective
     for shift, same in ((-1e-3, True), (-10.0, True), (1e-3, False)):
         moved = solution.replace(intercept=upper + shift)
-        value = problem.model.primal_objective(moved)
+        value = problem.model.primal_objective(problem.model.decision_values(moved))
         assert (abs(value - best) <= ROUNDING * 100) is same
     assert qpsvm.verify(problem, solution).passed
 

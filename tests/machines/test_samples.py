@@ -32,7 +32,7 @@ def test_the_three_cases_by_hand():
     problem, solution = three_cases()
     assert solution.coef == pytest.approx([1.0])
     assert solution.intercept == pytest.approx(0.0)
-    table = problem.model.sample_table(solution)
+    table = problem.model.sample_table(problem.model.evaluate(solution))
     assert [CASES[c] for c in table.case] == ["zero", "free", "bound", "bound", "free", "zero"]
     np.testing.assert_allclose(table.decision, X[:, 0])
     np.testing.assert_allclose(table.margin, [5.0, 1.0, -0.5, -0.5, 1.0, 5.0])
@@ -71,7 +71,7 @@ def test_a_sample_in_no_case_is_found_by_its_violation(sample, alpha, violation)
     problem, solution = three_cases()
     changed = solution.alpha.copy()
     changed[sample] = alpha
-    table = problem.model.sample_table(solution.replace(alpha=changed))
+    table = problem.model.sample_table(problem.model.evaluate(solution.replace(alpha=changed)))
     assert table.violation[sample] == pytest.approx(violation, abs=ROUNDING)
     others = np.delete(table.violation, sample)
     np.testing.assert_allclose(others, 0.0, atol=ROUNDING)
@@ -82,7 +82,7 @@ def test_a_sample_in_no_case_is_found_by_its_violation(sample, alpha, violation)
 
 def test_a_moved_boundary_is_a_violation_of_the_samples_on_the_margin():
     problem, solution = three_cases()
-    table = problem.model.sample_table(solution.replace(intercept=0.125))
+    table = problem.model.sample_table(problem.model.evaluate(solution.replace(intercept=0.125)))
     # only the free samples have a margin that must be exactly 1; residual: a/C = 3/4, shift 1/8
     np.testing.assert_allclose(table.violation, [0, 0.125, 0, 0, 0.125, 0], atol=ROUNDING)
 
@@ -97,7 +97,7 @@ def test_the_contributions_of_the_samples_add_up_to_the_duality_gap(seed, C, int
     alpha = problem.model.feasible_dual(rng.uniform(0, C, size=12)).alpha
     solution = problem.recover(qpsvm.qp.QPSolution(qpsvm.qp.Status.UNKNOWN, x=alpha))
     solution = solution.replace(intercept=intercept)
-    table = problem.model.sample_table(solution)
+    table = problem.model.sample_table(problem.model.evaluate(solution))
     over = np.maximum(0.0, table.margin - 1.0)
     contributions = (C - alpha) * table.slack + alpha * over
     proof = qpsvm.certify(problem, solution)
@@ -111,7 +111,10 @@ def test_summary_of_two_points_by_hand(C):
     problem = (HardMargin() if C is None else SoftMargin(C)).dual([[0.0], [2.0]], [-1, 1])
     qp = qpsvm.qp.QPSolution(qpsvm.qp.Status.UNKNOWN, x=[0.5, 0.5])
     solution = problem.recover(qp)
-    summary = problem.model.summary(solution, problem.model.sample_table(solution))
+    summary = problem.model.summary(
+        problem.model.evaluate(solution),
+        problem.model.sample_table(problem.model.evaluate(solution)),
+    )
     assert summary.margin_width == pytest.approx(2.0)
     assert (summary.n_support, summary.n_free, summary.n_bound) == (2, 2, 0)
     assert summary.training_errors == 0
@@ -120,7 +123,10 @@ def test_summary_of_two_points_by_hand(C):
 
 def test_summary_counts_bounds_and_errors():
     problem, solution = three_cases()
-    summary = problem.model.summary(solution, problem.model.sample_table(solution))
+    summary = problem.model.summary(
+        problem.model.evaluate(solution),
+        problem.model.sample_table(problem.model.evaluate(solution)),
+    )
     assert (summary.n_support, summary.n_free, summary.n_bound) == (4, 2, 2)
     assert summary.training_errors == 2
     assert summary.leave_one_out_bound == pytest.approx(4 / 5)
@@ -130,6 +136,8 @@ def test_summary_counts_bounds_and_errors():
 def test_no_weights_have_an_infinite_margin():
     problem, solution = three_cases()
     nothing = solution.replace(alpha=np.zeros(6), expansion=np.zeros(6), coef=np.zeros(1))
-    summary = problem.model.summary(nothing, problem.model.sample_table(nothing))
+    summary = problem.model.summary(
+        problem.model.evaluate(nothing), problem.model.sample_table(problem.model.evaluate(nothing))
+    )
     assert summary.margin_width == math.inf
     assert summary.n_support == 0

@@ -58,7 +58,9 @@ def test_minus_the_right_weights_are_refused(C: float, size: float) -> None:
     problem = qpsvm.SoftMargin(C=C).dual(X * size, y)
     solution = qpsvm.solve(problem, "cvxopt")
     assert solution.coef is not None
-    interval = problem.model.best_intercepts(solution.replace(coef=-solution.coef))
+    interval = problem.model.best_intercepts(
+        problem.model.decision_values(solution.replace(coef=-solution.coef))
+    )
     b = interval.midpoint
     decision = -X * size @ solution.coef + b
     flipped = solution.replace(
@@ -388,8 +390,8 @@ def test_bounds_on_an_intercept_that_there_is_not() -> None:
 
 def with_own_offsets(problem: Any, machine: Any) -> Any:
     """The machine with the intercept and slack that its weights imply."""
-    scores, _ = problem.model.scores_and_norm(machine)
-    best = problem.model.best_intercepts(machine)
+    scores = problem.model.decision_values(machine).scores
+    best = problem.model.best_intercepts(problem.model.decision_values(machine))
     interval = best if best.upper > best.lower else Interval(best.midpoint, best.midpoint)
     slack = problem.model.slack(problem.model.violations(scores, best.midpoint, 0.0))
     return machine.replace(intercept=best.midpoint, intercept_interval=interval, slack=slack)

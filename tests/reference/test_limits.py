@@ -221,7 +221,7 @@ def test_nu_is_a_bound_on_either_side(family, nu, weighted, kernel):
     solution = tight(problem)
     if family != "one-class":
         assert solution.width > 1e-4
-    table = problem.model.sample_table(solution)
+    table = problem.model.sample_table(problem.model.evaluate(solution))
     largest = float(np.abs(solution.decision_function(X)).max())
     missed = np.unique(table.sample[table.slack > TIGHT_DECISION * largest])
     share_missed = weights[missed].sum() / weights.sum()

@@ -87,7 +87,7 @@ def test_what_is_said_of_predictions_is_true_of_the_exact_optimum(name):
             farthest = max(abs(a - b) for a, b in zip(own, optimum, strict=True))
             pairs = list(zip(signs(own), signs(optimum), strict=True))
             proof = qpsvm.certify(problem, solution, rigorous=True)
-            table = problem.model.sample_table(solution)
+            table = problem.model.sample_table(problem.model.evaluate(solution))
             best = predictions.proof_of(problem, near[0])
             values = predictions.ranges(problem, solution, best, problem.data.X)
             for claim in (

@@ -15,6 +15,7 @@ from qpsvm.machines.consistency import CANCELLING, follows_from_alpha, same_repa
 from qpsvm.machines.exact_types import require_own_support, require_stored, same_data, same_kernel
 from qpsvm.machines.form import Form
 from qpsvm.machines.joint import samples
+from qpsvm.machines.joint.evaluation import JointEvaluation, evaluated
 from qpsvm.machines.joint.primal_dual import JointPair
 from qpsvm.machines.joint.samples import ClassTable
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
@@ -32,43 +33,58 @@ class JointModel(JointPair):
     sample_table = samples.class_table
     summary = samples.class_summary
 
-    def best_intercepts(self, solution: JointSolution) -> None:
-        """None: the intercepts are weights like the others."""
-        del solution
+    def evaluate(self, solution: JointSolution) -> JointEvaluation:
+        """All that takes a pass over the training samples, of one candidate."""
+        return evaluated(self, solution)
 
-    def infeasibility(self, solution: JointSolution) -> float:
+    def primal_objective(self, evaluation: JointEvaluation) -> float:
+        """The objective of the machine as it predicts; infinite for intercepts it does not have."""
+        if self.intercept == "none" and np.any(evaluation.solution.intercept != 0.0):
+            return math.inf
+        slack = np.maximum(self.shortfall(evaluation.decisions), 0.0)
+        return 0.5 * evaluation.square + float(self.box @ slack)
+
+    def dual_objective(self, evaluation: JointEvaluation) -> float:
+        """``sum_i tau_{i,y_i} - 1/2 (sum_m |w_m|^2 + sum_m b_m^2)`` for the feasible tau."""
+        return float(np.sum(evaluation.point[self.own])) - 0.5 * evaluation.dual_square
+
+    def repair_size(self, evaluation: JointEvaluation) -> float:
+        """Largest change the repair made to an alpha, relative to ``alpha_unit``."""
+        alpha = evaluation.solution.alpha
+        moved = np.abs(evaluation.point - alpha) / alpha_unit(alpha, self.box)[:, None]
+        return float(np.max(moved, initial=0.0))
+
+    def best_intercepts(self, evaluation: JointEvaluation) -> None:
+        """None: the intercepts are weights like the others."""
+        del evaluation
+
+    def infeasibility(self, evaluation: JointEvaluation) -> float:
         """Zero: no condition must hold whatever it costs."""
-        del solution
+        del evaluation
         return 0.0
 
-    def rounding(self, solution: JointSolution, objective: float) -> float:
+    def rounding(self, evaluation: JointEvaluation, objective: float) -> float:
         """What rounding can add to the objective, relative to it.
 
         The error of a decision value is of the order of the rounding unit times the terms of its
         sum; a sample passes on those of two decision values, if it pays at all.
         """
-        if solution.coef is not None:
-            sizes = np.asarray(abs(self.data.X) @ np.abs(solution.coef).T)
-            square = float(np.sum(solution.coef * solution.coef))
-        elif solution.expansion is not None:
-            v = np.abs(solution.expansion)
-            norms = np.sqrt(np.abs(self.gram.diagonal()))  # |k(x, z)| <= |phi(x)| |phi(z)|
-            positive = self.kernel.is_nonnegative
-            sizes = self.kernel_product(v) if positive else np.outer(norms, norms @ v)
-            square = float(np.sum(v * sizes))
-        else:
+        solution, sizes = evaluation.solution, evaluation.sizes
+        if sizes is None:
             return math.inf
+        if solution.coef is not None:
+            square = float(np.sum(solution.coef * solution.coef))
+        else:
+            square = float(np.sum(np.abs(solution.expansion) * sizes))  # type: ignore[arg-type]
         errors = 2.0 * EPS * np.max(sizes + np.abs(solution.intercept) + 1.0, axis=1)
-        pays = ~(self.shortfall(self.decisions(solution)) + errors <= 0.0)
+        pays = ~(self.shortfall(evaluation.decisions) + errors <= 0.0)
         return (float(self.box @ (errors * pays)) + EPS * square) / max(abs(objective), TINY)
 
-    def dual_rounding(self, solution: JointSolution, point: Dense) -> float:
-        """What rounding can add to the dual objective of a point, absolute."""
-        del solution
-        v = np.abs(point)
-        if self.is_linear:
-            w = np.abs(np.asarray(self.coef(point)))
-            square = 2.0 * float(np.sum(w * (abs(self.data.X).T @ v).T))
+    def dual_rounding(self, evaluation: JointEvaluation) -> float:
+        """What rounding can add to the dual objective of the feasible point, absolute."""
+        v = np.abs(evaluation.point)
+        if evaluation.coef is not None:
+            square = 2.0 * float(np.sum(np.abs(evaluation.coef) * (abs(self.data.X).T @ v).T))
         else:
             norms = np.sqrt(np.abs(self.gram.diagonal()))
             square = float(np.sum((norms @ v) ** 2))
@@ -102,10 +118,11 @@ class JointModel(JointPair):
         require_own_support(solution)
 
     def implications(
-        self, form: Form, solution: JointSolution, table: ClassTable, best: None
+        self, form: Form, evaluation: JointEvaluation, table: ClassTable, best: None
     ) -> Iterator[Implication]:
         """What a solution states beside its weights, and what the weights imply."""
         del best
+        solution = evaluation.solution
         yield "slack", solution.slack, table.slack[self.own.ravel()]
         if form == "dual" or follows_from_alpha(self):
             unit = alpha_unit(solution.alpha, self.box)[:, None]
@@ -114,11 +131,13 @@ class JointModel(JointPair):
         elif self.is_linear:
             yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
 
-    def weights_difference(self, solution: JointSolution) -> float:
+    def weights_difference(self, evaluation: JointEvaluation) -> float:
         """``|W - W(tau)| / |W|`` over all weights and intercepts: both describe one machine."""
+        solution = evaluation.solution
         alpha, b = solution.alpha, solution.intercept
         apart = b - self.intercepts(alpha)
-        implied = self.coef(alpha)
+        same = np.array_equal(alpha, evaluation.point)
+        implied = evaluation.coef if same else self.coef(alpha)
         if solution.coef is not None and implied is not None:
             distance = self.squared_size(solution.coef - implied, None, apart)
             terms = abs(self.data.X).T @ np.abs(alpha)
@@ -127,7 +146,7 @@ class JointModel(JointPair):
             terms = np.sqrt(np.abs(self.gram.diagonal())) @ np.abs(alpha)
         else:
             return math.inf
-        own = math.sqrt(self.squared_size(solution.coef, solution.expansion, b))
+        own = math.sqrt(evaluation.square)
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
         size = max(own, CANCELLING * float(np.linalg.norm(terms)), TINY)
         ratio = math.sqrt(distance) / size

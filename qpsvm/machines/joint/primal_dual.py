@@ -31,7 +31,7 @@ from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.joint.simplex import nearest_rows
-from qpsvm.machines.joint.solution import JointSolution, alpha_unit
+from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.numerics.arrays import Dense, Mask, Vector, freeze, restore_frozen
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -112,10 +112,6 @@ class JointPair:
             return self.gram.gram.products(V)
         return np.column_stack([self.gram.matvec(column) for column in V.T])
 
-    def prefetch(self, solution: JointSolution, point: Dense) -> None:
-        """Nothing: the products of all classes are one pass each as it is."""
-        del solution, point
-
     def coef(self, expansion: Dense) -> Dense | None:
         """``w_m = sum_i beta_im x_i``, shape (k, d), for the linear kernel; None for the others."""
         return np.asarray(self.data.X.T @ expansion).T if self.is_linear else None
@@ -147,30 +143,9 @@ class JointPair:
         best = np.max(decisions, axis=1, where=~self.own, initial=-np.inf)
         return np.asarray(best + 1.0 - decisions[self.own])
 
-    # --- the primal objective, for anything ------------------------------------------------------
-
-    def primal_objective(self, solution: JointSolution) -> float:
-        """The objective of the machine as it predicts; infinite for intercepts it does not have."""
-        b = solution.intercept
-        if self.intercept == "none" and np.any(b != 0.0):
-            return math.inf
-        slack = np.maximum(self.shortfall(self.decisions(solution)), 0.0)
-        size = self.squared_size(solution.coef, solution.expansion, b)
-        return 0.5 * size + float(self.box @ slack)
-
     # --- the dual objective, for anything --------------------------------------------------------
 
     def feasible_dual(self, alpha: Dense, multipliers: Vector = NO_MULTIPLIERS) -> Dense:
         """The nearest feasible tau, row by row."""
         del multipliers
         return nearest_rows(alpha, self.upper)
-
-    def repair_size(self, alpha: Dense, point: Dense) -> float:
-        """Largest change the repair made to an alpha, relative to ``alpha_unit``."""
-        moved = np.abs(point - alpha) / alpha_unit(alpha, self.box)[:, None]
-        return float(np.max(moved, initial=0.0))
-
-    def dual_objective(self, point: Dense) -> float:
-        """``sum_i tau_{i,y_i} - 1/2 (sum_m |w_m|^2 + sum_m b_m^2)`` for a feasible tau."""
-        size = self.squared_size(self.coef(point), point, self.intercepts(point))
-        return float(np.sum(point[self.own])) - 0.5 * size

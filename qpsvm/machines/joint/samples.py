@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from qpsvm.machines.joint.evaluation import JointEvaluation
 from qpsvm.machines.joint.primal_dual import JointPair
 from qpsvm.machines.joint.simplex import nearest_rows
-from qpsvm.machines.joint.solution import JointSolution, alpha_unit
+from qpsvm.machines.joint.solution import alpha_unit
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.solution import SUPPORT_RTOL
 
@@ -49,18 +50,17 @@ class ClassTable(SampleTable):
         return super().row(i) | {"against": label}
 
 
-def class_table(model: JointPair, solution: JointSolution) -> ClassTable:
+def class_table(model: JointPair, evaluation: JointEvaluation) -> ClassTable:
     """Hold every sample and class against its KKT case.
 
     Nothing is taken from the solution but alpha and the decision functions.
     """
     data, own, upper = model.data, model.own, model.upper
+    decisions, alpha = evaluation.decisions, evaluation.solution.alpha
     n, k = own.shape
     with np.errstate(all="ignore"):
-        decisions = model.decisions(solution)
         margin = decisions[own][:, None] - decisions
         margin[own] = 1.0 - model.shortfall(decisions)
-        alpha = solution.alpha
         unit = alpha_unit(alpha, model.box)[:, None]
         target = nearest_rows(alpha / unit - (decisions - own), upper / unit)
         violation = np.abs(alpha / unit - target)
@@ -84,9 +84,11 @@ def class_table(model: JointPair, solution: JointSolution) -> ClassTable:
     )
 
 
-def class_summary(model: JointPair, solution: JointSolution, table: ClassTable) -> MarginSummary:
+def class_summary(
+    model: JointPair, evaluation: JointEvaluation, table: ClassTable
+) -> MarginSummary:
     """Support vectors and training errors: one row per sample, that of its own class."""
-    del solution  # the table says it all
+    del evaluation  # the table says it all
     own = model.own.ravel()
     case, margin = table.case[own], table.margin[own]
     return MarginSummary(

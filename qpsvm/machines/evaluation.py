@@ -1,0 +1,137 @@
+"""A candidate machine on the training samples: all that takes a pass over them, computed once.
+
+Objectives, rounding, tables and certificates of one candidate are functions of a few products:
+``K beta`` or ``X w`` of the machine as it predicts, the weights that its dual variables imply, and
+the sums of absolute terms of both. ``evaluated`` computes each of them once, those with a kernel
+matrix in one pass over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qpsvm.display import short_repr
+from qpsvm.machines.primal_dual import DualPoint, DualWeights, PrimalDualPair
+from qpsvm.machines.setup import DecisionValues
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
+from qpsvm.numerics.exact_sums import exact_sum
+from qpsvm.numerics.row_sums import common_offset
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Evaluation(DecisionValues):
+    """Decision values of a machine, and the weights that its dual variables imply.
+
+    Attributes
+    ----------
+    sizes : array of shape (n,) or None
+        The sum of the absolute terms of each score, or an upper bound on it; None without weights.
+    point : DualPoint
+        The dual feasible point nearest to the machine's dual variables.
+    dual : DualWeights
+        The weights that belong to that point.
+    dual_sizes : array of shape (d,) or (n,)
+        The sums of the absolute terms of these weights; for a kernel, of their scores.
+    implied : DualWeights
+        The weights that belong to the machine's dual variables as they are.
+    """
+
+    sizes: Vector | None
+    point: DualPoint
+    dual: DualWeights
+    dual_sizes: Vector
+    implied: DualWeights
+
+
+def evaluated(model: PrimalDualPair, solution: SVMSolution) -> Evaluation:
+    """Evaluate a machine and its dual variables on the training samples.
+
+    Parameters
+    ----------
+    model : PrimalDualPair
+    solution : SVMSolution
+        Of this problem; nothing it says about itself is believed.
+    """
+    given = DualPoint(solution.alpha, solution.constraint_multipliers)
+    point = model.feasible_dual(given.alpha, given.constraint_multipliers)
+    beta = model.expansion(point.alpha)
+    own = solution.expansion if solution.coef is None else None
+    vectors = [v for v in (own, None if model.is_linear else beta) if v is not None]
+    absolute = [np.abs(v) for v in vectors] if model.kernel.is_nonnegative else []
+    products = _products(model, [*vectors, *absolute])
+    sums, sizes = products[: len(vectors)], products[len(vectors) :]
+    if not absolute:
+        sizes = [_size_bound(model, v) for v in vectors]
+    if model.is_linear:
+        w = model.weights(beta, point.constraint_multipliers)
+        dual, dual_sizes = DualWeights(beta, w, float(w @ w)), _weight_sizes(model, point, beta)
+    else:
+        dual, dual_sizes = DualWeights(beta, None, float(beta @ sums[-1])), sizes[-1]
+    values = model.decision_values(solution, sums[0] if own is not None else None)
+    size = sizes[0] if own is not None else None
+    if solution.coef is not None:
+        size = np.asarray(abs(model.data.X) @ np.abs(solution.coef))
+    return Evaluation(
+        solution,
+        values.scores,
+        values.square,
+        sizes=size,
+        point=point,
+        dual=dual,
+        dual_sizes=dual_sizes,
+        implied=dual if given.equals(point) else _implied(model, given),
+    )
+
+
+def _implied(model: PrimalDualPair, given: DualPoint) -> DualWeights:
+    """The weights of dual variables; ``|w|^2`` of a kernel expansion is not evaluated."""
+    beta = model.expansion(given.alpha)
+    w = model.coef(beta, given.constraint_multipliers)
+    return DualWeights(beta, w, np.nan if w is None else float(w @ w))
+
+
+def _products(model: PrimalDualPair, vectors: Sequence[Vector]) -> list[Vector]:
+    """``K v`` of every vector, in one pass over K; equal ones are multiplied once."""
+    distinct = list[Vector]()
+    places = list[int]()
+    for vector in vectors:
+        same = [k for k, known in enumerate(distinct) if np.array_equal(vector, known)]
+        places.append(same[0] if same else len(distinct))
+        if not same:
+            distinct.append(vector)
+    if not distinct:
+        return []
+    products = model.kernel_products(np.column_stack(distinct))
+    return [products[:, place] for place in places]
+
+
+def _size_bound(model: PrimalDualPair, expansion: Vector) -> Vector:
+    """At least ``|K| |beta|``, shape (n,), because ``|k(x, z)| <= |phi(x)| |phi(z)|``."""
+    norms = np.sqrt(np.abs(model.gram.diagonal()))
+    return np.asarray(norms * float(norms @ np.abs(expansion)))
+
+
+def _weight_sizes(model: PrimalDualPair, point: DualPoint, beta: Vector) -> Vector:
+    """The sums of the absolute terms of ``w = X'beta - (G'z + A'y) / kappa``, shape (d,)."""
+    sizes = _column_sizes(model.data.X, beta)
+    if model.constraints is not None:
+        terms = abs(model.constraints.rows[:, :-1]).T @ np.abs(point.constraint_multipliers)
+        sizes = sizes + np.asarray(terms) / model.conditions.norm_weight
+    return sizes
+
+
+def _column_sizes(X: Any, beta: Vector) -> Vector:
+    """The terms of ``X'beta`` as it is summed, without a large offset that all samples share."""
+    offset = common_offset(X)
+    if offset is None:
+        return np.asarray(abs(X).T @ np.abs(beta))
+    sizes = np.abs(offset) * abs(exact_sum(beta.tolist()))
+    for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
+        sizes = sizes + np.abs(X[rows] - offset).T @ np.abs(beta[rows])
+    return np.asarray(sizes)
