@@ -16,7 +16,7 @@ from typing import Any, overload
 import numpy as np
 
 from qpsvm.backends.settings import Callback, Progress
-from qpsvm.certificates import certify
+from qpsvm.certificates.certifying import certificate_of
 from qpsvm.exceptions import (
     InvalidDataError,
     InvalidParameterError,
@@ -25,18 +25,18 @@ from qpsvm.exceptions import (
 )
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.dual_program import DualRecovery, dual_program
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.primal_program import PrimalRecovery
 from qpsvm.machines.problem import Solution, SVMProblem, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
-from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.polish.dispatch import polish as polish_program
 from qpsvm.solvers.work_budget import WorkBudget
-from qpsvm.verification import KKTReport, verify
+from qpsvm.verification import KKTReport, verify, verify_evaluated
 
 
 @overload
@@ -252,17 +252,19 @@ def _polish_along(
     request: _Request,
 ) -> Any:
     start = route.start(solution)
-    before = certify(problem, solution)
-    if verify(problem, solution, eps=request.eps).passed:
+    given = problem.evaluate(solution)
+    if verify_evaluated(problem, given, eps=request.eps).passed:
         return solution
     found = request.polish(
-        route.program, start, lambda qp: verify(problem, route.recover(qp), eps=request.eps)
+        route.program,
+        start,
+        lambda qp: verify_evaluated(problem, route.recover(qp), eps=request.eps),
     )
     polished = route.recover(found)
-    after = certify(problem, polished)
+    before, after = (certificate_of(problem.model, one) for one in (given, polished))
     is_better = after.relative_gap < before.relative_gap
     missed = max(before.infeasibility, request.eps)
-    return polished if is_better and after.infeasibility <= missed else solution
+    return polished.solution if is_better and after.infeasibility <= missed else solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +284,7 @@ class _AsItIs:
         return qp.replace(statistics=_statistics(solution))
 
     def recover(self, qp: QPSolution) -> Any:
-        return self.problem.recover(qp)
+        return self.problem.evaluate(qp)
 
 
 class _ByAlpha:
@@ -298,29 +300,26 @@ class _ByAlpha:
         """A feasible point, with the multipliers that go with it."""
         model = self.problem.model
         point = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
-        if isinstance(model.gram, KernelQuadratic):  # all that will be asked for, in one pass
-            given, own = solution.expansion, model.expansion(point.alpha)
-            vectors = [own] if given is None else [own, given]
-            model.gram.gram.products(np.column_stack([*vectors, *map(np.abs, vectors)]))
         b, t = (v if math.isfinite(v) else 0.0 for v in (solution.intercept, solution.width))
         x = np.concatenate([point.alpha, point.constraint_multipliers])
         qp = QPSolution(Status.UNKNOWN, x=x, z=[t], y=[b])  # type: ignore[arg-type]
         full = self.recovery.to_qp(self.recovery.recover(qp))
         return full.replace(statistics=_statistics(solution))
 
-    def recover(self, qp: QPSolution) -> SVMSolution:
-        """The machine of exactly feasible alphas, in the form of the problem."""
+    def recover(self, qp: QPSolution) -> Evaluation:
+        """The machine of exactly feasible alphas, in the form of the problem, evaluated."""
         model, blocks = self.problem.model, self.recovery.blocks
         x = np.asarray(qp.x)
         n = blocks["alpha"].stop
         point = model.feasible_dual(x[:n], x[n:])
         exact = qp.replace(x=np.concatenate([point.alpha, point.constraint_multipliers]))
         if isinstance(self.problem.recovery, DualRecovery):
-            return self.problem.recover(exact)
-        own = self.problem.to_qp(self.recovery.recover(exact))
-        return self.problem.recover(
+            return self.recovery.recover(exact)
+        own = self.problem.recovery.to_qp(self.recovery.recover(exact))
+        evaluation: Evaluation = self.problem.evaluate(
             own.replace(status=qp.status, statistics=qp.statistics, native_status=qp.native_status)
         )
+        return evaluation
 
 
 # --- small pieces ---------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from qpsvm.certificates import Certificate, certify
+from qpsvm.certificates import Certificate
+from qpsvm.certificates.certifying import certificate_of
 from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.display import LINES, data_frame, first_lines, one_line
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
@@ -40,6 +41,7 @@ from qpsvm.qp.kkt import (
     Tolerances,
     checked_vectors,
     residuals,
+    residuals_beside,
 )
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
@@ -237,14 +239,20 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
         return _verify_parts(problem, solution, eps)
     if isinstance(problem, TrainingProblem):
         if isinstance(solution, QPSolution):
-            solution = problem.recover(solution)
+            return verify_evaluated(problem, problem.evaluate(solution), eps=eps)
         if isinstance(solution, problem.solution_type):
-            with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
-                return _verify_svm(problem, solution, tolerances)
+            return _verify_svm(problem, solution, None, tolerances)
     raise InvalidParameterError(
         "verify takes (SVMProblem, SVMSolution) or (QuadraticProgram, QPSolution), got "
         f"({type(problem).__name__}, {type(solution).__name__})."
     )
+
+
+def verify_evaluated(
+    problem: TrainingProblem[Any, Any], evaluation: Any, *, eps: float = 1e-8
+) -> KKTReport:
+    """``verify`` of a solution that was evaluated by ``problem.evaluate``."""
+    return _verify_svm(problem, evaluation.solution, evaluation, Tolerances(eps))
 
 
 def _verify_program(
@@ -289,7 +297,14 @@ def _verify_parts(
 
 
 def _verify_svm(
-    problem: TrainingProblem[Any, Any], solution: Any, tolerances: Tolerances
+    problem: TrainingProblem[Any, Any], solution: Any, evaluation: Any, tolerances: Tolerances
+) -> KKTReport:
+    with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
+        return _measure_svm(problem, solution, evaluation, tolerances)
+
+
+def _measure_svm(
+    problem: TrainingProblem[Any, Any], solution: Any, evaluation: Any, tolerances: Tolerances
 ) -> KKTReport:
     eps, natural = tolerances.eps, tolerances.of("natural")
     claimed = stored_program_solution(solution.qp)
@@ -298,16 +313,21 @@ def _verify_svm(
     summary: MarginSummary | None = None
     notes = list[str]()
     try:
-        certificate = certify(problem, solution)
-        table = problem.model.sample_table(certificate.evaluation)
-        summary = problem.model.summary(certificate.evaluation, table)
+        problem.model.require_own(solution)
+        evaluation = problem.model.evaluate(solution) if evaluation is None else evaluation
+        certificate = certificate_of(problem.model, evaluation)
+        table = problem.model.sample_table(evaluation)
+        summary = problem.model.summary(evaluation, table)
         checks = [*_machine_checks(problem, certificate, table, eps, natural)]
         notes += _about_constraints(problem, solution, certificate, eps)
     except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
         # not even measurable: whatever is wrong with it, it is not a solution
         notes.append(str(error))
         checks = [Check("certified_gap", math.inf, math.inf, eps)]
-    measured = residuals(problem.qp, claimed, known_convex=True)
+    product = None
+    if evaluation is not None:
+        product = problem.model.hessian_product(evaluation, problem.qp.P, claimed.x)
+    measured = residuals_beside(problem.qp, claimed, product)
     checks = [*measured.check(tolerances), *checks]
     notes = [*measured.problems, *notes]
     return KKTReport(

@@ -16,16 +16,15 @@ from qpsvm.audits.predictions import DecisionRanges
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.registry import read
 from qpsvm.audits.result import Audit
-from qpsvm.audits.rounding import KernelRounding, multiply, multiply_rounded, rounded_gap
+from qpsvm.audits.rounding import KernelRounding, RoundedKernel, rounded_gap
 from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.machines import SVMProblem
-from qpsvm.numerics.arrays import Dense
 from qpsvm.numerics.precision import TINY
 from qpsvm.polishing import polish
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.solving import solve
-from qpsvm.verification import KKTReport, verify
+from qpsvm.verification import KKTReport, verify, verify_evaluated
 
 if TYPE_CHECKING:
     from qpsvm.backends import Callback
@@ -170,11 +169,16 @@ def _machine(
         best = _exact(problem, None, eps, callback)
     draft: Any = claim.draft(best)
     rounded = None
-    if isinstance(problem, SVMProblem) and claim.has_multipliers:
-        rounded = multiply_rounded(problem, draft) if library.float32_kernel else None
-        multiply(problem, draft)
-    solution = claim.completed(draft, library)
-    report = verify(problem, solution, eps=eps)
+    if isinstance(problem, SVMProblem) and claim.has_multipliers and library.float32_kernel:
+        rounded = RoundedKernel(problem.model)
+    if claim.stated is not None:
+        evaluation: Any = None
+        solution: Solution = claim.stated
+        report = verify(problem, solution, eps=eps)
+    else:
+        evaluation = claim.completed(draft, library, None if rounded is None else rounded.multiply)
+        solution = evaluation.solution
+        report = verify_evaluated(problem, evaluation, eps=eps)
     if best is None and optimum:
         try:
             best = _exact(problem, solution, eps, callback)
@@ -192,7 +196,7 @@ def _machine(
         factor=claim.factor,
         report=report,
         optimum=compared,
-        rounding=None if rounded is None else _rounding(problem, solution, rounded, report),
+        rounding=None if rounded is None else _rounding(problem, evaluation, rounded, report),
         has_multipliers=claim.has_multipliers,
         remarks=tuple(remarks),
     )
@@ -212,10 +216,12 @@ def _exact(
     return solved
 
 
-def _rounding(problem: Any, solution: Any, rounded: Dense, report: KKTReport) -> KernelRounding:
+def _rounding(
+    problem: Any, evaluation: Any, rounded: RoundedKernel, report: KKTReport
+) -> KernelRounding:
     proof = report.certificate
     gap = math.nan if proof is None else proof.gap
-    return KernelRounding(gap, rounded_gap(problem, solution, rounded))
+    return KernelRounding(gap, rounded_gap(problem.model, evaluation, rounded))
 
 
 def _compared(

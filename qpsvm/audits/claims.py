@@ -15,7 +15,9 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.machines import SVMProblem, SVMSolution
+from qpsvm.machines.evaluation import Evaluation, evaluated
 from qpsvm.machines.intercept import Interval, best_shifts
+from qpsvm.machines.joint.evaluation import JointEvaluation
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.offsets import best_offsets
@@ -115,18 +117,27 @@ class Claim:
             repair=model.repair,
         )
 
-    def completed(self, draft: Solution, library: Library) -> Solution:
-        """The draft with what its weights imply, for ``qpsvm.verify``."""
-        if self.stated is not None:
-            return self.stated
+    def completed(
+        self,
+        draft: Solution,
+        library: Library,
+        multiply: Callable[[Dense], Dense] | None = None,
+    ) -> Evaluation | JointEvaluation:
+        """The draft with what its weights imply, evaluated on the training samples.
+
+        ``multiply`` is the product with the kernel matrix; None: the model's own.
+        """
+        model: Any = self.problem.model
         if isinstance(draft, JointSolution):
-            shortfall = self.problem.model.shortfall(self.problem.model.decisions(draft))
-            return draft.replace(slack=np.maximum(shortfall, 0.0))
-        solution = _implied(self.problem.model, draft, self.width)
+            joint: JointEvaluation = model.evaluate(draft)
+            slack = np.maximum(model.shortfall(joint.decisions), 0.0)
+            return joint.of(draft.replace(slack=slack))
+        evaluation = _implied(model, evaluated(model, draft, multiply), self.width)
         if self.alpha is None:
-            return solution
-        statistics = SolveStatistics(backend=library.name)
-        return solution.replace(qp=self.problem.to_qp(solution).replace(statistics=statistics))
+            return evaluation
+        qp = self.problem.recovery.to_qp(evaluation)
+        qp = qp.replace(statistics=SolveStatistics(backend=library.name))
+        return evaluation.of(evaluation.solution.replace(qp=qp))
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,16 +203,16 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
     return np.asarray(conditions.signs * beta)
 
 
-def _implied(model: SupportVectorModel, draft: SVMSolution, width: float | None) -> SVMSolution:
+def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | None) -> Evaluation:
     """Slack, the width if there is none, and all intercepts that are as good, from the weights."""
-    scores = model.decision_values(draft).scores
+    draft, scores = evaluation.solution, evaluation.scores
     if width is None:
         width = _best_width(model, scores, draft.intercept)
     interval, _ = best_offsets(model, scores, draft.intercept, width)
     if not interval.upper > interval.lower:
         interval = Interval(draft.intercept, draft.intercept)
     slack = model.slack(model.violations(scores, draft.intercept, width))
-    return draft.replace(width=width, intercept_interval=interval, slack=slack)
+    return evaluation.of(draft.replace(width=width, intercept_interval=interval, slack=slack))
 
 
 def _best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.display import short_repr
-from qpsvm.machines import SVMProblem, SVMSolution
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.losses import losses
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics import compensated
@@ -51,72 +51,65 @@ class KernelRounding:
         return min(1.0, max(0.0, (self.gap - self.rounded_gap) / self.gap))
 
 
-def multiply(problem: SVMProblem, draft: SVMSolution) -> None:
-    """Multiply K with all that a verifier will ask for, in one pass over it."""
-    gram = problem.model.gram
-    if isinstance(gram, KernelQuadratic):
-        columns = [*_machines(problem.model, draft), *_others(problem.model, draft)]
-        gram.gram.products(np.column_stack(columns))
+class RoundedKernel:
+    """Products with the kernel matrix in single precision, from the pass that gives exact ones.
+
+    Parameters
+    ----------
+    model : SupportVectorModel
+    """
+
+    def __init__(self, model: SupportVectorModel) -> None:
+        self.model = model
+        self.vectors: Dense = np.zeros((model.data.n_samples, 0))
+        self.products: Dense = self.vectors
+
+    def multiply(self, V: Dense) -> Dense:
+        """``K V``; those of the rounded matrix are kept for ``product``."""
+        used = np.flatnonzero(V.any(axis=1))
+        weights = V[used]
+        exact, rounded = np.zeros(V.shape), np.zeros(V.shape)
+        for rows, block in self._blocks(used) if used.size else ():
+            to_exact, to_rounded = exact[rows], rounded[rows]
+            for part in row_blocks(block.shape[0], block.shape[1], IN_CACHE):
+                piece = block[part]
+                to_exact[part] = compensated.product(piece, weights)
+                piece[...] = piece.astype(np.float32)
+                to_rounded[part] = piece @ weights
+        self.vectors, self.products = V, rounded
+        return exact
+
+    def product(self, v: Vector) -> Vector:
+        """``K'v`` with every kernel value rounded to single precision."""
+        known = [k for k, column in enumerate(self.vectors.T) if np.array_equal(column, v)]
+        if not known:
+            self.multiply(v[:, None])
+        return np.asarray(self.products[:, known[0] if known else 0])
+
+    def _blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
+        gram, X = self.model.gram, self.model.data.X
+        if isinstance(gram, KernelQuadratic):
+            yield from gram.gram.blocks(columns)
+            return
+        for rows in row_blocks(X.shape[0], max(1, len(columns))):
+            yield rows, self.model.kernel(X[rows], X[columns])
 
 
-def multiply_rounded(problem: SVMProblem, draft: SVMSolution) -> Dense:
-    """The same, and in the same pass ``K'beta`` and ``K'beta_a``: the first column and the last."""
-    model = problem.model
-    machines = _machines(model, draft)
-    V = np.column_stack([*machines, *_others(model, draft)])
-    used = np.flatnonzero(V.any(axis=1))
-    weights, of_machines = V[used], np.column_stack(machines)[used]
-    exact, rounded = np.zeros(V.shape), np.zeros((len(V), len(machines)))
-    for rows, block in _blocks(model, used):
-        to_exact, to_rounded = exact[rows], rounded[rows]
-        for part in row_blocks(block.shape[0], block.shape[1], IN_CACHE) if used.size else ():
-            piece = block[part]
-            to_exact[part] = compensated.product(piece, weights)
-            piece[...] = piece.astype(np.float32)
-            to_rounded[part] = piece @ of_machines
-    if isinstance(model.gram, KernelQuadratic):
-        model.gram.gram.remember(V, exact)
-    return rounded
-
-
-def rounded_gap(problem: SVMProblem, solution: SVMSolution, rounded: Dense) -> float:
-    """``P' - D'`` from what ``multiply_rounded`` returned; without constraints on (w, b)."""
-    model, c = problem.model, problem.model.conditions
-    a, b, t = model.feasible_dual(solution.alpha).alpha, solution.intercept, solution.width
-    of_beta, of_feasible = rounded[:, 0], rounded[:, -1]
-    beta = np.asarray(solution.expansion)
+def rounded_gap(model: SupportVectorModel, evaluation: Evaluation, rounded: RoundedKernel) -> float:
+    """``P' - D'`` of an evaluated machine; without constraints on (w, b)."""
+    c, solution = model.conditions, evaluation.solution
+    a, b, t = evaluation.point.alpha, solution.intercept, solution.width
+    beta, own = np.asarray(solution.expansion), evaluation.dual.expansion
+    if model.is_linear:  # nothing was multiplied with its kernel matrix
+        rounded.multiply(np.column_stack([beta, own]))
+    of_beta, of_feasible = rounded.product(beta), rounded.product(own)
     with np.errstate(all="ignore"):
         # a rounded kernel may be indefinite: below zero the square belongs to both objectives
         size = 0.5 * (c.norm_weight * float(beta @ of_beta) + model.constant * b * b)
         v = model.violations(of_beta, b, t)
         cost = float(np.sum(losses(v, c.lower, c.upper, c.curvature)))
         primal = size + c.intercept_price * b + c.width_price * t + cost
-        square = c.norm_weight * float(model.expansion(a) @ of_feasible)
+        square = c.norm_weight * float(own @ of_feasible)
         sides = float(c.signs @ a)
         square += model.constant * sides * sides + float((c.curvature * a) @ a)
         return primal - (float(c.required @ a) - 0.5 * square)
-
-
-def _machines(model: SupportVectorModel, draft: SVMSolution) -> list[Vector]:
-    """``beta`` and ``beta_a``; one of them where alpha is feasible as it is."""
-    assert draft.expansion is not None  # readers make it from alpha
-    feasible = model.expansion(model.feasible_dual(draft.alpha).alpha)
-    same = np.array_equal(feasible, draft.expansion)
-    return [draft.expansion] if same else [draft.expansion, feasible]
-
-
-def _others(model: SupportVectorModel, draft: SVMSolution) -> Iterator[Vector]:
-    """What rounding and the unit of violations are estimated from."""
-    if model.kernel.is_nonnegative:
-        yield from map(np.abs, _machines(model, draft))
-    if model.conditions.relative_to_spread:
-        yield np.full(model.data.n_samples, 1.0 / model.data.n_samples)
-
-
-def _blocks(model: SupportVectorModel, columns: Index) -> Iterator[tuple[slice, Dense]]:
-    if isinstance(model.gram, KernelQuadratic):
-        yield from model.gram.gram.blocks(columns)
-        return
-    X = model.data.X
-    for rows in row_blocks(X.shape[0], max(1, len(columns))):
-        yield rows, model.kernel(X[rows], X[columns])

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from qpsvm.audits.claims import Claim, Library, Problem, multipliers
-from qpsvm.audits.rounding import multiply
 from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Task
 from qpsvm.certificates import certify, certify_infeasible
 from qpsvm.certificates.rigorous.arithmetic import require_ieee
@@ -180,9 +179,7 @@ def _solution(problem: Problem, answer: Answer) -> Any:
         coef=None if answer.coef is None else _vector(answer.coef, problem.data.n_features, "coef"),
         width=None if answer.width is None else _number(answer.width, "width"),
     )
-    draft: Any = claim.draft()
-    multiply(problem, draft)  # all products with K in one pass
-    return claim.completed(draft, Library(""))
+    return claim.completed(claim.draft(), Library("")).solution
 
 
 def _alpha(problem: SVMProblem, alpha: Any) -> Any:
@@ -224,7 +221,7 @@ def _weights_alone(problem: Problem, answer: Answer) -> Judged:
     )
     # what else weights imply: the best width, if the program has one
     claim = Claim("", problem, b, coef=coef, width=answer.width)
-    machine = claim.completed(machine, Library("")) if model.conditions.width else machine
+    machine = claim.completed(machine, Library("")).solution if model.conditions.width else machine
     primal = model.primal_objective(model.decision_values(machine))
     if not math.isfinite(primal):
         raise InvalidDataError(f"The objective of these weights is {primal}.")

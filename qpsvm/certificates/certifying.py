@@ -69,10 +69,23 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     if isinstance(problem, ReducedProblem):
         proofs = tuple(certify(*part, rigorous=rigorous) for part in problem.parts(solution))
         return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
-    model = problem.model
-    model.require_own(solution)
+    problem.model.require_own(solution)
     with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
-        evaluation = model.evaluate(solution)
+        return certificate_of(problem.model, problem.model.evaluate(solution), rigorous=rigorous)
+
+
+def certificate_of(
+    model: VerifiableModel[Any, Any, Any], evaluation: Any, *, rigorous: bool = False
+) -> Certificate:
+    """The certificate of an evaluated solution.
+
+    Raises
+    ------
+    InvalidDataError
+        The solution belongs to another problem.
+    """
+    model.require_own(evaluation.solution)
+    with np.errstate(all="ignore"):
         primal = model.primal_objective(evaluation)
         return Certificate(
             primal_objective=primal,
@@ -83,7 +96,7 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
             rounding=_rounding(model, evaluation, primal),
             model=model,
             evaluation=evaluation,
-            enclosure=enclose(model, solution) if rigorous else None,
+            enclosure=enclose(model, evaluation.solution) if rigorous else None,
             feasible=_feasible(model, evaluation),
         )
 

@@ -47,7 +47,7 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint, DualWeights
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.samples import SampleTable
-from qpsvm.machines.setup import NO_MULTIPLIERS
+from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.verifiable import Implication
 from qpsvm.numerics.arrays import Matrix, Vector
@@ -266,7 +266,7 @@ class L1PrimalRecovery:
         """Where each part of x is."""
         return l1_blocks(self.model)
 
-    def recover(self, qp: QPSolution) -> SVMSolution:
+    def recover(self, qp: QPSolution) -> Evaluation:
         """w, b, alpha and slack from a solution of the primal program."""
         model, n = self.model, self.model.n_weights
         N, has_b = len(model.conditions), int(model.intercept != "none")
@@ -275,7 +275,7 @@ class L1PrimalRecovery:
         x = vector_or_nan(qp.x, 2 * n + has_b + N)
         z, y = vector_or_nan(qp.z, N + m), vector_or_nan(qp.y, k)
         weights = x[:n] - x[n : 2 * n]
-        return model.solution(
+        return model.recovered(
             qp,
             z[:N],
             expansion=None if model.is_linear else weights,
@@ -284,9 +284,9 @@ class L1PrimalRecovery:
             b=float(x[2 * n]) if has_b else 0.0,
         )
 
-    def to_qp(self, solution: SVMSolution) -> QPSolution:
+    def to_qp(self, values: DecisionValues) -> QPSolution:
         """The primal program's solution that goes with any alpha and (w, b)."""
-        model = self.model
+        model, solution = self.model, values.solution
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
             return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
@@ -319,13 +319,13 @@ class L1DualRecovery:
         """Where each part of x is."""
         return dual_blocks(self.model)
 
-    def recover(self, qp: QPSolution) -> SVMSolution:
+    def recover(self, qp: QPSolution) -> Evaluation:
         """w, b, alpha and slack from a solution of the dual program."""
         model, n, N = self.model, self.model.n_weights, len(self.model.conditions)
         x, z = vector_or_nan(qp.x, N + model.n_constraints), vector_or_nan(qp.z, 2 * n)
         weights = z[:n] - z[n:]
         free = model.intercept == "free"
-        return model.solution(
+        return model.recovered(
             qp,
             x[:N],
             expansion=None if model.is_linear else weights,
@@ -334,14 +334,13 @@ class L1DualRecovery:
             b=float(vector_or_nan(qp.y, 1)[0]) if free else 0.0,
         )
 
-    def to_qp(self, solution: SVMSolution) -> QPSolution:
+    def to_qp(self, values: DecisionValues) -> QPSolution:
         """The dual program's solution that goes with any alpha and (w, b)."""
-        model = self.model
+        model, solution = self.model, values.solution
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
             return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
-        scores = model.decision_values(solution).scores
-        gradient = -model.violations(scores, solution.intercept, 0.0)
+        gradient = -model.violations(values.scores, solution.intercept, 0.0)
         upper = np.maximum(-gradient, 0.0)
         if model.constraints is not None:
             rules = model.constraints

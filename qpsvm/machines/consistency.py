@@ -162,7 +162,7 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
         expected = implied.coef
         assert expected is not None  # only a linear machine has a coef
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
-        columns = abs(model.data.X).T @ np.abs(implied.expansion)
+        columns = np.asarray(abs(model.data.X).T @ np.abs(implied.expansion))
         size = max(float(np.linalg.norm(solution.coef)), CANCELLING * _norm(columns), floor)
         apart = np.abs(solution.coef - expected)
         distance = _norm(apart)

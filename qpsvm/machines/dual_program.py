@@ -13,8 +13,9 @@ import scipy.sparse as sp
 
 from qpsvm.display import short_repr
 from qpsvm.machines.blocks import blocks, vector_or_nan
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Matrix, freeze
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -85,7 +86,7 @@ class DualRecovery:
         """Where each part of x is."""
         return dual_blocks(self.model)
 
-    def recover(self, qp: QPSolution) -> SVMSolution:
+    def recover(self, qp: QPSolution) -> Evaluation:
         """w, b, alpha and slack from a solution of the dual program."""
         model, c = self.model, self.model.conditions
         n = len(c)
@@ -96,7 +97,7 @@ class DualRecovery:
             b = float(c.signs @ alpha) - model.constrained_price(multipliers)
         else:
             b = float(vector_or_nan(qp.y, 1)[0]) if c.intercept == "free" else 0.0
-        return model.solution(
+        return model.recovered(
             qp,
             alpha,
             expansion=expansion,
@@ -106,15 +107,14 @@ class DualRecovery:
             t=float(vector_or_nan(qp.z, 1)[0]) if c.width else 0.0,
         )
 
-    def to_qp(self, solution: SVMSolution) -> QPSolution:
+    def to_qp(self, values: DecisionValues) -> QPSolution:
         """The dual program's solution that goes with any alpha and (w, b).
 
         Multipliers are read off the decision values: the gradient of the Lagrangian is
         ``d a - v``; its positive part is z_lower and its negative part z_upper.
         """
-        model, c = self.model, self.model.conditions
-        scores = model.decision_values(solution).scores
-        v = model.violations(scores, solution.intercept, solution.width)
+        model, c, solution = self.model, self.model.conditions, values.solution
+        v = model.violations(values.scores, solution.intercept, solution.width)
         gradient = c.curvature * solution.alpha - v
         lower, upper = c.lower, c.upper
         constraints = model.constraints

@@ -8,8 +8,8 @@ matrix in one pass over it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,11 @@ from qpsvm.display import short_repr
 from qpsvm.machines.primal_dual import DualPoint, DualWeights, PrimalDualPair
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Vector, row_blocks
 from qpsvm.numerics.exact_sums import exact_sum
 from qpsvm.numerics.row_sums import common_offset
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.quadratic import Quadratic
 
 
 @short_repr
@@ -40,6 +42,8 @@ class Evaluation(DecisionValues):
         The sums of the absolute terms of these weights; for a kernel, of their scores.
     implied : DualWeights
         The weights that belong to the machine's dual variables as they are.
+    dual_scores : array of shape (n,) or None
+        ``K beta`` of the feasible point; None for the linear kernel.
     """
 
     sizes: Vector | None
@@ -47,16 +51,28 @@ class Evaluation(DecisionValues):
     dual: DualWeights
     dual_sizes: Vector
     implied: DualWeights
+    dual_scores: Vector | None
+
+    def of(self, solution: SVMSolution) -> Evaluation:
+        """The same for another solution with these weights and dual variables."""
+        return replace(self, solution=solution)
 
 
-def evaluated(model: PrimalDualPair, solution: SVMSolution) -> Evaluation:
+def evaluated(
+    model: PrimalDualPair,
+    solution: SVMSolution,
+    multiply: Callable[[Dense], Dense] | None = None,
+) -> Evaluation:
     """Evaluate a machine and its dual variables on the training samples.
 
     Parameters
     ----------
     model : PrimalDualPair
     solution : SVMSolution
-        Of this problem; nothing it says about itself is believed.
+        Of this problem; nothing it says about itself is believed. Its intercept, width and slack
+        are not looked at.
+    multiply : callable, optional
+        ``V -> K V`` for V of shape (n, m); ``model.kernel_products`` if None.
     """
     given = DualPoint(solution.alpha, solution.constraint_multipliers)
     point = model.feasible_dual(given.alpha, given.constraint_multipliers)
@@ -64,7 +80,7 @@ def evaluated(model: PrimalDualPair, solution: SVMSolution) -> Evaluation:
     own = solution.expansion if solution.coef is None else None
     vectors = [v for v in (own, None if model.is_linear else beta) if v is not None]
     absolute = [np.abs(v) for v in vectors] if model.kernel.is_nonnegative else []
-    products = _products(model, [*vectors, *absolute])
+    products = _products(multiply or model.kernel_products, [*vectors, *absolute])
     sums, sizes = products[: len(vectors)], products[len(vectors) :]
     if not absolute:
         sizes = [_size_bound(model, v) for v in vectors]
@@ -85,8 +101,31 @@ def evaluated(model: PrimalDualPair, solution: SVMSolution) -> Evaluation:
         point=point,
         dual=dual,
         dual_sizes=dual_sizes,
+        dual_scores=None if model.is_linear else sums[-1],
         implied=dual if given.equals(point) else _implied(model, given),
     )
+
+
+def hessian_product(
+    model: PrimalDualPair, evaluation: Evaluation, P: Quadratic, x: Vector | None
+) -> Vector | None:
+    """``P x`` where it follows from products that are known; None otherwise.
+
+    That is where P is a Hessian over the model's own kernel matrix, and x are the dual variables
+    whose weights were evaluated.
+    """
+    if not isinstance(P, KernelQuadratic) or not isinstance(model.gram, KernelQuadratic):
+        return None
+    if P.gram is not model.gram.gram or x is None or np.shape(x) != (P.size,):
+        return None
+    sums = P.selection.gather(x)
+    for vector, product in (
+        (evaluation.solution.expansion, evaluation.scores),
+        (evaluation.dual.expansion, evaluation.dual_scores),
+    ):
+        if vector is not None and product is not None and np.array_equal(vector, sums):
+            return P.from_product(x, product)
+    return None
 
 
 def _implied(model: PrimalDualPair, given: DualPoint) -> DualWeights:
@@ -96,7 +135,7 @@ def _implied(model: PrimalDualPair, given: DualPoint) -> DualWeights:
     return DualWeights(beta, w, np.nan if w is None else float(w @ w))
 
 
-def _products(model: PrimalDualPair, vectors: Sequence[Vector]) -> list[Vector]:
+def _products(multiply: Callable[[Dense], Dense], vectors: Sequence[Vector]) -> list[Vector]:
     """``K v`` of every vector, in one pass over K; equal ones are multiplied once."""
     distinct = list[Vector]()
     places = list[int]()
@@ -107,7 +146,7 @@ def _products(model: PrimalDualPair, vectors: Sequence[Vector]) -> list[Vector]:
             distinct.append(vector)
     if not distinct:
         return []
-    products = model.kernel_products(np.column_stack(distinct))
+    products = multiply(np.column_stack(distinct))
     return [products[:, place] for place in places]
 
 

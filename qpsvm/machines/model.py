@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.machines import accuracy, consistency, feasibility, samples
-from qpsvm.machines.evaluation import Evaluation, evaluated
+from qpsvm.machines.evaluation import Evaluation, evaluated, hessian_product
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.primal_dual import PrimalDualPair
@@ -33,6 +33,7 @@ class SupportVectorModel(PrimalDualPair):
     require_own = consistency.require_own
     implications = consistency.implications
     weights_difference = consistency.weights_difference
+    hessian_product = hessian_product
 
     def evaluate(self, solution: SVMSolution) -> Evaluation:
         """All that takes a pass over the training samples, of one candidate."""
@@ -71,6 +72,22 @@ class SupportVectorModel(PrimalDualPair):
         With a free intercept, b is the exact minimiser of the objective for these weights (the
         midpoint, if there are many). ``b`` and ``t`` are the program's own.
         """
+        return self.recovered(
+            qp, alpha, expansion=expansion, coef=coef, multipliers=multipliers, b=b, t=t
+        ).solution
+
+    def recovered(
+        self,
+        qp: QPSolution,
+        alpha: Vector,
+        *,
+        expansion: Vector | None = None,
+        coef: Vector | None = None,
+        multipliers: Vector = NO_MULTIPLIERS,
+        b: float = 0.0,
+        t: float = 0.0,
+    ) -> Evaluation:
+        """The evaluation of ``solution``, with the same arguments."""
         draft = SVMSolution(
             alpha=alpha,
             expansion=expansion,
@@ -89,12 +106,14 @@ class SupportVectorModel(PrimalDualPair):
         if self.constraints is not None:
             draft = feasibility.cleaned(self, draft.replace(intercept=b))
             b = draft.intercept
-        scores = self.decision_values(draft).scores
-        interval, width = best_offsets(self, scores, b, t)
-        v = self.violations(scores, interval.midpoint, width)
-        return draft.replace(
-            intercept=interval.midpoint,
-            intercept_interval=interval,
-            width=width,
-            slack=self.slack(v),
+        evaluation = self.evaluate(draft)
+        interval, width = best_offsets(self, evaluation.scores, b, t)
+        v = self.violations(evaluation.scores, interval.midpoint, width)
+        return evaluation.of(
+            draft.replace(
+                intercept=interval.midpoint,
+                intercept_interval=interval,
+                width=width,
+                slack=self.slack(v),
+            )
         )

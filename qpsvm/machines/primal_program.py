@@ -15,8 +15,9 @@ import scipy.sparse as sp
 from qpsvm.display import short_repr
 from qpsvm.machines.blocks import blocks, vector_or_nan
 from qpsvm.machines.consistency import follows_from_alpha
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Index, Matrix, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import SparseQuadratic
@@ -189,7 +190,7 @@ class PrimalRecovery:
         """Where each part of x is."""
         return Layout(self.model).blocks
 
-    def recover(self, qp: QPSolution) -> SVMSolution:
+    def recover(self, qp: QPSolution) -> Evaluation:
         """W (or beta), b, t, alpha and slack from a solution of the primal program."""
         model, layout = self.model, Layout(self.model)
         n = model.n_weights
@@ -202,7 +203,7 @@ class PrimalRecovery:
         alpha[layout.inequalities] = z[: len(z) - m]
         alpha[layout.equalities] = -y[: len(y) - k]
         beta = model.expansion(alpha) if follows_from_alpha(model) else x[:n]
-        return model.solution(
+        return model.recovered(
             qp,
             alpha,
             expansion=None if model.is_linear else beta,
@@ -212,14 +213,14 @@ class PrimalRecovery:
             t=float(x[n + layout.has_b]) if layout.has_t else 0.0,
         )
 
-    def to_qp(self, solution: SVMSolution) -> QPSolution:
+    def to_qp(self, values: DecisionValues) -> QPSolution:
         """The primal program's solution that goes with any alpha and (w, b)."""
         model, c, layout = self.model, self.model.conditions, Layout(self.model)
+        solution = values.solution
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
             return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
-        scores = model.decision_values(solution).scores
-        v = model.violations(scores, solution.intercept, solution.width)
+        v = model.violations(values.scores, solution.intercept, solution.width)
         inside = np.zeros(len(c))
         curved = layout.inside
         reach = c.curvature[curved] * np.stack([c.lower[curved], c.upper[curved]])

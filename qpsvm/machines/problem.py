@@ -28,15 +28,19 @@ Model = TypeVar("Model", bound=VerifiableModel[Any, Any, Any])
 Solution = TypeVar("Solution", bound=TrainedMachine)
 
 
-class Recovery(Protocol[Solution]):
-    """The way from a program's solution to the SVM, and back."""
+class Recovery(Protocol):
+    """The way from a program's solution to the SVM, and back.
+
+    ``recover`` returns the machine with its evaluation on the training samples, ``to_qp`` takes its
+    decision values there.
+    """
 
     @property
     def blocks(self) -> dict[str, slice]: ...
 
-    def recover(self, qp: QPSolution) -> Solution: ...
+    def recover(self, qp: QPSolution) -> Any: ...
 
-    def to_qp(self, solution: Solution) -> QPSolution: ...
+    def to_qp(self, values: Any) -> QPSolution: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +64,7 @@ class TrainingProblem(Generic[Model, Solution]):
     formulation: Any
     form: Form
     model: Model
-    recovery: Recovery[Solution]
+    recovery: Recovery
 
     solution_type: ClassVar[type[Any]]
 
@@ -107,8 +111,19 @@ class TrainingProblem(Generic[Model, Solution]):
             Not a QPSolution.
         """
         _require(qp_solution, QPSolution, "recover")
+        solution: Solution = self.evaluate(qp_solution).solution
+        return solution
+
+    def evaluate(self, solution: Solution | QPSolution) -> Any:
+        """Evaluate a solution on the training samples, as certificates and checks need it.
+
+        A solution of ``qp`` is recovered first. Nothing is evaluated twice that several of them
+        ask for: ``Evaluation`` and ``JointEvaluation`` have what there is.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.recovery.recover(qp_solution)
+            if isinstance(solution, QPSolution):
+                return self.recovery.recover(solution)
+            return self.model.evaluate(solution)
 
     def from_canonical(self, x: Any, z: Any = None, y: Any = None) -> Solution:
         """The machine that a solution of ``canonical()`` is, whatever solved it.
@@ -151,7 +166,7 @@ class TrainingProblem(Generic[Model, Solution]):
             Not a solution of such a problem.
         """
         _require(solution, self.solution_type, "to_qp")
-        return self.recovery.to_qp(solution)
+        return self.recovery.to_qp(self.model.decision_values(solution))
 
     def to_npz(self, path: str | os.PathLike[str], *, memory_limit: int | None = None) -> None:
         """Write the program, exact to the bit; ``qpsvm.qp.exchange.read_npz`` reads it.

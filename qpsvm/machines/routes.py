@@ -99,7 +99,7 @@ class ByPrimal:
             return self._machine(solution)
 
     def _machine(self, solution: QPSolution) -> SVMSolution:
-        found = PrimalRecovery(self.problem.model).recover(self.reduced.inverse(solution))
+        found = PrimalRecovery(self.problem.model).recover(self.reduced.inverse(solution)).solution
         found = found.replace(expansion=self.problem.model.expansion(found.alpha))
         qp = self.problem.to_qp(found)
         return found.replace(
@@ -112,8 +112,8 @@ class ByPrimal:
 
     def start(self, solution: QPSolution) -> QPSolution:
         """The primal program's solution that goes with one of the dual program."""
-        machine = self.problem.recover(solution)
-        return self.reduced.inverse.forward(PrimalRecovery(self.problem.model).to_qp(machine))
+        recovered = self.problem.evaluate(solution)
+        return self.reduced.inverse.forward(PrimalRecovery(self.problem.model).to_qp(recovered))
 
     def own(self, solution: QPSolution) -> QPSolution:
         """The dual program's solution that goes with the machine."""

@@ -77,10 +77,17 @@ class KernelQuadratic(Quadratic):
         return (*self.gram.parts(), *self.selection.parts(), self.diag, self.constant)
 
     def matvec(self, x: Vector) -> Vector:
-        v = self.selection.gather(x)
-        product = self.gram.product(v)
+        return self.from_product(x, self.gram.product(self.selection.gather(x)))
+
+    def products(self, X: Dense) -> Dense:
+        sums = np.column_stack([self.selection.gather(x) for x in X.T])
+        known = zip(X.T, self.gram.products(sums).T, strict=True)
+        return np.column_stack([self.from_product(x, product) for x, product in known])
+
+    def from_product(self, x: Vector, product: Vector) -> Vector:
+        """``P x`` from ``K R'x``, shape (n,)."""
         if self.constant:
-            product = product + self.constant * float(np.sum(v))
+            product = product + self.constant * float(np.sum(self.selection.gather(x)))
         return self.selection.spread(product) + self.diag * x
 
     def block(self, rows: Index, columns: Index) -> Dense:

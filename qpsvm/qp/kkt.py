@@ -193,7 +193,6 @@ def residuals(
     program: QuadraticProgram,
     solution: QPSolution,
     *,
-    known_convex: bool = False,
     contradiction: Vector | None = None,
 ) -> KKTResiduals:
     """Measure every KKT residual of a candidate; the formulas are in the module's docstring.
@@ -203,9 +202,6 @@ def residuals(
     program : QuadraticProgram
     solution : QPSolution
         Its ``status`` and ``native_status`` are not looked at.
-    known_convex : bool
-        Do not look whether P is positive semidefinite: for programs built from a kernel that was
-        held to its own tolerance.
     contradiction : array of shape (m + p,), optional
         What rows, inequalities first, miss because they contradict each other by the rounding of
         their numbers (``bounds``): no point misses less.
@@ -226,12 +222,27 @@ def residuals(
     1.0
     """
     vectors, problems = checked_vectors(program, solution)
-    if not known_convex and not program.is_convex:
+    if not program.is_convex:
         problems += (NOT_CONVEX,)
     if vectors is None or problems:
         return _unusable(problems)
     with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed below
         return _measure(program, *vectors, contradiction)
+
+
+def residuals_beside(
+    program: QuadraticProgram, solution: QPSolution, product: Vector | None
+) -> KKTResiduals:
+    """Measure every KKT residual of a program that is convex, with ``P x`` where it is known.
+
+    Whether P is positive semidefinite is not looked at: the program was built from a kernel that
+    was held to its own tolerance.
+    """
+    vectors, problems = checked_vectors(program, solution)
+    if vectors is None or problems:
+        return _unusable(problems)
+    with np.errstate(all="ignore"):
+        return _measure(program, *vectors, product=product)
 
 
 def _measure(
@@ -242,15 +253,17 @@ def _measure(
     z_lower: Vector,
     z_upper: Vector,
     contradiction: Vector | None = None,
+    product: Vector | None = None,
 ) -> KKTResiduals:
     left = np.zeros(program.n_inequalities + program.n_equalities)
     left = left if contradiction is None else contradiction
     G, A = program.G, program.A
-    Px = program.P.matvec(x)
+    Px = program.P.matvec(x) if product is None else product
+    sizes = program.P.term_sizes(x)
 
     # stationarity: r = Px + q + G'z + A'y - z_lower + z_upper
     r = np.abs(Px + program.q + G.T @ z + A.T @ y - z_lower + z_upper)
-    terms = program.P.term_sizes(x) + np.abs(program.q) + np.abs(z_lower) + np.abs(z_upper)
+    terms = sizes + np.abs(program.q) + np.abs(z_lower) + np.abs(z_upper)
     terms = terms + abs(G).T @ np.abs(z) + abs(A).T @ np.abs(y)
     # what rounding leaves of terms that cancel; nothing is relative to what overflows
     r = np.where((r <= ROUNDING * terms) & np.isfinite(terms), 0.0, r)
@@ -300,7 +313,7 @@ def _measure(
     repaired = _repaired_dual_objective(program, Px, x, z, y)
     gap = np.array([abs(primal - dual), abs(primal - repaired)])
     pairs = ((program.h, z), (program.b, y), (program.lb, z_lower), (program.ub, z_upper))
-    summed = float(np.abs(x) @ (program.P.term_sizes(x) + np.abs(program.q)))
+    summed = float(np.abs(x) @ (sizes + np.abs(program.q)))
     summed += sum(finite_dot(np.abs(right), np.abs(m)) for right, m in pairs)
     gap = np.where((gap <= ROUNDING * summed) & math.isfinite(summed), 0.0, gap)
     duality_gap = _residual("duality_gap", gap, gap / objective_scale)

@@ -124,8 +124,8 @@ class LowRankQuadratic(Quadratic):
         return np.append(w, np.sqrt(self.constant) * np.sum(beta)) if self.constant else w
 
     def term_sizes(self, x: Vector) -> Vector:
-        F: Any = self.factor
-        return np.asarray(abs(F) @ (abs(F).T @ np.abs(x)) + self.diag * np.abs(x))
+        X, R, size = abs(self._features), self.selection.absolute(), np.abs(x)
+        return R.spread(np.asarray(X @ (X.T @ R.gather(size)))) + self.diag * size
 
     def block(self, rows: Index, columns: Index) -> Dense:
         R = self.selection

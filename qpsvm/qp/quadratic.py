@@ -104,6 +104,10 @@ class Quadratic(ABC):
         """True when a solver with sparse linear algebra should be given ``to_sparse()``."""
         return False
 
+    def products(self, X: Dense) -> Dense:
+        """``P X`` for X of shape (n, m)."""
+        return np.column_stack([self.matvec(column) for column in X.T])
+
     def term_sizes(self, x: Vector) -> Vector:
         """``|P| |x|``, or an upper bound on it: what the rounding of ``P x`` is relative to."""
         matrix = getattr(self, "matrix", None)

@@ -16,9 +16,6 @@ from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 KEPT_BYTES = 2**27
 """Kernel matrices up to this size stay in memory: 4096 samples."""
 
-REMEMBERED = 8
-"""Number of products ``K v`` that are not computed again."""
-
 
 class GramFunction(Protocol):
     """A kernel as ``SampleGram`` needs it: the Gram block between two sets of samples."""
@@ -47,8 +44,7 @@ class SampleGram:
 
     A small matrix is kept after the first use: evaluating a kernel costs more than reading it.
     Programs of the same samples share it. A large one is evaluated in blocks of rows, whenever it
-    is multiplied, and the latest products are remembered: a verifier asks for the same few vectors
-    again and again.
+    is multiplied.
 
     Parameters
     ----------
@@ -65,7 +61,6 @@ class SampleGram:
         self.kernel = kernel
         self.X = X
         self.positive_semidefinite = positive_semidefinite
-        self._recent: dict[bytes, Vector] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: part for name, part in self.__dict__.items() if name != "_rows"}
@@ -125,27 +120,18 @@ class SampleGram:
         return np.asarray(freeze(dense))
 
     def product(self, v: Vector) -> Vector:
-        """``K v``, shape (n,), read-only."""
+        """``K v``, shape (n,)."""
         return self.products(v[:, None])[:, 0]
 
     def products(self, V: Dense) -> Dense:
-        """``K V`` for V of shape (n, m), read-only: one pass over K for what is not remembered."""
-        recent = self._recent
-        found = [recent.get(_key(column)) for column in V.T]
-        missing = [j for j, product in enumerate(found) if product is None]
-        if missing:
-            new = self._evaluated(V[:, missing])
-            self.remember(V[:, missing], new)
-            for j, column in zip(missing, new.T, strict=True):
-                found[j] = column
-        return np.asarray(freeze(np.column_stack([np.asarray(product) for product in found])))
-
-    def remember(self, V: Dense, products: Dense) -> None:
-        """Store a product ``K V`` that was computed elsewhere."""
-        pairs = zip(V.T, products.T, strict=True)
-        known = self._recent | {_key(v): freeze(np.array(product)) for v, product in pairs}
-        # replaced, never changed: other threads may be reading it
-        self._recent = dict(list(known.items())[-REMEMBERED:])
+        """``K V`` for V of shape (n, m), in one pass over K."""
+        if self.is_worth_keeping:
+            return compensated.product(self.dense, V)
+        used = np.flatnonzero(V.any(axis=1))  # NaN counts
+        result, weights = np.zeros(V.shape), V[used]
+        for rows, block in self.blocks(used) if used.size else ():
+            result[rows] = compensated.product(block, weights)
+        return result
 
     def blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
         """``K[rows][:, columns]`` for one block of rows after the other, as fresh arrays."""
@@ -164,15 +150,6 @@ class SampleGram:
     def _rows(self) -> Rows:
         against: Callable[[Any], Rows] | None = getattr(self.kernel, "against", None)
         return RowsByCall(self.kernel, self.X) if against is None else against(self.X)
-
-    def _evaluated(self, V: Dense) -> Dense:
-        if self.is_worth_keeping:
-            return compensated.product(self.dense, V)
-        used = np.flatnonzero(V.any(axis=1))  # NaN counts
-        result, weights = np.zeros(V.shape), V[used]
-        for rows, block in self.blocks(used) if used.size else ():
-            result[rows] = compensated.product(block, weights)
-        return result
 
     def block(self, rows: Index, columns: Index) -> Dense:
         """``K[rows][:, columns]`` as a fresh array."""
@@ -210,8 +187,3 @@ class Combinations:
         left, right = np.unique(X.indices), np.unique(Z.indices)
         block = self.gram.block(left, right)
         return np.asarray(Z[:, right] @ np.asarray(X[:, left] @ block).T).T
-
-
-def _key(v: Vector) -> bytes:
-    """Bytes that are equal for equal vectors, whatever the sign of zeros."""
-    return np.asarray(v + 0.0, dtype=np.float64).tobytes()

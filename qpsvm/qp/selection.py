@@ -44,6 +44,10 @@ class Selection:
         """Number of rows of R."""
         return len(self.signs)
 
+    def absolute(self) -> Selection:
+        """``|R|``."""
+        return Selection(self.n_samples, np.abs(self.signs), self.index)
+
     def parts(self) -> tuple[Any, ...]:
         """What defines R."""
         index = np.arange(self.n_samples) if self.index is None else self.index

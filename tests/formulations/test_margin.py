@@ -267,7 +267,7 @@ def test_problem_recovery_and_solution_survive_pickling(form, kernel):
     problem = getattr(SoftMargin(0.5), form)(samples, labels, kernel=kernel)
     solution = qpsvm.solve(problem, "cvxopt" if form == "dual" else "cvxpy:CLARABEL")
     recovery = pickle.loads(pickle.dumps(problem.recovery))
-    recovered = recovery.recover(solution.qp)
+    recovered = recovery.recover(solution.qp).solution
     np.testing.assert_array_equal(recovered.alpha, solution.alpha)
     assert recovered.intercept == solution.intercept
     copy = pickle.loads(pickle.dumps(solution))

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from qpsvm.display import short_repr
-from qpsvm.machines.joint.primal_dual import JointPair
+from qpsvm.machines.joint.primal_dual import JointDecisions, JointPair
 from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.repeated import RepeatedQuadratic
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class JointEvaluation:
+class JointEvaluation(JointDecisions):
     """Decision values of a machine, and the weights that its dual variables imply.
 
     Attributes
     ----------
-    solution : JointSolution
-    decisions : array of shape (n, k)
-        ``f_m(x_i)``, NaN without weights.
     square : float
         ``sum_m |w_m|^2 + sum_m b_m^2`` of the machine.
     sizes : array of shape (n, k) or None
-        The sums of the absolute terms of ``w_m'phi(x_i)``, or upper bounds; None without weights.
+        The sums of the absolute terms of the scores, or upper bounds on them; None without weights.
     point : array of shape (n, k)
         The feasible tau nearest to alpha.
     coef : array of shape (k, d) or None
@@ -35,56 +35,73 @@ class JointEvaluation:
         ``sum_m |w_m|^2 + sum_m b_m^2`` of that point.
     """
 
-    solution: JointSolution
-    decisions: Dense
     square: float
     sizes: Dense | None
     point: Dense
     coef: Dense | None
     dual_square: float
 
+    def of(self, solution: JointSolution) -> JointEvaluation:
+        """The same for another solution with these weights and dual variables."""
+        return replace(self, solution=solution)
+
 
 def evaluated(model: JointPair, solution: JointSolution) -> JointEvaluation:
     """Evaluate a machine and its dual variables, kernel products in one pass over K."""
-    point = model.feasible_dual(solution.alpha)
-    coef, own, b = model.coef(point), solution.expansion, solution.intercept
-    given = None
+    point, own, b = model.feasible_dual(solution.alpha), solution.expansion, solution.intercept
+    coef, tau = model.coef(point), None if model.is_linear else point
+    sizes: Dense | None
     if solution.coef is not None:
-        sizes = np.asarray(abs(model.data.X) @ np.abs(solution.coef).T)
-        decisions = np.asarray(model.data.X @ solution.coef.T) + b
+        scores = np.asarray(model.data.X @ solution.coef.T)
         square = float(np.sum(solution.coef * solution.coef))
+        sizes = np.asarray(abs(model.data.X) @ np.abs(solution.coef).T)
+        product = None if tau is None else model.kernel_product(tau)
     elif own is not None:
-        v, norms = np.abs(own), np.sqrt(np.abs(model.gram.diagonal()))
-        is_positive = model.kernel.is_nonnegative
-        given, terms = _products(model, own, v if is_positive else own)
-        decisions = given + b
-        square = float(np.maximum(np.sum(own * given), 0.0))
-        # |k(x, z)| <= |phi(x)| |phi(z)|
-        sizes = terms if is_positive else np.outer(norms, norms @ v)
+        v, is_positive = np.abs(own), model.kernel.is_nonnegative
+        scores, terms, product = _products(model, own, v if is_positive else None, tau)
+        square = float(np.maximum(np.sum(own * scores), 0.0))
+        norms = np.sqrt(np.abs(model.gram.diagonal()))  # |k(x, z)| <= |phi(x)| |phi(z)|
+        sizes = np.outer(norms, norms @ v) if terms is None else terms
     else:
-        decisions, square, sizes = np.full(model.own.shape, np.nan), math.nan, None
+        scores, square, sizes = np.full(model.own.shape, np.nan), math.nan, None
+        product = None if tau is None else model.kernel_product(tau)
+    dual_square = 0.0
     if coef is not None:
         dual_square = float(np.sum(coef * coef))
-    else:
-        is_known = given is not None and own is not None and np.array_equal(point, own)
-        product = given if is_known and given is not None else model.kernel_product(point)
+    elif product is not None:
         dual_square = float(np.maximum(np.sum(point * product), 0.0))
     own_b = model.intercepts(point)
-    return JointEvaluation(
-        solution,
-        decisions,
-        square + float(b @ b),
-        sizes,
-        point,
-        coef,
-        dual_square + float(own_b @ own_b),
-    )
+    square, dual_square = square + float(b @ b), dual_square + float(own_b @ own_b)
+    return JointEvaluation(solution, scores, square, sizes, point, coef, dual_square)
 
 
-def _products(model: JointPair, left: Dense, right: Dense) -> tuple[Dense, Dense]:
-    """``K left`` and ``K right``, in one pass over K."""
-    if left is right:
-        product = model.kernel_product(left)
-        return product, product
-    products = model.kernel_product(np.hstack([left, right]))
-    return products[:, : left.shape[1]], products[:, left.shape[1] :]
+def hessian_product(
+    model: JointPair, evaluation: JointEvaluation, P: Quadratic, x: Vector | None
+) -> Vector | None:
+    """``P x`` where it follows from the scores; None otherwise."""
+    expansion, gram = evaluation.solution.expansion, model.gram
+    if not isinstance(P, RepeatedQuadratic) or not isinstance(P.part, KernelQuadratic):
+        return None
+    if not isinstance(gram, KernelQuadratic) or P.part.gram is not gram.gram:
+        return None
+    if expansion is None or x is None or np.shape(x) != (P.size,):
+        return None
+    pieces = np.reshape(x, (P.times, -1))
+    sums = np.column_stack([P.part.selection.gather(piece) for piece in pieces])
+    if not np.array_equal(sums, expansion):
+        return None
+    known = zip(pieces, evaluation.scores.T, strict=True)
+    return np.concatenate([P.part.from_product(*pair) for pair in known])
+
+
+def _products(
+    model: JointPair, own: Dense, terms: Dense | None, tau: Dense | None
+) -> tuple[Dense, Dense | None, Dense | None]:
+    """``K V`` of three matrices of shape (n, k), in one pass over K; None for None."""
+    repeats = tau is not None and np.array_equal(tau, own)
+    given = [own, terms, None if repeats else tau]
+    products = model.kernel_product(np.hstack([V for V in given if V is not None]))
+    parts = iter(np.split(products, products.shape[1] // own.shape[1], axis=1))
+    first, second, third = (None if V is None else next(parts) for V in given)
+    assert first is not None
+    return first, second, first if repeats else third

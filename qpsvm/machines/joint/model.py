@@ -15,7 +15,7 @@ from qpsvm.machines.consistency import CANCELLING, follows_from_alpha, same_repa
 from qpsvm.machines.exact_types import require_own_support, require_stored, same_data, same_kernel
 from qpsvm.machines.form import Form
 from qpsvm.machines.joint import samples
-from qpsvm.machines.joint.evaluation import JointEvaluation, evaluated
+from qpsvm.machines.joint.evaluation import JointEvaluation, evaluated, hessian_product
 from qpsvm.machines.joint.primal_dual import JointPair
 from qpsvm.machines.joint.samples import ClassTable
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
@@ -32,6 +32,7 @@ class JointModel(JointPair):
 
     sample_table = samples.class_table
     summary = samples.class_summary
+    hessian_product = hessian_product
 
     def evaluate(self, solution: JointSolution) -> JointEvaluation:
         """All that takes a pass over the training samples, of one candidate."""
@@ -164,6 +165,20 @@ class JointModel(JointPair):
         intercept: Vector,
     ) -> JointSolution:
         """A JointSolution whose slack is exact for its weights."""
+        return self.recovered(
+            qp, alpha, expansion=expansion, coef=coef, intercept=intercept
+        ).solution
+
+    def recovered(
+        self,
+        qp: QPSolution,
+        alpha: Dense,
+        *,
+        expansion: Dense | None,
+        coef: Dense | None,
+        intercept: Vector,
+    ) -> JointEvaluation:
+        """The evaluation of ``solution``, with the same arguments."""
         draft = JointSolution(
             alpha=alpha,
             expansion=expansion,
@@ -176,4 +191,6 @@ class JointModel(JointPair):
             qp=qp,
             repair=self.repair,
         )
-        return draft.replace(slack=np.maximum(self.shortfall(self.decisions(draft)), 0.0))
+        evaluation = self.evaluate(draft)
+        slack = np.maximum(self.shortfall(evaluation.decisions), 0.0)
+        return evaluation.of(draft.replace(slack=slack))

@@ -41,6 +41,27 @@ JointIntercept: TypeAlias = Literal["none", "penalized"]
 
 @short_repr
 @dataclass(frozen=True, eq=False)
+class JointDecisions:
+    """A machine on the training samples.
+
+    Attributes
+    ----------
+    solution : JointSolution
+    scores : array of shape (n, k)
+        ``w_m'phi(x_i)``: decision values without the intercepts. NaN without weights.
+    """
+
+    solution: JointSolution
+    scores: Dense
+
+    @property
+    def decisions(self) -> Dense:
+        """``f_m(x_i)``, shape (n, k)."""
+        return self.scores + self.solution.intercept
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
 class JointPair:
     """Everything both forms of one training problem share.
 
@@ -120,13 +141,13 @@ class JointPair:
         """``b_m = sum_i tau_im`` if penalised, else zero."""
         return np.asarray(self.constant * np.sum(alpha, axis=0))
 
-    def decisions(self, solution: JointSolution) -> Dense:
-        """``f_m(x_i)`` of the training samples, shape (n, k), from what predictions use."""
+    def decision_values(self, solution: JointSolution) -> JointDecisions:
+        """Evaluate a machine on the training samples, by what predictions use."""
         if solution.coef is not None:
-            return np.asarray(self.data.X @ solution.coef.T) + solution.intercept
+            return JointDecisions(solution, np.asarray(self.data.X @ solution.coef.T))
         if solution.expansion is not None:
-            return self.kernel_product(solution.expansion) + solution.intercept
-        return np.full(self.own.shape, np.nan)
+            return JointDecisions(solution, self.kernel_product(solution.expansion))
+        return JointDecisions(solution, np.full(self.own.shape, np.nan))
 
     def squared_size(self, coef: Dense | None, expansion: Dense | None, b: Vector) -> float:
         """``sum_m |w_m|^2 + sum_m b_m^2``; NaN without weights."""

@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from qpsvm.display import short_repr
 from qpsvm.machines.blocks import blocks, vector_or_nan
 from qpsvm.machines.consistency import follows_from_alpha
+from qpsvm.machines.joint.evaluation import JointEvaluation
 from qpsvm.machines.joint.model import JointModel
-from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.machines.joint.primal_dual import JointDecisions
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import SparseQuadratic
@@ -51,22 +52,22 @@ class JointDualRecovery:
         n, k = self.model.own.shape
         return blocks({f"tau_{m + 1}": n for m in range(k)})
 
-    def recover(self, qp: QPSolution) -> JointSolution:
+    def recover(self, qp: QPSolution) -> JointEvaluation:
         """All weights, intercepts, tau and slack from a solution of the dual program."""
         model, (n, k) = self.model, self.model.own.shape
         tau = vector_or_nan(qp.x, n * k).reshape(k, n).T
-        return model.solution(
+        return model.recovered(
             qp, tau, expansion=tau, coef=model.coef(tau), intercept=model.intercepts(tau)
         )
 
-    def to_qp(self, solution: JointSolution) -> QPSolution:
+    def to_qp(self, values: JointDecisions) -> QPSolution:
         """The dual program's solution that goes with any tau and weights.
 
         Stationarity says ``f_m - [m = y_i] + y_i + z_im = 0``, so y is minus the maximum over m.
         """
-        gradient = self.model.decisions(solution) - self.model.own
+        gradient = values.decisions - self.model.own
         best = np.max(gradient, axis=1)
-        x = by_class(solution.alpha)
+        x = by_class(values.solution.alpha)
         return QPSolution(
             Status.UNKNOWN,
             x=x,
@@ -133,7 +134,7 @@ class JointPrimalRecovery:
         sizes = {f"{name}_{m + 1}": p for m in range(k)}
         return blocks(sizes | {"b": k if model.constant else 0, "xi": n})
 
-    def recover(self, qp: QPSolution) -> JointSolution:
+    def recover(self, qp: QPSolution) -> JointEvaluation:
         """All weights, intercepts, tau and slack from a solution of the primal program."""
         model, (n, k) = self.model, self.model.own.shape
         p = model.data.n_features if model.is_linear else n
@@ -145,7 +146,7 @@ class JointPrimalRecovery:
         tau[model.own] = np.sum(z, axis=1)
         weights = x[: k * p].reshape(k, p)
         beta = tau if follows_from_alpha(model) else weights.T
-        return model.solution(
+        return model.recovered(
             qp,
             tau,
             expansion=None if model.is_linear else beta,
@@ -153,13 +154,13 @@ class JointPrimalRecovery:
             intercept=x[k * p : k * p + k] if has_b else np.zeros(k),
         )
 
-    def to_qp(self, solution: JointSolution) -> QPSolution:
+    def to_qp(self, values: JointDecisions) -> QPSolution:
         """The primal program's solution that goes with any tau and weights."""
-        model, n = self.model, self.model.data.n_samples
+        model, solution, n = self.model, values.solution, self.model.data.n_samples
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
             return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
-        slack = np.maximum(model.shortfall(model.decisions(solution)), 0.0)
+        slack = np.maximum(model.shortfall(values.decisions), 0.0)
         head = weights.ravel() if model.is_linear else by_class(weights)
         if model.constant:
             head = np.concatenate([head, solution.intercept])
