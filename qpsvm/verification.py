@@ -349,7 +349,8 @@ def _about_constraints(
     """Which constraint on (w, b) is missed the most, and which one stands in the way of a bound."""
     if certificate.feasible is None:
         return
-    missed = missed_constraints(problem.model, solution)
+    is_near = certificate.infeasibility <= eps  # False for NaN
+    missed = np.zeros(0) if is_near else missed_constraints(problem.model, solution)
     if not np.max(missed, initial=0.0) <= eps:
         worst = int(np.argmax(missed))
         name = problem.model.constraints.names[worst]

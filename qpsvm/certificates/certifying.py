@@ -77,14 +77,7 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
 def certificate_of(
     model: VerifiableModel[Any, Any, Any], evaluation: Any, *, rigorous: bool = False
 ) -> Certificate:
-    """The certificate of an evaluated solution.
-
-    Raises
-    ------
-    InvalidDataError
-        The solution belongs to another problem.
-    """
-    model.require_own(evaluation.solution)
+    """The certificate of an evaluated solution of this problem; see ``certify``."""
     with np.errstate(all="ignore"):
         primal = model.primal_objective(evaluation)
         return Certificate(

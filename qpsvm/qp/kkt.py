@@ -255,9 +255,8 @@ def _measure(
     contradiction: Vector | None = None,
     product: Vector | None = None,
 ) -> KKTResiduals:
-    left = np.zeros(program.n_inequalities + program.n_equalities)
-    left = left if contradiction is None else contradiction
     G, A = program.G, program.A
+    left = np.zeros(G.shape[0] + A.shape[0]) if contradiction is None else contradiction
     Px = program.P.matvec(x) if product is None else product
     sizes = program.P.term_sizes(x)
 
