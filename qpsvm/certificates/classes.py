@@ -15,7 +15,6 @@ import numpy as np
 
 from qpsvm.certificates.optimum import OUTWARD
 from qpsvm.certificates.rigorous import decision_enclosure
-from qpsvm.certificates.rigorous.balls import UNDERFLOW, root
 from qpsvm.certificates.rigorous.figures import own_norms
 from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.certificates.screening import BOUND, UNDECIDED, ZERO, Screening
@@ -23,6 +22,7 @@ from qpsvm.machines.joint.evaluation import JointEvaluation
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.numerics.arrays import Dense, Vector, freeze
+from qpsvm.numerics.balls import UNDERFLOW, root
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 

@@ -31,12 +31,12 @@ from qpsvm.certificates.predictions import (
     decision_bounds,
 )
 from qpsvm.certificates.rigorous import Enclosure
-from qpsvm.certificates.rigorous.balls import UNDERFLOW
 from qpsvm.certificates.screening import Screening, fixes_intercept, screen
 from qpsvm.display import short_repr
 from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.numerics.balls import UNDERFLOW
 
 
 @short_repr

@@ -31,7 +31,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
-from qpsvm.certificates.rigorous.balls import UNDERFLOW, root
 from qpsvm.certificates.rigorous.figures import exact_kernel, own_norms, price_error, required
 from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.kernels import Precomputed
@@ -39,6 +38,7 @@ from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.balls import UNDERFLOW, root
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 

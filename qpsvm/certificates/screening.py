@@ -29,8 +29,6 @@ import numpy as np
 import scipy.linalg
 
 from qpsvm.certificates.optimum import OUTWARD, Optimum
-from qpsvm.certificates.rigorous.balls import UNDERFLOW, outward, up
-from qpsvm.certificates.rigorous.balls import U as U_ROUNDING
 from qpsvm.certificates.rigorous.feasible import feasible_ball
 from qpsvm.certificates.rigorous.figures import (
     exact_kernel,
@@ -47,6 +45,8 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
+from qpsvm.numerics.balls import UNDERFLOW, outward, up
+from qpsvm.numerics.balls import U as U_ROUNDING
 from qpsvm.numerics.precision import EPS
 
 STATUSES = ("undecided", "zero", "free", "bound")

@@ -20,7 +20,6 @@ machines", ICML 1998; Zhu, Rosset, Hastie and Tibshirani, "1-norm support vector
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,22 +35,17 @@ from qpsvm.formulations.family import Family, require_choice, require_flag, requ
 from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines import consistency
 from qpsvm.machines.blocks import blocks, vector_or_nan
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.dual_program import dual_blocks
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.form import Form
-from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.primal_dual import DualPoint, DualWeights
+from qpsvm.machines.norms import ABSOLUTE
+from qpsvm.machines.primal_dual import DualPoint
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.samples import SampleTable
-from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues
-from qpsvm.machines.solution import SVMSolution
-from qpsvm.machines.verifiable import Implication
-from qpsvm.numerics.arrays import Matrix, Vector
-from qpsvm.numerics.precision import TINY
+from qpsvm.machines.setup import DecisionValues
+from qpsvm.numerics.arrays import Matrix
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
@@ -126,80 +120,26 @@ class L1Norm(Family):
     def _problem(
         self, form: Form, data: Any, kernel: Kernel, constraints: Any, indefinite: Indefinite
     ) -> SVMProblem:
-        model = L1NormModel(**self._parts(data, kernel, constraints, indefinite))
+        parts = self._parts(data, kernel, constraints, indefinite)
+        model = SupportVectorModel(**parts, norm=ABSOLUTE)
         if form == "primal":
             return SVMProblem(l1_primal(model), self, form, model, L1PrimalRecovery(model))
         return SVMProblem(l1_dual(model), self, form, model, L1DualRecovery(model))
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class L1NormModel(SupportVectorModel):
-    """``|w|_1`` (``|beta|_1``) in place of ``1/2 |w|^2``."""
-
-    @property
-    def features(self) -> Matrix:
-        """What w multiplies: X, or K without explicit features; shape (n, n_weights)."""
-        return self.data.X if self.is_linear else self.gram.to_dense()
-
-    @property
-    def norm_curvature(self) -> float:
-        return 0.0
-
-    def penalty(self, solution: SVMSolution, square: float) -> float:
-        del square
-        weights = solution.coef if self.is_linear else solution.expansion
-        return float(np.sum(np.abs(weights))) if weights is not None else np.nan
-
-    def pull(self, alpha: Vector, multipliers: Vector) -> Vector:
-        """``sum_i s_i alpha_i x_i - G'z - A'y``, which a feasible dual keeps within [-1, 1]."""
-        gathered = np.asarray(self.conditions.rows.T @ alpha)
-        if self.is_linear:
-            return self.weights(gathered, multipliers)
-        return self.kernel_product(gathered)
-
-    def feasible_dual(self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS) -> DualPoint:
-        """As for every family; then scaled down until ``|pull|_inf <= 1``."""
-        point = super().feasible_dual(alpha, multipliers)
-        largest = float(np.max(np.abs(self.pull(point.alpha, point.constraint_multipliers))))
-        if largest <= 1.0:
-            return point
-        return DualPoint(point.alpha / largest, point.constraint_multipliers / largest)
-
-    def dual_square(self, point: DualPoint, weights: DualWeights) -> float:
-        """Zero: the norm bounds what the dual variables pull, and costs nothing."""
-        del point, weights
-        return 0.0
-
-    def implications(
-        self, form: Form, evaluation: Evaluation, table: SampleTable, best: Interval
-    ) -> Iterator[Implication]:
-        """Weights do not follow from alpha: nothing is said about an expansion."""
-        del form
-        return consistency.implications(self, "primal", evaluation, table, best)
-
-    def weights_difference(self, evaluation: Evaluation) -> float:
-        """``|w|_1 - w'pull``, relative: a weight is not zero only where the pull is its sign."""
-        solution = evaluation.solution
-        weights = solution.coef if self.is_linear else solution.expansion
-        if weights is None:
-            return np.inf
-        pull = self.pull(solution.alpha, solution.constraint_multipliers)
-        size = float(np.sum(np.abs(weights)))
-        excess = max(0.0, float(np.max(np.abs(pull))) - 1.0)
-        idle = abs(size - float(weights @ pull)) / max(size, TINY)
-        worst = max(excess, idle)
-        return worst if np.isfinite(worst) else np.inf
-
-
 # --- programs ------------------------------------------------------------------------------------
 
 
-def l1_primal(model: L1NormModel) -> QuadraticProgram:
+def _features(model: SupportVectorModel) -> Matrix:
+    """What w multiplies: X, or K without explicit features; shape (n, n_weights)."""
+    return model.data.X if model.is_linear else model.gram.to_dense()
+
+
+def l1_primal(model: SupportVectorModel) -> QuadraticProgram:
     """Variables ``(w+, w-, b, xi)``; rows ``-s_i (w'x_i + b) - xi_i <= -1``."""
     c, n_weights = model.conditions, model.n_weights
     N, has_b = len(c), int(model.intercept != "none")
-    Phi = sp.csc_array(c.rows @ model.features)
+    Phi = sp.csc_array(c.rows @ _features(model))
     columns = [-Phi, Phi, *[sp.csc_array(-c.signs[:, None])] * has_b, -sp.eye_array(N)]
     G, h = [sp.hstack(columns, format="csr")], [-c.required]
     A, b = [sp.csr_array((0, G[0].shape[1]))], [np.zeros(0)]
@@ -222,16 +162,16 @@ def l1_primal(model: L1NormModel) -> QuadraticProgram:
     )
 
 
-def l1_blocks(model: L1NormModel) -> dict[str, slice]:
+def l1_blocks(model: SupportVectorModel) -> dict[str, slice]:
     """Where each part of the primal program's x is."""
     n, has_b = model.n_weights, int(model.intercept != "none")
     return blocks({"w+": n, "w-": n, "b": has_b, "xi": len(model.conditions)})
 
 
-def l1_dual(model: L1NormModel) -> QuadraticProgram:
+def l1_dual(model: SupportVectorModel) -> QuadraticProgram:
     """Variables ``(alpha, z, y)``; rows ``pull <= 1``, ``-pull <= 1``."""
     c, constraints = model.conditions, model.constraints
-    columns = [sp.csc_array((c.rows @ model.features).T)]
+    columns = [sp.csc_array((c.rows @ _features(model)).T)]
     q, lower, upper, balance = [-c.required], [c.lower], [c.upper], [c.signs]
     if constraints is not None:
         columns.append(sp.csc_array(-constraints.rows[:, :-1].T))
@@ -259,7 +199,7 @@ def l1_dual(model: L1NormModel) -> QuadraticProgram:
 class L1PrimalRecovery:
     """``x = (w+, w-, b, xi)``; alpha are the multipliers of the margin rows."""
 
-    model: L1NormModel
+    model: SupportVectorModel
 
     @property
     def blocks(self) -> dict[str, slice]:
@@ -291,7 +231,7 @@ class L1PrimalRecovery:
         if weights is None:
             return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
         b = [solution.intercept] * (model.intercept != "none")
-        pull = model.pull(solution.alpha, solution.constraint_multipliers)
+        pull = model.pull(DualPoint(solution.alpha, solution.constraint_multipliers))
         m = model.n_inequalities
         multipliers = solution.constraint_multipliers
         x = np.concatenate([np.maximum(weights, 0.0), np.maximum(-weights, 0.0), b, solution.slack])
@@ -312,7 +252,7 @@ class L1PrimalRecovery:
 class L1DualRecovery:
     """``x = (alpha, z, y)``; w: multipliers of ``pull <= 1`` less those of ``-pull <= 1``."""
 
-    model: L1NormModel
+    model: SupportVectorModel
 
     @property
     def blocks(self) -> dict[str, slice]:

@@ -25,7 +25,7 @@ from qpsvm.machines.exact_types import (
 )
 from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
-from qpsvm.machines.primal_dual import PrimalDualPair
+from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.machines.verifiable import Implication
@@ -131,9 +131,10 @@ def implications(
         np.array(interval) / unit for interval in (solution.intercept_interval, best)
     )
     yield "intercept_interval", stated, implied
-    if form == "primal" and model.is_linear:
+    follows = model.norm.weights_follow
+    if model.is_linear and (form == "primal" or not follows):
         yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
-    if form == "dual" or follows_from_alpha(model):
+    if follows and (form == "dual" or follows_from_alpha(model)):
         conditions = model.conditions
         sizes = abs(conditions.rows).T @ alpha_unit(solution.alpha, conditions)  # of each sample
         sizes = np.where(sizes > 0.0, sizes, 1.0)  # a sample without any condition
@@ -153,8 +154,12 @@ def follows_from_alpha(model: Any) -> bool:
 def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     """``|w - sum_k a_k sum_i R_ki phi(x_i) / kappa| / |w|``: both halves describe one machine.
 
-    The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``.
+    The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``. Of a 1-norm, whose
+    weights do not follow from alpha: ``|w|_1 - w'pull``, relative, because a weight is not zero
+    only where the pull is its sign.
     """
+    if not model.norm.weights_follow:
+        return _idle_pull(model, evaluation.solution)
     solution, implied = evaluation.solution, evaluation.implied
     # where w = 0 is optimal, the size of a w whose objective counts as zero
     floor = math.sqrt(2.0 * model.objective_floor / model.conditions.norm_weight)
@@ -180,6 +185,18 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     if model.constant:
         ratio = float(np.maximum(ratio, _intercept_difference(model, solution)))
     return ratio if math.isfinite(ratio) else math.inf
+
+
+def _idle_pull(model: PrimalDualPair, solution: SVMSolution) -> float:
+    weights = solution.coef if model.is_linear else solution.expansion
+    if weights is None:
+        return math.inf
+    pull = model.pull(DualPoint(solution.alpha, solution.constraint_multipliers))
+    size = float(np.sum(np.abs(weights)))
+    excess = max(0.0, float(np.max(np.abs(pull))) - 1.0)
+    idle = abs(size - float(weights @ pull)) / max(size, TINY)
+    worst = max(excess, idle)
+    return worst if math.isfinite(worst) else math.inf
 
 
 def _intercept_difference(model: PrimalDualPair, solution: SVMSolution) -> float:

@@ -111,9 +111,10 @@ class PrimalDualPair(TrainingSetup):
         return size + c.intercept_price * b + c.width_price * t + cost
 
     def penalty(self, solution: SVMSolution, square: float) -> float:
-        """``kappa/2 |w|^2``, plus ``1/2 b^2`` for a penalised intercept."""
-        b = solution.intercept
-        return 0.5 * (self.conditions.norm_weight * max(square, 0.0) + self.constant * b * b)
+        """``kappa/2 |w|^2`` or ``|w|_1``, plus ``1/2 b^2`` for a penalised intercept."""
+        weights, b = solution.coef if self.is_linear else solution.expansion, solution.intercept
+        size = self.norm.penalty(weights, square, self.conditions.norm_weight)
+        return size + 0.5 * self.constant * b * b
 
     # --- the dual objective, for anything --------------------------------------------------------
 
@@ -122,7 +123,7 @@ class PrimalDualPair(TrainingSetup):
 
         Clip to the box; then move the sums that have to have a value there (``(R 1)'a``, ``1'a``),
         see ``repair``. Where feasible points form a cone, the best multiple is taken:
-        ``t = p'a / a'Pa``.
+        ``t = p'a / a'Pa``; where ``pull`` is bounded, what exceeds the bound is scaled down.
         """
         c = self.conditions
         a: Vector = np.minimum(np.maximum(alpha, c.lower), c.upper)
@@ -141,7 +142,18 @@ class PrimalDualPair(TrainingSetup):
             square = self.dual_square(point, self.dual_weights(point))
             if linear > 0.0 and square > 0.0:
                 a, mu = a * (linear / square), mu * (linear / square)
+        if not self.norm.weights_follow:
+            largest = float(np.max(np.abs(self.pull(DualPoint(a, mu)))))
+            if not largest <= 1.0:
+                a, mu = a / largest, mu / largest
         return DualPoint(a, mu)
+
+    def pull(self, point: DualPoint) -> Vector:
+        """``X'R'a - G'z - A'y``, or ``K R'a`` without explicit features, over kappa."""
+        beta = self.expansion(point.alpha)
+        if self.is_linear:
+            return self.weights(beta, point.constraint_multipliers)
+        return self.kernel_product(beta)
 
     def constrained_price(self, multipliers: Vector) -> float:
         """What the constraints add to ``(R 1)'a``."""
@@ -167,7 +179,8 @@ class PrimalDualPair(TrainingSetup):
         c, square = self.conditions, weights.square
         b = float(c.signs @ point.alpha) - self.constrained_price(point.constraint_multipliers)
         curved = float((c.curvature * point.alpha) @ point.alpha)
-        return c.norm_weight * square + self.constant * b * b + curved
+        size = self.norm.dual_penalty(square, c.norm_weight)
+        return size + self.constant * b * b + curved
 
     def dual_value(self, point: DualPoint, weights: DualWeights) -> float:
         """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for a feasible point.
@@ -184,8 +197,8 @@ class PrimalDualPair(TrainingSetup):
 
     @property
     def norm_curvature(self) -> float:
-        """kappa: the objective minus ``kappa/2 |w|^2`` is convex."""
-        return self.conditions.norm_weight
+        """The objective minus half of this times ``|w|^2`` is convex: kappa, or 0 for a 1-norm."""
+        return self.norm.curvature(self.conditions.norm_weight)
 
     @cached_property
     def objective_floor(self) -> float:

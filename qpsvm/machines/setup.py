@@ -29,6 +29,7 @@ from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.conditions import Conditions, squared_spread
+from qpsvm.machines.norms import SQUARED, Norm
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector, restore_frozen
 from qpsvm.numerics.precision import TINY
@@ -76,6 +77,8 @@ class TrainingSetup:
         What was done to an indefinite K.
     constraints : LinearConstraints or None
         On (w, b), with one column more than the samples.
+    norm : Norm
+        Of the weights, in the objective.
     """
 
     data: TrainingSet
@@ -84,6 +87,7 @@ class TrainingSetup:
     gram: Gram
     repair: KernelRepair | None = None
     constraints: LinearConstraints | None = None
+    norm: Norm = SQUARED
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restore_frozen(self, state)

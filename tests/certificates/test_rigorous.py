@@ -14,7 +14,14 @@ import qpsvm
 from benchmarks.soundness.rational import ZERO, dot, exact, gram
 from qpsvm import kernels
 from qpsvm.certificates.rigorous import decision_enclosure, enclose, feature_norms
-from qpsvm.certificates.rigorous.balls import (
+from qpsvm.certificates.rigorous.feasible import feasible_ball, shared_out
+from qpsvm.certificates.rigorous.figures import larger, price_error, required, smaller
+from qpsvm.certificates.rigorous.kernels import entry_errors, squares
+from qpsvm.certificates.rigorous.primal import constraints_hold, one_sided_loss
+from qpsvm.constraints import LinearConstraints
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines import Interval
+from qpsvm.numerics.balls import (
     Ball,
     gamma,
     product,
@@ -23,13 +30,6 @@ from qpsvm.certificates.rigorous.balls import (
     sum_upper,
     transposed_product,
 )
-from qpsvm.certificates.rigorous.feasible import feasible_ball, shared_out
-from qpsvm.certificates.rigorous.figures import larger, price_error, required, smaller
-from qpsvm.certificates.rigorous.kernels import entry_errors, squares
-from qpsvm.certificates.rigorous.primal import constraints_hold, one_sided_loss
-from qpsvm.constraints import LinearConstraints
-from qpsvm.exceptions import InvalidParameterError
-from qpsvm.machines import Interval
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 from tests.certificates.textbook import (

@@ -482,7 +482,7 @@ def _near(instance: Instance, rng: Any, size: float) -> Any:
             alpha, noisy(best.beta).T, coef, b, np.zeros(len(alpha)), model.box, **_common(model)
         )
     n, N = model.data.n_samples, len(model.conditions)
-    is_l1 = type(model) is qpsvm.formulations.l1_norm.L1NormModel
+    is_l1 = not model.norm.weights_follow
     coef = expansion = None
     if linear:
         coef = noisy(best.beta if is_l1 else _weights(model, best.beta))

@@ -12,7 +12,6 @@ from qpsvm.audits.readers.inputs import Inputs, require_finite
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations.crammer_singer import JointProblem
-from qpsvm.formulations.l1_norm import L1NormModel
 from qpsvm.kernels import Linear
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arrays import Vector
@@ -113,7 +112,7 @@ def _require_enough(model: Arrays, problem: Any) -> None:
         raise AuditRefusedError(
             f"Arrays holds coef, and a {problem.kernel} kernel has no explicit weights; pass alpha."
         )
-    follows = isinstance(problem, SVMProblem) and not isinstance(problem.model, L1NormModel)
+    follows = isinstance(problem, SVMProblem) and problem.model.norm.weights_follow
     if model.coef is None and not follows:
         raise AuditRefusedError(
             f"The weights of {model.formulation!r} do not follow from alpha alone; pass coef."

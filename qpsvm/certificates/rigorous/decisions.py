@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.balls import Ball, product
 from qpsvm.certificates.rigorous.kernels import entry_errors, expanded, squares
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Precomputed
@@ -15,6 +14,7 @@ from qpsvm.kernels.indefinite import FACTOR, KernelRepair
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector, row_blocks
+from qpsvm.numerics.balls import Ball, product
 
 
 def decision_enclosure(

@@ -15,7 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.balls import (
+from qpsvm.certificates.rigorous.figures import price_error, smaller
+from qpsvm.machines.conditions import Conditions
+from qpsvm.machines.intercept import Interval
+from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.balls import (
     Ball,
     down,
     outward,
@@ -24,11 +29,6 @@ from qpsvm.certificates.rigorous.balls import (
     sum_upper,
     up,
 )
-from qpsvm.certificates.rigorous.figures import price_error, smaller
-from qpsvm.machines.conditions import Conditions
-from qpsvm.machines.intercept import Interval
-from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
-from qpsvm.numerics.arrays import Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.balls import Ball, gamma, outward, root, within
 from qpsvm.certificates.rigorous.kernels import squares
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.balls import Ball, gamma, outward, root, within
 
 PRICE_ROUNDINGS = 32
 """More than a price goes through: 8 products, quotients and differences, and what underflow adds to

@@ -11,18 +11,6 @@ import math
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.balls import (
-    Ball,
-    down,
-    gamma,
-    outward,
-    product,
-    root,
-    squared_norm,
-    sum_lower,
-    sum_upper,
-    transposed_product,
-)
 from qpsvm.certificates.rigorous.enclosures import Enclosure
 from qpsvm.certificates.rigorous.figures import (
     exact_kernel,
@@ -35,6 +23,18 @@ from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.balls import (
+    Ball,
+    down,
+    gamma,
+    outward,
+    product,
+    root,
+    squared_norm,
+    sum_lower,
+    sum_upper,
+    transposed_product,
+)
 from qpsvm.qp.low_rank import LowRankQuadratic
 
 

@@ -21,7 +21,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.certificates.rigorous.balls import (
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from qpsvm.kernels.products import common_centre, scaled
+from qpsvm.numerics.arrays import Dense, Vector, row_blocks
+from qpsvm.numerics.balls import (
     UNDERFLOW,
     Ball,
     U,
@@ -34,10 +38,6 @@ from qpsvm.certificates.rigorous.balls import (
     root,
     row_squares,
 )
-from qpsvm.exceptions import InvalidParameterError
-from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
-from qpsvm.kernels.products import common_centre, scaled
-from qpsvm.numerics.arrays import Dense, Vector, row_blocks
 from qpsvm.qp.sample_gram import SampleGram
 
 FUNCTION_ROUNDINGS = 8

@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.certificates.rigorous.balls import Ball, outward, product, sum_upper, up
 from qpsvm.certificates.rigorous.figures import larger, price_error, required, smaller
 from qpsvm.constraints import LinearConstraints
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import SMALLEST_MARGIN
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.balls import Ball, outward, product, sum_upper, up
 
 
 def row_values(model: SupportVectorModel, scores: Ball, b: float) -> Ball:

@@ -15,17 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.certificates.rigorous.balls import (
-    Ball,
-    down,
-    outward,
-    product,
-    root,
-    squared_norm,
-    sum_lower,
-    sum_upper,
-    transposed_product,
-)
 from qpsvm.certificates.rigorous.enclosures import Enclosure
 from qpsvm.certificates.rigorous.feasible import FeasibleBall, feasible_ball
 from qpsvm.certificates.rigorous.figures import (
@@ -37,9 +26,16 @@ from qpsvm.certificates.rigorous.figures import (
 )
 from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.certificates.rigorous.primal import objective_upper
-from qpsvm.formulations.l1_norm import L1NormModel
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.balls import (
+    Ball,
+    outward,
+    product,
+    sum_lower,
+    sum_upper,
+    transposed_product,
+)
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 
@@ -82,8 +78,10 @@ def dual_lower(model: SupportVectorModel, dual: FeasibleBall) -> float:
     if isinstance(model.gram, LowRankQuadratic):
         return _dual(model, dual, _explicit_pull(model, beta, dual.multipliers))
     products = gram_product(model.gram.gram, exact_kernel(model), beta.mid[:, None])
-    rest = sum_upper(outward(own_norms(model) * beta.rad))
-    return _dual(model, dual, _expanded_pull(beta, products[:, 0], rest))
+    norms = own_norms(model)
+    rest = sum_upper(outward(norms * beta.rad))
+    pull = model.norm.expanded_pull_upper(beta, products[:, 0], norms, rest)
+    return _dual(model, dual, pull)
 
 
 def _unknown(model: SupportVectorModel) -> FeasibleBall:
@@ -101,8 +99,7 @@ def _explicit(
     else:
         w = transposed_product(X, Ball.exact(solution.expansion))
     pull = _explicit_pull(model, beta, multipliers)
-    size = sum_upper(w.magnitude) if isinstance(model, L1NormModel) else squared_norm(w)
-    return _Weights(product(X, w), size, pull)
+    return _Weights(product(X, w), model.norm.size_upper(w), pull)
 
 
 def _explicit_pull(model: SupportVectorModel, beta: Ball, multipliers: Ball) -> float:
@@ -110,9 +107,7 @@ def _explicit_pull(model: SupportVectorModel, beta: Ball, multipliers: Ball) -> 
     if model.constraints is not None:
         rows = model.constraints.rows[:, :-1]
         pull -= transposed_product(rows, multipliers)
-    if isinstance(model, L1NormModel):
-        return float(np.max(pull.magnitude))
-    return squared_norm(pull)
+    return model.norm.pull_upper(pull)
 
 
 def _expanded(
@@ -124,17 +119,8 @@ def _expanded(
     scores, middle = products[:, 0], products[:, 1]
     norms = own_norms(model)
     rest = sum_upper(outward(norms * beta.rad))
-    if isinstance(model, L1NormModel):
-        pull = float(np.max(outward(middle.magnitude + norms * rest)))
-        return _Weights(scores, sum_upper(np.abs(own)), pull)
-    size = sum_upper((Ball.exact(own) * scores).upper)
-    return _Weights(scores, max(size, 0.0), _expanded_pull(beta, middle, rest))
-
-
-def _expanded_pull(beta: Ball, products: Ball, rest: float) -> float:
-    """``beta'K beta`` over the ball, from above: ``products`` are those of its middle with K."""
-    square = sum_upper((Ball.exact(beta.mid) * products).upper)
-    return float(outward((root(square) + rest) ** 2))
+    pull = model.norm.expanded_pull_upper(beta, middle, norms, rest)
+    return _Weights(scores, model.norm.expansion_upper(own, scores), pull)
 
 
 def _primal(
@@ -143,9 +129,7 @@ def _primal(
     c, b, t = model.conditions, solution.intercept, solution.width
     if (model.intercept == "none" and b != 0.0) or (not c.width and t != 0.0) or not t >= 0.0:
         return math.inf, False, 1.0
-    penalty = weights.size
-    if not isinstance(model, L1NormModel):
-        penalty = outward(0.5 * (c.norm_weight * weights.size + model.constant * b * b))
+    penalty = model.norm.penalty_upper(weights.size, c.norm_weight, model.constant * b)
     return objective_upper(model, solution, weights.scores, penalty)
 
 
@@ -159,13 +143,9 @@ def _dual(model: SupportVectorModel, dual: FeasibleBall, pull: float) -> float:
         column = -(Ball.exact(rules.intercept_column) * dual.multipliers)
         balance = Ball(np.append(balance.mid, column.mid), np.append(balance.rad, column.rad))
     linear = sum_lower(gains)
-    if isinstance(model, L1NormModel):
-        # divided by what brings |pull|_inf down to 1, everything stays feasible
-        lower = float(down(linear / np.maximum(1.0, pull))) if linear > 0.0 else linear
-        return lower if math.isfinite(lower) else -math.inf
     b = model.constant * max(abs(sum_upper(balance.upper)), abs(sum_lower(balance.lower)))
     error = price_error(model.data.weights, len(c))
     curved = outward(larger(c.curvature, error) * alpha.magnitude * alpha.magnitude)
-    square = sum_upper([outward(pull / c.norm_weight), outward(b * b), *curved])
-    lower = float(down(linear - 0.5 * square))
+    squares = np.array([outward(b * b), *curved])
+    lower = model.norm.dual_lower(linear, pull, c.norm_weight, squares)
     return lower if math.isfinite(lower) else -math.inf

@@ -1,0 +1,159 @@
+"""The norm of the weights in an objective: half the square of the Euclidean one, or the 1-norm.
+
+An objective is the norm's ``penalty`` plus prices and losses. What follows from dual variables a
+depends on the norm alone::
+
+    kappa/2 |w|^2    w(a) = X'R'a / kappa, and the dual objective loses kappa/2 |w(a)|^2
+    |w|_1            |X'R'a|_inf <= 1, and the dual objective loses nothing
+
+(With constraints on (w, b) ``X'R'a - G'z - A'y``; without explicit features K in place of X.) The
+second half of each type encloses the same in exact arithmetic, for rigorous certificates.
+
+Sources: Cortes and Vapnik, "Support-vector networks", *Machine Learning* 20 (1995); Zhu, Rosset,
+Hastie and Tibshirani, "1-norm support vector machines", NIPS 16 (2003).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.balls import Ball, down, outward, root, squared_norm, sum_upper
+
+
+class Norm(ABC):
+    """The penalty on the weights, and what it asks of dual variables.
+
+    Attributes
+    ----------
+    weights_follow : bool
+        Whether the optimal weights are a function of the optimal dual variables; otherwise
+        ``|X'R'a|_inf <= 1`` is a condition on these.
+    """
+
+    weights_follow: bool
+
+    @abstractmethod
+    def curvature(self, kappa: float) -> float:
+        """The objective minus ``curvature/2 |w|^2`` is convex."""
+
+    @abstractmethod
+    def penalty(self, weights: Vector | None, square: float, kappa: float) -> float:
+        """The penalty, of ``w`` or ``beta`` and of ``|w|^2``."""
+
+    @abstractmethod
+    def dual_penalty(self, square: float, kappa: float) -> float:
+        """Twice what the dual objective loses, of ``|w(a)|^2``."""
+
+    # --- enclosures ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def size_upper(self, w: Ball) -> float:
+        """``|w|^2`` or ``|w|_1`` of explicit weights, from above."""
+
+    @abstractmethod
+    def expansion_upper(self, beta: Vector, scores: Ball) -> float:
+        """The same of an expansion whose ``K beta`` is known."""
+
+    @abstractmethod
+    def pull_upper(self, pull: Ball) -> float:
+        """``|X'R'a|^2``, or its largest entry, from above."""
+
+    @abstractmethod
+    def expanded_pull_upper(self, beta: Ball, products: Ball, norms: Vector, rest: float) -> float:
+        """The same without explicit features.
+
+        ``products`` are those of the middle of beta with K, ``norms`` are ``|phi(x_i)|``, and
+        ``rest`` is at least ``sum_i |phi(x_i)|`` times the radius of beta_i.
+        """
+
+    @abstractmethod
+    def penalty_upper(self, size: float, kappa: float, b: float) -> float:
+        """The penalty of weights of this size and of a penalised intercept, from above."""
+
+    @abstractmethod
+    def dual_lower(self, linear: float, pull: float, kappa: float, squares: Vector) -> float:
+        """The dual objective from below: ``linear`` less penalty and ``squares / 2``."""
+
+
+class SquaredNorm(Norm):
+    """``kappa/2 |w|^2``."""
+
+    weights_follow = True
+
+    def curvature(self, kappa: float) -> float:
+        return kappa
+
+    def penalty(self, weights: Vector | None, square: float, kappa: float) -> float:
+        del weights
+        return 0.5 * kappa * max(square, 0.0)
+
+    def dual_penalty(self, square: float, kappa: float) -> float:
+        return kappa * square
+
+    def size_upper(self, w: Ball) -> float:
+        return squared_norm(w)
+
+    def expansion_upper(self, beta: Vector, scores: Ball) -> float:
+        return max(sum_upper((Ball.exact(beta) * scores).upper), 0.0)
+
+    def pull_upper(self, pull: Ball) -> float:
+        return squared_norm(pull)
+
+    def expanded_pull_upper(self, beta: Ball, products: Ball, norms: Vector, rest: float) -> float:
+        del norms
+        square = sum_upper((Ball.exact(beta.mid) * products).upper)
+        return float(outward((root(square) + rest) ** 2))
+
+    def penalty_upper(self, size: float, kappa: float, b: float) -> float:
+        return float(outward(0.5 * (kappa * size + b * b)))
+
+    def dual_lower(self, linear: float, pull: float, kappa: float, squares: Vector) -> float:
+        return float(down(linear - 0.5 * sum_upper([outward(pull / kappa), *squares])))
+
+
+class AbsoluteNorm(Norm):
+    """``|w|_1``, or ``|beta|_1`` without explicit features; kappa is 1."""
+
+    weights_follow = False
+
+    def curvature(self, kappa: float) -> float:
+        del kappa
+        return 0.0
+
+    def penalty(self, weights: Vector | None, square: float, kappa: float) -> float:
+        del square, kappa
+        return np.nan if weights is None else float(np.sum(np.abs(weights)))
+
+    def dual_penalty(self, square: float, kappa: float) -> float:
+        del square, kappa
+        return 0.0
+
+    def size_upper(self, w: Ball) -> float:
+        return sum_upper(w.magnitude)
+
+    def expansion_upper(self, beta: Vector, scores: Ball) -> float:
+        del scores
+        return sum_upper(np.abs(beta))
+
+    def pull_upper(self, pull: Ball) -> float:
+        return float(np.max(pull.magnitude))
+
+    def expanded_pull_upper(self, beta: Ball, products: Ball, norms: Vector, rest: float) -> float:
+        del beta
+        return float(np.max(outward(products.magnitude + norms * rest)))
+
+    def penalty_upper(self, size: float, kappa: float, b: float) -> float:
+        del kappa, b
+        return size
+
+    def dual_lower(self, linear: float, pull: float, kappa: float, squares: Vector) -> float:
+        del kappa, squares
+        # divided by what brings |pull|_inf down to 1, everything stays feasible
+        return float(down(linear / np.maximum(1.0, pull))) if linear > 0.0 else linear
+
+
+SQUARED = SquaredNorm()
+ABSOLUTE = AbsoluteNorm()
