@@ -30,6 +30,7 @@ import numpy as np
 from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.backends.printing import line_of
 from qpsvm.certificates import certify_infeasible
+from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
 from qpsvm.qp.bounds import repaired
@@ -38,7 +39,7 @@ from qpsvm.qp.kkt import checked_vectors, residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.polish.dispatch import polish
-from qpsvm.verification import KKTReport, verify
+from qpsvm.verification import verify
 
 SMALL_RESIDUAL = 1e-4
 """A point this close to optimal belongs to a program that has an optimum."""

@@ -23,6 +23,7 @@ from qpsvm.exceptions import (
     InvalidProgramError,
     QPSVMError,
 )
+from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.dual_program import DualRecovery, dual_program
 from qpsvm.machines.evaluation import Evaluation
@@ -36,7 +37,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.polish.dispatch import polish as polish_program
 from qpsvm.solvers.work_budget import WorkBudget
-from qpsvm.verification import KKTReport, verify, verify_evaluated
+from qpsvm.verification import verify, verify_evaluated
 
 
 @overload

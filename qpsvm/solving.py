@@ -28,6 +28,7 @@ from qpsvm.exceptions import (
     ToleranceNotReachedWarning,
     UnboundedProgramError,
 )
+from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.exact_types import require_stored
 from qpsvm.machines.problem import Solution, TrainingProblem
@@ -38,7 +39,6 @@ from qpsvm.qp.infeasibility import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.verification import KKTReport
 
 _GIVEN_UP = (Status.FAILED, Status.INACCURATE)
 _NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)

@@ -19,12 +19,13 @@ from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import KernelRounding, RoundedKernel, rounded_gap
 from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
+from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.precision import TINY
 from qpsvm.polishing import polish
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.solving import solve
-from qpsvm.verification import KKTReport, verify, verify_evaluated
+from qpsvm.verification import verify, verify_evaluated
 
 if TYPE_CHECKING:
     from qpsvm.backends import Callback

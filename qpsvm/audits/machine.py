@@ -10,10 +10,10 @@ from qpsvm.audits.claims import Library, Problem, Solution
 from qpsvm.audits.rounding import KernelRounding
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.display import short_repr
+from qpsvm.kkt_report import KKTReport
 from qpsvm.qp.kkt import Check
 from qpsvm.reports.assessment import evidence_of_machine, predictions_of_machine
 from qpsvm.reports.grade import Evidence, Grade
-from qpsvm.verification import KKTReport
 
 OWN_PREDICTIONS = "own_predictions"
 """Name of the check that compares a model's own predictions with those of its stored numbers."""

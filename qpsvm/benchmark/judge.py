@@ -21,6 +21,7 @@ from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Task
 from qpsvm.certificates import certify, certify_infeasible
 from qpsvm.certificates.rigorous.arithmetic import require_ieee
 from qpsvm.exceptions import InvalidDataError, QPSVMError
+from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import SVMProblem
@@ -28,7 +29,7 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solving import solve
-from qpsvm.verification import KKTReport, verify
+from qpsvm.verification import verify
 
 SEARCH_SECONDS = 10.0
 """For an optimum of a program that is said to have none."""

@@ -8,16 +8,9 @@ Examples
 """
 
 from qpsvm.kernels.base import Kernel
-from qpsvm.kernels.functions import (
-    RBF,
-    Custom,
-    Gamma,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-    as_kernel,
-)
+from qpsvm.kernels.by_name import as_kernel
+from qpsvm.kernels.functions import RBF, Gamma, Linear, Polynomial, Sigmoid
+from qpsvm.kernels.given import Custom, Precomputed
 from qpsvm.kernels.gram import Gram, gram
 from qpsvm.kernels.indefinite import KernelRepair
 

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.exceptions import InvalidParameterError, KernelError
+from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
+from qpsvm.kernels.given import Precomputed
 from qpsvm.kernels.products import (
     FAR,
     common_centre,
@@ -261,90 +261,6 @@ class Sigmoid(_WithGamma):
         return np.tanh(gram, out=gram)
 
 
-@dataclass(frozen=True)
-class Precomputed(Kernel):
-    """X is the Gram matrix: (n, n) to train on, (m, n) against the training samples to predict."""
-
-    name = "precomputed"
-
-    def __call__(self, X: Any, Z: Any) -> Dense:
-        if X.shape[1] != Z.shape[0]:
-            raise KernelError(
-                f"With kernel='precomputed', pass one column per training sample: got {X.shape[1]} "
-                f"columns for {Z.shape[0]} training samples."
-            )
-        return np.array(X, dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class Custom(Kernel):
-    """Any callable ``function(X, Z)`` that returns the Gram block of shape (len(X), len(Z)).
-
-    Parameters
-    ----------
-    function : callable
-        X and Z are arrays or CSR arrays of float64 with a sample in each row. Where the samples are
-        no numbers (text, sequences of different lengths, graphs) they are arrays of shape (n,) with
-        a sample in each entry, or of shape (n, d) if the samples came as a table. They are
-        read-only.
-
-    Raises
-    ------
-    KernelError
-        When called: the function returned another shape, or NaN.
-
-    Notes
-    -----
-    Whether a matrix of such a kernel is positive semidefinite is checked, for which all of it is
-    evaluated. Who knows that it is derives a class from ``Kernel`` that says so, with
-    ``takes_objects = True`` for samples that are no numbers.
-
-    Examples
-    --------
-    >>> import qpsvm
-    >>> def common_letters(X, Z):
-    ...     return [[len(set(x) & set(z)) for z in Z] for x in X]
-    >>> words, y = ["ant", "tan", "bee", "web"], ["a", "a", "b", "b"]
-    >>> problem = qpsvm.SoftMargin(C=10.0).dual(words, y, kernel=Custom(common_letters))
-    >>> qpsvm.solve(problem).predict(["natant", "ebb"])
-    array(['a', 'b'], dtype='<U1')
-    """
-
-    name = "custom"
-    takes_objects = True
-    function: Callable[[Any, Any], Any]
-
-    def __call__(self, X: Any, Z: Any) -> Dense:
-        expected = (X.shape[0], Z.shape[0])
-        left = X if sp.issparse(X) else np.asarray(X)
-        right = left if Z is X else Z if sp.issparse(Z) else np.asarray(Z)
-        result = self.function(left, right)
-        if np.iscomplexobj(result) or np.ma.is_masked(result):
-            what = "complex numbers" if np.iscomplexobj(result) else "masked entries"
-            raise KernelError(f"The kernel function must return real numbers, not {what}.")
-        try:
-            gram = np.array(
-                result.toarray() if sp.issparse(result) else result, dtype=np.float64
-            )  # a copy: the caller's function may keep its own
-        except (TypeError, ValueError) as error:
-            raise KernelError(f"The kernel function must return real numbers ({error}).") from error
-        if gram.shape != expected:
-            raise KernelError(
-                f"The kernel function returned shape {gram.shape} for {expected[0]} and "
-                f"{expected[1]} samples; it must return one number per pair, {expected}."
-            )
-        if not np.isfinite(gram).all():
-            bad = np.argwhere(~np.isfinite(gram))[0]
-            raise KernelError(
-                f"The kernel function returned {gram[tuple(bad)]} for the pair "
-                f"({bad[0]}, {bad[1]}); every value must be finite."
-            )
-        return gram
-
-    def __str__(self) -> str:
-        return f"custom({getattr(self.function, '__name__', type(self.function).__name__)})"
-
-
 NAMES: dict[str, type[Kernel]] = {
     "linear": Linear,
     "polynomial": Polynomial,
@@ -353,30 +269,6 @@ NAMES: dict[str, type[Kernel]] = {
     "sigmoid": Sigmoid,
     "precomputed": Precomputed,
 }
-
-
-def as_kernel(kernel: Any) -> Kernel:
-    """A Kernel from a Kernel, one of its names, or a callable.
-
-    Raises
-    ------
-    InvalidParameterError
-        Anything else.
-    """
-    if isinstance(kernel, Kernel):
-        return kernel
-    if isinstance(kernel, str) and kernel in NAMES:
-        return NAMES[kernel]()
-    if isinstance(kernel, type) and issubclass(kernel, Kernel):
-        raise InvalidParameterError(
-            f"kernel is the class {kernel.__name__}; pass an instance: {kernel.__name__}()."
-        )
-    if callable(kernel):
-        return Custom(kernel)
-    raise InvalidParameterError(
-        f"kernel is {kernel!r}; pass one of {', '.join(sorted(NAMES))}, a qpsvm.kernels object, "
-        "or a callable (X, Z) -> Gram matrix."
-    )
 
 
 # --- parameters ----------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from qpsvm.kernels.base import Kernel
-from qpsvm.kernels.functions import Linear, Precomputed
+from qpsvm.kernels.functions import Linear
+from qpsvm.kernels.given import Precomputed
 from qpsvm.kernels.indefinite import Indefinite, KernelRepair, repair, require_symmetric
 from qpsvm.numerics.arrays import immutable
 from qpsvm.qp.kernel_quadratic import KernelQuadratic

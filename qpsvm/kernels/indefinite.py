@@ -46,13 +46,8 @@ from qpsvm.numerics.arrays import (
     restore_frozen,
     row_blocks,
 )
-from qpsvm.qp.quadratic import (
-    DENSE_EIGENVALUE_SIZE,
-    PSD_RTOL,
-    SYMMETRY_RTOL,
-    DenseQuadratic,
-    Quadratic,
-)
+from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE, PSD_RTOL, SYMMETRY_RTOL, Quadratic
+from qpsvm.qp.stored_quadratic import DenseQuadratic
 
 Indefinite: TypeAlias = Literal["error", "clip", "flip", "shift"]
 """What to do with a kernel matrix that has negative eigenvalues."""

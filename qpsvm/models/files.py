@@ -19,6 +19,7 @@ from qpsvm.data.fingerprints import fingerprint
 from qpsvm.exceptions import InvalidParameterError, ModelFileError
 from qpsvm.files import atomic, json_text, npz
 from qpsvm.kernels import Linear, Precomputed
+from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.reduced import ReducedProblem
@@ -27,7 +28,6 @@ from qpsvm.models.saved import SavedModel, support_rows
 from qpsvm.models.scaling import Scaling
 from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.qp.solution import QPSolution
-from qpsvm.verification import KKTReport
 
 _QP_VECTORS = ("x", "z", "y", "z_lower", "z_upper")
 _CSR = ("data", "indices", "indptr", "shape")

@@ -15,6 +15,7 @@ from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.inputs import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from qpsvm.machines.form import Form
 from qpsvm.machines.offsets import best_offsets
@@ -22,7 +23,7 @@ from qpsvm.models.scaling import Scaling
 from qpsvm.numerics.arrays import Index, Vector, row_blocks
 from qpsvm.qp.kkt import Check
 from qpsvm.qp.solution import QPSolution
-from qpsvm.verification import KKTReport, verify
+from qpsvm.verification import verify
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import SparseQuadratic
+from qpsvm.qp.stored_quadratic import SparseQuadratic
 from qpsvm.qp.transforms import Identity, Reversible, scale
 
 BAD_SPREAD = 1e6

@@ -23,7 +23,8 @@ from qpsvm.numerics.cvxopt_matrices import as_cvxopt
 from qpsvm.numerics.rows import fold, take_rows
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.convexity import Convexity
-from qpsvm.qp.quadratic import Quadratic, as_quadratic
+from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.stored_quadratic import as_quadratic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

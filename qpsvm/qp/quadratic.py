@@ -21,18 +21,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.exceptions import InvalidProgramError, NotPositiveSemidefiniteError
+from qpsvm.exceptions import NotPositiveSemidefiniteError
 from qpsvm.numerics.arrays import (
     Dense,
     Index,
-    Matrix,
     Sparse,
     Vector,
-    as_matrix,
-    freeze,
     largest_magnitude,
-    require_memory,
-    row_blocks,
 )
 from qpsvm.qp.convexity import Convexity, of_matrix
 
@@ -221,156 +216,3 @@ class Quadratic(ABC):
                 f"nothing; add at least {-smallest:.3g} to the diagonal or change {name}.",
                 smallest,
             )
-
-
-class DenseQuadratic(Quadratic):
-    """A stored symmetric matrix.
-
-    Parameters
-    ----------
-    matrix : array_like of shape (n, n)
-        Copied; symmetrised when its asymmetry is rounding noise.
-
-    Raises
-    ------
-    InvalidProgramError
-        Not square, not finite, or not symmetric.
-    """
-
-    def __init__(self, matrix: Any) -> None:
-        array = as_matrix(matrix, "P", np.shape(matrix)[-1] if np.ndim(matrix) else 0)
-        _require_square_symmetric(array)
-        if not np.array_equal(array, array.T):
-            array = freeze(0.5 * (array + array.T))
-        self.matrix: Dense = array
-
-    @classmethod
-    def own(cls, matrix: Dense) -> DenseQuadratic:
-        """Wrap a finite symmetric float64 array without checking or copying."""
-        instance = cls.__new__(cls)
-        instance.matrix = freeze(matrix)
-        return instance
-
-    @property
-    def size(self) -> int:
-        return int(self.matrix.shape[0])
-
-    def parts(self) -> tuple[Any, ...]:
-        return (self.matrix,)
-
-    def matvec(self, x: Vector) -> Vector:
-        return self.matrix @ x
-
-    def block(self, rows: Index, columns: Index) -> Dense:
-        return self.matrix[np.ix_(rows, columns)]
-
-    def diagonal(self) -> Vector:
-        return np.diagonal(self.matrix).copy()
-
-    def to_dense(self, memory_limit: int | None = None) -> Dense:
-        return self.matrix
-
-
-class SparseQuadratic(Quadratic):
-    """A stored symmetric sparse matrix (CSC, both triangles).
-
-    Parameters
-    ----------
-    matrix : sparse array of shape (n, n)
-        Copied.
-
-    Raises
-    ------
-    InvalidProgramError
-        Not square, not finite, or not symmetric.
-    """
-
-    def __init__(self, matrix: Any) -> None:
-        array = as_matrix(matrix, "P", matrix.shape[1])
-        _require_square_symmetric(array)
-        if largest_magnitude(array - array.T) > 0:
-            array = freeze(sp.csc_array(0.5 * (array + array.T)))
-        self.matrix: Sparse = array
-
-    @classmethod
-    def from_diagonal(cls, diagonal: Vector) -> SparseQuadratic:
-        """``P = diag(d)``, storing only its non-zeros."""
-        index = np.flatnonzero(diagonal)
-        entries = (np.asarray(diagonal)[index], (index, index))
-        return cls(sp.csc_array(entries, shape=(len(diagonal), len(diagonal))))
-
-    @property
-    def size(self) -> int:
-        return int(self.matrix.shape[0])
-
-    def parts(self) -> tuple[Any, ...]:
-        return (self.matrix,)
-
-    def matvec(self, x: Vector) -> Vector:
-        return np.asarray(self.matrix @ x)
-
-    def block(self, rows: Index, columns: Index) -> Dense:
-        return np.asarray(self.matrix[rows][:, columns].toarray())
-
-    def diagonal(self) -> Vector:
-        return np.asarray(self.matrix.diagonal())
-
-    def to_dense(self, memory_limit: int | None = None) -> Dense:
-        require_memory(
-            *self.shape,
-            "The sparse Hessian",
-            "use a backend with sparse linear algebra, such as 'osqp' or 'cvxpy:CLARABEL'.",
-            memory_limit,
-        )
-        return np.asarray(freeze(self.matrix.toarray()))
-
-    def to_sparse(self, memory_limit: int | None = None) -> Sparse:
-        return self.matrix
-
-    @property
-    def is_psd_by_construction(self) -> bool:
-        off_diagonal = self.matrix.nnz - np.count_nonzero(self.matrix.diagonal())
-        return bool(off_diagonal == 0 and (self.diagonal() >= 0).all())
-
-    @property
-    def prefers_sparse(self) -> bool:
-        return True
-
-
-def as_quadratic(P: Any, size: int) -> Quadratic:
-    """``P`` as a Quadratic of the given size: arrays are checked and copied, None means zero.
-
-    Raises
-    ------
-    InvalidProgramError
-        Wrong shape, not finite, not symmetric.
-    """
-    if P is None:
-        return SparseQuadratic(sp.csc_array((size, size), dtype=np.float64))
-    if isinstance(P, Quadratic):
-        quadratic: Quadratic = P
-    elif sp.issparse(P):
-        quadratic = SparseQuadratic(P)
-    else:
-        quadratic = DenseQuadratic(np.atleast_2d(P) if np.ndim(P) == 0 else P)
-    if quadratic.size != size:
-        raise InvalidProgramError(
-            f"P has shape {quadratic.shape}, the program has {size} variables (the length of q)."
-        )
-    return quadratic
-
-
-def _require_square_symmetric(array: Matrix) -> None:
-    if array.shape[0] != array.shape[1]:
-        raise InvalidProgramError(f"P must be square, got shape {array.shape}.")
-    asymmetry = 0.0
-    if sp.issparse(array):
-        asymmetry = largest_magnitude(array - array.T)
-    else:
-        for rows in row_blocks(*array.shape):
-            asymmetry = max(asymmetry, largest_magnitude(array[rows] - array[:, rows].T))
-    if asymmetry > SYMMETRY_RTOL * largest_magnitude(array):
-        raise InvalidProgramError(
-            f"P must be symmetric, max|P - P'| is {asymmetry:.6g}; pass (P + P') / 2, which gives "
-            "the same objective."
-        )

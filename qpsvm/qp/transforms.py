@@ -26,8 +26,9 @@ from qpsvm.numerics.arrays import Index, Matrix, Vector, as_vector
 from qpsvm.numerics.rows import fold, take_rows
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
+from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.stored_quadratic import DenseQuadratic, SparseQuadratic
 
 
 class Inverse(Protocol):

@@ -14,13 +14,13 @@ from qpsvm.certificates.comparison import from_bounds, from_table
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.exceptions import QPSVMError
 from qpsvm.kernels import Precomputed
+from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.qp.kkt import Check
 from qpsvm.reports.grade import Evidence, whose
 from qpsvm.reports.kinds import kind_of
 from qpsvm.reports.solved import SolvedProblem
-from qpsvm.verification import KKTReport
 
 FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
 """The checks of a bare program that are about its own rows and bounds."""

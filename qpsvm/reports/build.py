@@ -14,6 +14,7 @@ from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
 from qpsvm.data.fingerprints import fingerprint
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem
@@ -23,7 +24,7 @@ from qpsvm.qp.solution import QPSolution
 from qpsvm.reports.content import Facts
 from qpsvm.reports.grade import Evidence
 from qpsvm.reports.report import Report
-from qpsvm.verification import KKTReport, verify
+from qpsvm.verification import verify
 
 
 def build(

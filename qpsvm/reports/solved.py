@@ -11,12 +11,12 @@ from typing import Any
 
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.reduced import ReducedReport
+from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.qp.kkt import Check
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
-from qpsvm.verification import KKTReport
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,9 @@ from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.primal_dual import JointDecisions
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import SparseQuadratic
 from qpsvm.qp.repeated import RepeatedQuadratic
 from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.stored_quadratic import SparseQuadratic
 
 # --- the dual ------------------------------------------------------------------------------------
 

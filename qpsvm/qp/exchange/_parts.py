@@ -10,7 +10,8 @@ from typing import IO, TypeAlias
 from qpsvm.exceptions import DataFileError
 from qpsvm.files import atomic
 from qpsvm.numerics.arrays import Matrix
-from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
+from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.stored_quadratic import DenseQuadratic, SparseQuadratic
 
 Path: TypeAlias = str | os.PathLike[str]
 

@@ -1,0 +1,34 @@
+"""Kernels by their names, as every formulation takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.kernels.base import Kernel
+from qpsvm.kernels.functions import NAMES
+from qpsvm.kernels.given import Custom
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """A Kernel from a Kernel, one of its names, or a callable.
+
+    Raises
+    ------
+    InvalidParameterError
+        Anything else.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str) and kernel in NAMES:
+        return NAMES[kernel]()
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise InvalidParameterError(
+            f"kernel is the class {kernel.__name__}; pass an instance: {kernel.__name__}()."
+        )
+    if callable(kernel):
+        return Custom(kernel)
+    raise InvalidParameterError(
+        f"kernel is {kernel!r}; pass one of {', '.join(sorted(NAMES))}, a qpsvm.kernels object, "
+        "or a callable (X, Z) -> Gram matrix."
+    )

@@ -1,0 +1,98 @@
+"""Kernels given by their values: a stored matrix, or any callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.exceptions import KernelError
+from qpsvm.kernels.base import Kernel
+from qpsvm.numerics.arrays import Dense
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """X is the Gram matrix: (n, n) to train on, (m, n) against the training samples to predict."""
+
+    name = "precomputed"
+
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        if X.shape[1] != Z.shape[0]:
+            raise KernelError(
+                f"With kernel='precomputed', pass one column per training sample: got {X.shape[1]} "
+                f"columns for {Z.shape[0]} training samples."
+            )
+        return np.array(X, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """Any callable ``function(X, Z)`` that returns the Gram block of shape (len(X), len(Z)).
+
+    Parameters
+    ----------
+    function : callable
+        X and Z are arrays or CSR arrays of float64 with a sample in each row. Where the samples are
+        no numbers (text, sequences of different lengths, graphs) they are arrays of shape (n,) with
+        a sample in each entry, or of shape (n, d) if the samples came as a table. They are
+        read-only.
+
+    Raises
+    ------
+    KernelError
+        When called: the function returned another shape, or NaN.
+
+    Notes
+    -----
+    Whether a matrix of such a kernel is positive semidefinite is checked, for which all of it is
+    evaluated. Who knows that it is derives a class from ``Kernel`` that says so, with
+    ``takes_objects = True`` for samples that are no numbers.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> def common_letters(X, Z):
+    ...     return [[len(set(x) & set(z)) for z in Z] for x in X]
+    >>> words, y = ["ant", "tan", "bee", "web"], ["a", "a", "b", "b"]
+    >>> problem = qpsvm.SoftMargin(C=10.0).dual(words, y, kernel=Custom(common_letters))
+    >>> qpsvm.solve(problem).predict(["natant", "ebb"])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    name = "custom"
+    takes_objects = True
+    function: Callable[[Any, Any], Any]
+
+    def __call__(self, X: Any, Z: Any) -> Dense:
+        expected = (X.shape[0], Z.shape[0])
+        left = X if sp.issparse(X) else np.asarray(X)
+        right = left if Z is X else Z if sp.issparse(Z) else np.asarray(Z)
+        result = self.function(left, right)
+        if np.iscomplexobj(result) or np.ma.is_masked(result):
+            what = "complex numbers" if np.iscomplexobj(result) else "masked entries"
+            raise KernelError(f"The kernel function must return real numbers, not {what}.")
+        try:
+            gram = np.array(
+                result.toarray() if sp.issparse(result) else result, dtype=np.float64
+            )  # a copy: the caller's function may keep its own
+        except (TypeError, ValueError) as error:
+            raise KernelError(f"The kernel function must return real numbers ({error}).") from error
+        if gram.shape != expected:
+            raise KernelError(
+                f"The kernel function returned shape {gram.shape} for {expected[0]} and "
+                f"{expected[1]} samples; it must return one number per pair, {expected}."
+            )
+        if not np.isfinite(gram).all():
+            bad = np.argwhere(~np.isfinite(gram))[0]
+            raise KernelError(
+                f"The kernel function returned {gram[tuple(bad)]} for the pair "
+                f"({bad[0]}, {bad[1]}); every value must be finite."
+            )
+        return gram
+
+    def __str__(self) -> str:
+        return f"custom({getattr(self.function, '__name__', type(self.function).__name__)})"

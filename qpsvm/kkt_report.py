@@ -1,0 +1,155 @@
+"""The verdict on a solution, with every check it rests on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from qpsvm.certificates import Certificate
+from qpsvm.display import LINES, data_frame, first_lines
+from qpsvm.machines.samples import MarginSummary, SampleTable
+from qpsvm.qp.bounds import ProgramBound
+from qpsvm.qp.kkt import (
+    Check,
+    KKTResiduals,
+)
+from qpsvm.qp.solution import SolveStatistics
+
+
+@dataclass(frozen=True, eq=False)
+class KKTReport:
+    """Verdict on a solution, with every check, bound and note it rests on.
+
+    Attributes
+    ----------
+    passed : bool
+        True when every check is within its tolerance. NaN, a missing or misshapen vector: False.
+    eps : float
+        The relative accuracy asked for.
+    checks : tuple of Check
+        Each residual with its absolute value, scaled value, tolerance and verdict.
+    residuals : KKTResiduals
+        Of the program's solution.
+    certificate : Certificate or None
+        For SVM problems.
+    samples : SampleTable or None
+        For SVM problems: every training sample and its KKT case.
+    summary : MarginSummary or None
+    problem : str
+        The program or SVM problem in one line.
+    statistics : SolveStatistics
+        Who solved it, as the solution says.
+    notes : tuple of str
+        What was missing or not a number, and why there is no bound on the optimum.
+    bound : ProgramBound or None
+        For bare programs: bounds on the optimum, which the verdict rests on.
+    """
+
+    eps: float
+    checks: tuple[Check, ...]
+    residuals: KKTResiduals
+    certificate: Certificate | None
+    samples: SampleTable | None
+    summary: MarginSummary | None
+    problem: str
+    statistics: SolveStatistics
+    notes: tuple[str, ...] = ()
+    bound: ProgramBound | None = None
+
+    @property
+    def passed(self) -> bool:
+        """All checks passed, and there were some."""
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+    @property
+    def relative_gap(self) -> float:
+        """The certified relative gap."""
+        if self.certificate is not None:
+            return self.certificate.relative_gap
+        return math.inf if self.bound is None else self.bound.relative_gap
+
+    @property
+    def worst(self) -> float:
+        """How far the worst check is beyond its tolerance, as a multiple of ``eps``-sized units.
+
+        ``eps * max(scaled / tolerance)``: at most ``eps`` exactly when the report passed.
+        """
+        return self.eps * max(check.scaled / check.tolerance for check in self.checks)
+
+    @property
+    def objective(self) -> float:
+        """Primal objective: of the SVM if there is one, else of the program."""
+        if self.certificate is not None:
+            return self.certificate.primal_objective
+        return self.residuals.primal_objective
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the sample table, in plain Python types, for JSON."""
+        return {
+            "problem": self.problem,
+            "passed": self.passed,
+            "eps": self.eps,
+            "relative_gap": self.relative_gap,
+            "objective": self.objective,
+            "backend": self.statistics.backend,
+            "checks": [
+                {
+                    "name": check.name,
+                    "absolute": check.absolute,
+                    "scaled": check.scaled,
+                    "tolerance": check.tolerance,
+                    "passed": check.passed,
+                }
+                for check in self.checks
+            ],
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "bound": None if self.bound is None else self.bound.to_dict(),
+            "summary": None if self.summary is None else vars(self.summary).copy(),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{'PASS' if self.passed else 'FAIL'} at eps={self.eps:g}: {self.problem}",
+            f"  {'check':<18} {'absolute':>10} {'scaled':>10} {'tolerance':>10}",
+        ]
+        lines += [
+            f"  {c.name:<18} {c.absolute:>10.2e} {c.scaled:>10.2e} {c.tolerance:>10.0e}"
+            + ("" if c.passed else "  FAIL")
+            for c in self.checks
+        ]
+        ends = self._optimum_between()
+        if ends is not None:
+            lines.append(f"  optimum in [{ends[0]:.12g}, {ends[1]:.12g}], up to rounding")
+        if self.summary is not None:
+            lines.append(f"  {self.summary}")
+        notes = [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines + first_lines(notes, LINES - len(lines), "further notes: .notes"))
+
+    def to_frame(self) -> Any:
+        """The checks as a pandas DataFrame, one per row.
+
+        Raises
+        ------
+        MissingPackageError
+            pandas, the extra ``qpsvm[pandas]``, is not installed.
+        """
+        names = ("name", "absolute", "scaled", "tolerance", "passed")
+        columns = {name: [getattr(check, name) for check in self.checks] for name in names}
+        return data_frame(columns, "KKTReport.to_frame()")
+
+    def _optimum_between(self) -> tuple[float, float] | None:
+        """Bounds on the optimum; None where one of them is not known."""
+        if self.certificate is not None:
+            ends = self.certificate.dual_objective, self.certificate.feasible_objective
+        elif self.bound is not None:
+            ends = self.bound.lower, self.bound.upper
+        else:
+            return None
+        return ends if all(map(math.isfinite, ends)) else None
+
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else "failed"
+        gap = f"relative gap {self.relative_gap:.2e}"
+        return f"KKTReport({verdict} at eps={self.eps:g}, {gap}; print it for every check)"
