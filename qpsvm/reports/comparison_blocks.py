@@ -1,4 +1,4 @@
-"""A comparison of backends as blocks."""
+"""The comparison of backends as a section of blocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS: tuple[TableColumn[ComparisonRow], ...] = (
 
 
 def comparison_section(comparison: Comparison, left_out: tuple[str, ...]) -> Section:
-    """The section of a page's comparison."""
+    """Build the section of a page's comparison."""
     return Section(
         key="comparison",
         title="Every backend on every program",

@@ -1,4 +1,4 @@
-"""What each check of a verdict measures, in one line."""
+"""One-line explanations of the checks of a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reader a file is for, by what is in it: names say nothing certain."""
+"""Recognition of a model file's format by its content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BEGINNING = 64
 
 
 def read_model(path: str | os.PathLike[str]) -> ParsedModel:
-    """Read a model file of any known kind.
+    """Read a model file of any known format.
 
     Parameters
     ----------

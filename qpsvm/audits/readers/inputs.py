@@ -1,4 +1,4 @@
-"""What the caller handed in beside the model, and whether it can be what the model was fitted on.
+"""The caller's training data and parameters, checked against the model.
 
 A model that does not match is refused: its audit would be about another program.
 """
@@ -20,7 +20,7 @@ from qpsvm.numerics.arrays import Index, Vector
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Training data, and parameters that model files do not hold.
+    """The caller's training data, and parameters that model files do not store.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Inputs:
     epsilon: float | None = None
 
     def samples(self, n_features: int | None = None, *, objects: bool = False) -> Any:
-        """X as a float64 array or CSR array, with as many columns as the model has.
+        """Return X as a float64 array or CSR array, with as many columns as the model has.
 
         Samples that are no numbers are taken, too, where the model's kernel is a function
         (``objects``).
@@ -61,11 +61,11 @@ class Inputs:
         return samples
 
     def weights(self, n: int) -> Vector:
-        """Sample weights, ones if there are none, shape (n,)."""
+        """Sample weights, shape (n,); ones by default."""
         return as_weights(self.sample_weight, n)
 
     def codes(self, classes: Any, n: int) -> Index:
-        """The class of each of n samples as an index into the model's own list of classes.
+        """Return each sample's class as an index into the model's own list of classes.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class Inputs:
         return np.array([own.index(label) for label in given], dtype=np.intp)[codes]
 
     def require_only(self, names: tuple[str, ...], source: str) -> None:
-        """Refuse parameters that the model itself has, or that its program does not.
+        """Refuse parameters that the model itself stores or its program does not have.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Inputs:
                 )
 
     def required(self, name: str, source: str) -> float:
-        """C, nu or epsilon, which the model does not have.
+        """Return C, nu or epsilon; refuse if the caller did not give it.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Inputs:
 
 
 def splits(reduction: Reduction, codes: Index, classes: Any) -> list[Split]:
-    """The two-class problems of a reduction; one, and without a name, for two classes."""
+    """The two-class problems of a reduction; for two classes a single problem without a name."""
     if len(classes) == 2:
         everyone = np.full(len(codes), True)
         return [Split("", np.asarray(classes)[codes], everyone)]
@@ -141,7 +141,7 @@ def require_finite(owner: str, **numbers: Any) -> None:
 
 
 def require_same_rows(owner: str, vectors: Any, samples: Any, rows: Index) -> None:
-    """Refuse a model whose support vectors are not these rows of X, to the last bit.
+    """Refuse a model whose support vectors are not exactly the given rows of X.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which reader reads what: models are recognised by the name of their class, without imports."""
+"""Choice of the reader by the class name of a model, without importing its library."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ESTIMATORS: Mapping[str, Callable[[Any, Inputs], Reading]] = {
 
 
 def read(model: Any, inputs: Inputs) -> Reading:
-    """What a model says, in terms of qpsvm's programs.
+    """Translate a model of any known kind to qpsvm's programs.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def read(model: Any, inputs: Inputs) -> Reading:
 def _read_estimator(
     reader: Callable[[Any, Inputs], Reading], model: Any, inputs: Inputs
 ) -> Reading:
-    """What a reader says; attributes that no reader expects are refused, whatever they raise."""
+    """Call a reader, and turn errors by unexpected attributes into AuditRefusedError."""
     try:
         return reader(model, inputs)
     except QPSVMError:

@@ -1,4 +1,4 @@
-"""Scikit-learn's ``SGDClassifier`` and ``SGDOneClassSVM``: stochastic gradient descent.
+"""Reader of scikit-learn's ``SGDClassifier`` and ``SGDOneClassSVM``.
 
 ``SGDClassifier`` minimises ``alpha/2 |w|^2 + 1/n sum_i u_i loss(1 - s_i f(x_i))`` with a free
 intercept and n the number of rows: divided by alpha that is ``SoftMargin(C = 1 / (alpha n))``.
@@ -28,7 +28,7 @@ LOSSES = ("hinge", "squared_hinge")
 
 
 def classifier(model: Any, inputs: Inputs) -> Reading:
-    """``SGDClassifier`` with the hinge or squared hinge loss."""
+    """Read an ``SGDClassifier`` with the hinge or squared hinge loss."""
     if model.loss not in LOSSES:
         raise AuditRefusedError(
             f"This SGDClassifier has loss={model.loss!r}; only {' and '.join(map(repr, LOSSES))} "
@@ -59,7 +59,7 @@ def classifier(model: Any, inputs: Inputs) -> Reading:
 
 
 def one_class(model: Any, inputs: Inputs) -> Reading:
-    """``SGDOneClassSVM``."""
+    """Read an ``SGDOneClassSVM``."""
     if not model.fit_intercept:
         raise AuditRefusedError(
             "This SGDOneClassSVM has fit_intercept=False: its rho is not learned, and qpsvm has no "
