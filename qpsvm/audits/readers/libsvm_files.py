@@ -109,7 +109,7 @@ def _price(inputs: Inputs, found: Expansions) -> tuple[float, Expansions]:
 
 
 def _share(inputs: Inputs, found: Expansions, codes: Index, k: int) -> tuple[float, Expansions]:
-    """nu of a nu-SVC as given, or inferred from the coefficients with a remark."""
+    """The nu of a nu-SVC as given, or inferred from the coefficients with a remark."""
     if inputs.nu is not None:
         return inputs.nu, found
     of_rows = codes[found.rows]
