@@ -183,8 +183,8 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
     if np.any(dropped != 0.0):
         row = int(np.setdiff1d(np.flatnonzero(expansion), kept)[0])
         raise AuditRefusedError(
-            f"Row {row} of X is a support vector of the model and takes no part in its program "
-            "(sample_weight 0); pass the sample_weight the model was fitted with."
+            f"Row {row} of X is a support vector of the model, but its sample_weight is 0, which "
+            "excludes it from the program; pass the sample_weight the model was fitted with."
         )
     beta = expansion[kept]
     if len(conditions) == 2 * len(beta):

@@ -85,12 +85,12 @@ class OwnPredictions:
             return ""
         if self.n_differ:
             return (
-                "The model does not predict what its stored numbers say: its own predict differs "
-                f"for {self.n_differ} of {self.n_compared + self.n_undecided} training samples"
+                "The model's own predictions differ from those of its stored numbers for "
+                f"{self.n_differ} of {self.n_compared + self.n_undecided} training samples"
             )
         return (
-            "The model does not decide as its stored numbers say: its own decision_function "
-            f"differs by up to {self.largest_difference:.2g}"
+            "The model's own decision values differ from those of its stored numbers by up to "
+            f"{self.largest_difference:.2g}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -103,8 +103,8 @@ class Convergence(Picture):
     @property
     def caption(self) -> str:
         return (
-            "The vertical axis is logarithmic; the dashed line is eps. What a solver calls a "
-            "residual is its own scale; only the verifier's count."
+            "The vertical axis is logarithmic; the dashed line is eps. Each solver scales its "
+            "residuals in its own way; only the verifier's residuals decide."
         )
 
     @property

@@ -29,9 +29,9 @@ ILLUSTRATED = 8
 """Machines of a report that are shown with pictures, the worst of them: each takes 200 kB."""
 
 CASES = (
-    "The cases are those of the alpha that is shown. At an optimum they mean: zero, the sample "
-    "could be left out; free, it lies on the margin, or on the edge of the tube; bound, it lies "
-    "there or beyond, and pays."
+    "The case of a row is that of its alpha. At an optimum, zero means that the sample could be "
+    "left out, free that it lies on the margin or on the edge of the tube, and bound that it lies "
+    "there or beyond."
 )
 
 

@@ -234,7 +234,7 @@ def _wrong(evidence: Evidence) -> tuple[str, ...]:
     if evidence.refused:
         return (f"Not an answer to this problem: {evidence.refused.rstrip('.')}",)
     if evidence.finding:
-        return (evidence.finding.rstrip("."), f"of its stored numbers {evidence._distance()}")
+        return (evidence.finding.rstrip("."), f"for its stored numbers {evidence._distance()}")
     if evidence.infeasibility > evidence.eps:
         missed = at_most(evidence.infeasibility)
         first = f"Not feasible: a condition that must hold is missed by {missed} of its size"

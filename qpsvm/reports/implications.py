@@ -152,8 +152,8 @@ def _intercept(report: ReportContent, certificate: Certificate) -> str:
     where = f"The intercept of every exact optimum lies between {lower} and {upper}"
     unique = certificate.intercept_is_unique
     if unique is None:
-        return f"{where}; whether there is only one is undecided at this accuracy."
-    return f"{where}; there is only one." if unique else f"{where}; there are many: none is fixed."
+        return f"{where}; whether it is unique is undecided at this accuracy."
+    return f"{where}; it is unique." if unique else f"{where}; it is not unique."
 
 
 def _interval(report: ReportContent, certificate: Certificate) -> str:

@@ -71,7 +71,7 @@ def _solver(report: ReportContent) -> Iterator[tuple[str, str]]:
         last = residual(report.trace[-1].residual)
         yield (
             "Convergence",
-            f"no residuals told on the way; the verifier measured {last} at its end",
+            f"the solver reported no residuals; the verifier measured {last} at the end",
         )
     if statistics.settings:
         yield "Settings", value(statistics.settings)

@@ -88,7 +88,7 @@ class SolvedProblem:
 
     @property
     def form(self) -> str | None:
-        """"primal" or "dual"; None for a bare program."""
+        """Form of the program, "primal" or "dual"; None for a bare program."""
         return None if self.data is None else self.problem.form
 
     @property

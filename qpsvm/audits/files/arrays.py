@@ -116,10 +116,10 @@ def read_json(path: str | os.PathLike[str]) -> ArrayModel:
     brackets = content.count(b"[") + content.count(b"{")
     try:
         if brackets > _MAX_BRACKETS:
-            raise ValueError(f"it has {brackets:,} lists and objects, a model a handful")
+            raise ValueError(f"it has {brackets:,} lists and objects; a model has only a few")
         data = json_text.loads(content.decode("utf-8"))
         if not isinstance(data, dict):
-            raise ValueError(f"it is a {type(data).__name__}, a model is an object")
+            raise ValueError(f"it is a {type(data).__name__}; a model must be an object")
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
             f"{source!r} is not a model in JSON ({error}); write one as docs/model_files.md "
@@ -233,8 +233,8 @@ def _require_one_intercept_each(coef: Any, intercept: Any) -> None:
     expected = () if coef is None or coef.ndim == 1 else (len(coef),)
     if intercept.shape != expected:
         raise _UnfitError(
-            f"intercept has shape {intercept.shape}, beside such a coef it is {expected}; a single "
-            "machine has a list of weights and a number"
+            f"intercept has shape {intercept.shape}, but this coef needs {expected}; a single "
+            "machine has a list of weights and one number as intercept"
         )
 
 
@@ -269,7 +269,7 @@ def _built(data: Mapping[str, Any], key: str, known: Mapping[str, type[Any]]) ->
     try:
         return known[name](**parameters)
     except (QPSVMError, TypeError, ValueError, OverflowError) as error:
-        raise _UnfitError(f"there is no such {name} ({error})") from error
+        raise _UnfitError(f"{name} does not accept these parameters ({error})") from error
 
 
 def _class_weight(value: Any) -> Any:

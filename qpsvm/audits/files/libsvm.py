@@ -214,6 +214,6 @@ class LibsvmModel:
             return np.asarray(y, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ModelFileError(
-                f"{self.source!r} knows its samples by numbers, and y holds others ({error}); pass "
+                f"{self.source!r} stores numeric labels or targets, y has others ({error}); pass "
                 "the numbers LIBSVM was given."
             ) from error

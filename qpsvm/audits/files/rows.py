@@ -158,8 +158,8 @@ def _too_often(rows: list[int]) -> str:
     if not rows:
         return ""
     return (
-        f"has the values of row {rows[0]} of X, and so have more support vectors than there are "
-        f"such rows ({len(rows)})"
+        f"has the values of row {rows[0]} of X, but more support vectors have these values than "
+        f"rows do ({len(rows)})"
     )
 
 

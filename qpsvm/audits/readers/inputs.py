@@ -80,8 +80,8 @@ class Inputs:
         own, given = np.asarray(classes).tolist(), found.tolist()
         if set(own) != set(given):
             raise AuditRefusedError(
-                f"The model tells the classes {_listed(own)} apart, y has {_listed(given)}; pass "
-                "the labels it was fitted with."
+                f"The model was fitted on the classes {_listed(own)}, y has {_listed(given)}; pass "
+                "the labels that were used to fit it."
             )
         return np.array([own.index(label) for label in given], dtype=np.intp)[codes]
 
@@ -96,8 +96,8 @@ class Inputs:
         for name in ("C", "nu", "epsilon"):
             if name not in names and getattr(self, name) is not None:
                 raise AuditRefusedError(
-                    f"{name} was given, and the model ({source}) has its own or none; leave it "
-                    "out: it is for model files that do not hold it."
+                    f"{name} was given, but the model ({source}) has its own {name} or none; leave "
+                    f"{name} out: it is only for model files that do not store it."
                 )
 
     def required(self, name: str, source: str) -> float:
@@ -111,7 +111,7 @@ class Inputs:
         value: float | None = getattr(self, name)
         if value is None:
             raise AuditRefusedError(
-                f"{source} does not say the {name} it was trained with; pass {name}."
+                f"{source} does not store the {name} of its training; pass {name}."
             )
         return value
 

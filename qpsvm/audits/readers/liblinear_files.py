@@ -44,7 +44,7 @@ def read(model: LiblinearModel, inputs: Inputs) -> Reading:
     kind, name = model.solver_type, f"{model.solver_type} model {os.path.basename(model.source)!r}"
     if kind not in (JOINT, NOVELTY, *LOSSES):
         raise AuditRefusedError(
-            f"{name} is not a support vector machine that qpsvm has a program for; it has those of "
+            f"qpsvm has no program for {name}; it has programs for "
             f"{', '.join((*LOSSES, JOINT, NOVELTY))}."
         )
     regression = "SVR" in kind

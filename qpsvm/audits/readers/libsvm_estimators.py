@@ -218,9 +218,7 @@ def _kernel(model: Any, samples: Any) -> Kernel:
     if callable(kind):
         return kernels.Custom(kind)
     if not isinstance(kind, str) or kind not in KERNELS:
-        raise AuditRefusedError(
-            f"The kernel {kind!r} is none that qpsvm has; pass it as a callable."
-        )
+        raise AuditRefusedError(f"qpsvm has no kernel {kind!r}; pass the kernel as a callable.")
     if kind in ("linear", "precomputed"):
         return kernels.as_kernel(kind)
     gamma = _gamma(model, samples)

@@ -102,8 +102,8 @@ def _price(inputs: Inputs, found: Expansions) -> tuple[float, Expansions]:
     C = _bound(found.coefficients / found.weights[found.rows])
     if C is None:
         raise AuditRefusedError(
-            f"{found.model} does not say its C, and no two coefficients of one side are equal to "
-            "the largest, from which it could be told; pass C."
+            f"{found.model} does not store its C, and C cannot be inferred because no two "
+            "coefficients of one sign equal the largest; pass C."
         )
     return C, _inferred(found, "C", C, "largest coefficients")
 
@@ -122,8 +122,8 @@ def _share(inputs: Inputs, found: Expansions, codes: Index, k: int) -> tuple[flo
             nu = float(np.sum(np.abs(own[members]))) / (largest * n)
             return nu, _inferred(found, "nu", nu, "largest coefficients and their sum")
     raise AuditRefusedError(
-        f"{found.model} does not say its nu, and no two coefficients of one side are equal to the "
-        "largest, from which it could be told; pass nu."
+        f"{found.model} does not store its nu, and nu cannot be inferred because no two "
+        "coefficients of one sign equal the largest; pass nu."
     )
 
 
@@ -153,11 +153,12 @@ def _rounded(model: LibsvmModel, found: Expansions) -> tuple[str, ...]:
         theirs.resize(own.shape)
         if abs(own - theirs).max() > 0.0:
             remarks.append(
-                f"the file has its support vectors in {model.sv_digits} digits; audited with the "
-                "rows of X they are"
+                f"the file stores its support vectors with {model.sv_digits} digits; the audit "
+                "uses the rows of X that they are"
             )
     if model.parameter_digits <= FEW_DIGITS:
         remarks.append(
-            f"the file has gamma, coef0 and rho in {FEW_DIGITS} digits; audited with these"
+            f"the file stores gamma, coef0 and rho with {FEW_DIGITS} digits; the audit uses them "
+            "as they are"
         )
     return tuple(remarks)

@@ -110,9 +110,7 @@ class Weights:
         )
         coef = np.hstack([self.coef, self.intercept[:, None] / bias])
         nothing = np.zeros(len(self.intercept))
-        remark = (
-            f"the intercept is the weight of a constant feature of {bias:g}, as LIBLINEAR has it"
-        )
+        remark = f"the intercept is the weight of a constant feature of {bias:g}, as in LIBLINEAR"
         return Weights(
             self.model, self.library, samples, self.weights, coef, nothing, (*self.remarks, remark)
         )

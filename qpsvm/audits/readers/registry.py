@@ -52,9 +52,9 @@ def read(model: Any, inputs: Inputs) -> Reading:
             return _read_estimator(reader, model, inputs)
     hint = ""
     if hasattr(model, "best_estimator_"):
-        hint = " Of a search, pass best_estimator_."
+        hint = " For a parameter search, pass best_estimator_."
     elif hasattr(model, "regressor_"):
-        hint = " Of a transformed target, pass regressor_ with the transformed y."
+        hint = " For a transformed target, pass regressor_ with the transformed y."
     raise AuditRefusedError(
         f"audit cannot read a {type(model).__name__}.{hint} It reads scikit-learn's "
         f"{', '.join(ESTIMATORS)}, a Pipeline that ends in one, LIBSVM and LIBLINEAR model files, "
@@ -72,6 +72,6 @@ def _read_estimator(
         raise
     except Exception as error:
         raise AuditRefusedError(
-            f"This {type(model).__name__} cannot be read: an attribute or parameter of it is not "
-            f"what its fit leaves ({type(error).__name__}: {error}); fit it again."
+            f"This {type(model).__name__} cannot be read: an attribute or parameter is not as "
+            f"fit leaves it ({type(error).__name__}: {error}); fit it again."
         ) from error

@@ -32,7 +32,7 @@ def classifier(model: Any, inputs: Inputs) -> Reading:
     if model.loss not in LOSSES:
         raise AuditRefusedError(
             f"This SGDClassifier has loss={model.loss!r}; only {' and '.join(map(repr, LOSSES))} "
-            "are those of a support vector machine."
+            "are losses of a support vector machine."
         )
     mixture = getattr(model, "l1_ratio", None)
     if model.penalty != "l2" and not (model.penalty == "elasticnet" and mixture == 0):
@@ -71,7 +71,7 @@ def one_class(model: Any, inputs: Inputs) -> Reading:
     if nu > 1.0:
         raise AuditRefusedError(
             f"With nu={model.nu:g} and sample weights that add up to {total:g} for {n} samples "
-            "this SGDOneClassSVM has no optimum: rho grows without end."
+            "this SGDOneClassSVM has no optimum: rho is unbounded."
         )
     return found.machine(OneClass(nu), factor=_one_class_factor())
 
@@ -86,8 +86,8 @@ def _weights(model: Any, inputs: Inputs, offset: str) -> Weights:
         raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
     if getattr(model, "early_stopping", False):
         raise AuditRefusedError(
-            f"This {name} has early_stopping=True: it held out some of the samples, and nothing "
-            "says which; fit it without."
+            f"This {name} has early_stopping=True: it held out some of the samples, and does "
+            "not record which; fit it without early stopping."
         )
     coef, b = weights_and_offset(model, offset)
     samples = inputs.samples(coef.shape[1])
