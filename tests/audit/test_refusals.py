@@ -193,7 +193,7 @@ def test_a_data_frame_in_a_pipeline():
 
 def test_parameters_the_model_has_itself():
     model = SVC().fit(X, Y)
-    refused("C was given, and the model .SVC. has its own", model, C=1.0)
+    refused("C was given, but the model .SVC. has its own", model, C=1.0)
     refused("nu was given", LinearSVC().fit(X, Y), nu=0.1)
     with pytest.raises(InvalidParameterError, match="eps is 2"):
         qpsvm.audit(model, X, Y, eps=2.0)
