@@ -85,8 +85,8 @@ this side. (Only the verifier checks the KKT cases of samples and natural residu
 
 The certificate of every mutant is judged as well, optimal or not. The gap may not be below the true
 suboptimality, nor the lower bound above the optimum (beyond rounding: 512 times the certificate's
-estimate, since a kernel value has an error of 1e-13). Bounds on decision values and intercept, proven labels and proven statuses of alphas may not contradict those of the
-certified solution.
+estimate, since a kernel value has an error of 1e-13). Bounds on decision values and intercept,
+proven labels and proven statuses of alphas may not contradict those of the certified solution.
 """
 
 
@@ -178,7 +178,8 @@ def _result(hunts: list[dict[str, Any]], cells: Cells) -> Iterator[str]:
         f"- {outcomes['passed, harmless']:,} mutants passed and are harmless; the worst of them "
         f"exceeds the optimum by {worst:.4f} eps."
     )
-    yield f"- {outcomes['refused, harmless']:,} mutants were refused without an error found by the judge."
+    n_refused = outcomes["refused, harmless"]
+    yield f"- {n_refused:,} mutants were refused although the judge found no error."
     errors = sum("error" in row for row in suspicious)
     if errors:
         yield f"- {errors} problems ended with an error of the search itself."
@@ -231,7 +232,8 @@ def _sharp(cells: Cells) -> Iterator[str]:
     yield "## Sensitivity\n"
     yield (
         "These mutants are consistent in all parts (weights, slack, interval, program) and moved "
-        "along\na random direction until cost or alpha is a given multiple of eps from the optimum:\n"
+        "along\na random direction until cost or alpha is a given multiple of eps from the "
+        "optimum:\n"
     )
     yield "| distance from the optimum | mutants | passed | refused, harmless |"
     yield "|---|---|---|---|"
