@@ -39,7 +39,7 @@ def main() -> None:
     certified = sum(gap <= 1e-8 for gap in best)
     apart = [spread for group in groups.values() if (spread := _spread(group)) is not None]
     print(f"- {certified} of {len(best)} programs (problem x form) certified to a gap of 1e-8.")
-    print(f"- {passed} of {len(rows)} solves passed every check at 1e-8; failures are listed below.")
+    print(f"- {passed} of {len(rows)} solves passed every check at 1e-8; the failures follow.")
     print(f"- Largest spread of the passing answers to one problem: {max(apart):.1e}.\n")
     failures = [row for row in rows if not row.get("passed")]
     if failures:
