@@ -19,7 +19,7 @@ WIDE = np.dtype(np.int64)
 
 
 def is_immutable(array: Any) -> bool:
-    """True for an array that nobody can write to, through it or what it is a view of."""
+    """Return whether an array cannot be written to, neither directly nor through its base."""
     if not isinstance(array, np.ndarray):
         return False
     while isinstance(array, np.ndarray):

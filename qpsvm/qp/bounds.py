@@ -295,7 +295,7 @@ class _Bounding:
         return np.asarray(g), np.asarray(EPS * terms)
 
     def _is_affordable(self) -> bool:
-        """Whether the rows of P that moving w takes are few enough to be formed."""
+        """Return whether the rows of P that moving w takes are few enough to be formed."""
         return self.program.P.prefers_sparse or len(self._rows) <= MOVABLE_SIZE
 
     def _movable(self) -> Index:
