@@ -82,7 +82,7 @@ def index_width(n_entries: int, shape: tuple[int, ...]) -> np.dtype[Any]:
 
 
 def _own(part: Any, lent: tuple[Any, ...]) -> Any:
-    """The array as a read-only one, copied if somebody else may write to it."""
+    """The array as a read-only one, copied if other code may write to it."""
     is_shared = any(np.may_share_memory(part, other) for other in lent)
     own = part.copy() if is_shared and not is_immutable(part) else part
     own.flags.writeable = False  # before SciPy takes views of it: they are immutable as well

@@ -214,7 +214,7 @@ def _dense(matrix: Matrix) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class Unscale:
-    """Inverse of ``scale``: ``x = D x'``, ``z = E_G z'/c``, ``y = E_A y'/c``, bounds' ``D^-1 z'/c``."""
+    """Inverse of ``scale``: ``x = D x'``, ``z = E_G z'/c``, ``y = E_A y'/c``; see ``scale``."""
 
     variables: Vector
     inequalities: Vector

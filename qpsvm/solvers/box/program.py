@@ -130,13 +130,13 @@ class BoxProgram:
         return (float(np.abs(r) @ room) + missed) / self.objective_scale(point)
 
     def objective_scale(self, point: Point) -> float:
-        """What gaps are relative to: the objective, or what counts as zero if that is larger."""
+        """Scale of the relative gap: the objective, or the value that counts as zero if larger."""
         mean = float(np.mean(self.diagonal)) or 1.0
         negligible = negligible_objective(self.q, mean, point.x)
         return max(abs(self.objective(point)), negligible)
 
     def scale(self, point: Point) -> float:
-        """What residuals are relative to: the largest entry of q, or of ``P x`` where q is zero."""
+        """Scale of relative residuals: the largest entry of q, or of ``P x`` if q is zero."""
         return float(np.max(np.abs(self.q))) or float(np.max(np.abs(point.Px)))
 
     def is_optimal(self, point: Point, eps: float) -> bool:
