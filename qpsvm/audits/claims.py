@@ -116,7 +116,7 @@ class Claim:
         )
 
     def completed(self, draft: Solution, library: Library) -> Solution:
-        """Complete a draft by what its weights imply, ready for ``qpsvm.verify``."""
+        """Complete a draft by the fields that its weights imply, for ``qpsvm.verify``."""
         if self.stated is not None:
             return self.stated
         if isinstance(draft, JointSolution):
