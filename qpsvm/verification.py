@@ -58,7 +58,7 @@ def verify(
 @overload
 def verify(problem: QuadraticProgram, solution: QPSolution, *, eps: float = ...) -> KKTReport: ...
 def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
-    """Measure how optimal a solution is, trusting nothing it says about itself.
+    """Measure how far a solution is from optimal, without trusting its own statements.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _measure_svm(
 def _about_constraints(
     problem: TrainingProblem[Any, Any], solution: Any, certificate: Certificate, eps: float
 ) -> Iterator[str]:
-    """Which constraint on (w, b) is missed the most, and which one stands in the way of a bound."""
+    """Notes on the most violated constraint on (w, b), and on one that blocks a bound."""
     if certificate.feasible is None:
         return
     is_near = certificate.infeasibility <= eps  # False for NaN
@@ -228,7 +228,7 @@ def _machine_checks(
     eps: float,
     natural: float,
 ) -> Iterator[Check]:
-    """Checks on the machine itself: certificate, samples, stated against implied quantities."""
+    """Yield the checks on the machine: certificate, samples, stated and implied values."""
     size = max(abs(certificate.primal_objective), certificate.floor)
     yield Check("certified_gap", certificate.gap_upper, certificate.relative_gap_upper, eps)
     if not problem.model.always_has_an_optimum:
@@ -246,7 +246,7 @@ def _machine_checks(
 
 
 def _difference(stated: Any, implied: Any) -> Residual:
-    """Largest difference of two vectors, absolute and over ``max(1, |implied|)``."""
+    """Largest difference of two vectors, absolute and relative to ``max(1, |implied|)``."""
     given, expected = np.asarray(stated, dtype=np.float64), np.asarray(implied, dtype=np.float64)
     if given.shape != expected.shape:
         return Residual("difference", math.inf, math.inf)

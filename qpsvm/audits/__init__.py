@@ -1,7 +1,7 @@
-"""Models of other libraries, held against the exact programs they claim to solve.
+"""Audits: models of other libraries, verified against the exact programs they claim to solve.
 
-``qpsvm.audit(model, X, y)`` is the function; this package has what it takes and returns, and
-``files``, which reads the model files of other libraries.
+``qpsvm.audit(model, X, y)`` is the function; this package has the types of its arguments and
+results, and ``files``, the readers of other libraries' model files.
 """
 
 from qpsvm.audits import files

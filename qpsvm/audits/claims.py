@@ -1,7 +1,7 @@
-"""What a model of another library says: a program, and numbers that are its solution.
+"""Claims: a model of another library as programs of qpsvm with claimed solutions.
 
-A reader has done the translation: the program is built, and alpha, w, b are in qpsvm's scale. From
-here on nothing depends on where a model came from.
+A reader builds the program and converts alpha, w and b to qpsvm's scale. The rest of an audit does
+not depend on the library of the model.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Solution: TypeAlias = SVMSolution | JointSolution
 @short_repr
 @dataclass(frozen=True)
 class Library:
-    """Who fitted a model.
+    """The library that fitted a model, with its stopping rule and kernel precision.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Library:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """The solution a model claims to one program.
+    """A program, and the solution that a model claims for it.
 
     Attributes
     ----------
@@ -83,11 +83,11 @@ class Claim:
 
     @property
     def has_multipliers(self) -> bool:
-        """Whether the model bounds its own optimum from below."""
+        """Return whether the model has dual variables, hence a lower bound on the optimum."""
         return self.alpha is not None or self.stated is not None
 
     def draft(self, optimum: Solution | None = None) -> Solution:
-        """The machine that the claim is, before anything is multiplied with the kernel matrix.
+        """Build the claimed machine, without any product with the kernel matrix.
 
         Weights without multipliers are held against those of ``optimum``: its alpha and its
         solution of the program, with the model's weights and intercept in place of its own.
@@ -142,7 +142,7 @@ class Claim:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A model as its reader understood it.
+    """A reader's result: the claims of a model, and how their predictions are combined.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class Reading:
 
 
 def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
-    """Dual variables from the coefficients ``beta_i`` of ``f(x) = sum_i beta_i k(x_i, x) + b``.
+    """Compute dual variables from the coefficients of ``f(x) = sum_i beta_i k(x_i, x) + b``.
 
     Parameters
     ----------
@@ -194,8 +194,8 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
     if np.any(dropped != 0.0):
         row = int(np.setdiff1d(np.flatnonzero(expansion), kept)[0])
         raise AuditRefusedError(
-            f"Row {row} of X is a support vector of the model and takes no part in its program "
-            "(sample_weight 0); pass the sample_weight the model was fitted with."
+            f"Row {row} of X is a support vector of the model, but its sample_weight is 0, which "
+            "excludes it from the program; pass the sample_weight the model was fitted with."
         )
     beta = expansion[kept]
     if len(conditions) == 2 * len(beta):
@@ -216,7 +216,7 @@ def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | N
 
 
 def _best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:
-    """The t that minimises ``price_t t + sum_i loss_i(v_i - e t)`` beside this b, not below 0."""
+    """Minimise ``price_t t + sum_i loss_i(v_i - e t)`` over t >= 0 for a given b."""
     c = model.conditions
     if not c.width:
         return 0.0

@@ -1,13 +1,13 @@
-"""What a kernel in single precision does to a solution.
+"""Effect of a kernel in single precision on the duality gap of a solution.
 
-LIBSVM keeps the rows of its matrix as float32, so that it solves the program of a rounded kernel
-``K'``. The same alpha, ``beta = R'alpha / kappa``, b and t have two objectives there, too::
+LIBSVM stores the rows of its kernel matrix as float32, so it solves the program of a rounded kernel
+``K'``. The same alpha, ``beta = R'alpha / kappa``, b and t also have two objectives there::
 
     P' = kappa/2 beta'K'beta + price_b b + price_t t + sum_k loss_k(p - R(K'beta + b) - e t)
     D' = p'a - 1/2 (kappa beta_a'K'beta_a + d'a^2),     beta_a = R'a / kappa for a feasible a
 
-(``machines.conditions`` has the program). What remains of the gap there is due to stopping early;
-the rest of it is due to rounding.
+(``machines.conditions`` has the program). The gap that remains there is due to early stopping;
+the rest of the gap is due to rounding.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 @short_repr
 @dataclass(frozen=True)
 class KernelRounding:
-    """The duality gap of one solution in two programs.
+    """The duality gap of one solution with the exact kernel and with the rounded one.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class KernelRounding:
 
     @property
     def share(self) -> float:
-        """The part of the gap that rounding explains, ``(gap - rounded_gap) / gap`` in [0, 1]."""
+        """Share of the gap that rounding explains, ``(gap - rounded_gap) / gap`` in [0, 1]."""
         if not self.gap > 0.0 or not math.isfinite(self.rounded_gap):
             return 0.0
         return min(1.0, max(0.0, (self.gap - self.rounded_gap) / self.gap))

@@ -1,4 +1,4 @@
-"""``qpsvm.certify``: the certificate of any solution, from whatever source."""
+"""``qpsvm.certify``: compute the certificate of a solution from any source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``qpsvm demo``: one data set, four programs, every backend, one table."""
+"""``qpsvm demo``: solve four programs on one data set with every backend."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def demo(
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One program, and who is to solve it; in detail: the best answer gets a report of its own."""
+    """One program with the backends that solve it; ``in_detail``: report on the best answer."""
 
     kernel: str
     form: str
@@ -100,7 +100,7 @@ class Task:
 
 
 def with_fewer_samples(tasks: list[Task], smaller: list[tuple[str, str, SVMProblem]]) -> list[Task]:
-    """The tasks without slow solvers, and after them the same programs on fewer samples for these.
+    """Move slow solvers from the tasks to further tasks on fewer samples.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def with_fewer_samples(tasks: list[Task], smaller: list[tuple[str, str, SVMProbl
 
 
 def choose_backends() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Installed backends worth a row, and the others with the reason why not."""
+    """Choose the installed backends to compare; list the others with the reason."""
     from qpsvm.backends import available
     from qpsvm.backends.cvxpy import OPTIONS
 
@@ -139,7 +139,7 @@ def choose_backends() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _can_report(path: Path) -> bool:
-    """Whether the report can be written; without its packages the table still is worth printing."""
+    """Return whether the report can be written; print a note if packages are missing."""
     from qpsvm import reports
     from qpsvm.exceptions import MissingPackageError
 
@@ -184,7 +184,7 @@ def _run(
     eps: float,
     seconds: float,
 ) -> tuple[list[ComparisonRow], list[Report]]:
-    """Every backend on every program; of each program the best answer in detail."""
+    """Solve every task with its backends; report in detail on the best answer of each."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -231,7 +231,7 @@ def _run(
 def _solve_row(
     problem: SVMProblem, name: str, kernel: str, form: str, *, eps: float, seconds: float
 ) -> tuple[ComparisonRow, Any]:
-    """One row of the table, whatever happens."""
+    """Solve with one backend and return its table row, also after an error."""
     import qpsvm
     from qpsvm import exceptions, reports
     from qpsvm.qp import Status

@@ -1,4 +1,4 @@
-"""Samples, labels, targets and weights: whatever the caller has, checked and in one form.
+"""Conversion and checks of samples, labels, targets and weights that the caller passes.
 
 Every refusal names the argument, the row or column, the value seen and the remedy.
 """
@@ -20,7 +20,7 @@ from qpsvm.numerics.single_precision import SinglePrecision
 
 
 def samples_for(kernel: Kernel, X: Any) -> Any:
-    """X as this kernel takes samples: a table of numbers, or objects if that is what they are.
+    """Convert X to the samples a kernel takes: a numeric table, or objects.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def samples_for(kernel: Kernel, X: Any) -> Any:
 
 
 def as_samples(X: Any, name: str = "X", *, keep_single: bool = False) -> Any:
-    """X as a read-only float64 array or CSR array of shape (n, d), both at least 1.
+    """Convert X to a read-only float64 array or CSR array of shape (n, d), n and d at least 1.
 
     In the layout of ``qpsvm.numerics.layout``; a copy, unless that is what X is already and nobody
     can write to it (an array with ``flags.writeable = False``, a ``numpy.memmap`` opened for
@@ -101,7 +101,7 @@ def _dense(X: Any, name: str, keep_single: bool) -> Any:
 
 
 def as_signs(y: Any) -> tuple[Vector, Any]:
-    """Labels as -1/+1, and the two labels they stand for (sorted: negative first).
+    """Convert two kinds of labels to -1 and +1; return also the sorted labels (negative first).
 
     Raises
     ------
@@ -129,7 +129,7 @@ def as_signs(y: Any) -> tuple[Vector, Any]:
 
 
 def as_classes(y: Any) -> tuple[Index, Any]:
-    """Labels as indices into the sorted different labels, which come second.
+    """Convert labels to indices into the sorted distinct labels; return both.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def as_classes(y: Any) -> tuple[Index, Any]:
 
 
 def as_targets(y: Any) -> Vector:
-    """Numbers to predict, shape (n,), float64.
+    """Convert regression targets to float64, shape (n,).
 
     Raises
     ------
@@ -199,7 +199,7 @@ def as_targets(y: Any) -> Vector:
 
 
 def as_weights(sample_weight: Any, n_samples: int) -> Vector:
-    """Sample weights, shape (n,), ones if None.
+    """Convert sample weights to float64, shape (n,); ones if None.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> Vector:
 
 
 def as_groups(groups: Any, n_samples: int) -> Index:
-    """The group of every sample as a number from 0, shape (n,); one group if None.
+    """Convert group labels to numbers from 0, shape (n,); a single group if None.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def as_groups(groups: Any, n_samples: int) -> Index:
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:
-    """Column names of a DataFrame whose columns are all named by strings."""
+    """Column names of a DataFrame, if all of them are strings; else None."""
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(c, str) for c in columns):
         return None
@@ -258,7 +258,7 @@ def feature_names(X: Any) -> tuple[str, ...] | None:
 
 
 def _as_column(y: Any, what: str) -> Any:
-    """A one-dimensional array out of a vector, or a matrix with one row or column."""
+    """Convert a vector, or a matrix with a single row or column, to one dimension."""
     if y is None:
         raise InvalidDataError(f"y is missing; pass one {what} per sample.")
     require_unmasked(y, "y")
@@ -286,7 +286,7 @@ def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:
 
 
 def _require_numeric_columns(X: Any, name: str) -> None:
-    """Name the first column of a DataFrame that is not numeric."""
+    """Refuse a DataFrame with a column that is not numeric, and name the first."""
     dtypes = getattr(X, "dtypes", None)
     columns = getattr(X, "columns", None)
     if dtypes is None or columns is None:
@@ -300,7 +300,7 @@ def _require_numeric_columns(X: Any, name: str) -> None:
 
 
 def _require_exact_integers(matrix: Any, original: Any, name: str) -> None:
-    """Refuse whole numbers that float64 rounds: different ones would silently become equal."""
+    """Refuse integers that float64 would round, since distinct ones could become equal."""
     if sp.issparse(original) and original.dtype.kind in "fb":
         places = []
     elif sp.issparse(original):
@@ -362,7 +362,7 @@ def _require_one_kind(labels: Any) -> None:
 
 
 def _missing(labels: Any) -> Any:
-    """Which labels are missing; at once where the kind of array tells."""
+    """Mask of missing labels, without a loop where the dtype allows."""
     if labels.dtype.kind in "biu":
         return np.zeros(len(labels), dtype=bool)
     if labels.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""Sparse weights: ``L1Norm``, a linear program.
+"""The classifier with sparse weights: ``L1Norm``, a linear program.
 
 Primal, in (w, b, xi), with ``w = w+ - w-`` and signs s of the two classes::
 
@@ -197,13 +197,13 @@ def l1_dual(model: SupportVectorModel) -> QuadraticProgram:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class L1PrimalRecovery:
-    """``x = (w+, w-, b, xi)``; alpha are the multipliers of the margin rows."""
+    """Map between ``x = (w+, w-, b, xi)`` and the SVM; the margin rows' multipliers are alpha."""
 
     model: SupportVectorModel
 
     @property
     def blocks(self) -> dict[str, slice]:
-        """Where each part of x is."""
+        """Slices of x that hold the parts of the variables, by name."""
         return l1_blocks(self.model)
 
     def recover(self, qp: QPSolution) -> Evaluation:
@@ -250,13 +250,13 @@ class L1PrimalRecovery:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class L1DualRecovery:
-    """``x = (alpha, z, y)``; w: multipliers of ``pull <= 1`` less those of ``-pull <= 1``."""
+    """Map between ``x = (alpha, z, y)`` and the SVM; the rows' multipliers give w."""
 
     model: SupportVectorModel
 
     @property
     def blocks(self) -> dict[str, slice]:
-        """Where each part of x is."""
+        """Slices of x that hold the parts of the variables, by name."""
         return dual_blocks(self.model)
 
     def recover(self, qp: QPSolution) -> Evaluation:

@@ -216,7 +216,7 @@ class Polynomial(_WithGamma):
         return RowsOfProducts(U, finish)
 
     def _finish(self, block: Dense) -> None:
-        """Of inner products, in place; by squaring, which is many times faster than ``**``."""
+        """Turn inner products into kernel values in place, with powers by repeated squaring."""
         block *= self._gamma()
         block += self.coef0
         base, degree = block.copy(), int(self.degree) - 1

@@ -1,4 +1,4 @@
-"""How exact a figure can be: conditions and constraints that are missed, and rounding."""
+"""Accuracy of computed figures: violated conditions and constraints, and rounding errors."""
 
 from __future__ import annotations
 

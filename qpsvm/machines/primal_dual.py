@@ -1,4 +1,4 @@
-"""Both objectives of a training problem, for any weights and any dual variables.
+"""Primal and dual objective of a training problem, for any weights and dual variables.
 
 With the conditions of ``conditions`` and the maps of ``setup``, the primal objective is
 ``kappa/2 |w|^2`` plus prices and losses, the dual one ``p'a - 1/2 (kappa |w|^2 + d'a^2)``.
@@ -43,7 +43,7 @@ SMALLEST_MARGIN = 1e-100
 @short_repr
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """Dual variables.
+    """A point of the dual problem: alpha, and the multipliers of the constraints.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class DualWeights:
 
 
 class PrimalDualPair(TrainingSetup):
-    """Both objectives of one training problem; see ``TrainingSetup`` for its parts."""
+    """Primal and dual objective of one training problem; see ``TrainingSetup`` for its parts."""
 
     # --- the primal objective, for anything ------------------------------------------------------
 
@@ -119,7 +119,7 @@ class PrimalDualPair(TrainingSetup):
     # --- the dual objective, for anything --------------------------------------------------------
 
     def feasible_dual(self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS) -> DualPoint:
-        """The nearest thing to a dual point that is feasible.
+        """Map dual variables to a dual point nearby that is feasible.
 
         Clip to the box; then move the sums that have to have a value there (``(R 1)'a``, ``1'a``),
         see ``repair``. Where feasible points form a cone, the best multiple is taken:
@@ -156,7 +156,7 @@ class PrimalDualPair(TrainingSetup):
         return self.kernel_product(beta)
 
     def constrained_price(self, multipliers: Vector) -> float:
-        """What the constraints add to ``(R 1)'a``."""
+        """Contribution of the constraints' multipliers to ``(R 1)'a``."""
         if self.constraints is None or multipliers.size == 0:
             return 0.0
         return float(self.constraints.intercept_column @ multipliers)
@@ -202,7 +202,7 @@ class PrimalDualPair(TrainingSetup):
 
     @cached_property
     def objective_floor(self) -> float:
-        """The certified gap is relative to the objective, but to no less than this.
+        """Lower limit of the scale of the relative gap; zero if the optimum is surely positive.
 
         Zero where the optimum is above zero, which it is unless w = 0 costs nothing; never above
         the 1 of the usual ``max(1, |objective|)``.
@@ -221,7 +221,7 @@ class PrimalDualPair(TrainingSetup):
         return float(min(1.0, 0.5 * c.norm_weight * np.square(SMALL_MOVE * c.unit) / largest))
 
     def _zero_weights_are_optimal(self) -> bool:
-        """Whether w = 0 costs no more than rounding: all targets fit into the tube."""
+        """Return whether w = 0 costs no more than rounding."""
         c, nothing = self.conditions, np.zeros(self.data.n_samples)
         interval, t = best_offsets(self, nothing, 0.0, 0.0)
         b = interval.midpoint

@@ -1,4 +1,4 @@
-"""What a verifier asks of a model: nothing else is needed to certify its solutions."""
+"""Protocols of the models and solutions that the verifier and certificates work on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TableT = TypeVar("TableT", bound=SampleTable)
 
 
 class TrainedMachine(Protocol):
-    """What is common to all solutions: dual variables, training data, the program's solution."""
+    """Protocol of all solutions: dual variables, training data, the program's solution."""
 
     @property
     def alpha(self) -> Dense: ...

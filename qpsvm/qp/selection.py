@@ -49,7 +49,7 @@ class Selection:
         return Selection(self.n_samples, np.abs(self.signs), self.index)
 
     def parts(self) -> tuple[Any, ...]:
-        """What defines R."""
+        """Objects that define R."""
         index = np.arange(self.n_samples) if self.index is None else self.index
         return (self.signs, index)
 

@@ -1,4 +1,4 @@
-"""Plain numbers as JSON or NPZ; ``docs/model_files.md`` describes both.
+"""Models as plain arrays in JSON or NPZ files; ``docs/model_files.md`` describes both.
 
 ::
 
@@ -68,7 +68,7 @@ _LARGEST = float(np.finfo(np.float64).max)
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ArrayModel:
-    """A model as plain numbers, in the scale of qpsvm's programs; arrays are read-only.
+    """A model as plain arrays, in the scale of qpsvm's programs; arrays are read-only.
 
     ``f(x) = sum_i s_i alpha_i k(x_i, x) + intercept``, or ``f(x) = coef'x + intercept``
 
@@ -116,10 +116,10 @@ def read_json(path: str | os.PathLike[str]) -> ArrayModel:
     brackets = content.count(b"[") + content.count(b"{")
     try:
         if brackets > _MAX_BRACKETS:
-            raise ValueError(f"it has {brackets:,} lists and objects, a model a handful")
+            raise ValueError(f"it has {brackets:,} lists and objects; a model has only a few")
         data = json_text.loads(content.decode("utf-8"))
         if not isinstance(data, dict):
-            raise ValueError(f"it is a {type(data).__name__}, a model is an object")
+            raise ValueError(f"it is a {type(data).__name__}; a model must be an object")
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
             f"{source!r} is not a model in JSON ({error}); write one as docs/model_files.md "
@@ -140,13 +140,13 @@ def read_npz(path: str | os.PathLike[str]) -> ArrayModel:
 
 
 def npz_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The arrays of an uncompressed NPZ file, which cannot be more than the file itself."""
+    """Read the arrays of an uncompressed NPZ file; compressed files could expand without limit."""
     size = require_file(path)
     return npz.read(path, ModelFileError, limit_bytes=size, compressed=False)
 
 
 def from_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> ArrayModel:
-    """The model of which these are the arrays; see ``read_npz``."""
+    """Build the model from the arrays of an NPZ file; see ``read_npz``."""
     source = os.fspath(path)
     data: dict[str, Any] = dict(arrays)
     for key in ("formulation", "kernel"):
@@ -183,7 +183,7 @@ def _model(source: str, format: Literal["json", "npz"], data: Mapping[str, Any])
 
 
 class _UnfitError(Exception):
-    """What is wrong, and what to do."""
+    """An entry of the file is invalid; the message says what is wrong and how to correct it."""
 
 
 def _require_keys(data: Mapping[str, Any]) -> None:
@@ -197,7 +197,7 @@ def _require_keys(data: Mapping[str, Any]) -> None:
 
 
 def _numbers(data: Mapping[str, Any], key: str, dimensions: tuple[int, ...]) -> Any:
-    """A read-only float64 array; None if there is no such entry."""
+    """A read-only float64 array from an entry; None if there is no such entry."""
     if key not in data:
         return None
     value = data[key]
@@ -233,8 +233,8 @@ def _require_one_intercept_each(coef: Any, intercept: Any) -> None:
     expected = () if coef is None or coef.ndim == 1 else (len(coef),)
     if intercept.shape != expected:
         raise _UnfitError(
-            f"intercept has shape {intercept.shape}, beside such a coef it is {expected}; a single "
-            "machine has a list of weights and a number"
+            f"intercept has shape {intercept.shape}, but this coef needs {expected}; a single "
+            "machine has a list of weights and one number as intercept"
         )
 
 
@@ -252,7 +252,7 @@ def _classes(data: Mapping[str, Any], count: int) -> tuple[Any, ...] | None:
 
 
 def _built(data: Mapping[str, Any], key: str, known: Mapping[str, type[Any]]) -> Any:
-    """The object of qpsvm that ``{"name": ..., parameter: value, ...}`` describes."""
+    """Build the qpsvm object that ``{"name": ..., parameter: value, ...}`` describes."""
     if key not in data:
         return None
     spec = data[key]
@@ -269,11 +269,11 @@ def _built(data: Mapping[str, Any], key: str, known: Mapping[str, type[Any]]) ->
     try:
         return known[name](**parameters)
     except (QPSVMError, TypeError, ValueError, OverflowError) as error:
-        raise _UnfitError(f"there is no such {name} ({error})") from error
+        raise _UnfitError(f"{name} does not accept these parameters ({error})") from error
 
 
 def _class_weight(value: Any) -> Any:
-    """None or "balanced" as they are, and ``[[label, weight], ...]`` as a dict."""
+    """Convert ``[[label, weight], ...]`` to a dict; return None and "balanced" unchanged."""
     if value is None or isinstance(value, str):
         return value
     good = isinstance(value, list) and all(
@@ -285,7 +285,7 @@ def _class_weight(value: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """A truth value, a text, or a number that float64 can hold."""
+    """Return whether a value is a boolean, a string, or a number in the range of float64."""
     return isinstance(value, bool | str) or (_is_number(value) and -_LARGEST <= value <= _LARGEST)
 
 

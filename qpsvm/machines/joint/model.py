@@ -1,4 +1,4 @@
-"""The machine with one decision function per class: what verifiers ask of it, and the way back.
+"""Verification and recovery of the machine with one decision function per class.
 
 ``joint.primal_dual`` has the two objectives, ``joint.samples`` the KKT conditions one by one.
 """
@@ -121,7 +121,7 @@ class JointModel(JointPair):
     def implications(
         self, form: Form, evaluation: JointEvaluation, table: ClassTable, best: None
     ) -> Iterator[Implication]:
-        """What a solution states beside its weights, and what the weights imply."""
+        """Yield (name, stated value, value implied by the weights) for other fields."""
         del best
         solution = evaluation.solution
         yield "slack", solution.slack, table.slack[self.own.ravel()]

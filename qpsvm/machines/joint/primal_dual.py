@@ -1,4 +1,4 @@
-"""Both objectives of the machine with one decision function per class, and the way between them.
+"""Primal and dual objective of the machine with one decision function per class.
 
 With ``f_m(x) = w_m'phi(x) + b_m``, a sample of class ``y_i`` pays for the strongest of the others::
 
@@ -63,7 +63,7 @@ class JointDecisions:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class JointPair:
-    """Everything both forms of one training problem share.
+    """One training problem: its data, prices, kernel, and both of its objectives.
 
     Attributes
     ----------
@@ -102,12 +102,12 @@ class JointPair:
 
     @property
     def is_linear(self) -> bool:
-        """True when there are explicit weight vectors."""
+        """Return whether there are explicit weight vectors."""
         return isinstance(self.kernel, Linear)
 
     @property
     def constant(self) -> float:
-        """What a penalised intercept adds to every entry of K."""
+        """The number that a penalised intercept adds to every entry of K."""
         return 1.0 if self.intercept == "penalized" else 0.0
 
     @property
@@ -167,6 +167,6 @@ class JointPair:
     # --- the dual objective, for anything --------------------------------------------------------
 
     def feasible_dual(self, alpha: Dense, multipliers: Vector = NO_MULTIPLIERS) -> Dense:
-        """The nearest feasible tau, row by row."""
+        """Project tau onto the feasible set, row by row."""
         del multipliers
         return nearest_rows(alpha, self.upper)

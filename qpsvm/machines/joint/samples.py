@@ -1,4 +1,4 @@
-"""The KKT conditions of a joint program one by one: one row per sample and class.
+"""KKT conditions of a joint program, one row per sample and class.
 
 In the row of sample i and another class m, the margin ``f_{y_i}(x_i) - f_m(x_i)`` is asked to reach
 1, and alpha is ``tau_im <= 0``: at the optimum it is zero unless no class comes nearer than m. The
