@@ -19,7 +19,7 @@ from qpsvm.qp.solution import SolveStatistics
 
 @dataclass(frozen=True, eq=False)
 class KKTReport:
-    """Verdict on a solution, with every check, bound and note it rests on.
+    """The verdict on a solution, with every check, bound and note that it is based on.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class KKTReport:
 
     @property
     def passed(self) -> bool:
-        """All checks passed, and there were some."""
+        """Return whether there are checks and all passed."""
         return bool(self.checks) and all(check.passed for check in self.checks)
 
     @property
@@ -71,7 +71,7 @@ class KKTReport:
 
     @property
     def worst(self) -> float:
-        """How far the worst check is beyond its tolerance, as a multiple of ``eps``-sized units.
+        """The worst check in units of its tolerance, times eps.
 
         ``eps * max(scaled / tolerance)``: at most ``eps`` exactly when the report passed.
         """
@@ -79,13 +79,13 @@ class KKTReport:
 
     @property
     def objective(self) -> float:
-        """Primal objective: of the SVM if there is one, else of the program."""
+        """Primal objective of the SVM, or of the program without an SVM."""
         if self.certificate is not None:
             return self.certificate.primal_objective
         return self.residuals.primal_objective
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the sample table, in plain Python types, for JSON."""
+        """All fields except the sample table, in plain Python types, for JSON."""
         return {
             "problem": self.problem,
             "passed": self.passed,
@@ -140,7 +140,7 @@ class KKTReport:
         return data_frame(columns, "KKTReport.to_frame()")
 
     def _optimum_between(self) -> tuple[float, float] | None:
-        """Bounds on the optimum; None where one of them is not known."""
+        """Bounds on the optimal objective; None unless both are finite."""
         if self.certificate is not None:
             ends = self.certificate.dual_objective, self.certificate.feasible_objective
         elif self.bound is not None:

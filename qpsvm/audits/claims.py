@@ -204,7 +204,7 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
 
 
 def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | None) -> Evaluation:
-    """Slack, the width if there is none, and all intercepts that are as good, from the weights."""
+    """Complete a draft by the slack, width and optimal intercepts that follow from its weights."""
     draft, scores = evaluation.solution, evaluation.scores
     if width is None:
         width = _best_width(model, scores, draft.intercept)

@@ -95,7 +95,7 @@ def certificate_of(
 
 
 def _rounding(model: VerifiableModel[Any, Any, Any], evaluation: Any, primal: float) -> float:
-    """What rounding can have done to both objectives, relative to the primal one."""
+    """Estimated rounding error of both objectives, relative to the primal one."""
     size = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
     return float(model.rounding(evaluation, primal) + model.dual_rounding(evaluation) / size)
 

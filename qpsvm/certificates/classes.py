@@ -28,7 +28,7 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 
 def screen_classes(model: JointModel, evaluation: JointEvaluation, radius: float) -> Screening:
-    """The proven status of every pair of a sample and a class, row by row."""
+    """Screen every pair of a sample and a class; return one row per sample."""
     solution, decisions, own = evaluation.solution, evaluation.decisions, model.own
     c = np.where(own, 0.0, decisions + 1.0 - decisions[own][:, None])
     norms = root(own_norms(model) ** 2 + model.constant)

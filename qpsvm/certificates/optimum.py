@@ -163,7 +163,7 @@ def _own_squares(model: SupportVectorModel) -> Vector:
 
 
 def score_errors(model: SupportVectorModel, evaluation: Evaluation, rigorous: bool) -> Vector:
-    """How far the computed ``w'phi(x_i)`` of the training samples may be from exact ones."""
+    """Bound on the rounding errors of ``w'phi(x_i)`` for the training samples."""
     solution, scores, sizes = evaluation.solution, evaluation.scores, evaluation.sizes
     if rigorous and model.repair is None:
         # the diagonal of a precomputed matrix is k(x, x), as it was handed in

@@ -268,7 +268,7 @@ def fixes_intercept(model: SupportVectorModel, screening: Screening) -> bool:
 def _looks_degenerate(
     model: SupportVectorModel, evaluation: Evaluation, relative_gap: float
 ) -> Vector:
-    """Rows that are met exactly with an alpha at a bound, up to the accuracy there is."""
+    """Rows that are met exactly with alpha at a bound, up to the accuracy reached."""
     c, solution, scores = model.conditions, evaluation.solution, evaluation.scores
     v = model.violations(scores, solution.intercept, solution.width)
     unit = model.unit_of(model.row_values(scores, solution.intercept))

@@ -131,12 +131,12 @@ class L1Norm(Family):
 
 
 def _features(model: SupportVectorModel) -> Matrix:
-    """What w multiplies: X, or K without explicit features; shape (n, n_weights)."""
+    """The matrix that w multiplies, shape (n, n_weights): X, or K for a kernel."""
     return model.data.X if model.is_linear else model.gram.to_dense()
 
 
 def l1_primal(model: SupportVectorModel) -> QuadraticProgram:
-    """Variables ``(w+, w-, b, xi)``; rows ``-s_i (w'x_i + b) - xi_i <= -1``."""
+    """The primal program in ``(w+, w-, b, xi)`` with rows ``-s_i (w'x_i + b) - xi_i <= -1``."""
     c, n_weights = model.conditions, model.n_weights
     N, has_b = len(c), int(model.intercept != "none")
     Phi = sp.csc_array(c.rows @ _features(model))
@@ -163,13 +163,13 @@ def l1_primal(model: SupportVectorModel) -> QuadraticProgram:
 
 
 def l1_blocks(model: SupportVectorModel) -> dict[str, slice]:
-    """Where each part of the primal program's x is."""
+    """Slices of x that hold the parts of the primal program's variables, by name."""
     n, has_b = model.n_weights, int(model.intercept != "none")
     return blocks({"w+": n, "w-": n, "b": has_b, "xi": len(model.conditions)})
 
 
 def l1_dual(model: SupportVectorModel) -> QuadraticProgram:
-    """Variables ``(alpha, z, y)``; rows ``pull <= 1``, ``-pull <= 1``."""
+    """The dual program in ``(alpha, z, y)`` with rows ``pull <= 1`` and ``-pull <= 1``."""
     c, constraints = model.conditions, model.constraints
     columns = [sp.csc_array((c.rows @ _features(model)).T)]
     q, lower, upper, balance = [-c.required], [c.lower], [c.upper], [c.signs]
@@ -207,7 +207,7 @@ class L1PrimalRecovery:
         return l1_blocks(self.model)
 
     def recover(self, qp: QPSolution) -> Evaluation:
-        """w, b, alpha and slack from a solution of the primal program."""
+        """Recover w, b, alpha and slack from a solution of the primal program."""
         model, n = self.model, self.model.n_weights
         N, has_b = len(model.conditions), int(model.intercept != "none")
         m = model.n_inequalities
@@ -225,7 +225,7 @@ class L1PrimalRecovery:
         )
 
     def to_qp(self, values: DecisionValues) -> QPSolution:
-        """The primal program's solution that goes with any alpha and (w, b)."""
+        """Build the primal program's solution from any alpha and (w, b)."""
         model, solution = self.model, values.solution
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
@@ -260,7 +260,7 @@ class L1DualRecovery:
         return dual_blocks(self.model)
 
     def recover(self, qp: QPSolution) -> Evaluation:
-        """w, b, alpha and slack from a solution of the dual program."""
+        """Recover w, b, alpha and slack from a solution of the dual program."""
         model, n, N = self.model, self.model.n_weights, len(self.model.conditions)
         x, z = vector_or_nan(qp.x, N + model.n_constraints), vector_or_nan(qp.z, 2 * n)
         weights = z[:n] - z[n:]
@@ -275,7 +275,7 @@ class L1DualRecovery:
         )
 
     def to_qp(self, values: DecisionValues) -> QPSolution:
-        """The dual program's solution that goes with any alpha and (w, b)."""
+        """Build the dual program's solution from any alpha and (w, b)."""
         model, solution = self.model, values.solution
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:

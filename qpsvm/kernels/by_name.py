@@ -11,7 +11,7 @@ from qpsvm.kernels.given import Custom
 
 
 def as_kernel(kernel: Any) -> Kernel:
-    """A Kernel from a Kernel, one of its names, or a callable.
+    """Convert a Kernel, the name of one, or a callable to a Kernel.
 
     Raises
     ------

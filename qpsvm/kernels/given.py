@@ -16,7 +16,7 @@ from qpsvm.numerics.arrays import Dense
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """X is the Gram matrix: (n, n) to train on, (m, n) against the training samples to predict."""
+    """A given Gram matrix in place of X: (n, n) for training, (m, n) for prediction."""
 
     name = "precomputed"
 
@@ -31,7 +31,7 @@ class Precomputed(Kernel):
 
 @dataclass(frozen=True)
 class Custom(Kernel):
-    """Any callable ``function(X, Z)`` that returns the Gram block of shape (len(X), len(Z)).
+    """A user's function as a kernel: ``function(X, Z)`` returns a block of shape (len(X), len(Z)).
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from qpsvm.numerics.precision import EPS, TINY
 
 
 def infeasibility(model: PrimalDualPair, values: DecisionValues) -> float:
-    """By how much a condition or constraint is missed that must hold.
+    """Largest violation of a hard condition or a constraint on (w, b).
 
     Conditions relative to their unit; a constraint ``g'w + g_b b <= h`` relative to the sum of its
     terms, ``sum_j |g_j w_j| + |g_b b| + |h|``.
@@ -29,7 +29,7 @@ def infeasibility(model: PrimalDualPair, values: DecisionValues) -> float:
 
 
 def _missed_conditions(model: PrimalDualPair, values: DecisionValues) -> Vector:
-    """``max(0, v)`` of the conditions that must hold."""
+    """``max(0, v)`` of the hard conditions."""
     hard = model.conditions.is_hard
     if not hard.any():
         return np.zeros(0)
@@ -38,7 +38,7 @@ def _missed_conditions(model: PrimalDualPair, values: DecisionValues) -> Vector:
 
 
 def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) -> float:
-    """What rounding can add to the objective, relative to it (hard margin: to the smallest margin).
+    """Estimated rounding error of the objective, relative to it (hard margin: to the margin).
 
     A decision value is a sum whose terms may be far larger than it is, and each of them is rounded,
     however well they are added up: its error is of the order of ``e_i = u (sum |terms| + |b| +
@@ -71,7 +71,7 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
 
 
 def dual_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
-    """What rounding can add to the dual objective of the feasible point, absolute.
+    """Estimated rounding error of the dual objective of the feasible point, absolute.
 
     Its sums are rounded like those of the primal objective: ``p'a``, the prices of constraints, and
     ``|w|^2`` of weights whose own terms may be far larger than they are. And the point is feasible

@@ -152,7 +152,7 @@ def follows_from_alpha(model: Any) -> bool:
 
 
 def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
-    """``|w - sum_k a_k sum_i R_ki phi(x_i) / kappa| / |w|``: both halves describe one machine.
+    """``|w - w(alpha)| / |w|`` with ``w(alpha) = sum_k a_k sum_i R_ki phi(x_i) / kappa``.
 
     The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``. Of a 1-norm, whose
     weights do not follow from alpha: ``|w|_1 - w'pull``, relative, because a weight is not zero

@@ -108,7 +108,7 @@ class DualRecovery:
         )
 
     def to_qp(self, values: DecisionValues) -> QPSolution:
-        """The dual program's solution that goes with any alpha and (w, b).
+        """Build the dual program's solution from any alpha and (w, b).
 
         Multipliers are read off the decision values: the gradient of the Lagrangian is
         ``d a - v``; its positive part is z_lower and its negative part z_upper.

@@ -166,7 +166,7 @@ def _weight_sizes(model: PrimalDualPair, point: DualPoint, beta: Vector) -> Vect
 
 
 def _column_sizes(X: Any, beta: Vector) -> Vector:
-    """The terms of ``X'beta`` as it is summed, without a large offset that all samples share."""
+    """Sum of absolute terms of ``X'beta``, with an offset that all samples share taken off."""
     offset = common_offset(X)
     if offset is None:
         return np.asarray(abs(X).T @ np.abs(beta))

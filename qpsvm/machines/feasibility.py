@@ -199,7 +199,7 @@ def _is_noise(model: PrimalDualPair, solution: SVMSolution, beyond: Mask) -> boo
 
 
 def _price_of_change(model: PrimalDualPair, near: DecisionValues, change: Vector) -> float:
-    """What the objective may gain when (w, b) changes by something of the order of rounding."""
+    """Bound on the change of the objective when (w, b) changes by no more than rounding."""
     if not change.any():
         return 0.0
     c, dw, db = model.conditions, np.abs(change[:-1]), abs(float(change[-1]))

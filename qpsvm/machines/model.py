@@ -50,7 +50,7 @@ class SupportVectorModel(PrimalDualPair):
         return float(np.max(np.abs(moved), initial=0.0))
 
     def best_intercepts(self, values: DecisionValues) -> Interval:
-        """All intercepts that are best for the weights of a solution."""
+        """The interval of intercepts that are optimal for the weights of a solution."""
         solution = values.solution
         return best_offsets(self, values.scores, solution.intercept, solution.width)[0]
 

@@ -88,7 +88,7 @@ class PrimalDualPair(TrainingSetup):
     # --- the primal objective, for anything ------------------------------------------------------
 
     def primal_objective(self, values: DecisionValues) -> float:
-        """The objective of the machine as it predicts, whatever it is.
+        """Primal objective of the stored machine, feasible or not.
 
         For a hard margin, an infeasible (w, b) is scaled up until its smallest margin is 1 (the
         objective of the scaled point, infinite when some sample is on the wrong side). Otherwise

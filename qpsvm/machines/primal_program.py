@@ -191,7 +191,7 @@ class PrimalRecovery:
         return Layout(self.model).blocks
 
     def recover(self, qp: QPSolution) -> Evaluation:
-        """W (or beta), b, t, alpha and slack from a solution of the primal program."""
+        """Recover w (or beta), b, t, alpha and slack from a solution of the primal program."""
         model, layout = self.model, Layout(self.model)
         n = model.n_weights
         x = vector_or_nan(qp.x, layout.size)
@@ -214,7 +214,7 @@ class PrimalRecovery:
         )
 
     def to_qp(self, values: DecisionValues) -> QPSolution:
-        """The primal program's solution that goes with any alpha and (w, b)."""
+        """Build the primal program's solution from any alpha and (w, b)."""
         model, c, layout = self.model, self.model.conditions, Layout(self.model)
         solution = values.solution
         weights = solution.coef if model.is_linear else solution.expansion

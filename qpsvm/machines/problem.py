@@ -29,7 +29,7 @@ Solution = TypeVar("Solution", bound=TrainedMachine)
 
 
 class Recovery(Protocol):
-    """The way from a program's solution to the SVM, and back.
+    """Map from a program's solution to the SVM's, and its inverse.
 
     ``recover`` returns the machine with its evaluation on the training samples, ``to_qp`` takes its
     decision values there.

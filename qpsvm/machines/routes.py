@@ -111,7 +111,7 @@ class ByPrimal:
         )
 
     def start(self, solution: QPSolution) -> QPSolution:
-        """The primal program's solution that goes with one of the dual program."""
+        """Map a solution of the dual program to the reduced primal program."""
         recovered = self.problem.evaluate(solution)
         return self.reduced.inverse.forward(PrimalRecovery(self.problem.model).to_qp(recovered))
 

@@ -152,7 +152,7 @@ class MarginSummary:
 
 
 def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
-    """Hold every condition against its KKT case.
+    """Compare every condition with the KKT case of its alpha.
 
     Nothing is taken from the solution but alpha and the decision function.
     """
@@ -217,7 +217,7 @@ def margin_summary(
 
 
 def _norm(values: DecisionValues) -> float:
-    """``|w|``, also where ``|w|^2`` is below the smallest number of double precision."""
+    """``|w|``, computed so that it is not zero where ``|w|^2`` underflows."""
     left, right = values.solution.expansion, values.scores
     if values.solution.coef is not None:
         left = right = values.solution.coef

@@ -37,7 +37,7 @@ class TrainedMachine(Protocol):
 
 
 class VerifiableModel(Protocol[SolutionT_contra, EvaluationT, TableT]):
-    """Both objectives of a training problem, and what else its solutions are held against.
+    """Protocol of a training problem for the verifier: both objectives, and other checks.
 
     ``SupportVectorModel`` is that of every family with one decision function, ``JointModel`` that
     of a program with one per class. A solution may come from any source, and nothing it says about

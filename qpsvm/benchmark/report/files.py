@@ -51,7 +51,7 @@ def write(path: str | os.PathLike[str], summary: Summary) -> None:
 
 
 def require_reportable(path: str | os.PathLike[str]) -> None:
-    """Whether ``write`` would have a chance: suffix, folder, packages.
+    """Raise unless ``write`` can succeed: known suffix, writable folder, packages.
 
     Raises
     ------

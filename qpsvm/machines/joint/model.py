@@ -56,16 +56,16 @@ class JointModel(JointPair):
         return float(np.max(moved, initial=0.0))
 
     def best_intercepts(self, evaluation: JointEvaluation) -> None:
-        """None: the intercepts are weights like the others."""
+        """Return None: intercepts are weights of a constant feature here."""
         del evaluation
 
     def infeasibility(self, evaluation: JointEvaluation) -> float:
-        """Zero: no condition must hold whatever it costs."""
+        """Return zero: there are no hard conditions."""
         del evaluation
         return 0.0
 
     def rounding(self, evaluation: JointEvaluation, objective: float) -> float:
-        """What rounding can add to the objective, relative to it.
+        """Estimated rounding error of the objective, relative to it.
 
         The error of a decision value is of the order of the rounding unit times the terms of its
         sum; a sample passes on those of two decision values, if it pays at all.
@@ -82,7 +82,7 @@ class JointModel(JointPair):
         return (float(self.box @ (errors * pays)) + EPS * square) / max(abs(objective), TINY)
 
     def dual_rounding(self, evaluation: JointEvaluation) -> float:
-        """What rounding can add to the dual objective of the feasible point, absolute."""
+        """Estimated rounding error of the dual objective of the feasible point, absolute."""
         v = np.abs(evaluation.point)
         if evaluation.coef is not None:
             square = 2.0 * float(np.sum(np.abs(evaluation.coef) * (abs(self.data.X).T @ v).T))
@@ -133,7 +133,7 @@ class JointModel(JointPair):
             yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
 
     def weights_difference(self, evaluation: JointEvaluation) -> float:
-        """``|W - W(tau)| / |W|`` over all weights and intercepts: both describe one machine."""
+        """``|W - W(tau)| / |W|`` over all weights and intercepts."""
         solution = evaluation.solution
         alpha, b = solution.alpha, solution.intercept
         apart = b - self.intercepts(alpha)

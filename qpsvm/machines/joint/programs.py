@@ -53,7 +53,7 @@ class JointDualRecovery:
         return blocks({f"tau_{m + 1}": n for m in range(k)})
 
     def recover(self, qp: QPSolution) -> JointEvaluation:
-        """All weights, intercepts, tau and slack from a solution of the dual program."""
+        """Recover weights, intercepts, tau and slack from a solution of the dual program."""
         model, (n, k) = self.model, self.model.own.shape
         tau = vector_or_nan(qp.x, n * k).reshape(k, n).T
         return model.recovered(
@@ -61,7 +61,7 @@ class JointDualRecovery:
         )
 
     def to_qp(self, values: JointDecisions) -> QPSolution:
-        """The dual program's solution that goes with any tau and weights.
+        """Build the dual program's solution from any tau and weights.
 
         Stationarity says ``f_m - [m = y_i] + y_i + z_im = 0``, so y is minus the maximum over m.
         """
@@ -135,7 +135,7 @@ class JointPrimalRecovery:
         return blocks(sizes | {"b": k if model.constant else 0, "xi": n})
 
     def recover(self, qp: QPSolution) -> JointEvaluation:
-        """All weights, intercepts, tau and slack from a solution of the primal program."""
+        """Recover weights, intercepts, tau and slack from a primal solution."""
         model, (n, k) = self.model, self.model.own.shape
         p = model.data.n_features if model.is_linear else n
         has_b = int(model.constant != 0.0)
@@ -155,7 +155,7 @@ class JointPrimalRecovery:
         )
 
     def to_qp(self, values: JointDecisions) -> QPSolution:
-        """The primal program's solution that goes with any tau and weights."""
+        """Build the primal program's solution from any tau and weights."""
         model, solution, n = self.model, values.solution, self.model.data.n_samples
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:

@@ -51,7 +51,7 @@ class ClassTable(SampleTable):
 
 
 def class_table(model: JointPair, evaluation: JointEvaluation) -> ClassTable:
-    """Hold every sample and class against its KKT case.
+    """Compare every sample and class with the KKT case of its alpha.
 
     Nothing is taken from the solution but alpha and the decision functions.
     """
@@ -87,7 +87,7 @@ def class_table(model: JointPair, evaluation: JointEvaluation) -> ClassTable:
 def class_summary(
     model: JointPair, evaluation: JointEvaluation, table: ClassTable
 ) -> MarginSummary:
-    """Support vectors and training errors: one row per sample, that of its own class."""
+    """Count support vectors and training errors, by the row of each sample's own class."""
     del evaluation  # the table says it all
     own = model.own.ravel()
     case, margin = table.case[own], table.margin[own]
