@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.audits.files.digits import EXACT, as_printed
-from qpsvm.data.inputs import as_samples
+from qpsvm.data.samples import as_samples
 from qpsvm.exceptions import ModelFileError
 from qpsvm.numerics.arrays import Index, Vector, row_blocks
 

@@ -13,7 +13,7 @@ from qpsvm.audits.files import ArrayModel, LiblinearModel, LibsvmModel, read_mod
 from qpsvm.audits.readers import liblinear_files, libsvm_files
 from qpsvm.audits.readers.arrays import Arrays, arrays
 from qpsvm.audits.readers.inputs import Inputs
-from qpsvm.data.inputs import as_classes
+from qpsvm.data.targets import as_classes
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.models import SavedModel
 

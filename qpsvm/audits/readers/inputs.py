@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.inputs import as_classes, as_samples, as_weights
 from qpsvm.data.objects import as_objects, is_numeric
+from qpsvm.data.samples import as_samples
+from qpsvm.data.targets import as_classes, as_weights
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations.multiclass import Reduction, Split
 from qpsvm.numerics.arrays import Index, Vector
