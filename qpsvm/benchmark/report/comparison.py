@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from qpsvm.benchmark.compare import (
+from qpsvm.benchmark.changes import (
     Comparison,
     ContestantChange,
     KindAgreement,

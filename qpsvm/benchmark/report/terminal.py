@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qpsvm.benchmark.compare import Comparison
+from qpsvm.benchmark.changes import Comparison
 from qpsvm.benchmark.report.comparison import agree, comparison_document
 from qpsvm.benchmark.report.document import document
 from qpsvm.benchmark.report.summary import Summary

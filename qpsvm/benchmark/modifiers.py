@@ -1,0 +1,54 @@
+"""Modifiers of sets of samples: parts, copies, and columns on other scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def distinct_samples(X: Any, y: Any) -> tuple[Any, Any]:
+    """Return the first of all equal samples, in the given order."""
+    table = np.column_stack([X.toarray() if sp.issparse(X) else X, y])
+    _, first = np.unique(table, axis=0, return_index=True)
+    kept = np.sort(first)
+    return X[kept], y[kept]
+
+
+def random_part(X: Any, y: Any, n: int, seed: int = 0) -> tuple[Any, Any]:
+    """Return n samples, drawn without replacement."""
+    if not 0 < n <= len(y):
+        raise ValueError(f"n is {n}, and the set has {len(y)} samples")
+    kept = np.random.default_rng(seed).permutation(len(y))[:n]
+    return X[kept], y[kept]
+
+
+def _collinear(X: Any, y: Any, collinear: float) -> tuple[Any, Any]:
+    X = X.toarray() if sp.issparse(X) else X
+    noise = np.random.default_rng(0).standard_normal(X.shape)
+    return np.hstack([X, X + collinear * np.std(X, axis=0) * noise]), y
+
+
+def _spread(X: Any, y: Any, spread: float) -> tuple[Any, Any]:
+    factors = np.geomspace(spread**-0.5, spread**0.5, X.shape[1])
+    return (sp.csr_array(X * factors[None, :]) if sp.issparse(X) else X * factors), y
+
+
+def _scale(X: Any, y: Any, scale: float) -> tuple[Any, Any]:
+    return X * float(scale), y
+
+
+def _copies(X: Any, y: Any, copies: int) -> tuple[Any, Any]:
+    rows = np.repeat(np.arange(len(y)), copies)
+    return X[rows], y[rows]
+
+
+MODIFIERS: Mapping[str, Callable[..., tuple[Any, Any]]] = {
+    "collinear": _collinear,
+    "spread": _spread,
+    "scale": _scale,
+    "copies": _copies,
+}
+"""Modifiers by name, in the order in which they are applied."""
