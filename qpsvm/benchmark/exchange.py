@@ -10,9 +10,9 @@ from qpsvm.benchmark.data import load_samples
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.suites import Suite
 from qpsvm.exceptions import SuiteError
-from qpsvm.machines.form import Form
+from qpsvm.machines import Form
+from qpsvm.qp import QuadraticProgram
 from qpsvm.qp.exchange import write_parquet
-from qpsvm.qp.program import QuadraticProgram
 
 LARGEST = 4_000_000
 """Numbers in the dense matrices of one program: 32 MB."""

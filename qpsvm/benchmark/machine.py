@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from qpsvm.backends.base import installed_version
+from qpsvm.backends import installed_version
 
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 """What every contestant stands on; solvers say their own versions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,7 +18,6 @@ from qpsvm.benchmark import machine
 from qpsvm.benchmark.cells import Cell
 from qpsvm.benchmark.rows import Row
 from qpsvm.benchmark.tracebacks import shortened
-from qpsvm.files import json_text
 
 THREADS = (
     "OMP_NUM_THREADS",
@@ -121,7 +121,7 @@ def measure_apart(cell: Cell, children: Children | None = None) -> Row:
 def _command(cell: Cell, channel: Connection) -> list[str]:
     # -P: a file here that is called like a package is not that package
     python = [sys.executable, "-P", "-m", "qpsvm.benchmark.worker"]
-    return [*python, str(channel.fileno()), json_text.dumps(cell.to_dict())]
+    return [*python, str(channel.fileno()), json.dumps(cell.to_dict())]
 
 
 def _listen(
@@ -134,7 +134,7 @@ def _listen(
     row = Row(cell, "crash", machine=machine.describe())
     while reader.poll(allowed.get(phase, PATIENCE)):
         try:
-            message: Any = json_text.loads(reader.recv_bytes().decode("utf-8"))
+            message: Any = json.loads(reader.recv_bytes().decode("utf-8"))
         except EOFError:
             return _crashed(row, phase, process, errors)
         phase, row = message["phase"], Row.from_dict(message["row"])

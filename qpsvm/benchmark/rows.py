@@ -115,7 +115,7 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values: infinite and unknown numbers as texts, in the order of the fields."""
-        return {"schema": SCHEMA, "key": self.cell.key, **_plain(asdict(self))}
+        return {"schema": SCHEMA, "key": self.cell.key, **plain(asdict(self))}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Row:
@@ -155,17 +155,18 @@ FALSE = frozenset({"false optimal", "false infeasible"})
 """Claims that were refuted."""
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return JSON values: infinite and unknown numbers as texts, anything unknown in words."""
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)
     if value is None or isinstance(value, str | int | float | bool):
         return value
     # a number of NumPy's; anything else in words
-    return _plain(value.item()) if isinstance(value, np.generic) else repr(value)
+    return plain(value.item()) if isinstance(value, np.generic) else repr(value)
 
 
 def _number(value: Any) -> Any:

@@ -7,6 +7,7 @@ readers pass over it, and whoever continues the run cuts it off.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,9 +16,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from qpsvm.benchmark.rows import SCHEMA, Row
+from qpsvm.benchmark.rows import SCHEMA, Row, plain
 from qpsvm.exceptions import StoreError
-from qpsvm.files import json_text
 
 _BEGIN = b'{"schema": '
 """How every line begins."""
@@ -56,14 +56,14 @@ class Store:
 
     def begin(self, header: Mapping[str, Any]) -> None:
         """Add the line that begins a run."""
-        self._add({"schema": SCHEMA, "session": dict(header)})
+        self._add({"schema": SCHEMA, "session": plain(header)})
 
     def append(self, row: Row) -> None:
         """Add a row; on disk when this returns."""
         self._add(row.to_dict())
 
     def _add(self, values: Mapping[str, Any]) -> None:
-        line = memoryview(json_text.dumps(values).encode("utf-8") + b"\n")
+        line = memoryview(json.dumps(values, ensure_ascii=False).encode("utf-8") + b"\n")
         try:
             while line:
                 line = line[self._stream.write(line) :]
@@ -134,7 +134,7 @@ def read(path: str | os.PathLike[str]) -> Results:
     rows: dict[str, Row] = {}
     for number, line in enumerate(_lines(target, content).splitlines(), start=1):
         try:
-            values = json_text.loads(line.decode("utf-8"))
+            values = json.loads(line.decode("utf-8"))
             if values["schema"] != SCHEMA:
                 raise ValueError(f"schema {values['schema']!r}, this version reads {SCHEMA}")
             if "session" in values:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import importlib
+import json
 import math
 import os
 import sys
@@ -31,14 +32,13 @@ from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.judge import judge
 from qpsvm.benchmark.rows import FALSE, Row
 from qpsvm.benchmark.tracebacks import calls
-from qpsvm.data.fingerprints import fingerprint
+from qpsvm.data import fingerprint
 from qpsvm.exceptions import (
     BackendNotInstalledError,
     MissingPackageError,
     QPSVMError,
     UnsupportedProgramError,
 )
-from qpsvm.files import json_text
 
 WARMING, FITTING, ANSWERING = "warming up", "fitting", "answering"
 JUDGING, DONE = "judging", "done"
@@ -254,7 +254,7 @@ def main(descriptor: int, cell: Cell) -> None:
         if phase == JUDGING:  # which is no work of the contestant's
             _limit_memory(math.inf)
         message = {"phase": phase, "row": row.to_dict()}
-        channel.send_bytes(json_text.dumps(message).encode("utf-8"))
+        channel.send_bytes(json.dumps(message).encode("utf-8"))
 
     tell(DONE, measure(cell, tell))
     os._exit(0)
@@ -288,4 +288,4 @@ def _limit_memory(limit: float) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Cell.from_dict(json_text.loads(sys.argv[2])))
+    main(int(sys.argv[1]), Cell.from_dict(json.loads(sys.argv[2])))

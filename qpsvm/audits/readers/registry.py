@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from qpsvm.audits.claims import Reading
+from qpsvm.audits.claims import Claim, Reading
 from qpsvm.audits.readers import liblinear_estimators, libsvm_estimators, pipelines, sgd
 from qpsvm.audits.readers.arrays import Arrays, arrays
 from qpsvm.audits.readers.inputs import Inputs
@@ -60,6 +60,45 @@ def read(model: Any, inputs: Inputs) -> Reading:
         f"{', '.join(ESTIMATORS)}, a Pipeline that ends in one, LIBSVM and LIBLINEAR model files, "
         "qpsvm's own models, and qpsvm.audits.Arrays."
     )
+
+
+def read_claims(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    C: float | None = None,
+    nu: float | None = None,
+    epsilon: float | None = None,
+) -> tuple[Claim, ...]:
+    """Read what ``qpsvm.audit`` would verify: programs, and the numbers that are their solutions.
+
+    Parameters
+    ----------
+    model, X, y, sample_weight, C, nu, epsilon
+        As for ``qpsvm.audit``.
+
+    Returns
+    -------
+    tuple of Claim
+        One for each program: several for a model that tells several classes apart in pairs.
+
+    Raises
+    ------
+    AuditRefusedError
+        A kind of model no reader knows, one that is not fitted, or one of other data.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> from sklearn.svm import SVC
+    >>> X, y = [[0.0], [2.0]], [0, 1]
+    >>> (claim,) = qpsvm.audits.read_claims(SVC(kernel="linear").fit(X, y), X, y)
+    >>> claim.problem.formulation, claim.alpha.tolist()
+    (SoftMargin(C=1.0), [0.5, 0.5])
+    """
+    return read(model, Inputs(X, y, sample_weight, C, nu, epsilon)).claims
 
 
 def _read_estimator(

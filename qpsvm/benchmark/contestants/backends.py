@@ -7,12 +7,11 @@ import warnings
 from typing import Any
 
 from qpsvm import backends
-from qpsvm.backends.base import Backend, Settings
-from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Contestant, Task
+from qpsvm.backends import Backend, Settings
+from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Contestant, Problem, Task
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
-from qpsvm.machines.form import Form
-from qpsvm.machines.problem import TrainingProblem
-from qpsvm.qp.solution import QPSolution
+from qpsvm.machines import Form
+from qpsvm.qp import QPSolution
 
 FORMS: tuple[Form, ...] = ("primal", "dual")
 
@@ -45,7 +44,7 @@ class BackendContestant(Contestant):
     def version(self) -> str:
         return self.backend.version()
 
-    def fit(self, task: Task) -> tuple[TrainingProblem[Any, Any], QPSolution, float, Any]:
+    def fit(self, task: Task) -> tuple[Problem, QPSolution, float, Any]:
         self.backend.load()  # in the first, small fit, which is not measured
         began = time.perf_counter()
         problem = build(task, self.form)
@@ -61,9 +60,7 @@ class BackendContestant(Contestant):
             solution = self.backend.solve(problem.qp, settings)
         return problem, solution, build_seconds, machine_of(problem, solution)
 
-    def answer(
-        self, task: Task, fitted: tuple[TrainingProblem[Any, Any], QPSolution, float, Any]
-    ) -> Answer:
+    def answer(self, task: Task, fitted: tuple[Problem, QPSolution, float, Any]) -> Answer:
         del task
         problem, solution, build_seconds, found = fitted
         return answer_of(problem, solution, build_seconds, found)
@@ -81,16 +78,16 @@ def require_form(form: Any) -> Form:
     return found
 
 
-def build(task: Task, form: Form) -> TrainingProblem[Any, Any]:
+def build(task: Task, form: Form) -> Problem:
     """The program from the samples, ``task.problem`` in another copy: building it is timed."""
     if not hasattr(task.formulation, form):
         raise UnsupportedProgramError(f"{task.formulation!r} has no {form} form; ask for another.")
     make = getattr(task.formulation, form)
-    problem: TrainingProblem[Any, Any] = make(task.X, task.y, kernel=task.kernel)
+    problem: Problem = make(task.X, task.y, kernel=task.kernel)
     return problem
 
 
-def machine_of(problem: TrainingProblem[Any, Any], qp: QPSolution) -> Any:
+def machine_of(problem: Problem, qp: QPSolution) -> Any:
     """Weights and the best intercept for them, which peers hand out too; None without any."""
     if qp.x is None or qp.status in NO_OPTIMUM:
         return None
@@ -101,7 +98,7 @@ def machine_of(problem: TrainingProblem[Any, Any], qp: QPSolution) -> Any:
 
 
 def answer_of(
-    problem: TrainingProblem[Any, Any],
+    problem: Problem,
     qp: QPSolution,
     build_seconds: float,
     solution: Any = None,

@@ -12,11 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
-from qpsvm.backends.base import installed_version
-from qpsvm.machines.problem import TrainingProblem
-from qpsvm.qp.solution import Status
+from qpsvm.backends import installed_version
+from qpsvm.machines import TrainingProblem
+from qpsvm.qp import Status
+
+Problem: TypeAlias = TrainingProblem[Any, Any]
+"""One program of any family, in either form."""
 
 NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 """Claims that there is none."""
@@ -50,11 +53,9 @@ class Task:
     threads: int = 1
 
     @cached_property
-    def problem(self) -> TrainingProblem[Any, Any]:
+    def problem(self) -> Problem:
         """The dual program, kernel values evaluated when they are asked for."""
-        problem: TrainingProblem[Any, Any] = self.formulation.dual(
-            self.X, self.y, kernel=self.kernel
-        )
+        problem: Problem = self.formulation.dual(self.X, self.y, kernel=self.kernel)
         return problem
 
 
@@ -86,7 +87,7 @@ class Answer:
     intercept: Any = 0.0
     width: float | None = None
     own_rule: bool = False
-    problem: TrainingProblem[Any, Any] | None = None
+    problem: Problem | None = None
     native_status: str = ""
     iterations: int | None = None
     build_seconds: float = float("nan")

@@ -10,13 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.audits.claims import Claim
-from qpsvm.audits.readers.inputs import Inputs
-from qpsvm.audits.readers.registry import read
+from qpsvm.audits import Claim, read_claims
 from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
-from qpsvm.qp.solution import Status
+from qpsvm.qp import Status
 
 
 class EstimatorContestant(Contestant):
@@ -99,7 +97,7 @@ def claim_of(model: Any, task: Task) -> Claim:
     QPSVMError
         It is of another program.
     """
-    (claim,) = read(model, Inputs(task.X, task.y)).claims
+    (claim,) = read_claims(model, task.X, task.y)
     intercepts = task.problem.model.intercept, claim.problem.model.intercept
     if intercepts[0] != intercepts[1]:
         raise QPSVMError(f"The model's intercept is {intercepts[1]}, not {intercepts[0]}.")

@@ -23,11 +23,8 @@ from qpsvm.benchmark.contestants import intelex, scikit_learn
 from qpsvm.benchmark.contestants.backends import SHORTEST, build
 from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
 from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedWarning
-from qpsvm.machines.problem import SVMProblem
-from qpsvm.polishing import polish
-from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solving import solve
-from qpsvm.verification import verify
+from qpsvm.machines import SVMProblem
+from qpsvm.qp import QPSolution, Status
 
 DENSE_PROGRAM_SIZE = 2000
 """Variables of a dual program that is solved as a dense one in seconds."""
@@ -58,10 +55,10 @@ class Reference(Contestant):
             if isinstance(start, QPSolution):  # evidence that there is no optimum
                 return problem, start
             try:
-                found = polish(problem, start, eps=task.eps, time_limit=clock.left)
+                found = qpsvm.polish(problem, start, eps=task.eps, time_limit=clock.left)
             except MemoryError:  # too many free variables for this start, not for the next
                 continue
-            report = verify(problem, found, eps=task.eps)
+            report = qpsvm.verify(problem, found, eps=task.eps)
             # a start that is not improved comes back with its solver's claim
             status = Status.OPTIMAL if report.passed else Status.INACCURATE
             found = found.replace(qp=found.qp.replace(status=status))
@@ -104,7 +101,7 @@ def _starts(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceNotReachedWarning)  # the polish goes on
         try:
-            start: Any = solve(problem, eps=task.eps, time_limit=clock.left)
+            start: Any = qpsvm.solve(problem, eps=task.eps, time_limit=clock.left)
         except NoOptimumError as error:
             if error.certificate is None:
                 raise

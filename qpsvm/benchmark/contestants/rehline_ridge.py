@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from qpsvm.benchmark.arrays import Vector
 from qpsvm.benchmark.contestants.base import Answer, Task
 from qpsvm.benchmark.contestants.estimators import EstimatorContestant, require, require_linear
 from qpsvm.formulations import EpsilonRegression, SoftMargin
-from qpsvm.numerics.arrays import Vector
 
 LOSSES = {"hinge": "svm", "squared_hinge": "squared svm"}
 

@@ -26,10 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpsvm.benchmark.arrays import Dense, Index, Vector, freeze
 from qpsvm.benchmark.metrics.resampling import other_runs, quantiles
 from qpsvm.benchmark.metrics.tables import table_of
 from qpsvm.benchmark.metrics.times import Times
-from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 
 DRAWS = 200
 """Enough for a band in a picture."""

@@ -19,9 +19,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qpsvm.benchmark.arrays import Dense, Index
 from qpsvm.benchmark.metrics.noise import LEVEL
 from qpsvm.benchmark.metrics.tables import Table
-from qpsvm.numerics.arrays import Dense, Index
 
 DRAWS = 1000
 

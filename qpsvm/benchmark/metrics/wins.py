@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qpsvm.benchmark.arrays import freeze
 from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.metrics.noise import NORMAL
 from qpsvm.benchmark.metrics.times import Times, Timing
-from qpsvm.numerics.arrays import freeze
 
 Counts = npt.NDArray[np.int64]
 

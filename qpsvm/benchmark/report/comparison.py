@@ -14,10 +14,9 @@ from qpsvm.benchmark.changes import (
 )
 from qpsvm.benchmark.metrics import Timing
 from qpsvm.benchmark.report.entries import bracket, short
-from qpsvm.plotting.picture import count
 from qpsvm.reports.blocks import Block, Cell, Document, Listing, Section, Sentences, Table
 from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
-from qpsvm.reports.numbers import NOTHING, figure, residual, value
+from qpsvm.reports.numbers import NOTHING, count, figure, residual, value
 
 LISTED = 20
 """Times and outcomes that are listed one by one, the largest changes."""

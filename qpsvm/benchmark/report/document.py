@@ -20,8 +20,8 @@ from qpsvm.benchmark.report.tables import (
     wins_table,
 )
 from qpsvm.benchmark.rows import OUTCOMES
-from qpsvm.plotting.picture import count
 from qpsvm.reports.blocks import Block, Document, Listing, Section, Sentences
+from qpsvm.reports.numbers import count
 
 LISTED = 50
 """Refuted claims that are listed one by one, the worst of them."""

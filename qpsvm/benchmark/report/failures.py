@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from qpsvm.benchmark.rows import Row
-from qpsvm.plotting.picture import count
 from qpsvm.reports.blocks import Block, Listing, Sentences
+from qpsvm.reports.numbers import count
 
 PLACE = re.compile(r'\s*File "(.+)", line (\d+), in (.+)')
 

@@ -8,9 +8,13 @@ from collections.abc import Callable, Mapping
 from qpsvm.benchmark.report.document import document
 from qpsvm.benchmark.report.page import NEEDS, html
 from qpsvm.benchmark.report.summary import Summary
-from qpsvm.reports.files import require_writable, suffix_of, write_text
-from qpsvm.reports.markdown import markdown_of
-from qpsvm.reports.templating import require_packages
+from qpsvm.reports import (
+    markdown_of,
+    require_packages,
+    require_writable,
+    suffix_of,
+    write_text,
+)
 
 
 def _markdown(summary: Summary) -> str:

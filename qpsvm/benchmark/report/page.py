@@ -23,10 +23,9 @@ from qpsvm.benchmark.metrics import (
 from qpsvm.benchmark.report.document import document
 from qpsvm.benchmark.report.summary import Summary
 from qpsvm.benchmark.rows import FALSE, Row
-from qpsvm.plotting.picture import CLASS_COLOURS
-from qpsvm.reports.html import FILTERS, content_hashes, embedded_json
+from qpsvm.plotting import CLASS_COLOURS
+from qpsvm.reports import Extra, html_of, require_packages
 from qpsvm.reports.numbers import NOTHING, value
-from qpsvm.reports.templating import Extra, now, resource, template
 
 PACKAGE = "qpsvm.benchmark.report"
 NEEDS = Extra("bench", ("jinja2", "plotly"))
@@ -70,29 +69,26 @@ def html(summary: Summary) -> str:
     MissingPackageError
         Jinja2 or Plotly is not installed.
     """
-    # before the script is looked for: this says what is missing
-    page = template("bench.html.j2", filters=FILTERS, package=PACKAGE, extra=NEEDS)
-    own = (resource(name, PACKAGE) for name in ("profile.js", "bench.js"))
-    scripts = (_plotly(), resource("page.js"), *own)
+    require_packages(NEEDS)  # before Plotly's script is looked for: this says what is missing
     content = document(summary)
-    text = page.render(
-        document=content,
+    return html_of(
+        content,
         contents=content.sections,  # not the inner ones: there can be dozens
+        data=page_data(summary),
+        embedded="The element qpsvm-data holds all rows as JSON.",
+        name="bench.html.j2",
+        package=PACKAGE,
+        style=_text(PACKAGE, "templates", "bench.css"),
+        before=[_text("plotly", "package_data", "plotly.min.js")],
+        scripts=[_text(PACKAGE, "templates", name) for name in ("profile.js", "bench.js")],
+        extra=NEEDS,
         columns=COLUMNS,
         refuted=bool(summary.claims),
-        style=resource("page.css") + resource("bench.css", PACKAGE),
-        scripts=scripts,
-        script_hashes=content_hashes(scripts),
-        data=embedded_json(page_data(summary)),
-        embedded="The element qpsvm-data holds all rows as JSON.",
-        written=now(),
     )
-    return str(text).lstrip()
 
 
-def _plotly() -> str:
-    files = importlib.resources.files("plotly").joinpath("package_data", "plotly.min.js")
-    return files.read_text("utf-8")
+def _text(package: str, *path: str) -> str:
+    return importlib.resources.files(package).joinpath(*path).read_text("utf-8")
 
 
 def page_data(summary: Summary) -> dict[str, Any]:

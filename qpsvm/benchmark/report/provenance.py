@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from qpsvm.benchmark.report.summary import Summary
-from qpsvm.files import json_text
+from qpsvm.benchmark.rows import plain
 from qpsvm.reports.blocks import Listing, Listings
 from qpsvm.reports.numbers import figure, value
 
@@ -34,7 +35,7 @@ def _measurement(summary: Summary) -> Iterator[tuple[str, str]]:
     for key, name in HEADER.items():
         if key in header:
             yield name, value(header[key])
-    machines = {json_text.dumps(row.machine) for row in rows if row.machine}
+    machines = {json.dumps(plain(row.machine)) for row in rows if row.machine}
     if len(machines) > 1:
         yield "Machines", f"{len(machines)}: their times are side by side here"
     yield "Threads", value(sorted({cell.threads for cell in cells}))

@@ -8,7 +8,7 @@ from qpsvm.benchmark.changes import Comparison
 from qpsvm.benchmark.report.comparison import agree, comparison_document
 from qpsvm.benchmark.report.document import document
 from qpsvm.benchmark.report.summary import Summary
-from qpsvm.reports.text import print_sections
+from qpsvm.reports import print_sections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
