@@ -80,6 +80,8 @@ def solution_of(
     else:
         draft = given.draft()
         multiply(problem, draft)  # all products with K in one pass
+        if problem.form == "primal" and problem.model.is_linear:
+            draft = draft.replace(expansion=None)  # such a program has w, and no coefficients
     solution = given.completed(draft, Library(""))
     assert isinstance(solution, SVMSolution)  # as the draft is
     return solution

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import qpsvm
+from qpsvm import solve
 from qpsvm.benchmark.contestants.backends import SHORTEST, answer_of, build, require_form
 from qpsvm.benchmark.contestants.base import Answer, Contestant, Problem, Task
 from qpsvm.exceptions import NoOptimumError, ToleranceNotReachedWarning
@@ -47,7 +48,7 @@ class ContractContestant(Contestant):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ToleranceNotReachedWarning)  # the judge says it
             try:
-                found: Any = qpsvm.solve(
+                found: Any = solve(
                     problem,
                     self.backend,
                     eps=task.eps,

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import qpsvm
+from qpsvm import polish, solve, verify
 from qpsvm.backends import Settings
 from qpsvm.benchmark.contestants import intelex, scikit_learn
 from qpsvm.benchmark.contestants.backends import SHORTEST, build
@@ -55,10 +56,10 @@ class Reference(Contestant):
             if isinstance(start, QPSolution):  # evidence that there is no optimum
                 return problem, start
             try:
-                found = qpsvm.polish(problem, start, eps=task.eps, time_limit=clock.left)
+                found = polish(problem, start, eps=task.eps, time_limit=clock.left)
             except MemoryError:  # too many free variables for this start, not for the next
                 continue
-            report = qpsvm.verify(problem, found, eps=task.eps)
+            report = verify(problem, found, eps=task.eps)
             # a start that is not improved comes back with its solver's claim
             status = Status.OPTIMAL if report.passed else Status.INACCURATE
             found = found.replace(qp=found.qp.replace(status=status))
@@ -101,7 +102,7 @@ def _starts(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceNotReachedWarning)  # the polish goes on
         try:
-            start: Any = qpsvm.solve(problem, eps=task.eps, time_limit=clock.left)
+            start: Any = solve(problem, eps=task.eps, time_limit=clock.left)
         except NoOptimumError as error:
             if error.certificate is None:
                 raise
