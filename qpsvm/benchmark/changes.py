@@ -85,7 +85,7 @@ class ContestantChange:
 
 @dataclass(frozen=True)
 class OutcomeChange:
-    """A cell that both runs measured, with another outcome.
+    """A cell whose outcome differs between the two runs.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class KindAgreement:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two runs have in common, and what not.
+    """All differences between two runs.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Two runs side by side: what changed, and whether they agree within their stated uncertainty.
+"""Comparison of two runs: changes, and whether the runs agree within their uncertainty.
 
 A contestant's time on a program changed by the factor ``t_b / t_a``, and by more than the
 uncertainty if, with the standard errors e of ``log t``::
@@ -146,7 +146,7 @@ def _machine(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any,
 
 
 def _given(a: Iterable[Row], b: Iterable[Row]) -> dict[str, tuple[Any, Any]]:
-    """What contestants were given differently on programs in both."""
+    """Return limits, threads and seeds that differ between the runs on common programs."""
     found: dict[str, tuple[Any, Any]] = {}
     for name in ("threads", "time_limit", "memory_limit", "seed"):
         values_a, values_b = _values(a, name), _values(b, name)
@@ -160,7 +160,7 @@ def _given(a: Iterable[Row], b: Iterable[Row]) -> dict[str, tuple[Any, Any]]:
 
 
 def _values(rows: Iterable[Row], name: str) -> dict[Column, set[float]]:
-    """All values of a field of the cells, by program and contestant."""
+    """Return all values of a field of the cells, by program and contestant."""
     found: dict[Column, set[float]] = {}
     for row in rows:
         found.setdefault((row.instance, row.contestant), set()).add(getattr(row.cell, name))

@@ -68,7 +68,7 @@ class Samples:
 
 
 def load_samples(call: Call | str) -> Samples:
-    """The samples of that name, the same ones at every call.
+    """Return the samples of a name; the same samples at every call.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sets of samples that are made from a seed."""
+"""Sets of samples generated from a seed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _synthetic_targets(n: int, d: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 def _strip(n: int, d: int, margin: float, seed: int = 0) -> tuple[Any, Any]:
-    """``s_i x_i1 >= margin``, met with equality by one sample of each class.
+    """Two classes with ``y_i x_i1 >= margin``, with equality for one sample of each class.
 
     For ``margin > 0`` the two that meet it differ in the first feature alone, so that the hard
     margin is known: ``w = e_1 / margin, b = 0``. Otherwise four samples on the first axis are, in
@@ -53,7 +53,7 @@ GENERATED: Mapping[str, Callable[..., tuple[Any, Any]]] = {
 
 
 def standardised(values: Any) -> Any:
-    """Mean 0 and variance 1, column by column; constant columns become 0."""
+    """Shift and scale columns to mean 0 and variance 1; constant columns become 0."""
     values = np.asarray(values, dtype=np.float64)
     deviation = np.std(values, axis=0)
     return (values - np.mean(values, axis=0)) / np.where(deviation > 0.0, deviation, 1.0)

@@ -1,4 +1,4 @@
-"""Where a measurement was made, as far as it explains its times. No names of hosts or people."""
+"""Description of the machine that explains its times, without names of hosts or people."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from qpsvm.backends import installed_version
 
 PACKAGES = ("numpy", "scipy", "scikit-learn")
-"""What every contestant stands on; solvers say their own versions."""
+"""Packages whose versions are recorded for every contestant."""
 
 
 @functools.cache
 def describe() -> Mapping[str, Any]:
-    """The machine it runs on: processor, cores this process may use, memory, system, Python, BLAS.
+    """Describe this machine: processor, usable cores, memory, system, Python, BLAS.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What is known after a measurement. A row is plain values: the store is a text file."""
+"""Rows: the results of measurements, as plain values for a text file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from qpsvm.benchmark.cells import Cell, Instance
 
 SCHEMA = 1
-"""Of the store; a reader refuses others."""
+"""Version of the store's format; readers refuse others."""
 
 
 @dataclass(frozen=True)
@@ -105,21 +105,21 @@ class Row:
 
     @property
     def instance(self) -> Instance:
-        """The program."""
+        """The program of the cell."""
         return self.cell.instance
 
     @property
     def contestant(self) -> str:
-        """Who solved it."""
+        """The contestant of the cell."""
         return self.cell.contestant
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values: infinite and unknown numbers as texts, in the order of the fields."""
+        """Return JSON values in the order of the fields, infinite and unknown numbers as texts."""
         return {"schema": SCHEMA, "key": self.cell.key, **plain(asdict(self))}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Row:
-        """The row that ``to_dict`` wrote; keys this version does not know are left out."""
+        """Return the row that ``to_dict`` wrote; unknown keys are left out."""
         known = {
             # a text that spells a number stays a text
             f.name: _number(values[f.name]) if f.type == "float" else values[f.name]
@@ -152,7 +152,7 @@ OUTCOMES: Mapping[str, str] = {
 
 
 FALSE = frozenset({"false optimal", "false infeasible"})
-"""Claims that were refuted."""
+"""Outcomes of claims that were refuted."""
 
 
 def plain(value: Any) -> Any:

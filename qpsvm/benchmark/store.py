@@ -20,12 +20,12 @@ from qpsvm.benchmark.rows import SCHEMA, Row, plain
 from qpsvm.exceptions import StoreError
 
 _BEGIN = b'{"schema": '
-"""How every line begins."""
+"""Beginning of every line."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """What a store holds.
+    """Contents of a store.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Store:
         self._stream = stream
 
     def read(self) -> Results:
-        """What it holds by now."""
+        """Read what has been written so far."""
         return read(self.path)
 
     def begin(self, header: Mapping[str, Any]) -> None:
@@ -59,7 +59,7 @@ class Store:
         self._add({"schema": SCHEMA, "session": plain(header)})
 
     def append(self, row: Row) -> None:
-        """Add a row; on disk when this returns."""
+        """Add a row; it is on disk when this returns."""
         self._add(row.to_dict())
 
     def _add(self, values: Mapping[str, Any]) -> None:
@@ -77,7 +77,7 @@ class Store:
 
 @contextmanager
 def open_store(path: str | os.PathLike[str], *, resume: bool = False) -> Iterator[Store]:
-    """A store to write to, locked as long as the block runs.
+    """Open a store for writing, locked as long as the block runs.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def open_store(path: str | os.PathLike[str], *, resume: bool = False) -> Iterato
 
 
 def read(path: str | os.PathLike[str]) -> Results:
-    """Everything a store holds; a torn last line is passed over.
+    """Read a store; a torn last line is ignored.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def read(path: str | os.PathLike[str]) -> Results:
 
 
 def _lines(target: Path, content: bytes) -> bytes:
-    """The complete lines; what follows them must be the beginning of another."""
+    """Return the complete lines; the rest must be the beginning of another line."""
     end = content.rfind(b"\n") + 1
     torn = content[end : end + len(_BEGIN)]
     if not _BEGIN.startswith(torn):

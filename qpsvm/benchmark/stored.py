@@ -1,4 +1,4 @@
-"""Sets of samples that exist: scikit-learn's, and those of a folder of stored sets."""
+"""Sets of samples of scikit-learn, and of a folder of stored sets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folder() -> Path:
 
 
 def load_set(name: str, classes: bool = False) -> tuple[Any, Any]:
-    """Return samples and labels (or targets) of a set that exists.
+    """Return samples and labels (or targets) of a set by its name.
 
     Raises
     ------

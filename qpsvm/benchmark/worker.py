@@ -1,4 +1,4 @@
-"""One cell, measured: in this process by ``measure``, in a process of its own by ``main``.
+"""Measure one cell: in this process by ``measure``, in a process of its own by ``main``.
 
 ``python -m qpsvm.benchmark.worker FD CELL`` writes a message to the file descriptor FD at the
 beginning of each phase: stdout and stderr belong to the solvers. It lives as long as stdin is open.
@@ -46,11 +46,11 @@ JUDGING, DONE = "judging", "done"
 Tell = Callable[[str, Row], None]
 
 _WARM_UP_SAMPLES = 5
-"""Of each class."""
+"""Samples of each class in the fit that warms up."""
 
 
 def measure(cell: Cell, tell: Tell | None = None) -> Row:
-    """Load, fit, judge.
+    """Measure a cell: load the samples, fit the contestant, judge its answer.
 
     ``total_seconds`` is the wall clock of ``contestant.fit(task)`` and nothing else: modules are
     imported and libraries initialised before, by a fit of a few samples.
@@ -115,7 +115,7 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
 
 
 class _NotMeasuredError(Exception):
-    """Samples that could not be loaded, or an answer that could not be judged: nobody's failure."""
+    """Samples could not be loaded, or an answer not judged; no failure of the contestant."""
 
 
 _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
@@ -127,7 +127,7 @@ _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
 
 
 _UNEXPECTED = frozenset({"error", "not measured"})
-"""Outcomes of exceptions whose place is worth knowing: the others say all in their message."""
+"""Outcomes of exceptions whose traceback is kept."""
 
 
 def _failed(row: Row, error: Exception) -> Row:
@@ -147,7 +147,7 @@ def _loaded(cell: Cell) -> Samples:
 
 
 def _nobody(phase: str, row: Row) -> None:
-    """Whoever measures in the same process need not be told."""
+    """Ignore the phases of a measurement in this process."""
     del phase, row
 
 
@@ -181,7 +181,7 @@ def _described(row: Row, task: Task, samples: Samples) -> Row:
 
 
 def _digest(samples: Samples) -> bytes:
-    """Of the numbers in memory."""
+    """Hash of the samples in memory."""
     X = samples.X
     digest = hashlib.blake2b(np.asarray(samples.y).tobytes())
     for array in (X.data, X.indices, X.indptr) if hasattr(X, "nnz") else (X,):
@@ -190,7 +190,7 @@ def _digest(samples: Samples) -> bytes:
 
 
 def _warm_up(contestant: Contestant, cell: Cell, samples: Samples) -> None:
-    """Fit a few samples: what is loaded or set up at the first call is not the solver's work."""
+    """Fit a few samples, so that what is loaded at the first call is not timed."""
     X, y = samples.X, samples.y
     chosen = np.arange(min(2 * _WARM_UP_SAMPLES, X.shape[0]))
     if y is not None:
@@ -204,7 +204,7 @@ def _warm_up(contestant: Contestant, cell: Cell, samples: Samples) -> None:
 
 
 def _timed(action: Callable[[], Any]) -> tuple[float, float, Any]:
-    """Wall clock, processor time, result; garbage is collected before and not meanwhile."""
+    """Return wall clock, processor time and result; garbage is collected before, not meanwhile."""
     gc.collect()
     gc.disable()
     try:
@@ -242,7 +242,7 @@ def _words(error: BaseException) -> str:
 
 
 def main(descriptor: int, cell: Cell) -> None:
-    """Measure the cell; never returns.
+    """Measure a cell, send its row, and end the process.
 
     Nothing is cleaned up at the end: a library that crashes on its way out has done its work.
     """
@@ -261,7 +261,7 @@ def main(descriptor: int, cell: Cell) -> None:
 
 
 def _end_with_parent() -> None:
-    """Be ended by the system when the parent's end of stdin closes, that is when it dies.
+    """Let the system end this process when the parent dies and its end of stdin closes.
 
     A thread that waits for that would wait for a solver that keeps the interpreter's lock.
     """

@@ -1,4 +1,4 @@
-"""Every backend of qpsvm as it is: the program in the form asked for, no polish, no contract."""
+"""Backends of qpsvm as contestants, without polish and without the tolerance contract."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ FORMS: tuple[Form, ...] = ("primal", "dual")
 
 
 COUNTED = ("osqp", "qpsolvers:scs", "qpsolvers:daqp")
-"""Their iterations are many and cheap: a count ends them long before any clock."""
+"""Backends that stop at an iteration limit long before any time limit."""
 
 UNTIL_THE_CLOCK = 10_000_000
-"""Iterations of these, as many as peers are given in the suites."""
+"""Iteration limit of the backends in ``COUNTED``; the suites give peers as many."""
 
 
 class BackendContestant(Contestant):
-    """``backend.solve`` on the primal or dual program, and the machine that its answer is.
+    """``backend.solve`` on the primal or dual program, and the machine recovered from its answer.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ class BackendContestant(Contestant):
 
 
 SHORTEST = 1e-3
-"""Seconds left for the solver where the program alone took all there were."""
+"""Least time limit of a solver, seconds, when building the program used up the time."""
 
 
 def require_form(form: Any) -> Form:
-    """Raise SuiteError unless it is a form."""
+    """Return ``form``, or raise SuiteError unless it is "primal" or "dual"."""
     if form not in FORMS:
         raise SuiteError(f"form is {form!r}; it is 'primal' or 'dual'.")
     found: Form = form
@@ -79,7 +79,7 @@ def require_form(form: Any) -> Form:
 
 
 def build(task: Task, form: Form) -> Problem:
-    """The program from the samples, ``task.problem`` in another copy: building it is timed."""
+    """Build the program from the samples anew, because building it is part of the time."""
     if not hasattr(task.formulation, form):
         raise UnsupportedProgramError(f"{task.formulation!r} has no {form} form; ask for another.")
     make = getattr(task.formulation, form)
@@ -88,7 +88,7 @@ def build(task: Task, form: Form) -> Problem:
 
 
 def machine_of(problem: Problem, qp: QPSolution) -> Any:
-    """Weights and the best intercept for them, which peers hand out too; None without any."""
+    """Recover weights and intercept, as peers do; None if the answer has no usable point."""
     if qp.x is None or qp.status in NO_OPTIMUM:
         return None
     try:
@@ -103,7 +103,7 @@ def answer_of(
     build_seconds: float,
     solution: Any = None,
 ) -> Answer:
-    """What a QPSolution claims; ``solution`` where it was recovered already."""
+    """Return the answer of a QPSolution; ``solution`` is the machine, if recovered already."""
     statistics = qp.statistics
     return Answer(
         claimed=qp.status,
@@ -120,5 +120,5 @@ def answer_of(
 
 
 def names() -> tuple[str, ...]:
-    """Every backend, installed or not."""
+    """Names of all backends, installed or not."""
     return tuple(info.name for info in backends.available())

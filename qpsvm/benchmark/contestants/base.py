@@ -1,4 +1,4 @@
-"""What takes part: anything that turns samples into a machine.
+"""Base classes of contestants: anything that turns samples into a machine.
 
 A contestant is one class with two methods. ``fit`` is timed and does the work; ``answer`` is not
 timed and says what was found, in the scale of the program (``docs/benchmark.md`` has an example
@@ -22,7 +22,7 @@ Problem: TypeAlias = TrainingProblem[Any, Any]
 """One program of any family, in either form."""
 
 NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
-"""Claims that there is none."""
+"""Statuses that claim that there is no optimum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +54,14 @@ class Task:
 
     @cached_property
     def problem(self) -> Problem:
-        """The dual program, kernel values evaluated when they are asked for."""
+        """The dual program; kernel values are evaluated when they are first used."""
         problem: Problem = self.formulation.dual(self.X, self.y, kernel=self.kernel)
         return problem
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a contestant found, in the scale of ``task.problem``.
+    """The answer of a contestant, in the scale of ``task.problem``.
 
     Either ``solution``, complete; or ``alpha`` and the intercept; or weights ``coef`` and the
     intercept. Weights alone bound the optimum from above only.
@@ -98,7 +98,7 @@ class Answer:
 
 
 class Contestant(ABC):
-    """Base class of everything that takes part.
+    """Base class of all contestants.
 
     Class attributes
     ----------------
@@ -120,17 +120,17 @@ class Contestant(ABC):
 
     @property
     def is_installed(self) -> bool:
-        """Whether the modules are there; nothing is imported to find out."""
+        """Whether the required modules can be found; none is imported."""
         return all(importlib.util.find_spec(module) is not None for module in self.required_modules)
 
     def refusal(self, task: Task) -> str:  # noqa: ARG002
-        """Why it does not take this program; empty if it does. Another program is no answer."""
+        """Return why the contestant does not solve this program; empty if it does."""
         return ""
 
     @abstractmethod
     def fit(self, task: Task) -> Any:
-        """Solve; everything in here is timed."""
+        """Solve the task; the whole call is timed."""
 
     @abstractmethod
     def answer(self, task: Task, fitted: Any) -> Answer:
-        """What ``fit`` found. Not timed."""
+        """Return the answer that ``fit`` found; not timed."""

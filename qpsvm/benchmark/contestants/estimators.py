@@ -1,4 +1,4 @@
-"""What peers have in common: an estimator, parameters for a program, and what its fit says."""
+"""Base class of contestants that fit an estimator of another package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class EstimatorContestant(Contestant):
 
     @abstractmethod
     def parameters(self, task: Task) -> Mapping[str, Any]:
-        """The estimator's names for what the task determines.
+        """Return the parameters that the task determines, under the estimator's names.
 
         Raises
         ------
@@ -46,7 +46,7 @@ class EstimatorContestant(Contestant):
 
     @abstractmethod
     def estimator(self) -> Any:
-        """The class."""
+        """Return the class of the estimator."""
 
     def refusal(self, task: Task) -> str:
         try:
@@ -67,7 +67,7 @@ class EstimatorContestant(Contestant):
             return model.fit(X) if task.y is None else model.fit(X, task.y)
 
     def answered(self, model: Any, *, converged: bool, **numbers: Any) -> Answer:
-        """An answer by the estimator's own stopping rule."""
+        """Return an answer that claims the estimator's own stopping rule."""
         return Answer(
             claimed=Status.OPTIMAL if converged else Status.ITERATION_LIMIT,
             own_rule=True,
@@ -78,7 +78,7 @@ class EstimatorContestant(Contestant):
 
 
 def narrow(X: Any) -> Any:
-    """Samples with 32-bit indices where they are sparse: LIBSVM and LIBLINEAR refuse wider ones.
+    """Give sparse samples 32-bit indices; LIBSVM and LIBLINEAR refuse wider ones.
 
     Files in svmlight's format are read with indices of 64 bits, and who fits these estimators has
     to convert them.
@@ -90,7 +90,7 @@ def narrow(X: Any) -> Any:
 
 
 def claim_of(model: Any, task: Task) -> Claim:
-    """The model as ``qpsvm.audit`` reads it, which must be of the program that was asked for.
+    """Read a fitted model as ``qpsvm.audit`` does, and require that it is of the task's program.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def claim_of(model: Any, task: Task) -> Claim:
 
 
 def require(formulation: Any, family: type[Any], **choices: Any) -> None:
-    """Raise UnsupportedProgramError unless it is of the family and its fields are these.
+    """Raise UnsupportedProgramError unless a formulation has this class and these fields.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def require_linear(kernel: Kernel) -> None:
 
 
 def libsvm_kernel(kernel: Kernel) -> dict[str, Any]:
-    """A kernel in LIBSVM's words."""
+    """Return LIBSVM's parameters of a kernel."""
     if isinstance(kernel, Linear):
         return {"kernel": "linear"}
     if isinstance(kernel, RBF):

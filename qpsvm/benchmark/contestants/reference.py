@@ -1,4 +1,4 @@
-"""The most accurate there is, for the best lower bounds; never ranked.
+"""The reference: the best lower bounds that qpsvm can find. It is never ranked.
 
 A start from a solver that suits the size, then ``qpsvm.polish``:
 
@@ -28,17 +28,17 @@ from qpsvm.machines import SVMProblem
 from qpsvm.qp import QPSolution, Status
 
 DENSE_PROGRAM_SIZE = 2000
-"""Variables of a dual program that is solved as a dense one in seconds."""
+"""Largest dual program, in variables, that is solved as a dense one within seconds."""
 
 START_TOLERANCE = 1e-3
-"""Of peers: the polish is faster than their last digits."""
+"""Tolerance of peers that give a starting point; the polish adds digits faster than they do."""
 
 INTERIOR_POINT = ("qpsolvers:piqp", "cvxpy:CLARABEL")
-"""On the sparse primal, the fastest first; the second comes with qpsvm's own dependencies."""
+"""Backends for the sparse primal, fastest first; the second is a dependency of qpsvm."""
 
 
 class Reference(Contestant):
-    """Starts in turn, each polished, until one is within eps; the one with the smallest gap.
+    """Polish one starting point after another until a solution is within eps; keep the best.
 
     A start without a finite point, or that takes more memory than there is, is left out.
     """
@@ -139,7 +139,7 @@ def _peers(task: Task, problem: SVMProblem, clock: _Clock) -> Iterator[tuple[Any
 
 
 def _implied(problem: SVMProblem, answer: Answer) -> Any:
-    """Multipliers of weights: what a violation v costs has the slope ``v / d``, within the box."""
+    """Multipliers that follow from weights: the slope ``v / d`` of the loss, clipped to the box."""
     c = problem.model.conditions
     v = problem.model.violations(problem.data.X @ answer.coef, answer.intercept, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

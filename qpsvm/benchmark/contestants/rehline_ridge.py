@@ -71,7 +71,7 @@ class ReHLine(EstimatorContestant):
 
 
 def _by_loss(classifier: Any, regressor: Any) -> Any:
-    """The estimator that has the loss."""
+    """Return a function that makes the estimator for the loss in its parameters."""
 
     def make(**parameters: Any) -> Any:
         is_regression = parameters["loss"]["name"] == "SVR"

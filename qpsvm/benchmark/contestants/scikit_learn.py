@@ -28,7 +28,7 @@ from qpsvm.formulations import (
 
 
 class LibsvmMachine(EstimatorContestant):
-    """A machine of LIBSVM, whatever package it comes in."""
+    """Base class of LIBSVM's machines, in any package."""
 
     distribution = "scikit-learn"
     required_modules = ("sklearn",)
@@ -38,7 +38,7 @@ class LibsvmMachine(EstimatorContestant):
 
     @abstractmethod
     def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
-        """Parameters other than kernel and tolerance.
+        """Return the parameters other than kernel and tolerance.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class OneClassSVM(LibsvmMachine):
 
 
 class LiblinearMachine(EstimatorContestant):
-    """A machine of LIBLINEAR."""
+    """Base class of LIBLINEAR's machines."""
 
     distribution = "scikit-learn"
     required_modules = ("sklearn",)

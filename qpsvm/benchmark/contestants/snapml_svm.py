@@ -70,7 +70,7 @@ class SnapML(EstimatorContestant):
 
 
 def restore_arithmetic() -> None:
-    """The C library's default floating-point environment, in this thread."""
+    """Restore the C library's default floating-point environment in this thread."""
     if sys.platform == "linux":
         ctypes.CDLL(None).fesetenv(ctypes.c_void_p(-1))  # FE_DFL_ENV
 

@@ -24,7 +24,7 @@ from qpsvm.benchmark.metrics.tables import Table, penalised, table_of
 from qpsvm.benchmark.metrics.times import Times
 
 SHIFT = 0.1
-"""Seconds below which differences count little: starting Python's machinery is of that size."""
+"""Shift of the mean, seconds: differences far below it hardly count."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class Ranking:
 
     @property
     def contestants(self) -> tuple[str, ...]:
-        """The fastest first."""
+        """Names of the contestants, the fastest first."""
         return tuple(rank.contestant for rank in self.ranks)
 
 

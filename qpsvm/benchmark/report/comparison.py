@@ -1,4 +1,4 @@
-"""Two runs side by side as blocks: what changed, and whether they rank alike."""
+"""Comparison of two runs as a document: changes, and whether the rankings agree."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LISTED = 20
 
 
 def comparison_document(comparisons: Sequence[Comparison], a: str, b: str) -> Document:
-    """What ``compare`` found, target by target.
+    """Return the document of a comparison, target by target.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def agree(comparisons: Sequence[Comparison]) -> bool | None:
 
 
 def verdict(comparisons: Sequence[Comparison]) -> str:
-    """The whole in a sentence."""
+    """Return the result of the comparison in a sentence."""
     words = {
         True: "The rankings of both runs agree within their stated uncertainty.",
         False: "The rankings of the two runs differ by more than their stated uncertainty.",
@@ -116,7 +116,7 @@ def _target(found: Comparison, key: str) -> Iterator[Block]:
 
 
 def _size(change: TimeChange) -> float:
-    """Largest where only one run reached the gap."""
+    """Size of a change, for sorting: largest where only one run reached the gap."""
     return abs(change.log_ratio) if change.a.reached and change.b.reached else math.inf
 
 

@@ -1,4 +1,4 @@
-"""Benchmark reports as files: the suffix says how, written completely or not at all."""
+"""Write benchmark reports to files, completely or not at all; the suffix gives the format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WRITERS: Mapping[str, Callable[[Summary], str]] = {"html": html, "htm": html, "m
 
 
 def text_of(summary: Summary, suffix: str) -> str:
-    """The report in the format of a suffix: ``"html"`` or ``"md"``.
+    """Return the text of a report in the format ``"html"`` or ``"md"``.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def text_of(summary: Summary, suffix: str) -> str:
 
 
 def write(path: str | os.PathLike[str], summary: Summary) -> None:
-    """Write a report; the suffix says how.
+    """Write a report to a file; the suffix gives the format.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def write(path: str | os.PathLike[str], summary: Summary) -> None:
 
 
 def require_reportable(path: str | os.PathLike[str]) -> None:
-    """Whether ``write`` would have a chance: suffix, folder, packages.
+    """Check before the work that ``write`` can succeed: suffix, folder, packages.
 
     Raises
     ------

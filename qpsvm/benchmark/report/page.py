@@ -1,4 +1,4 @@
-"""The page: the document of every other format, and above it all rows, with filters and plots.
+"""The HTML page: all rows with filters and plots, and below them the document.
 
 Plotly's script comes out of the installed package and into the file. The page computes nothing but
 what depends on its filters: which programs and contestants are left, and their profile.
@@ -62,7 +62,7 @@ GOOD = frozenset({"optimal", "unclaimed optimal", "infeasible"})
 
 
 def html(summary: Summary) -> str:
-    """The report as the text of one HTML file.
+    """Return the report as the text of one HTML file.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def _text(package: str, *path: str) -> str:
 
 
 def page_data(summary: Summary) -> dict[str, Any]:
-    """What the page's script reads: rows, times and curves, names by their number."""
+    """Return the data that the page's script reads: rows, times and curves."""
     rows = summary.results.rows
     names = column_names(rows)
     contestants = list(dict.fromkeys(names))
@@ -152,7 +152,7 @@ def page_data(summary: Summary) -> dict[str, Any]:
 
 
 def _program(instance: Instance, summary: Summary) -> dict[str, Any]:
-    """What programs are filtered by; C apart from the other parameters."""
+    """Return the properties that programs are filtered by, C apart from other parameters."""
     family = parse(instance.family)
     others = {name: entry for name, entry in family.arguments.items() if name != "C"}
     return {
@@ -183,7 +183,7 @@ def _entry(row: Row, gap: float) -> dict[str, Any]:
 
 
 def _details(row: Row) -> dict[str, str]:
-    """Everything that is known of a row, in words."""
+    """Return all fields of a row as texts."""
     fields = {**vars(row.instance), **vars(row.cell), **vars(row)}
     return {
         name.replace("_", " "): _words(entry)
@@ -199,7 +199,7 @@ def _words(entry: Any) -> str:
 
 
 class _Texts:
-    """Texts by number: most rows share most of theirs."""
+    """Distinct texts and their numbers, because most rows share most of their texts."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}

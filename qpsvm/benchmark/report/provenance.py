@@ -1,4 +1,4 @@
-"""Where a store comes from: machine, suite, and the command that measures it again."""
+"""Origin of a store: machine, suite, and the command that measures it again."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from qpsvm.reports.blocks import Listing, Listings
 from qpsvm.reports.numbers import figure, value
 
 HEADER = {"created": "Begun", "qpsvm": "qpsvm", "jobs": "Cells at once"}
-"""What the header of a store says, as a report calls it."""
+"""Keys of a store's header, and their names in a report."""
 
 
 def provenance(summary: Summary) -> Listings:
-    """Machine and measurement as names and values."""
+    """Return machine and measurement as names and values."""
     machine = dict(summary.results.header.get("machine", {}))
     if "memory" in machine:
         machine["memory"] = f"{machine['memory'] / 1e9:.1f} GB"
@@ -46,7 +46,7 @@ def _measurement(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def command(summary: Summary) -> str:
-    """The command that measured the store."""
+    """Return the command that measured the store."""
     header = summary.results.header
     return str(header.get("command", "")) or f"qpsvm bench run {summary.name} --store STORE"
 
