@@ -1,4 +1,4 @@
-"""Data files -> samples and labels: LIBSVM/svmlight, CSV and NPZ.
+"""Reading of data files (LIBSVM/svmlight, CSV, NPZ) as samples and labels.
 
 Nothing is guessed about values: a cell that is not a number is an error that names its line and
 column, not a missing value. Nothing is ever unpickled.
@@ -37,7 +37,7 @@ SUFFIXES: Mapping[str, Format] = {
 @short_repr
 @dataclass(frozen=True, eq=False)
 class DataFile:
-    """What a file holds.
+    """The content of a data file: samples, labels and feature names.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ def _read_libsvm(source: str) -> tuple[Any, Any]:
 
 
 def _first_bad_line(source: str) -> str:
-    """Scikit-learn does not say where; this does."""
+    """Describe the first malformed line of a LIBSVM file; scikit-learn does not name it."""
     with text.lines(source) as stream:
         for number, line in enumerate(stream, 1):
             tokens = line.partition("#")[0].split()

@@ -1,4 +1,4 @@
-"""How objects print: on one screen, with a word on how to see the rest.
+"""Printing of objects within one screen, with a hint on how to see the rest.
 
 ``@short_repr`` gives a dataclass or named tuple a ``repr`` with a line per field, where vectors are
 their shapes. ``Table`` does the same for whatever has columns of one length, and makes a pandas
@@ -40,13 +40,13 @@ Class = TypeVar("Class", bound=type)
 
 
 def short_repr(cls: Class) -> Class:
-    """Class decorator: a ``repr`` that fits a screen, for dataclasses and named tuples."""
+    """Class decorator for dataclasses and named tuples: a ``repr`` that fits a screen."""
     cls.__repr__ = describe  # type: ignore[assignment]
     return cls
 
 
 def describe(thing: Any) -> str:
-    """Text ``Name(field=value, ...)`` in one line if it fits, else with one line per field.
+    """Format ``Name(field=value, ...)`` on one line if it fits, else one line per field.
 
     Arrays are given by their shapes, other objects by their types where their own text is long.
 
@@ -74,7 +74,7 @@ def describe(thing: Any) -> str:
 
 
 def brief(value: Any, width: int = COLUMNS) -> str:
-    """A value in one line of limited width.
+    """Format a value on one line of limited width.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def one_line(value: Any) -> str:
 
 
 def wrapped(text: str) -> str:
-    """A long line broken between words, further lines indented; at most a screen of it."""
+    """Break a long line between words, with further lines indented; at most one screen."""
     return textwrap.fill(
         text,
         COLUMNS,
@@ -107,7 +107,7 @@ def wrapped(text: str) -> str:
 
 
 def first_lines(lines: Sequence[str], room: int, more: str) -> list[str]:
-    """As many lines as there is room for, the last one saying how many are missing and where.
+    """The first lines, with a last line that says how many more there are and where.
 
     Parameters
     ----------
@@ -124,18 +124,18 @@ def first_lines(lines: Sequence[str], room: int, more: str) -> list[str]:
 
 
 class Table(ABC):
-    """Columns of one length: printed in part, and a pandas DataFrame on request."""
+    """Base class of tables: columns of equal length, with a short ``repr`` and a DataFrame."""
 
     @abstractmethod
     def columns(self) -> Mapping[str, Any]:
-        """Every column by its name: arrays of shape (N,), or lists of that length."""
+        """Every column by name: arrays of shape (N,) or lists of length N."""
 
     def order(self) -> Any:
-        """Rows in the order in which they are worth reading; None: as they come."""
+        """Indices of rows in the order to print them; None for stored order."""
         return None
 
     def to_frame(self) -> Any:
-        """All rows as a pandas DataFrame, in their own order.
+        """All rows as a pandas DataFrame, in stored order.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class Table(ABC):
 
 
 def data_frame(columns: Mapping[str, Any], what: str) -> Any:
-    """A pandas DataFrame.
+    """Build a pandas DataFrame; raise MissingPackageError without pandas.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def _more(thing: Any) -> str:
 
 
 def _text(value: Any, width: int) -> str:
-    """One line of any length."""
+    """The ``repr`` of an object on one line, of any length."""
     if isinstance(value, np.ndarray):
         return _of_array(value)
     if sp.issparse(value):

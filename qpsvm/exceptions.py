@@ -1,4 +1,4 @@
-"""Every error and warning of qpsvm.
+"""All errors and warnings of qpsvm.
 
 A message says three things: what is wrong, the value that was seen, and the remedy.
 Each class also derives from the built-in exception a caller would expect, so ``except ValueError``
@@ -52,7 +52,7 @@ class QPSVMError(Exception):
 
 
 class InvalidProgramError(QPSVMError, ValueError):
-    """A quadratic program whose pieces contradict each other or are not numbers."""
+    """A quadratic program with inconsistent shapes, or with entries that are not numbers."""
 
 
 class NotPositiveSemidefiniteError(InvalidProgramError):
@@ -73,7 +73,7 @@ class NotPositiveSemidefiniteError(InvalidProgramError):
 
 
 class InvalidDataError(QPSVMError, ValueError):
-    """Samples or labels an SVM cannot be built from."""
+    """Samples or labels from which no SVM can be built."""
 
 
 class InvalidParameterError(QPSVMError, ValueError):
@@ -81,7 +81,7 @@ class InvalidParameterError(QPSVMError, ValueError):
 
 
 class KernelError(InvalidDataError):
-    """A kernel that returns something that is not a kernel matrix."""
+    """A kernel whose values are not a valid kernel matrix."""
 
 
 class IndefiniteKernelError(KernelError, NotPositiveSemidefiniteError):
@@ -89,7 +89,7 @@ class IndefiniteKernelError(KernelError, NotPositiveSemidefiniteError):
 
 
 class MemoryLimitError(QPSVMError, MemoryError):
-    """A matrix that would not fit into the memory limit was asked for.
+    """A matrix was requested that exceeds the memory limit.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class MemoryLimitError(QPSVMError, MemoryError):
 
 
 class ArithmeticModeError(QPSVMError, ArithmeticError):
-    """Bounds in exact arithmetic were asked of a processor that does not round as IEEE 754 does."""
+    """Rigorous bounds were requested on a processor that does not round as IEEE 754 requires."""
 
 
 class ModelFileError(QPSVMError, ValueError):
@@ -115,7 +115,7 @@ class ModelFileError(QPSVMError, ValueError):
 
 
 class AuditRefusedError(QPSVMError, ValueError):
-    """A model that cannot be audited: not fitted, of a program qpsvm has not, or of other data."""
+    """A model that cannot be audited: not fitted, of an unknown program, or of other data."""
 
 
 class DataFileError(QPSVMError, ValueError):
@@ -138,15 +138,15 @@ class MissingPackageError(QPSVMError, ImportError):
 
 
 class BackendError(QPSVMError, RuntimeError):
-    """A backend could not do what it was asked."""
+    """A backend could not solve the program."""
 
 
 class UnknownBackendError(BackendError, ValueError):
-    """No backend has that name."""
+    """There is no backend of that name."""
 
 
 class BackendNotInstalledError(BackendError, ImportError):
-    """The backend is known, its package is missing."""
+    """The package of a known backend is not installed."""
 
 
 class UnsupportedProgramError(BackendError):
@@ -154,14 +154,14 @@ class UnsupportedProgramError(BackendError):
 
 
 class SolverFailedError(BackendError):
-    """The solver raised, or returned something that is not a solution."""
+    """The solver raised an error, or returned something that is not a solution."""
 
 
 # --- what the program turned out to be -------------------------------------------------------
 
 
 class NoOptimumError(QPSVMError):
-    """The program has no optimum, and a verified certificate says so.
+    """The program has no optimum, as a verified certificate proves.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class NoOptimumError(QPSVMError):
     certificate: Any = None
 
     def with_certificate(self, certificate: Any) -> Self:
-        """The same error, with what proves it."""
+        """Attach the certificate that proves the error, and return the error."""
         self.certificate = certificate
         return self
 
@@ -182,11 +182,11 @@ class InfeasibleProgramError(NoOptimumError):
 
 
 class UnboundedProgramError(NoOptimumError):
-    """The objective falls without end."""
+    """The objective is unbounded below."""
 
 
 class ConflictingConstraintsError(InfeasibleProgramError):
-    """No (w, b) satisfies the caller's constraints.
+    """No (w, b) satisfies all of the caller's constraints.
 
     Attributes
     ----------
@@ -234,8 +234,8 @@ class NotSeparableError(InfeasibleProgramError):
 
 
 class ToleranceNotReachedError(QPSVMError):
-    """``strict=True`` and the verifier measured more than ``eps``."""
+    """The verified residuals exceed ``eps``, and ``strict=True``."""
 
 
 class ToleranceNotReachedWarning(UserWarning):
-    """The verifier measured more than ``eps``; the result carries the figures it reached."""
+    """The verified residuals exceed ``eps``; the result has the figures reached."""

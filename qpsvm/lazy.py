@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used.
+"""Packages whose names are imported on first use.
 
 ``import qpsvm`` stays quick because of it, and still every public name can be reached from there.
 """
@@ -14,7 +14,7 @@ from typing import Any
 def lazy_names(
     package: str, places: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` for a package whose names are imported on first use.
+    """Build ``__getattr__`` and ``__dir__`` of a package whose names are imported on first use.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def lazy_names(
 
 
 def modules_of(package: str, *names: str) -> dict[str, str]:
-    """Places of modules of a package, for ``lazy_names``.
+    """Full names of a package's modules by their short names, for ``lazy_names``.
 
     Examples
     --------

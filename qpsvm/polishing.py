@@ -1,4 +1,4 @@
-"""``qpsvm.polish``: from any approximate solution to the optimum, and never to a worse one.
+"""``qpsvm.polish``: improve an approximate solution to the optimum, and never worsen it.
 
 Where a problem has a dual program over a box, that is what is polished, whichever form the problem
 has: its variables are the alphas, and the weights follow. Every other problem is polished as it is.
@@ -160,7 +160,7 @@ def polish(
 
 @dataclass(frozen=True)
 class _Request:
-    """Accuracy, limits and callback that the caller of ``polish`` allows."""
+    """Accuracy, limits and callback of one call of ``polish``."""
 
     eps: float
     time_limit: float | None
@@ -169,7 +169,7 @@ class _Request:
     began: float
 
     def budget(self, label: str) -> WorkBudget:
-        """A work budget without a limit, which time limit and callback end."""
+        """A work budget that only the time limit and the callback end."""
         return WorkBudget(watch=lambda budget: self.goes_on(budget, label))
 
     def goes_on(self, budget: WorkBudget, label: str) -> bool:
@@ -183,7 +183,7 @@ class _Request:
         return self.time_limit is None or seconds <= self.time_limit
 
     def score(self, report: KKTReport) -> float:
-        """The gap while that is too large (above 1, then), and after that the worst check."""
+        """``1 + gap`` while the gap is too large, then the worst check (at most 1)."""
         gap = report.relative_gap
         return min(report.worst, 1.0) if gap <= self.eps else 1.0 + gap
 
@@ -193,7 +193,7 @@ class _Request:
         start: QPSolution,
         report: Callable[[QPSolution], KKTReport],
     ) -> QPSolution:
-        """The best QPSolution, its status the verifier's."""
+        """Polish a program's solution; its status is the verifier's verdict."""
         found = polish_program(
             program,
             start,
@@ -295,7 +295,7 @@ class _ByAlpha:
         self.recovery = DualRecovery(problem.model)
 
     def start(self, solution: SVMSolution) -> QPSolution:
-        """A feasible point, with the multipliers that go with it."""
+        """A feasible point near the solution, with its multipliers."""
         model = self.problem.model
         point = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
         if isinstance(model.gram, KernelQuadratic):  # all that will be asked for, in one pass
@@ -309,7 +309,7 @@ class _ByAlpha:
         return full.replace(statistics=_statistics(solution))
 
     def recover(self, qp: QPSolution) -> SVMSolution:
-        """The machine of exactly feasible alphas, in the form of the problem."""
+        """Recover the machine of the nearest exactly feasible alpha, in the problem's form."""
         model, blocks = self.problem.model, self.recovery.blocks
         x = np.asarray(qp.x)
         n = blocks["alpha"].stop

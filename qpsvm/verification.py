@@ -47,7 +47,7 @@ from qpsvm.qp.solution import QPSolution, SolveStatistics
 
 @dataclass(frozen=True, eq=False)
 class KKTReport:
-    """Verdict on a solution, with every check, bound and note it rests on.
+    """The verdict on a solution, with every check, bound and note that it is based on.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class KKTReport:
 
     @property
     def passed(self) -> bool:
-        """All checks passed, and there were some."""
+        """Return whether there are checks and all passed."""
         return bool(self.checks) and all(check.passed for check in self.checks)
 
     @property
@@ -99,7 +99,7 @@ class KKTReport:
 
     @property
     def worst(self) -> float:
-        """How far the worst check is beyond its tolerance, as a multiple of ``eps``-sized units.
+        """The worst check in units of its tolerance, times eps.
 
         ``eps * max(scaled / tolerance)``: at most ``eps`` exactly when the report passed.
         """
@@ -107,13 +107,13 @@ class KKTReport:
 
     @property
     def objective(self) -> float:
-        """Primal objective: of the SVM if there is one, else of the program."""
+        """Primal objective of the SVM, or of the program without an SVM."""
         if self.certificate is not None:
             return self.certificate.primal_objective
         return self.residuals.primal_objective
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the sample table, in plain Python types, for JSON."""
+        """All fields except the sample table, in plain Python types, for JSON."""
         return {
             "problem": self.problem,
             "passed": self.passed,
@@ -168,7 +168,7 @@ class KKTReport:
         return data_frame(columns, "KKTReport.to_frame()")
 
     def _optimum_between(self) -> tuple[float, float] | None:
-        """Bounds on the optimum; None where one of them is not known."""
+        """Bounds on the optimal objective; None unless both are finite."""
         if self.certificate is not None:
             ends = self.certificate.dual_objective, self.certificate.feasible_objective
         elif self.bound is not None:
@@ -194,7 +194,7 @@ def verify(
 @overload
 def verify(problem: QuadraticProgram, solution: QPSolution, *, eps: float = ...) -> KKTReport: ...
 def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
-    """Measure how optimal a solution is, trusting nothing it says about itself.
+    """Measure how far a solution is from optimal, without trusting its own statements.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def _verify_svm(
 def _about_constraints(
     problem: TrainingProblem[Any, Any], solution: Any, certificate: Certificate, eps: float
 ) -> Iterator[str]:
-    """Which constraint on (w, b) is missed the most, and which one stands in the way of a bound."""
+    """Notes on the most violated constraint on (w, b), and on one that blocks a bound."""
     if certificate.feasible is None:
         return
     missed = missed_constraints(problem.model, solution)
@@ -346,7 +346,7 @@ def _machine_checks(
     eps: float,
     natural: float,
 ) -> Iterator[Check]:
-    """Checks on the machine itself: certificate, samples, stated against implied quantities."""
+    """Yield the checks on the machine: certificate, samples, stated and implied values."""
     size = max(abs(certificate.primal_objective), certificate.floor)
     yield Check("certified_gap", certificate.gap_upper, certificate.relative_gap_upper, eps)
     if not problem.model.always_has_an_optimum:
@@ -364,7 +364,7 @@ def _machine_checks(
 
 
 def _difference(stated: Any, implied: Any) -> Residual:
-    """Largest difference of two vectors, absolute and over ``max(1, |implied|)``."""
+    """Largest difference of two vectors, absolute and relative to ``max(1, |implied|)``."""
     given, expected = np.asarray(stated, dtype=np.float64), np.asarray(implied, dtype=np.float64)
     if given.shape != expected.shape:
         return Residual("difference", math.inf, math.inf)

@@ -21,97 +21,97 @@ SHOWN = 20
 Cells = Counter[tuple[str, str, str, str]]
 """By (part of the hunt, axis, name, outcome)."""
 
-HEAD = """# The hunt for a false PASS
+HEAD = """# The search for a false PASS
 
-What a PASS is worth is shown by trying to get one that is wrong. `benchmarks/soundness/hunt.py`
-draws random problems whose optimum is known, changes their solutions at random, and asks
-`qpsvm.verify` at `eps=1e-8`. A judge that believes neither the verifier nor the certificates says
-whether the change did harm.
+A false PASS is a wrong answer that the verifier passes. To find one,
+`benchmarks/soundness/hunt.py` draws random problems with a known optimum, changes their
+solutions at random ("mutants"), and calls `qpsvm.verify` at `eps=1e-8`. A judge that is
+independent of the verifier and of the certificates decides whether a mutant is harmful.
 """
 
 PARTS = {
     "families": """**Families**: training problems of every family, both forms, all kernels and
 intercepts, constraints, weights, sparse samples; synthetic and real data; features from 1e-3 to
-1e3, C from 1e-3 to 1e5; mutants of solutions certified to 1e-10. Judged in extended precision.
+1e3, C from 1e-3 to 1e5. The mutants come from solutions certified to 1e-10. They are judged in
+extended precision.
 """,
-    "exact machines": """**Exact machines**: three to nine samples at the ends of what floats can
-say: constraints of every builder on columns of sizes 1e0 to 1e12, common offsets of 1e2 to 1e8
+    "exact machines": """**Exact machines**: three to nine samples with extreme floats:
+constraints of every builder on columns of sizes 1e0 to 1e12, common offsets of 1e2 to 1e8
 times the spread, weights like 1/3, denormal prices, weights and features. Mutants: the machine
 without a constraint, between two machines, moved weights and alphas, multipliers set to zero, a
-miss in a small column beside a large one, machines a multiple of eps from the optimum, objects that
-store the optimum and predict something else, and what backends return. The optimum is known in
-rational numbers.
+violation in a small column next to a large one, machines a multiple of eps from the optimum,
+objects that store the optimum and predict something else, and the answers of backends. The optimum
+is known in rational numbers.
 """,
     "bare programs": """**Bare programs**: up to eight variables, rows and columns of sizes 1e0 to
-1e12, nearly flat directions, redundant rows, rows of zeros, directions without end or with a
+1e12, nearly flat directions, redundant rows, rows of zeros, unbounded directions, directions with a
 curvature of -1e-10 to -1e-18, free variables, programs that are unbounded by a change of 1e-12 to
 1e-6 of one coefficient, rows that contradict each other by 1e-11 or more, rows of 1e-150 to
 1e-320, equalities with a right side of zero. Mutants: moved
 and clipped points, multipliers set to zero, scaled or of the wrong sign, the optimum without a row,
-and what backends return. The optimum is known in rational numbers.
+and the answers of backends. The optimum is known in rational numbers.
 """,
     "audits": """**Audits**: models of scikit-learn on four to twelve samples, fitted at tolerances
-of 1e-12 to 0.1, with coefficients and intercepts changed, or a `predict` of their own. What an
-audit says and counts is held to the optimum in rational numbers.
+of 1e-12 to 0.1, with changed coefficients and intercepts, or with a `predict` of their own. The
+statements and counts of the audit are compared with the optimum in rational numbers.
 """,
 }
 
 FAMILIES_JUDGE = """## The judge of the families
 
-The textbook's cost of the mutant as it predicts, and of its alpha the textbook's dual objective,
-both in extended precision (64-bit mantissa), kernels included
-(`benchmarks/soundness/textbook.py`, formulas of `tests/families.py`). The optimum is between the
-cost and the repaired alpha of the solution the mutant was made from; problems where that bracket
-is wider than 1e-9 of the objective are no starting points. A mutant is harmful if any of these is
-true:
+The judge computes the textbook's primal objective ("cost") of the mutant, for the weights with
+which it predicts, and the textbook's dual objective of its alpha. Both are computed in extended
+precision (64-bit mantissa), kernels included (`benchmarks/soundness/textbook.py`, formulas of
+`tests/families.py`). The optimum lies between the cost and the dual objective of the solution that
+was mutated; problems for which this interval is wider than 1e-9 of the objective are not used. A
+mutant is harmful if any of these statements is true:
 
-- it costs more than `eps` above the optimum, relative to its own cost or the documented floor,
-  plus the certificate's estimate of the rounding, which the verifier holds below `eps` as well;
-- it misses a hard margin by more than `eps`, or a constraint by `eps (sum_j |g_j w_j| + |h|)`;
+- its cost exceeds the optimum by more than `eps`, relative to its own cost or the documented floor,
+  plus the certificate's estimate of the rounding, which the verifier also limits to `eps`;
+- it violates a hard margin by more than `eps`, or a constraint by `eps (sum_j |g_j w_j| + |h|)`;
 - no feasible alpha within sqrt(eps) of its own (the documented tolerance of the repair) is within
-  `eps` of the optimum: the verifier's repaired alpha is taken as a candidate, whose feasibility
-  and value are computed in extended precision;
-- `decision_function` or `predict` on new samples give something else than the machine that was
-  judged (1e-11 of the terms);
-- its slack, expansion or intercept interval is not what its weights or alpha imply, to `eps` in
-  the library's units (that a stated interval is too narrow is not judged);
-- its solution of the program misses a condition in the table of `qpsvm/qp/kkt.py` by more than
+  `eps` of the optimum. The verifier's repaired alpha is the candidate; its feasibility
+  and objective are computed in extended precision;
+- `decision_function` or `predict` on new samples differ from the machine that was judged (by more
+  than 1e-11 of the terms);
+- its slack, expansion or intercept interval does not follow from its weights or alpha, up to `eps`
+  in the library's units (an interval that is too narrow is not judged);
+- its solution of the program violates a condition in the table of `qpsvm/qp/kkt.py` by more than
   `eps`, evaluated densely in extended precision.
 
-Tolerances are met to a factor of 1 + 1e-6: the verifier computes in float64. *Refused, harmless*:
-the judge found nothing wrong, the verifier did; that is the side to err on (samples' KKT cases
-and natural residuals are checked by the verifier alone).
+Tolerances have a margin of 1 + 1e-6, because the verifier computes in float64. *Refused, harmless*
+counts mutants that the verifier refused although the judge found no error; a verifier should err on
+this side. (Only the verifier checks the KKT cases of samples and natural residuals.)
 
-Certificates are held to the truth too, of every mutant that has one, optimal or not: the gap may
-not be below the true suboptimality nor the lower bound above the optimum (beyond rounding: 512 of
-its own estimates, since one kernel value has an error of 1e-13), and bounds on decision values
-and intercept, proven labels and proven statuses of alphas may not contradict those of the
-certified solution.
+The certificate of every mutant is judged as well, optimal or not. The gap may not be below the true
+suboptimality, nor the lower bound above the optimum (beyond rounding: 512 times the certificate's
+estimate, since a kernel value has an error of 1e-13). Bounds on decision values and intercept,
+proven labels and proven statuses of alphas may not contradict those of the certified solution.
 """
 
 
 EXACT_JUDGE = """## The judge in rational numbers
 
-`benchmarks/soundness/rational.py` knows nothing of the library. The floats of a problem are
-rational numbers; a program, or the textbook's dual of a machine, becomes a linear complementarity
-problem, which Lemke's method solves by pivots on integers, with no tolerance. That the two
-objectives are *equal* proves the answer. A PASS is false if any of these is true, in rational
-numbers:
+`benchmarks/soundness/rational.py` does not use the library. The floats of a problem are
+rational numbers. A program, or the textbook's dual of a machine, becomes a linear complementarity
+problem, which Lemke's method solves by pivots on integers, without any tolerance. The answer is
+proven because the two objectives are *equal*. A PASS is false if any of these statements is true,
+in rational numbers:
 
-- a row is missed by more than `eps (sum_j |g_j x_j| + |h|)`, plus 32 roundings of that sum; a bound
-  by more than `eps` of its size, or of 1 if the point that is clipped to its bounds is good;
+- a row is violated by more than `eps (sum_j |g_j x_j| + |h|)`, plus 32 roundings of that sum; a
+  bound by more than `eps` of its size, or of 1 if the point that is clipped to its bounds is good;
 - the objective is not within `eps` of the optimum, above or below: relative to `max(1, |P|)` for a
   bare program (plus 32 roundings of its terms), to its own objective or the documented floor for a
   machine (plus the rounding that the certificate states);
 - the program has no optimum (programs whose objective falls by less than 1e-12 of its terms along a
-  ray have none because of the last digits; they are not drawn);
-- weights are farther from the optimum's than that cost allows, or `decision_function` and `predict`
-  say something else than the numbers that were judged.
+  ray are not drawn, because only their last digits leave them without an optimum);
+- the weights are farther from the optimal ones than their cost allows, or `decision_function` and
+  `predict` differ from the numbers that were judged.
 
 Certificates may not contradict the exact optimum: gap and bounds on it, bounds on decision values
-and intercept, certified labels, statuses of alphas, whether the intercept is unique. Figures
-without rigor are held to the rounding that they state. An audit may not count as proven what is
-not so.
+and intercept, certified labels, statuses of alphas, uniqueness of the intercept. Figures that are
+not rigorous may be wrong by the rounding that they state. An audit may not count a false statement
+as proven.
 """
 
 
@@ -158,7 +158,7 @@ def _result(hunts: list[dict[str, Any]], cells: Cells) -> Iterator[str]:
     outcomes = _outcomes(cells, KIND)
     suspicious = [row for hunt in hunts for row in hunt["suspicious"]]
     yield "## Result\n"
-    yield "| hunt | mutants | problems | certificates checked | FALSE PASS | contradictions |"
+    yield "| search | mutants | problems | certificates checked | FALSE PASS | contradictions |"
     yield "|---|---|---|---|---|---|"
     for hunt in hunts:
         false = _outcomes(cells_of(hunt), KIND)["FALSE PASS"]
@@ -175,13 +175,14 @@ def _result(hunts: list[dict[str, Any]], cells: Cells) -> Iterator[str]:
     )
     worst = max((excess for hunt in hunts for excess in hunt["worst"].values()), default=0.0)
     yield (
-        f"- {outcomes['passed, harmless']:,} passed and are as good as the certified solution; "
-        f"the worst of them costs {worst:.4f} eps more than the optimum."
+        f"- {outcomes['passed, harmless']:,} mutants passed and are harmless; the worst of them "
+        f"exceeds the optimum by {worst:.4f} eps."
     )
-    yield f"- {outcomes['refused, harmless']:,} were refused although the judge found no harm."
+    n_refused = outcomes["refused, harmless"]
+    yield f"- {n_refused:,} mutants were refused although the judge found no error."
     errors = sum("error" in row for row in suspicious)
     if errors:
-        yield f"- {errors} problems ended with an error of the hunt itself."
+        yield f"- {errors} problems ended with an error of the search itself."
     last = hunts[-1]
     versions = ", ".join(f"{name} {v}" for name, v in last["versions"].items())
     seconds = sum(hunt["seconds"] for hunt in hunts)
@@ -210,9 +211,9 @@ def _answers(cells: Cells) -> Iterator[str]:
     """What backends return for problems whose optimum is known exactly."""
     if not any(key[1] == "answer" for key in cells):
         return
-    yield "## What backends return\n"
-    yield "OPTIMAL and within eps of the exact optimum; OPTIMAL and not; another status or error."
-    yield "Errors have a line of their own.\n"
+    yield "## Answers of backends\n"
+    yield "Columns: OPTIMAL and within eps of the optimum; OPTIMAL but wrong; other status."
+    yield "Errors have their own lines.\n"
     for part in ("exact machines", "bare programs"):
         names = sorted({key[2] for key in cells if key[:2] == (part, "answer")})
         yield f"| {part} | backend | OPTIMAL | wrong | not OPTIMAL | share |"
@@ -228,10 +229,11 @@ def _answers(cells: Cells) -> Iterator[str]:
 
 
 def _sharp(cells: Cells) -> Iterator[str]:
-    yield "## How sharp it is\n"
+    yield "## Sensitivity\n"
     yield (
-        "Machines whose every part fits (weights, slack, interval, program), moved along a random "
-        "direction until cost\nor alpha is a given multiple of eps from the optimum:\n"
+        "These mutants are consistent in all parts (weights, slack, interval, program) and moved "
+        "along\na random direction until cost or alpha is a given multiple of eps from the "
+        "optimum:\n"
     )
     yield "| distance from the optimum | mutants | passed | refused, harmless |"
     yield "|---|---|---|---|"
@@ -242,14 +244,15 @@ def _sharp(cells: Cells) -> Iterator[str]:
         passed = of["passed, harmless"] + of["FALSE PASS"]
         harmless = of["refused, harmless"]
         yield f"| {kind.split()[1]} eps | {of.total():,} | {passed:,} | {harmless:,} |"
-    yield "\nThe others below eps are refused for something that the judge finds wrong as well: a"
-    yield "residual of the program, an expansion that a moved alpha does not imply. Distances are"
-    yield "met to a tenth, and an alpha beyond eps is harmless if a feasible one beside it is not."
+    yield "\nThe remaining mutants below eps are refused for an error that the judge finds too: a"
+    yield "residual of the program, or an expansion that does not follow from the moved alpha."
+    yield "Distances are met to a tenth. An alpha beyond eps is harmless if a feasible alpha near"
+    yield "it is within eps."
 
 
 def _tables(hunts: list[dict[str, Any]], cells: Cells, part: str) -> Iterator[str]:
     yield f"## {part.capitalize()}\n"
-    yield "*worst*: the largest true suboptimality of those that passed, in eps.\n"
+    yield "*worst*: the largest true suboptimality of a mutant that passed, in eps.\n"
     yield f"| mutation | {' | '.join(COLUMNS)} | worst |"
     yield "|---|---|---|---|---|---|"
     for kind in sorted({key[2] for key in cells if key[:2] == (part, KIND)}):
@@ -281,11 +284,11 @@ def _problems(hunts: list[dict[str, Any]]) -> Iterator[str]:
     for name, n in sorted(traits.items()):
         yield f"| {name} | {n:,} |"
     reasons = ", ".join(f"{name}: {n}" for name, n in sorted(rejected.items()))
-    yield f"\nDrawn and not taken as starting points: {reasons}.\n"
+    yield f"\nProblems that were drawn but not used: {reasons}.\n"
 
 
 def _again(hunts: list[dict[str, Any]]) -> Iterator[str]:
-    yield "## Again\n"
+    yield "## Repeating the search\n"
     yield "```text"
     for hunt in hunts:
         yield (
@@ -295,7 +298,7 @@ def _again(hunts: list[dict[str, Any]]) -> Iterator[str]:
     yield "python -m benchmarks.soundness.hunt --seeds 0 --only 1234   # one draw, with its report"
     yield "python benchmarks/soundness/report.py > docs/soundness.md"
     yield "```\n"
-    yield "The results are in `benchmarks/soundness/results`; another seed is another hunt.\n"
+    yield "The results are in `benchmarks/soundness/results`; each seed is a search of its own.\n"
 
 
 def _n_problems(hunt: dict[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Models of other libraries, held against the exact programs they claim to solve.
+"""Audits: models of other libraries, verified against the exact programs they claim to solve.
 
 ``qpsvm.audit(model, X, y)`` is the function; this package has what it takes and returns, and
 ``files``, which reads the model files of other libraries. ``read_claims`` only reads a model, and

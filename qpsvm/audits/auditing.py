@@ -1,4 +1,4 @@
-"""``qpsvm.audit``: models that other libraries fitted, held against their exact programs."""
+"""``qpsvm.audit``: verify a model that another library fitted against its exact program."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def audit(
     optimum: bool = True,
     callback: Callback | None = None,
 ) -> Audit:
-    """Hold a fitted model against the exact program it claims to solve.
+    """Verify a fitted model against the exact program it claims to solve.
 
     ``P(w, b) - D(alpha) <= eps max(|P|, floor)``, the KKT conditions sample by sample, and how far
     the exact optimum is.
@@ -158,7 +158,7 @@ def _machine(
     optimum: bool,
     callback: Callback | None,
 ) -> tuple[AuditedMachine, DecisionRanges | None]:
-    """One program, and the decision values of ``samples`` (None: those the program is about)."""
+    """Audit one program; return also the ranges of decision values of ``samples``."""
     problem, best, remarks = claim.problem, None, list[str]()
     if not claim.has_multipliers:
         if not optimum:
@@ -202,7 +202,7 @@ def _machine(
 def _exact(
     problem: Problem, start: Solution | None, eps: float, callback: Callback | None
 ) -> Solution:
-    """The optimum, polished from a solution if there is one."""
+    """Compute the optimum: polish a given solution, or solve from scratch."""
     if start is not None:
         found: Solution = polish(problem, start, eps=SHARPER * eps, callback=callback)
         reached = certify(problem, found).relative_gap <= SHARPER * eps
@@ -221,7 +221,7 @@ def _rounding(problem: Any, solution: Any, rounded: Dense, report: KKTReport) ->
 def _compared(
     claim: Claim, solution: Solution, best: Solution, report: KKTReport, samples: Any
 ) -> tuple[Optimum | None, DecisionRanges | None]:
-    """The optimum beside the model; None if the optimum was not found."""
+    """Compare the model with the optimum; (None, None) if no optimum was found."""
     problem, own = claim.problem, report.certificate
     proof = predictions.proof_of(problem, best)
     if not proof.relative_gap <= report.eps:
@@ -254,7 +254,7 @@ def _compared(
 def _combined(
     reading: Reading, machines: Sequence[AuditedMachine], found: Sequence[DecisionRanges | None]
 ) -> PredictionComparison | None:
-    """The training predictions of all machines together."""
+    """Compare the predictions of all machines together; None if an optimum is missing."""
     known = [values for values in found if values is not None]
     if reading.combine is None or len(known) < len(machines):
         return None

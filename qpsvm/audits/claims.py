@@ -1,4 +1,4 @@
-"""What a model of another library says: a program, and numbers that are its solution.
+"""Claims: a model of another library as programs of qpsvm with claimed solutions.
 
 A reader has done the translation: the program is built, and alpha, w, b are in qpsvm's scale. From
 here on nothing depends on where a model came from.
@@ -31,7 +31,7 @@ Solution: TypeAlias = SVMSolution | JointSolution
 @short_repr
 @dataclass(frozen=True)
 class Library:
-    """Who fitted a model.
+    """The library that fitted a model, with its stopping rule and kernel precision.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Library:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """The solution a model claims to one program.
+    """A program, and the solution that a model claims for it.
 
     Attributes
     ----------
@@ -81,11 +81,11 @@ class Claim:
 
     @property
     def has_multipliers(self) -> bool:
-        """Whether the model bounds its own optimum from below."""
+        """Return whether the model has dual variables, hence a lower bound on the optimum."""
         return self.alpha is not None or self.stated is not None
 
     def draft(self, optimum: Solution | None = None) -> Solution:
-        """The machine that the claim is, before anything is multiplied with the kernel matrix.
+        """Build the claimed machine, without any product with the kernel matrix.
 
         Weights without multipliers are held against those of ``optimum``: its alpha and its
         solution of the program, with the model's weights and intercept in place of its own.
@@ -116,7 +116,7 @@ class Claim:
         )
 
     def completed(self, draft: Solution, library: Library) -> Solution:
-        """The draft with what its weights imply, for ``qpsvm.verify``."""
+        """Complete a draft by what its weights imply, ready for ``qpsvm.verify``."""
         if self.stated is not None:
             return self.stated
         if isinstance(draft, JointSolution):
@@ -131,7 +131,7 @@ class Claim:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A model as its reader understood it.
+    """A reader's result: the claims of a model, and how their predictions are combined.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Reading:
 
 
 def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
-    """Dual variables from the coefficients ``beta_i`` of ``f(x) = sum_i beta_i k(x_i, x) + b``.
+    """Compute dual variables from the coefficients of ``f(x) = sum_i beta_i k(x_i, x) + b``.
 
     Parameters
     ----------
@@ -183,8 +183,8 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
     if np.any(dropped != 0.0):
         row = int(np.setdiff1d(np.flatnonzero(expansion), kept)[0])
         raise AuditRefusedError(
-            f"Row {row} of X is a support vector of the model and takes no part in its program "
-            "(sample_weight 0); pass the sample_weight the model was fitted with."
+            f"Row {row} of X is a support vector of the model, but its sample_weight is 0, which "
+            "excludes it from the program; pass the sample_weight the model was fitted with."
         )
     beta = expansion[kept]
     if len(conditions) == 2 * len(beta):
@@ -193,7 +193,7 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
 
 
 def _implied(model: SupportVectorModel, draft: SVMSolution, width: float | None) -> SVMSolution:
-    """Slack, the width if there is none, and all intercepts that are as good, from the weights."""
+    """Complete a draft by the slack, width and optimal intercepts that follow from its weights."""
     scores, _ = model.scores_and_norm(draft)
     if width is None:
         width = _best_width(model, scores, draft.intercept)
@@ -205,7 +205,7 @@ def _implied(model: SupportVectorModel, draft: SVMSolution, width: float | None)
 
 
 def _best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:
-    """The t that minimises ``price_t t + sum_i loss_i(v_i - e t)`` beside this b, not below 0."""
+    """Minimise ``price_t t + sum_i loss_i(v_i - e t)`` over t >= 0 for a given b."""
     c = model.conditions
     if not c.width:
         return 0.0

@@ -1,4 +1,4 @@
-"""One program of an audited model: the verifier's report, and the exact optimum beside it."""
+"""One audited program: the verifier's report, and the comparison with the exact optimum."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEARLY = 0.995
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The exact optimum of a program, and how far a model is from it.
+    """The exact optimum of a program, and the model's distance from it.
 
     Attributes
     ----------
@@ -56,14 +56,14 @@ class Optimum:
 
     @property
     def predictions_differ(self) -> int | None:
-        """Training labels that are proven to be others than the exact optimum's."""
+        """Number of training labels proven to differ from the exact optimum's."""
         return self.predictions.n_different
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class AuditedMachine:
-    """One program of a model.
+    """One program of a model, with its verification and the exact optimum.
 
     Attributes
     ----------
@@ -97,13 +97,13 @@ class AuditedMachine:
     remarks: tuple[str, ...] = ()
 
     def with_check(self, check: Check) -> AuditedMachine:
-        """The same machine with one more check in its report."""
+        """A copy with one more check in its report."""
         report = replace(self.report, checks=(*self.report.checks, check))
         return replace(self, report=report)
 
     @property
     def passed(self) -> bool:
-        """The verifier's verdict."""
+        """Return whether the verifier's report passed."""
         return self.report.passed
 
     @property
@@ -118,7 +118,7 @@ class AuditedMachine:
 
     @cached_property
     def predictions(self) -> PredictionComparison | None:
-        """How many training predictions of this program are proven to be the exact optimum's.
+        """Comparison of the program's training predictions with the exact optimum's.
 
         Without ``optimum`` the model's own certificate says what is known; None if it says nothing.
         """
@@ -130,7 +130,7 @@ class AuditedMachine:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """Gap, tolerance and compared predictions that the machine's grade is derived from."""
+        """Evidence for the machine's grade: gap, tolerance and compared predictions."""
         best, report = self.optimum, self.report
         excess = None
         if best is not None and best.least_excess > report.eps:
@@ -141,11 +141,11 @@ class AuditedMachine:
 
     @property
     def grade(self) -> Grade:
-        """How good the model's answer to this program is proven to be."""
+        """Grade of the model's answer to this program."""
         return self.evidence.grade
 
     def gap_reasons(self, library: Library) -> tuple[str, ...]:
-        """Return what explains the gap: where the library stopped, or its float32 kernel cache.
+        """Explain the gap: the library's stopping rule, or its float32 kernel cache.
 
         Empty if nothing does.
         """
@@ -165,7 +165,7 @@ class AuditedMachine:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but arrays, in plain Python types, for JSON."""
+        """All fields except arrays, in plain Python types, for JSON."""
         best, rounding = self.optimum, self.rounding
         return {
             "name": self.name,

@@ -1,4 +1,4 @@
-"""Whether a model predicts what its stored numbers say.
+"""Comparison of a model's own predictions with those of its stored numbers.
 
 An audit verifies the numbers that a model stores. What its ``predict`` does may be something else:
 that of a subclass, or of an attribute read beside the stored numbers. So the model's own
@@ -38,7 +38,7 @@ classes with most votes is taken."""
 @short_repr
 @dataclass(frozen=True)
 class OwnPredictions:
-    """How a model's own predictions of its training data compare with those of its stored numbers.
+    """Comparison of a model's own training predictions with those of its stored numbers.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ class OwnPredictions:
 
     @property
     def passed(self) -> bool:
-        """Nothing differs but by rounding; NaN does."""
+        """Return whether all differences are within rounding (NaN is not)."""
         return self.n_differ == 0 and self.worst <= 1.0
 
     @property
     def check(self) -> Check:
-        """The comparison as a check of a report; scaled 1 is what rounding can do at most."""
+        """The comparison as a check of a report, scaled so that rounding reaches at most 1."""
         comparable = not self.n_differ and math.isfinite(self.worst)
         apart = self.largest_difference
         return Check(
@@ -80,17 +80,17 @@ class OwnPredictions:
 
     @property
     def finding(self) -> str:
-        """What differs, in words; empty if nothing does."""
+        """Describe the difference in words; empty if the comparison passed."""
         if self.passed:
             return ""
         if self.n_differ:
             return (
-                "The model does not predict what its stored numbers say: its own predict differs "
-                f"for {self.n_differ} of {self.n_compared + self.n_undecided} training samples"
+                "The model's own predictions differ from those of its stored numbers for "
+                f"{self.n_differ} of {self.n_compared + self.n_undecided} training samples"
             )
         return (
-            "The model does not decide as its stored numbers say: its own decision_function "
-            f"differs by up to {self.largest_difference:.2g}"
+            "The model's own decision values differ from those of its stored numbers by up to "
+            f"{self.largest_difference:.2g}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class OwnPredictions:
 def compare(
     model: Any, X: Any, reading: Reading, machines: tuple[AuditedMachine, ...]
 ) -> OwnPredictions | None:
-    """Hold a model's own predictions of its training data against those of its stored numbers.
+    """Compare a model's own training predictions with those of its stored numbers.
 
     None where the model has no ``predict``: files of LIBSVM and LIBLINEAR, plain numbers.
 
@@ -137,7 +137,7 @@ def compare(
 
 
 def _own(model: Any, X: Any) -> tuple[Any, Any]:
-    """``predict(X)``, and ``decision_function(X)`` or None."""
+    """Call ``predict(X)`` and, if the model has it, ``decision_function(X)``."""
     ways = (X, X.toarray()) if sp.issparse(X) else (X,)  # it may have been fitted on dense samples
     decide = getattr(model, "decision_function", None)
     for way in ways:
@@ -157,7 +157,7 @@ def _own(model: Any, X: Any) -> tuple[Any, Any]:
 
 
 def _plain(answer: Any) -> Any:
-    """An answer as an array; what is hidden or complex agrees with nothing."""
+    """Convert a prediction to an array; NaN where it is masked or complex."""
     array = np.asarray(answer.toarray() if sp.issparse(answer) else answer)
     if np.ma.is_masked(answer) or array.dtype.kind == "c":
         return np.full(array.shape, np.nan)
@@ -165,7 +165,7 @@ def _plain(answer: Any) -> Any:
 
 
 def _last(model: Any) -> Any:
-    """The estimator itself, at the end of a pipeline."""
+    """The final estimator of a pipeline; any other model itself."""
     steps = getattr(model, "steps", None)
     return _last(steps[-1][1]) if isinstance(steps, list) and steps else model
 
@@ -176,7 +176,7 @@ def _last(model: Any) -> Any:
 def _labels(
     estimator: Any, reading: Reading, machines: tuple[AuditedMachine, ...], rebuilt: Decisions
 ) -> tuple[Right, Mask]:
-    """The labels that follow from decision values, and where rounding cannot change them."""
+    """The labels that follow from decision values, and a mask of those rounding cannot change."""
     values, data = rebuilt.values, machines[0].problem.data
     if reading.combine is None:
         if values.shape[1] == 1:
@@ -202,7 +202,7 @@ def _alone(labels: Any) -> Right:
 
 
 def _equal(one: object, other: object) -> bool:
-    """Whether two labels are the same; numbers by value, others of one type."""
+    """Return whether two labels are equal: numbers by value, others also by type."""
     numbers = (bool, int, float)
     if type(one) is not type(other) and not (type(one) in numbers and type(other) in numbers):
         return False
@@ -218,7 +218,7 @@ def _votes(values: Dense, k: int) -> Dense:
 
 
 def _scores(reading: Reading, rebuilt: Decisions) -> Decisions:
-    """Votes with a share for the decision values: one value per class, shape (n, k)."""
+    """One value per class, shape (n, k): votes, plus a fraction from the decision values."""
     # the reduction counts values above zero for the second class of a pair, LIBSVM for the first
     scores = OneVsOne(SoftMargin()).combine(-rebuilt.values, reading.n_classes)
     rounding = np.sum(rebuilt.rounding, axis=1)[:, None] + 1e-15 * reading.n_classes
@@ -231,7 +231,7 @@ def _scores(reading: Reading, rebuilt: Decisions) -> Decisions:
 def _differences(
     estimator: Any, reading: Reading, shown: Any, rebuilt: Decisions
 ) -> tuple[Dense, Dense]:
-    """How far decision values are apart, and over what rounding allows; zero without any."""
+    """Differences of decision values, absolute and relative to their rounding; zero without any."""
     if shown is None:
         return np.zeros(1), np.zeros(1)
     values, rounding = rebuilt.values, rebuilt.rounding
@@ -247,7 +247,7 @@ def _differences(
 
 
 def _apart(own: Any, rebuilt: Dense, rounding: Dense) -> tuple[Dense, Dense]:
-    """``|own - rebuilt|``, and over the rounding; infinite where own is no number or misshapen."""
+    """``|own - rebuilt|``, absolute and relative to rounding; infinite for invalid answers."""
     try:
         numbers = np.asarray(own, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""A model's training predictions beside those of the exact optima of its programs.
+"""Comparison of a model's training predictions with those of the exact optima of its programs.
 
 The optimum that was computed has a certificate of its own, and its ball is far smaller than the
 model's: it bounds every decision value of the *exact* optimum. A label of several machines together
@@ -36,7 +36,7 @@ Combine: TypeAlias = Callable[[Dense, int], Dense]
 
 @dataclass(frozen=True, eq=False)
 class DecisionRanges:
-    """Decision values of the same samples: the model's, and those of the exact optimum.
+    """Intervals of a model's decision values, and of the exact optimum's, for the same samples.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class DecisionRanges:
 
 
 def proof_of(problem: Problem, best: Solution) -> Certificate:
-    """The certificate of a computed optimum, rigorous where that is affordable and succeeds."""
+    """Certify a computed optimum, rigorously where that is affordable and succeeds."""
     if problem.data.n_samples <= RIGOROUS_SAMPLES:
         try:
             proof = certify(problem, best, rigorous=True)
@@ -72,7 +72,7 @@ def proof_of(problem: Problem, best: Solution) -> Certificate:
 
 
 def ranges(problem: Problem, solution: Solution, proof: Certificate, X: Any) -> DecisionRanges:
-    """Intervals for the decision values of every row of X.
+    """Compute intervals of decision values for every row of X.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def ranges(problem: Problem, solution: Solution, proof: Certificate, X: Any) -> 
 
 
 def of_machine(problem: Problem, found: DecisionRanges, factor: float) -> PredictionComparison:
-    """One machine alone; ``largest_change`` is in the model's own scale, ``factor`` times ours."""
+    """Compare one machine's predictions; ``largest_change`` is scaled by ``factor``."""
     has_labels = not isinstance(problem.data, RegressionTrainingSet)
     return compare(
         found.own.scaled(abs(factor)),
@@ -110,7 +110,7 @@ def of_machine(problem: Problem, found: DecisionRanges, factor: float) -> Predic
 def of_votes(
     machines: Sequence[DecisionRanges], factors: Sequence[float], combine: Combine, n_classes: int
 ) -> PredictionComparison:
-    """Several machines together, each in the model's own scale.
+    """Compare the combined predictions of several machines, in the model's own scale.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def of_votes(
 
 
 def _squares(problem: Problem, X: Any) -> Any:
-    """``k(x, x)`` of the training samples, which a precomputed matrix has on its diagonal."""
+    """``k(x, x)`` of the samples where the kernel is precomputed (its diagonal); else None."""
     if not isinstance(problem.kernel, Precomputed):
         return None
     if X.shape[0] == problem.data.n_samples:
@@ -153,7 +153,7 @@ def _squares(problem: Problem, X: Any) -> Any:
 
 
 def _combined(values: list[Range], combine: Combine, n_classes: int) -> Range:
-    """A class does worst where every machine speaks against it the most."""
+    """Interval of each class's combined value, each machine's interval at its worse end."""
     n_machines = len(values)
     lower = np.column_stack([one.lower for one in values])
     upper = np.column_stack([one.upper for one in values])

@@ -1,4 +1,4 @@
-"""One program of an audited model as a row of figures, and as a report."""
+"""Presentation of one audited program: a table row, and a report."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def machine_report(
     evidence: Evidence | None,
     source: str,
 ) -> Report:
-    """A report about one program of a model.
+    """Build a report about one program of a model.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Decision values of the training data from a model's stored numbers, and how far they are rounded.
+"""Training decision values recomputed from a model's stored numbers, with rounding bounds.
 
 With n support vectors (none for stored weights) and d features, two computations of ::
 
@@ -40,7 +40,7 @@ other blocks of samples, and nobody knows how it rounds."""
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Decision values of the training data in a model's own scale.
+    """Decision values of the training data in a model's own scale, with rounding bounds.
 
     Attributes
     ----------
@@ -55,18 +55,18 @@ class Decisions:
 
     @property
     def leads(self) -> Mask:
-        """Where rounding cannot change which value of a row is the largest, shape (n,)."""
+        """Mask of rows whose largest value is certain despite rounding, shape (n,)."""
         ranked = np.sort(self.values, axis=1)
         return np.asarray(ranked[:, -1] - ranked[:, -2] > 2.0 * np.max(self.rounding, axis=1))
 
     @property
     def signs_are_sure(self) -> Mask:
-        """Where rounding cannot change the sign of any value of a row, shape (n,)."""
+        """Mask of rows whose values all have a certain sign despite rounding, shape (n,)."""
         return np.asarray((np.abs(self.values) > self.rounding).all(axis=1))
 
 
 def decisions(reading: Reading, machines: tuple[AuditedMachine, ...], u: float) -> Decisions:
-    """The decision values that a model's stored numbers give.
+    """Compute the decision values that follow from a model's stored numbers.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def decisions(reading: Reading, machines: tuple[AuditedMachine, ...], u: float) 
 
 
 def _values(machine: AuditedMachine, samples: Any) -> Dense:
-    """Decision values of the machine's own program, for all samples."""
+    """Decision values of one machine's program, for all samples."""
     model, solution = machine.problem.model, machine.solution
     if isinstance(solution, SVMSolution) and _takes_all(machine, samples):
         # as they were verified
@@ -93,7 +93,7 @@ def _values(machine: AuditedMachine, samples: Any) -> Dense:
 
 
 def _takes_all(machine: AuditedMachine, samples: Any) -> bool:
-    """Whether every sample is in the machine's program, which then has its kernel values."""
+    """Return whether the machine's program has all samples, so that kernel values can be reused."""
     return machine.problem.data.n_samples == int(samples.shape[0])
 
 
@@ -116,7 +116,7 @@ def _rounding(machine: AuditedMachine, reading: Reading, u: float) -> Dense:
 
 
 def _squares(machine: AuditedMachine, samples: Any) -> Vector:
-    """``k(x, x)`` of every training sample; for tanh the largest value it has."""
+    """``k(x, x)`` of every training sample; for tanh its upper bound 1."""
     kernel, model = machine.problem.kernel, machine.problem.model
     if isinstance(kernel, Sigmoid):
         return np.ones(samples.shape[0])
@@ -128,7 +128,7 @@ def _squares(machine: AuditedMachine, samples: Any) -> Vector:
 
 
 def _kernel_error(kernel: Any, samples: Any, u: float, library: str) -> float:
-    """What the rounding inside a kernel function adds, relative to ``sqrt(k(x, x) k(z, z))``."""
+    """Bound on rounding inside a kernel function, relative to ``sqrt(k(x, x) k(z, z))``."""
     if type(kernel) in (Linear, Precomputed):
         return 0.0
     if type(kernel) not in (RBF, Polynomial, Sigmoid):

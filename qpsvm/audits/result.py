@@ -1,4 +1,4 @@
-"""What an audit found."""
+"""The result of an audit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from qpsvm.reports.page import Page
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit(Formats):
-    """What ``qpsvm.audit`` found.
+    """The result of ``qpsvm.audit``: reports per program, compared predictions, a grade.
 
     Attributes
     ----------
@@ -54,19 +54,19 @@ class Audit(Formats):
 
     @property
     def passed(self) -> bool:
-        """Every machine passed, and there were some."""
+        """Return whether there are machines and all of them passed."""
         return bool(self.machines) and all(machine.passed for machine in self.machines)
 
     @property
     def predictions(self) -> PredictionComparison | None:
-        """How many training predictions of the whole model are proven to be the exact optimum's."""
+        """Comparison of the whole model's training predictions with the exact optimum's."""
         if self.own_predictions is not None and not self.own_predictions.passed:
             return None  # what is compared are predictions of the stored numbers
         return self.machines[0].predictions if len(self.machines) == 1 else self.combined
 
     @property
     def predictions_differ(self) -> int | None:
-        """Training labels that are proven to be others than the exact optimum's.
+        """Number of training labels proven to differ from the exact optimum's.
 
         None for a regression, and where nothing is known.
         """
@@ -74,7 +74,7 @@ class Audit(Formats):
 
     @cached_property
     def evidence(self) -> Evidence:
-        """Gap, tolerance and compared predictions that the audit's grade is derived from."""
+        """Evidence for the audit's grade: gap, tolerance and compared predictions."""
         worst, several = self.worst, len(self.machines) > 1
         above = worst.relative_gap > self.eps
         found = replace(
@@ -86,7 +86,7 @@ class Audit(Formats):
         return self._of_all_machines(found) if several else found
 
     def _of_all_machines(self, found: Evidence) -> Evidence:
-        """Grade evidence of the worst machine, with the compared predictions of all machines."""
+        """Evidence of the worst machine, with the compared predictions of all machines."""
         parts = [machine.evidence for machine in self.machines]
         refused = [part.refused for part in parts if part.refused]
         return replace(
@@ -100,12 +100,12 @@ class Audit(Formats):
 
     @property
     def grade(self) -> Grade:
-        """How good the model is proven to be, in one of five grades."""
+        """Grade of the model, one of five."""
         return self.evidence.grade
 
     @property
     def relative_gap(self) -> float:
-        """The largest certified relative gap of all machines."""
+        """The largest certified relative gap of the machines."""
         return max((machine.relative_gap for machine in self.machines), default=math.inf)
 
     @property
@@ -120,11 +120,11 @@ class Audit(Formats):
 
     @property
     def verdict(self) -> str:
-        """The headline: what was found, why, and what is proven of predictions, in one sentence."""
+        """Headline of the audit in one sentence: the finding, its reason, proven predictions."""
         return self.evidence.headline.sentence
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but arrays, in plain Python types, for JSON."""
+        """All fields except arrays, in plain Python types, for JSON."""
         own = self.own_predictions
         return {
             "model": self.model,
@@ -143,7 +143,7 @@ class Audit(Formats):
 
     @property
     def all_remarks(self) -> tuple[str, ...]:
-        """Those of the model and of its machines, each once."""
+        """The remarks of the model and of its machines, without repetition."""
         of_machines = (remark for machine in self.machines for remark in machine.remarks)
         return tuple(dict.fromkeys((*self.remarks, *of_machines)))
 
@@ -151,7 +151,7 @@ class Audit(Formats):
         return self.report()
 
     def report(self, source: str = "") -> Page:
-        """A page with one report per machine, for ``qpsvm.reports.write``.
+        """Build a page with one report per machine, for ``qpsvm.reports.write``.
 
         ``save``, ``to_html`` and the other formats write it without a source.
 

@@ -1,4 +1,4 @@
-"""What a kernel in single precision does to a solution.
+"""Effect of a kernel in single precision on the duality gap of a solution.
 
 LIBSVM keeps the rows of its matrix as float32, so that it solves the program of a rounded kernel
 ``K'``. The same alpha, ``beta = R'alpha / kappa``, b and t have two objectives there, too::
@@ -30,7 +30,7 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 @short_repr
 @dataclass(frozen=True)
 class KernelRounding:
-    """The duality gap of one solution in two programs.
+    """The duality gap of one solution with the exact kernel and with the rounded one.
 
     Attributes
     ----------
@@ -45,14 +45,14 @@ class KernelRounding:
 
     @property
     def share(self) -> float:
-        """The part of the gap that rounding explains, ``(gap - rounded_gap) / gap`` in [0, 1]."""
+        """Share of the gap that rounding explains, ``(gap - rounded_gap) / gap`` in [0, 1]."""
         if not self.gap > 0.0 or not math.isfinite(self.rounded_gap):
             return 0.0
         return min(1.0, max(0.0, (self.gap - self.rounded_gap) / self.gap))
 
 
 def multiply(problem: SVMProblem, draft: SVMSolution) -> None:
-    """Multiply K with all that a verifier will ask for, in one pass over it."""
+    """Multiply K in one pass by all vectors that the verifier will need."""
     gram = problem.model.gram
     if isinstance(gram, KernelQuadratic):
         columns = [*_machines(problem.model, draft), *_others(problem.model, draft)]
@@ -60,7 +60,7 @@ def multiply(problem: SVMProblem, draft: SVMSolution) -> None:
 
 
 def multiply_rounded(problem: SVMProblem, draft: SVMSolution) -> Dense:
-    """The same, and in the same pass ``K'beta`` and ``K'beta_a``: the first column and the last."""
+    """Do as ``multiply``; in the same pass compute ``K'beta`` and ``K'beta_a``."""
     model = problem.model
     machines = _machines(model, draft)
     V = np.column_stack([*machines, *_others(model, draft)])
@@ -80,7 +80,7 @@ def multiply_rounded(problem: SVMProblem, draft: SVMSolution) -> Dense:
 
 
 def rounded_gap(problem: SVMProblem, solution: SVMSolution, rounded: Dense) -> float:
-    """``P' - D'`` from what ``multiply_rounded`` returned; without constraints on (w, b)."""
+    """Gap ``P' - D'`` with the rounded kernel, from the products of ``multiply_rounded``."""
     model, c = problem.model, problem.model.conditions
     a, b, t = model.feasible_dual(solution.alpha).alpha, solution.intercept, solution.width
     of_beta, of_feasible = rounded[:, 0], rounded[:, -1]
@@ -98,7 +98,7 @@ def rounded_gap(problem: SVMProblem, solution: SVMSolution, rounded: Dense) -> f
 
 
 def _machines(model: SupportVectorModel, draft: SVMSolution) -> list[Vector]:
-    """``beta`` and ``beta_a``; one of them where alpha is feasible as it is."""
+    """The vectors ``beta`` and ``beta_a``; only one if alpha is feasible as it is."""
     assert draft.expansion is not None  # readers make it from alpha
     feasible = model.expansion(model.feasible_dual(draft.alpha).alpha)
     same = np.array_equal(feasible, draft.expansion)
@@ -106,7 +106,7 @@ def _machines(model: SupportVectorModel, draft: SVMSolution) -> list[Vector]:
 
 
 def _others(model: SupportVectorModel, draft: SVMSolution) -> Iterator[Vector]:
-    """What rounding and the unit of violations are estimated from."""
+    """Yield further vectors, for estimates of rounding and of the unit of violations."""
     if model.kernel.is_nonnegative:
         yield from map(np.abs, _machines(model, draft))
     if model.conditions.relative_to_spread:

@@ -1,4 +1,4 @@
-"""Certificates: what can be proved about an answer without trusting where it came from."""
+"""Certificates: proofs about solutions from any source."""
 
 from qpsvm.certificates.certifying import certify
 from qpsvm.certificates.comparison import PredictionComparison

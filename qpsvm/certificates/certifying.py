@@ -1,4 +1,4 @@
-"""``qpsvm.certify``: the certificate of any solution, from whatever source."""
+"""``qpsvm.certify``: compute the certificate of a solution from any source."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
 def _rounding(
     model: VerifiableModel[Any, Any, Any], solution: TrainedMachine, point: Any, primal: float
 ) -> float:
-    """What rounding can have done to both objectives, relative to the primal one."""
+    """Estimated rounding error of both objectives, relative to the primal one."""
     size = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
     return float(model.rounding(solution, primal) + model.dual_rounding(solution, point) / size)
 

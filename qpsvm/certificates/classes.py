@@ -1,4 +1,4 @@
-"""What is known of the optimal dual variables of a machine with one decision function per class.
+"""Screening for a machine with one decision function per class.
 
 A sample pays ``C_i max_m c_m`` with ``c_m = f_m(x_i) + 1 - f_y(x_i)`` for the other classes and
 ``c_y = 0`` for its own; ``tau_im = C_i ([m = y] - p_m)`` with p a distribution over the largest.
@@ -27,7 +27,7 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 
 def screen_classes(model: JointModel, solution: JointSolution, radius: float) -> Screening:
-    """The proven status of every pair of a sample and a class, row by row."""
+    """Screen every pair of a sample and a class; return one row per sample."""
     decisions, own = model.decisions(solution), model.own
     c = np.where(own, 0.0, decisions + 1.0 - decisions[own][:, None])
     norms = root(own_norms(model) ** 2 + model.constant)
@@ -45,7 +45,7 @@ def screen_classes(model: JointModel, solution: JointSolution, radius: float) ->
 
 
 def _decision_errors(model: JointModel, solution: JointSolution, decisions: Dense) -> Vector:
-    """How far a decision value of each training sample may be from the exact one, shape (n,)."""
+    """Bound on the rounding of each training sample's decision values, shape (n,)."""
     if model.repair is None:
         values, errors = decision_enclosure(solution, model.data.X)
         return np.asarray(np.max(np.abs(decisions - values) + errors, axis=1))
@@ -58,7 +58,7 @@ def _decision_errors(model: JointModel, solution: JointSolution, decisions: Dens
 
 
 def _largest_other(values: np.ndarray) -> np.ndarray:
-    """For every entry the largest of the others in its row; -inf for NaN, which proves nothing."""
+    """For every entry, the largest other entry of its row; -inf where that is NaN."""
     values = np.where(np.isnan(values), -np.inf, values)
     first = np.argmax(values, axis=1)
     rows = np.arange(len(values))

@@ -1,4 +1,4 @@
-"""A machine's predictions beside those of the exact optimum, proven sample by sample.
+"""Comparison of a machine's predictions with those of the exact optimum, sample by sample.
 
 A machine's decision value is known to an interval (its rounding), and so is the exact optimum's
 (``Certificate.decision_bounds``). Where both intervals decide for one label, the labels are proven
@@ -32,7 +32,7 @@ from qpsvm.numerics.precision import EPS
 
 @dataclass(frozen=True)
 class Range:
-    """Values that are known to intervals, ``lower <= value <= upper``.
+    """Intervals that contain values: ``lower <= value <= upper``.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Range:
 @short_repr
 @dataclass(frozen=True)
 class PredictionComparison:
-    """How many predictions are proven to be the exact optimum's, and how many to differ from it.
+    """Numbers of predictions proven equal to, and proven different from, the exact optimum's.
 
     Attributes
     ----------
@@ -86,14 +86,14 @@ class PredictionComparison:
 
     @property
     def n_undecided(self) -> int | None:
-        """Labels of which nothing is proven at this accuracy; None where numbers are predicted."""
+        """Number of labels proven neither equal nor different; None if numbers are predicted."""
         if self.n_same is None or self.n_different is None:
             return None
         return self.n_samples - self.n_same - self.n_different
 
     @property
     def all_same(self) -> bool:
-        """Whether every label is proven to be the exact optimum's, and there are labels."""
+        """Return whether there are labels, and all are proven to be the exact optimum's."""
         return self.n_samples > 0 and self.n_same == self.n_samples
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class PredictionComparison:
 def compare(
     own: Range, optimum: Range, *, has_labels: bool, rigorous: bool, computed: Dense | None = None
 ) -> PredictionComparison:
-    """Compare decision values that are known to intervals.
+    """Compare two sets of decision values that are known to lie in intervals.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def compare(
 def from_table(
     model: SupportVectorModel, certificate: Any, table: SampleTable, *, has_labels: bool
 ) -> PredictionComparison | None:
-    """Compare training predictions by what a certificate knows of every condition.
+    """Compare training predictions by the bounds that a certificate has for every condition.
 
     With ``low <= v* <= high`` for the violation ``v* = p - e t* - m*`` at an optimum, the margin
     ``m*`` is known to an interval. This costs no further pass over the kernel matrix.
@@ -192,7 +192,7 @@ def from_table(
 
 
 def from_bounds(certificate: Any, X: Any, squares: ArrayLike | None = None) -> PredictionComparison:
-    """Compare predictions by a certificate's bounds on decision values, for one pass over K each.
+    """Compare predictions on X by a certificate's bounds on decision values.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def _signs(own: Range, optimum: Range) -> tuple[Mask, Mask]:
 
 
 def _sign(values: Range) -> Any:
-    """-1 or +1 where it is certain, else 0."""
+    """-1 or +1 where the interval determines the sign, else 0."""
     known = np.isfinite(values.lower) & np.isfinite(values.upper)
     return known * ((values.lower > 0.0).astype(int) - (values.upper < 0.0).astype(int))
 

@@ -1,4 +1,4 @@
-"""Which of the caller's constraints contradict each other, or the samples.
+"""Names of the user's constraints that contradict each other or the samples.
 
 Farkas multipliers of an infeasible program say it: rows with a positive multiplier, added up, ask
 for the impossible. From the primal program they are its multipliers, from the dual program (whose
@@ -19,7 +19,7 @@ from qpsvm.qp.solution import QPSolution
 
 
 def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraintsError | None:
-    """The error that names the rows, or None where the problem has no constraints.
+    """Build the error that names contradicting constraints; None if constraints are not the cause.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraint
 
 
 def without_constraints(problem: SVMProblem) -> SVMProblem:
-    """The same family on the same data as a primal program, with no constraints on (w, b)."""
+    """The same family and data as a primal program, without constraints on (w, b)."""
     model = replace(problem.model, constraints=None)
     program, recovery = primal_program(model), PrimalRecovery(model)
     return SVMProblem(program, problem.formulation, "primal", model, recovery)

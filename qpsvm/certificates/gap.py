@@ -1,4 +1,4 @@
-"""The certificate: bounds on the optimum from both sides, computed outside every solver.
+"""The certificate: bounds on the optimal objective, computed without any solver.
 
 For *any* (w, b) the primal objective is at least the optimum; for *any* dual feasible alpha the
 dual objective is at most the optimum. So whatever a solver claims::
@@ -42,7 +42,7 @@ from qpsvm.machines.model import SupportVectorModel
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """How far from optimal a classifier can be at most, and what follows from that.
+    """Bounds on a solution's distance from the optimum, and what follows from them.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """``primal - dual``: the objective is at most this far above the optimum, but for rounding.
+        """``primal - dual``: the objective exceeds the optimum by at most this, but for rounding.
 
         Where nothing is rounded at all it is not negative.
         """
@@ -93,7 +93,7 @@ class Certificate:
 
     @property
     def floor(self) -> float:
-        """The gap is relative to the objective, but to no less than this.
+        """Smallest scale of the relative gap: it is relative to the larger of objective and floor.
 
         Above zero where the optimum can be zero (a regression whose targets all fit into the tube).
         """
@@ -101,7 +101,7 @@ class Certificate:
 
     @property
     def feasible_objective(self) -> float:
-        """At least the optimum: the objective of a machine that satisfies every constraint.
+        """Objective of a machine that satisfies every constraint: an upper bound on the optimum.
 
         ``primal_objective`` where there are none, or where this machine satisfies them; infinite
         where no such machine was found.
@@ -110,7 +110,7 @@ class Certificate:
 
     @property
     def distance(self) -> float:
-        """No more than this lies between the objective and the optimum, but for rounding.
+        """Bound on the distance between objective and optimum, rounding excepted.
 
         The optimum is between ``dual_objective`` and ``feasible_objective``. ``primal_objective``
         need not be, if a constraint is missed.
@@ -119,7 +119,7 @@ class Certificate:
 
     @property
     def spread(self) -> float:
-        """From the lowest of the three objectives that bound the optimum to the highest."""
+        """Difference of the largest and smallest of the three objectives that bound the optimum."""
         highest = np.maximum(self.primal_objective, self.feasible_objective)
         return float(highest - np.minimum(self.primal_objective, self.dual_objective))
 
@@ -134,12 +134,12 @@ class Certificate:
 
     @property
     def rigorous(self) -> bool:
-        """Whether ``gap_upper`` holds in exact arithmetic."""
+        """Return whether ``gap_upper`` holds in exact arithmetic."""
         return self.enclosure is not None
 
     @property
     def gap_upper(self) -> float:
-        """The objective is at most this far above the optimum; everything below follows from it.
+        """Upper bound on the objective minus the optimum, rounding included.
 
         With ``rigorous=True`` that is true in exact arithmetic on the given float64 data; otherwise
         ``distance`` and the estimate of the rounding (and of underflow) together. Infinite where
@@ -157,12 +157,12 @@ class Certificate:
         return max(abs(self.primal_objective), self.floor, float(np.finfo(float).tiny))
 
     def passed(self, eps: float) -> bool:
-        """True when ``gap_upper``, relative, and infeasibility are at most ``eps``; NaN is not."""
+        """Return whether ``relative_gap_upper`` and infeasibility are at most ``eps``."""
         return self.relative_gap_upper <= eps and self.infeasibility <= eps
 
     @property
     def relative_gap_upper(self) -> float:
-        """``gap_upper / max(|primal objective|, floor)``: what a verdict rests on."""
+        """``gap_upper / max(|primal objective|, floor)``, the gap that decides the verdict."""
         return self.gap_upper / self._size if math.isfinite(self.gap_upper) else math.inf
 
     # --- the ball --------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ class Certificate:
     def predict_certified(
         self, X: Any, *, squares: ArrayLike | None = None
     ) -> CertifiedPredictions:
-        """The label of every row of X, and whether it provably is the exact optimum's.
+        """Predict the label of every row of X, and mark those proven to be the exact optimum's.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class Certificate:
 
     @cached_property
     def optimum(self) -> Optimum | None:
-        """Bounds on the optimal machine; None for one with a decision function per class."""
+        """Bounds on the optimal machine; None for one decision function per class."""
         if not isinstance(self.model, SupportVectorModel):
             return None
         with np.errstate(all="ignore"):
@@ -269,12 +269,12 @@ class Certificate:
 
     @property
     def intercept_bounds(self) -> Interval | None:
-        """Contains every intercept of every exact optimum; None with one per class."""
+        """Interval of all optimal intercepts; None for one decision function per class."""
         return None if self.optimum is None else self.optimum.intercept
 
     @property
     def intercept_is_unique(self) -> bool | None:
-        """Whether the exact optimum has one intercept only; None: unknown at this accuracy.
+        """True if the optimal intercept is proven to be unique; False if not; None if unknown.
 
         True: it is in the objective, or a condition is proven to be met exactly (with a width, one
         of either sign). False: every condition is proven to be strictly on one side, and b can

@@ -1,4 +1,4 @@
-"""Evidence that a problem has no optimum, as a certificate of its own."""
+"""Certificates of infeasibility and unboundedness: evidence that a problem has no optimum."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MEANINGS: dict[Kind, str] = {
 @short_repr
 @dataclass(frozen=True, eq=False)
 class InfeasibilityCertificate:
-    """Why a problem has no optimum, and how exactly the evidence says so.
+    """Evidence that a problem has no optimum, with its measured violation.
 
     Attributes
     ----------
@@ -65,12 +65,12 @@ class InfeasibilityCertificate:
 
     @property
     def passed(self) -> bool:
-        """The evidence is a proof; NaN is not."""
+        """Return whether the violation is within its tolerance (NaN is not)."""
         return self.violation <= self.tolerance
 
     @property
     def meaning(self) -> str:
-        """What is proven by evidence of this kind, in words."""
+        """The statement that this kind of evidence proves, in words."""
         return MEANINGS[self.kind]
 
     def to_dict(self) -> dict[str, Any]:

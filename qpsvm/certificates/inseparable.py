@@ -63,17 +63,17 @@ class Inseparability:
 
     @property
     def tolerance(self) -> float:
-        """Largest ratio of distance and radius that counts as zero."""
+        """Largest ratio of the means' distance to the data's radius that counts as zero."""
         return KERNEL_SEPARATION_RTOL if self.common_point is None else SEPARATION_RTOL
 
     @property
     def is_proof(self) -> bool:
-        """The two means are the same point, up to the tolerance; NaN is not."""
+        """Return whether the two means coincide up to the tolerance (NaN does not)."""
         return self.distance <= self.tolerance * self.radius
 
 
 def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability | None:
-    """Read the weights off a solver's evidence and measure them; None if there are none."""
+    """Compute the samples' weights from a solver's evidence; None if there are none."""
     model = problem.model
     s, n = model.conditions.signs, model.data.n_samples
     raw = evidence.z if problem.form == "primal" else evidence.x
@@ -112,7 +112,7 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
 
 
 def _cancels(X: Any, signed: Vector) -> bool:
-    """Whether ``sum_i s_i l_i phi(x_i)`` vanishes without any rounding: the same samples cancel.
+    """Return whether ``sum_i s_i l_i phi(x_i)`` is exactly zero because equal samples cancel.
 
     Different samples may seem to, where the kernel rounds their difference away.
     """
@@ -124,7 +124,7 @@ def _cancels(X: Any, signed: Vector) -> bool:
 
 
 def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableError:
-    """The error that carries the proof."""
+    """Build the error that carries the proof of inseparability."""
     shared = (
         "a convex combination of the samples times their signs comes that close to the origin"
         if problem.model.intercept == "none"
@@ -143,7 +143,7 @@ def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableErr
 
 
 def _kernel_radius(problem: SVMProblem, centred: bool) -> float:
-    """``max_i |phi(x_i) - mean|``, or ``max_i |phi(x_i)|``."""
+    """Radius of the data in feature space: ``max_i |phi(x_i) - mean|`` or ``max_i |phi(x_i)|``."""
     model = problem.model
     squares = model.gram.diagonal()
     if centred:

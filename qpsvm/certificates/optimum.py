@@ -1,4 +1,4 @@
-"""Where the exact optimum can be, given how far the objective is from it.
+"""Bounds on the optimal machine, derived from the certified gap.
 
 The objective minus ``kappa/2 |w|^2`` is convex, so a gap bounds the distance of the weights,
 ``|w - w*| <= r = sqrt(2 gap / kappa)``. With ``c`` any point of feature space
@@ -52,7 +52,7 @@ NOTHING = Interval(0.0, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """What is known of the optimal machine.
+    """Bounds on the optimal machine: its weights, intercept, width and violations.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Optimum:
 def locate(
     model: SupportVectorModel, solution: SVMSolution, radius: float, *, rigorous: bool = False
 ) -> Optimum:
-    """Bounds on the optimal machine.
+    """Bound weights, intercept, width and violations of the optimal machine.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def locate(
 
 
 def centre_of(model: SupportVectorModel) -> Vector | None:
-    """The mean of the samples, where b is free to move with it; None for the origin."""
+    """Mean of the samples where a free b can absorb the shift; None for the origin."""
     if model.intercept != "free" or not model.is_linear or sp.issparse(model.data.X):
         return None
     n = model.data.n_samples
@@ -146,7 +146,7 @@ def centre_of(model: SupportVectorModel) -> Vector | None:
 
 
 def distances(model: SupportVectorModel, centre: Vector | None, X: Any, squares: Vector) -> Vector:
-    """``|phi(x) - c|`` for every row of X, from above.
+    """Upper bounds of ``|phi(x) - c|`` for every row of X.
 
     ``squares`` are ``k(x, x)``. A penalised intercept is the weight of a feature that is always 1.
     """
@@ -156,7 +156,7 @@ def distances(model: SupportVectorModel, centre: Vector | None, X: Any, squares:
 
 
 def _own_squares(model: SupportVectorModel) -> Vector:
-    """``k(x_i, x_i)`` of the training samples, from above where a function gives them."""
+    """``k(x_i, x_i)`` of the training samples; upper bounds if a function computes them."""
     if exact_kernel(model) is None:
         return np.abs(model.gram.diagonal())
     return np.asarray(OUTWARD * own_norms(model) ** 2)
@@ -165,7 +165,7 @@ def _own_squares(model: SupportVectorModel) -> Vector:
 def score_errors(
     model: SupportVectorModel, solution: SVMSolution, scores: Vector, rigorous: bool
 ) -> Vector:
-    """How far the computed ``w'phi(x_i)`` of the training samples may be from exact ones."""
+    """Bound on the rounding errors of ``w'phi(x_i)`` for the training samples."""
     if rigorous and model.repair is None:
         # the diagonal of a precomputed matrix is k(x, x), as it was handed in
         diagonal = model.gram.diagonal() if isinstance(model.kernel, Precomputed) else None
@@ -193,7 +193,7 @@ def score_errors(
 
 @dataclass(frozen=True, eq=False)
 class _Offsets:
-    """b~* - b~, t*, and bounds on ``s_k (b~* - b~) + e t*`` of every condition."""
+    """Intervals of ``b~* - b~`` and t*, and bounds on ``s_k (b~* - b~) + e t*`` per condition."""
 
     shift: Interval
     width: Interval
@@ -202,7 +202,7 @@ class _Offsets:
 
 
 def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offsets:
-    """Bounds from the conditions, whose targets are known to ``rows``."""
+    """Bound intercept and width by the conditions, whose targets are known within ``rows``."""
     c, error = model.conditions, _price_error(model)
     free = model.intercept == "free"
     if free and model.intercept_is_constrained:
@@ -244,7 +244,7 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
 
 
 def _is_flat(model: SupportVectorModel, v: Vector, rows: Vector) -> bool:
-    """Whether ``phi'`` is exactly zero at b, whatever the optimal weights in reach are.
+    """Return whether ``phi'`` is exactly zero at b for all weights that may be optimal.
 
     Every loss has then one slope around b, and the slopes add up to the price of b: those that are
     stored, and those of the parameters.
@@ -272,14 +272,14 @@ def _shifts(model: SupportVectorModel, targets: Vector, rows: Vector) -> Interva
 
 
 def _along(signs: Vector, shift: Interval) -> tuple[Vector, Vector]:
-    """The ends of ``s shift`` for every sign s."""
+    """Lower and upper ends of the interval ``s shift`` for every sign s."""
     with np.errstate(invalid="ignore"):
         ends = np.where(signs == 0.0, 0.0, np.multiply.outer(np.array(shift), signs))
     return np.min(ends, axis=0), np.max(ends, axis=0)
 
 
 def _wider(lower: float, upper: float) -> Interval:
-    """The interval of two sums, without what their rounding may have taken off."""
+    """The interval between two sums, each moved outward by one float64."""
     return Interval(math.nextafter(lower, -math.inf), math.nextafter(upper, math.inf))
 
 

@@ -1,4 +1,4 @@
-"""Decision values of the exact optimum, to an interval, and the labels that follow from them."""
+"""Intervals for the exact optimum's decision values, and the labels that follow from them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DecisionBounds(Table):
         return len(self.values)
 
     def columns(self) -> dict[str, Any]:
-        """Value, lower and upper end; of several decision functions each with its number."""
+        """Columns value, lower and upper, numbered if there are several decision functions."""
         names = ("values", "lower", "upper")
         if self.values.ndim == 1:
             return {name: getattr(self, name) for name in names}
@@ -60,7 +60,7 @@ class DecisionBounds(Table):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CertifiedPredictions(Table):
-    """Labels, and which of them provably are those of the exact optimum.
+    """Labels, with a mark for those proven to be the exact optimum's.
 
     Attributes
     ----------
@@ -75,11 +75,11 @@ class CertifiedPredictions(Table):
 
     @property
     def fraction_decided(self) -> float:
-        """Share of the labels that are proven; 1 without any sample."""
+        """Share of the labels that are proven; 1 if there are no samples."""
         return float(np.mean(self.decided)) if len(self.decided) else 1.0
 
     def to_list(self, undecided: object = "undecided") -> list[Any]:
-        """The labels in plain Python types, with a word of your own in place of the others."""
+        """The labels in plain Python types, with ``undecided`` for those not proven."""
         pairs = zip(self.labels.tolist(), self.decided.tolist(), strict=True)
         return [label if decided else undecided for label, decided in pairs]
 
@@ -87,7 +87,7 @@ class CertifiedPredictions(Table):
         return len(self.labels)
 
     def columns(self) -> dict[str, Any]:
-        """The labels, and whether each is proven."""
+        """The labels, and a flag for each that is proven."""
         return {"label": self.labels, "decided": self.decided}
 
     def __repr__(self) -> str:
@@ -105,7 +105,7 @@ def decision_bounds(
     X: Any,
     squares: ArrayLike | None = None,
 ) -> DecisionBounds:
-    """Bounds on the decision values of the optimum; see ``Certificate.decision_bounds``.
+    """Bound the optimum's decision values; see ``Certificate.decision_bounds``.
 
     ``radius`` is that of the ball that contains the optimal weights, ``optimum`` what else is known
     of a machine with one decision function.
@@ -137,7 +137,7 @@ def decision_bounds(
 
 
 def certified(data: TrainingSet, bounds: DecisionBounds) -> CertifiedPredictions:
-    """Labels that are the same for every decision value within the bounds.
+    """Labels that are equal for all decision values within the bounds.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def certified(data: TrainingSet, bounds: DecisionBounds) -> CertifiedPredictions
 
 
 def wins(values: Dense, lower: Dense, upper: Dense) -> Mask:
-    """Whether the largest of the values stays the largest within the bounds, shape (m,)."""
+    """Return whether each row's largest value stays the largest within the bounds, shape (m,)."""
     rows, winner = np.arange(len(values)), np.argmax(values, axis=1)
     others = upper.copy()
     others[rows, winner] = -np.inf
@@ -168,7 +168,7 @@ def wins(values: Dense, lower: Dense, upper: Dense) -> Mask:
 
 
 def own_squares(kernel: Kernel, samples: Any, given: ArrayLike | None = None) -> Vector:
-    """``k(x, x)`` for every row, from above.
+    """Upper bounds of ``k(x, x)`` for every row.
 
     Raises
     ------

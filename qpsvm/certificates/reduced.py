@@ -1,4 +1,4 @@
-"""Verdicts on several machines that work together: as good as the worst of them.
+"""Certificates and reports of reductions; the worst machine decides.
 
 What a single certificate and a single report look like is not known here, only what they are asked.
 """
@@ -24,7 +24,7 @@ MACHINES = 18
 
 
 class Proof(Protocol):
-    """What is asked of the certificate of one machine."""
+    """Protocol of the certificate of one machine of a reduction."""
 
     @property
     def relative_gap(self) -> float: ...
@@ -34,7 +34,7 @@ class Proof(Protocol):
 
 
 class Verdict(Protocol):
-    """What is asked of the report on one machine."""
+    """Protocol of the report on one machine of a reduction."""
 
     @property
     def passed(self) -> bool: ...
@@ -54,7 +54,7 @@ AnyVerdict = TypeVar("AnyVerdict", bound=Verdict)
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ReducedCertificate(Generic[AnyProof]):
-    """One certificate per two-class machine.
+    """The certificates of a reduction's two-class machines.
 
     Attributes
     ----------
@@ -71,15 +71,15 @@ class ReducedCertificate(Generic[AnyProof]):
 
     @property
     def relative_gap(self) -> float:
-        """The largest of all."""
+        """The largest relative gap of the machines."""
         return max(proof.relative_gap for proof in self.certificates)
 
     def passed(self, eps: float) -> bool:
-        """True when every certificate passes at ``eps``."""
+        """Return whether every certificate passes at ``eps``."""
         return all(proof.passed(eps) for proof in self.certificates)
 
     def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds:
-        """Bounds on one value per class, shape (m, k); see ``Certificate.decision_bounds``."""
+        """Bound one value per class, shape (m, k); see ``Certificate.decision_bounds``."""
         bounds = [proof.decision_bounds(X, squares=squares) for proof in self.certificates]
         k = len(self.data.classes)
         columns = (np.column_stack([getattr(b, name) for b in bounds]) for name in ENDS)
@@ -91,7 +91,7 @@ class ReducedCertificate(Generic[AnyProof]):
     def predict_certified(
         self, X: Any, *, squares: ArrayLike | None = None
     ) -> CertifiedPredictions:
-        """Labels, and which are proven; see ``Certificate.predict_certified``."""
+        """Predict labels and mark the proven ones; see ``Certificate.predict_certified``."""
         return certified(self.data, self.decision_bounds(X, squares=squares))
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class ReducedCertificate(Generic[AnyProof]):
 
 @dataclass(frozen=True, eq=False)
 class ReducedReport(Generic[AnyVerdict]):
-    """One report per two-class machine, and what is wrong with how they are put together.
+    """The reports on a reduction's two-class machines, and errors in their combination.
 
     Attributes
     ----------
@@ -128,21 +128,21 @@ class ReducedReport(Generic[AnyVerdict]):
 
     @property
     def passed(self) -> bool:
-        """Every report passed, there were some, and they belong together."""
+        """Return whether there are reports, all pass, and the machines belong together."""
         return bool(self.reports) and not self.notes and all(r.passed for r in self.reports)
 
     @property
     def relative_gap(self) -> float:
-        """The largest of all; infinite where there is none."""
+        """The largest relative gap of the machines; infinite if there are none."""
         return max((report.relative_gap for report in self.reports), default=math.inf)
 
     @property
     def worst(self) -> float:
-        """The worst check of all, in the units of ``KKTReport.worst``."""
+        """The worst check of all machines, in the units of ``KKTReport.worst``."""
         return max((report.worst for report in self.reports), default=math.inf)
 
     def to_dict(self) -> dict[str, Any]:
-        """All reports by the names of their machines, in plain Python types, for JSON."""
+        """The reports by the names of their machines, in plain Python types, for JSON."""
         parts = zip(self.names, self.reports, strict=False)
         return {
             "problem": self.problem,

@@ -1,4 +1,4 @@
-"""What the optimal dual variables are known to be: gap-safe screening.
+"""Gap-safe screening: proofs about the optimal dual variables.
 
 Where a condition's violation at the optimum surely has a sign, its dual variable is known (see
 ``optimum``). For those left over, U, the dual objective's own curvature helps. With a feasible a'
@@ -65,7 +65,7 @@ Counts: TypeAlias = dict[str, int]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Screening(Table):
-    """What is proven about every condition's dual variable at the exact optimum.
+    """The proven status of every condition's dual variable at the exact optimum.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Screening(Table):
         return f"Screening({len(self.status)} conditions: {counts}; .to_frame() has all)"
 
     def count(self, name: str) -> int:
-        """Number of conditions with that status."""
+        """Number of conditions with the status of that name."""
         return int(np.count_nonzero(self.status == STATUSES.index(name)))
 
     @property
@@ -101,7 +101,7 @@ class Screening(Table):
 
     @property
     def strictly_complementary(self) -> bool | None:
-        """True: proven that no condition is met exactly with an alpha at a bound; None: unknown."""
+        """True if proven: no condition is met exactly with its alpha at a bound; else None."""
         return None if self.count("undecided") else True
 
 
@@ -112,7 +112,7 @@ def screen(
     primal_upper: float,
     relative_gap: float,
 ) -> Screening:
-    """The proven status of every dual variable."""
+    """Determine the proven status of every dual variable."""
     status = _by_sign(model, optimum)
     if (status == UNDECIDED).any():
         known = np.where(optimum.low > 0.0, model.conditions.upper, model.conditions.lower)
@@ -188,7 +188,7 @@ def _by_curvature(
 def _with_known_values(
     model: SupportVectorModel, solution: SVMSolution, known: Vector, U: Index
 ) -> DualPoint | None:
-    """A feasible point near alpha with the known values outside U, if the repair allows one."""
+    """A feasible point near alpha with the known values outside U; None if repair changes these."""
     c = model.conditions
     values = known.copy()
     values[U] = np.minimum(np.maximum(solution.alpha[U], c.lower[U]), c.upper[U])
@@ -199,7 +199,7 @@ def _with_known_values(
 
 
 def _rounding(A: Dense) -> float:
-    """What must come off the diagonal so that a successful Cholesky factorisation is a proof.
+    """Amount to subtract from the diagonal so that a Cholesky factorisation proves definiteness.
 
     Rump: ``A - c I`` for c from (n + 1) eps times the trace on; on top comes the rounding of the
     entries, at most n times that of the largest.
@@ -208,7 +208,7 @@ def _rounding(A: Dense) -> float:
 
 
 def _entry_rounding(model: SupportVectorModel, U: Index) -> float:
-    """What rounding of kernel values may have changed ``P_UU`` by, as a matrix, in any norm.
+    """Bound on the change of ``P_UU`` by rounding of kernel values, in the spectral norm.
 
     With ``|K^_ij - K_ij| <= h n_i n_j + l_i q_j`` the matrix of errors is no larger than the sum of
     two matrices of rank one. Differences of kernel values (of a pair) are rounded relative to
@@ -232,7 +232,7 @@ def _entry_rounding(model: SupportVectorModel, U: Index) -> float:
 
 
 def _weights_below(A: Dense, rounding: float) -> Vector | None:
-    """``g > 0`` with ``A - diag(1/g)`` positive semidefinite, shape (n,); None if none is found."""
+    """Find ``g > 0`` with ``A - diag(1/g)`` positive semidefinite, shape (n,), or None."""
     n = len(A)
     A = 0.5 * (A + A.T)
     try:
@@ -253,7 +253,7 @@ def _weights_below(A: Dense, rounding: float) -> Vector | None:
 
 
 def fixes_intercept(model: SupportVectorModel, screening: Screening) -> bool:
-    """Whether conditions that are proven to be met exactly leave only one intercept.
+    """Return whether the conditions proven to be met exactly determine the intercept.
 
     One does. Where the program chooses a width as well, it takes one of either sign: those of one
     sign alone let both move together.
@@ -267,7 +267,7 @@ def fixes_intercept(model: SupportVectorModel, screening: Screening) -> bool:
 def _looks_degenerate(
     model: SupportVectorModel, solution: SVMSolution, relative_gap: float
 ) -> Vector:
-    """Rows that are met exactly with an alpha at a bound, up to the accuracy there is."""
+    """Rows that are met exactly with alpha at a bound, up to the accuracy reached."""
     c = model.conditions
     scores, _ = model.scores_and_norm(solution)
     v = model.violations(scores, solution.intercept, solution.width)

@@ -1,4 +1,4 @@
-"""Commands, exit codes, and what happens to errors.
+"""The commands, their exit codes, and the handling of errors.
 
 ====  ============================================================================
 code  meaning
@@ -30,7 +30,7 @@ VERIFIED, NOT_VERIFIED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
 class _Guarded(TyperGroup):
-    """Turns every error a user can cause into one line and an exit code."""
+    """Command group that turns every user error into one line and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""``qpsvm audit``: a model file of another library against the program it claims to solve."""
+"""``qpsvm audit``: verify a model file of another library."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def audit(
 
 
 def _print(found: Audit, source: str) -> None:
-    """One machine in full, several in a table."""
+    """Print an audit: one machine in full, several as a table."""
     from qpsvm.audits.presentation import COLUMNS, row
     from qpsvm.reports.text import print_page
 

@@ -1,4 +1,4 @@
-"""``qpsvm backends``: what can solve, and how to get the rest."""
+"""``qpsvm backends``: list solvers, and how to install those that are missing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def backends(
 
 
 def describe(capabilities: Capabilities) -> str:
-    """Capabilities in a few words."""
+    """Describe capabilities in a few words."""
     words = []
     if capabilities.sparse:
         words.append("sparse")

@@ -1,4 +1,4 @@
-"""``qpsvm demo``: one data set, four programs, every backend, one table."""
+"""``qpsvm demo``: solve four programs on one data set with every backend."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def demo(
 
 
 def _can_report(path: Path) -> bool:
-    """Whether the report can be written; without its packages the table still is worth printing."""
+    """Return whether the report can be written; print a note if packages are missing."""
     from qpsvm import reports
     from qpsvm.exceptions import MissingPackageError
 
@@ -94,7 +94,7 @@ def _run(
     eps: float,
     seconds: float,
 ) -> tuple[list[ComparisonRow], list[Report]]:
-    """Every backend on every program; of each program the best answer in detail."""
+    """Solve every task with its backends; report in detail on the best answer of each."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -141,7 +141,7 @@ def _run(
 def _solve_row(
     problem: SVMProblem, name: str, kernel: str, form: str, *, eps: float, seconds: float
 ) -> tuple[ComparisonRow, Any]:
-    """One row of the table, whatever happens."""
+    """Solve with one backend and return its table row, also after an error."""
     import qpsvm
     from qpsvm import exceptions, reports
     from qpsvm.qp import Status

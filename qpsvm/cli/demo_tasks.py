@@ -32,7 +32,7 @@ PARTNER = "auto"
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One program, and who is to solve it; in detail: the best answer gets a report of its own."""
+    """One program with the backends that solve it; ``in_detail``: report on the best answer."""
 
     kernel: str
     form: str
@@ -42,7 +42,7 @@ class Task:
 
 
 def with_fewer_samples(tasks: list[Task], smaller: list[tuple[str, str, SVMProblem]]) -> list[Task]:
-    """The tasks without slow solvers, and after them the same programs on fewer samples for these.
+    """Move slow solvers from the tasks to further tasks on fewer samples.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def with_fewer_samples(tasks: list[Task], smaller: list[tuple[str, str, SVMProbl
 
 
 def choose_backends() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Installed backends worth a row, and the others with the reason why not."""
+    """Choose the installed backends to compare; list the others with the reason."""
     from qpsvm.backends import available
     from qpsvm.backends.cvxpy import OPTIONS
 

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class DataFormat(StrEnum):
 
 
 class Family(StrEnum):
-    """Formulations that ``solve`` offers."""
+    """Formulations of the ``solve`` command."""
 
     SOFT_MARGIN = "soft-margin"
     HARD_MARGIN = "hard-margin"
 
 
 class FormName(StrEnum):
-    """The two forms."""
+    """The forms of a problem: primal and dual."""
 
     DUAL = "dual"
     PRIMAL = "primal"
 
 
 class KernelName(StrEnum):
-    """Kernels that need no code."""
+    """Kernels that can be named on the command line."""
 
     LINEAR = "linear"
     POLYNOMIAL = "polynomial"
@@ -43,7 +43,7 @@ class KernelName(StrEnum):
 
 
 class Intercept(StrEnum):
-    """How the intercept enters the objective."""
+    """Kinds of intercept: free, penalised, none."""
 
     FREE = "free"
     PENALIZED = "penalized"

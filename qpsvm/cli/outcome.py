@@ -1,4 +1,4 @@
-"""The end of ``solve`` and ``verify``: print, write the report, exit."""
+"""The last step of ``solve`` and ``verify``: print, write the report, exit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command found.
+    """The result of a command: its report, warnings and JSON entries.
 
     Attributes
     ----------

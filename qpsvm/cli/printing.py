@@ -1,4 +1,4 @@
-"""What goes to the terminal: plain when it is none, coloured when it is.
+"""Printing to the terminal, in colour only if it is one.
 
 Results go to stdout, everything about the run to stderr. Texts of users and solvers are never
 read as Rich's markup.
@@ -22,7 +22,7 @@ _PIPED_WIDTH = 160
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console for stdout or stderr, made anew because tests and pipes replace them."""
+    """A console for stdout or stderr, created anew because tests and pipes replace these."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -36,22 +36,22 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def complain(message: str) -> None:
-    """One red line on stderr."""
+    """Print one red line on stderr."""
     typer.secho(f"Error: {' '.join(message.split())}", fg=typer.colors.RED, err=True)
 
 
 def note(message: str) -> None:
-    """One plain line on stderr."""
+    """Print one plain line on stderr."""
     typer.echo(message, err=True)
 
 
 def print_json(content: Any) -> None:
-    """Strict JSON on stdout."""
+    """Print strict JSON on stdout."""
     typer.echo(json_text.dumps(content, indent=2))
 
 
 def table(*columns: tuple[str, str]) -> Table:
-    """A table with (name, "left" or "right") columns that never cuts a number."""
+    """Build a table with (name, "left" or "right") columns that never truncates a number."""
     from rich import box
     from rich.table import Table
 
@@ -63,12 +63,12 @@ def table(*columns: tuple[str, str]) -> Table:
 
 
 def verdict(word: str) -> Any:
-    """A grade, PASS or FAIL in the colour of its tone; skipped is dim."""
+    """A grade, PASS or FAIL in the colour of its tone; "skipped" is dim."""
     from qpsvm.reports.text import verdict as coloured
 
     return coloured(word)
 
 
 def number(value: float | None, form: str) -> str:
-    """A formatted number, a dash for none."""
+    """A formatted number; a dash for None."""
     return "-" if value is None else format(value, form)

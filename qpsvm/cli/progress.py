@@ -1,4 +1,4 @@
-"""What is running now, for runs one notices.
+"""Progress display for commands that take noticeably long.
 
 Nothing is drawn unless stderr is a terminal, and nothing in the first two seconds.
 """
@@ -16,7 +16,7 @@ _PATIENCE = 2.0
 
 
 class SolveStatus:
-    """A spinner with stage and iteration; ``callback`` is what ``qpsvm.solve`` takes.
+    """A spinner with stage and iteration; its ``callback`` is for ``qpsvm.solve``.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class SolveStatus:
                 self._status.stop()
 
     def callback(self, event: Progress) -> None:
-        """Remember and show an event of the solve."""
+        """Store an event of the solve and show it."""
         self.events.append(event)
         text = f"{event.backend}: {event.stage}"
         if event.iteration is not None:

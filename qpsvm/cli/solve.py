@@ -1,4 +1,4 @@
-"""``qpsvm solve``: a data file in, a verified support vector machine out."""
+"""``qpsvm solve``: train and verify a support vector machine on a data file."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ _TAKES = {
 
 
 def _kernel_parameters(kernel: KernelName, **given: Any) -> dict[str, Any]:
-    """The options a kernel takes; one it does not take is an error, not ignored."""
+    """Collect the kernel's options; an option that the kernel does not take is an error."""
     parameters = {name: value for name, value in given.items() if value is not None}
     for name in parameters:
         if name not in _TAKES.get(kernel, ()):

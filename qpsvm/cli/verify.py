@@ -1,4 +1,4 @@
-"""``qpsvm verify``: a saved model against its training data, trusting nothing in the file."""
+"""``qpsvm verify``: verify a saved model against its training data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Your own linear constraints on the weights and the intercept of ``f(x) = w'x + b``.
+"""User-defined linear constraints on the weights and the intercept of ``f(x) = w'x + b``.
 
 ===================================  =========================================================
 ``LinearConstraints(G, h, A, b)``    ``G (w, b) <= h`` and ``A (w, b) = b``

@@ -1,4 +1,4 @@
-"""Constraints said by column name, which become rows when the data is there."""
+"""Constraints by column name or position, resolved to rows when the data are known."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from qpsvm.numerics.arrays import (
 
 
 def nonnegative(*columns: Column) -> Constraint:
-    """``w_j >= 0`` for the columns named, all of them if none is.
+    """Require ``w_j >= 0`` for the named columns, or for all.
 
     A list of columns does as well, and then an empty one is refused.
 
@@ -39,12 +39,12 @@ def nonnegative(*columns: Column) -> Constraint:
 
 
 def nonpositive(*columns: Column) -> Constraint:
-    """``w_j <= 0`` for the columns named, all of them if none is."""
+    """Require ``w_j <= 0`` for the named columns, or for all."""
     return WeightConstraint("nonpositive", columns or None, upper=0.0)
 
 
 def increasing(*columns: Column) -> Constraint:
-    """``f(x + t e_j) >= f(x)`` for t > 0: f never falls as feature j rises, that is ``w_j >= 0``.
+    """Require f to be nondecreasing in feature j, that is ``w_j >= 0``.
 
     All columns if none is named. For the indicator columns of one feature see ``ordered``.
     """
@@ -52,7 +52,7 @@ def increasing(*columns: Column) -> Constraint:
 
 
 def decreasing(*columns: Column) -> Constraint:
-    """``f(x + t e_j) <= f(x)`` for t > 0: f never rises as feature j does, that is ``w_j <= 0``.
+    """Require f to be nonincreasing in feature j, that is ``w_j <= 0``.
 
     All columns if none is named.
     """
@@ -64,7 +64,7 @@ def bounded(
     lower: float = -math.inf,
     upper: float = math.inf,
 ) -> Constraint:
-    """``lower <= w_j <= upper`` for a column, a list of them, or all (None).
+    """Require ``lower <= w_j <= upper`` for a column, a list of columns, or all (None).
 
     Examples
     --------
@@ -75,12 +75,12 @@ def bounded(
 
 
 def fixed(column: Column, value: float) -> Constraint:
-    """``w_j = value``."""
+    """Require ``w_j = value``."""
     return WeightConstraint("fixed", (column,), value, value)
 
 
 def ordered(*columns: Column) -> Constraint:
-    """``w_1 <= w_2 <= ... <= w_k`` over two or more columns, in the order given.
+    """Require ``w_1 <= w_2 <= ... <= w_k`` for two or more columns in the given order.
 
     For the indicator columns of an ordinal feature: f never falls from one level to the next.
     Name them from high to low for the opposite.
@@ -99,7 +99,7 @@ def sum_of(
     at_most: float = math.inf,
     at_least: float = -math.inf,
 ) -> Constraint:
-    """``sum_j w_j = equals``, or ``at_least <= sum_j w_j <= at_most``, over the columns named.
+    """Require ``sum_j w_j = equals``, or ``at_least <= sum_j w_j <= at_most``, over named columns.
 
     Over all columns if none is named.
 
@@ -120,7 +120,7 @@ def sum_of(
 
 
 def fairness_band(sensitive: Any, bound: float) -> Constraint:
-    """``| 1/n sum_i (z_i - mean z) f(x_i) | <= bound``: f is all but uncorrelated with z.
+    """Bound the covariance of f and z: ``| 1/n sum_i (z_i - mean z) f(x_i) | <= bound``.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def fairness_band(sensitive: Any, bound: float) -> Constraint:
 @short_repr
 @dataclass(frozen=True)
 class WeightConstraint:
-    """``lower <= T w_J <= upper`` for the weights w_J of some columns J, None for all.
+    """The constraint ``lower <= T w_J <= upper`` on the weights of columns J (None for all).
 
     The form is T: ``"each"`` the identity, ``"steps"`` the differences of neighbours, ``"sum"``
     one row of ones. An infinite bound is none.
@@ -202,7 +202,7 @@ class WeightConstraint:
     def resolve(
         self, X: Any, feature_names: Names = None, _: Vector | None = None
     ) -> LinearConstraints:
-        """A row for every row of T and finite bound; an equality where both bounds agree."""
+        """One row for every row of T and finite bound; an equality where both bounds agree."""
         d = X.shape[1]
         J = list(range(d)) if self.columns is None else _positions(self.columns, d, feature_names)
         labels = [_label(j, feature_names) for j in J]
@@ -220,7 +220,7 @@ class WeightConstraint:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class FairnessBand:
-    """``-bound <= 1/n (z - mean z)'X w <= bound``; z is a column of X, or the values themselves."""
+    """The constraint ``-bound <= 1/n (z - mean z)'X w <= bound`` for a column or vector z."""
 
     sensitive: Column | Vector
     bound: float
@@ -232,7 +232,7 @@ class FairnessBand:
     def resolve(
         self, X: Any, feature_names: Names = None, sample_weight: Vector | None = None
     ) -> LinearConstraints:
-        """Two rows, one equality for a bound of zero; dense if X is."""
+        """Two rows, or one equality if the bound is zero; dense if X is dense."""
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         kept = weights > 0.0
         if isinstance(self.sensitive, str | int):
@@ -264,7 +264,7 @@ class FairnessBand:
 
 
 def _between(lower: float, rows: Matrix, upper: float, names: list[str]) -> LinearConstraints:
-    """``lower <= rows w <= upper``: an equality, or a row for every finite side."""
+    """Rows of ``lower <= rows w <= upper``: an equality, or one inequality per finite side."""
     m = len(names)
     if lower == upper:
         return LinearConstraints(A=rows, b=np.full(m, lower), names=names)
@@ -283,7 +283,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _sensitive_values(values: Any) -> Vector:
-    """One number per sample; two kinds of strings become 0 and 1."""
+    """Convert z to one number per sample; two distinct strings become 0 and 1."""
     column = values.toarray() if sp.issparse(values) else np.asanyarray(values)
     if column.dtype.kind == "U":  # NumPy has turned ["f", nan] into text
         column = np.asanyarray(values, dtype=object)

@@ -1,4 +1,4 @@
-"""Columns by name or position."""
+"""Selection of columns by name or position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qpsvm.exceptions import InvalidParameterError
 
 
 def _columns(word: str, columns: tuple[Any, ...]) -> tuple[Column, ...]:
-    """Columns one by one, or as one list; at least one, for ``ordered`` two."""
+    """Normalise columns given one by one or as one list; require at least one (two if ordered)."""
     if len(columns) == 1 and isinstance(columns[0], list | tuple | np.ndarray):
         columns = tuple(columns[0])
     least = 2 if word == "ordered" else 1
@@ -26,7 +26,7 @@ def _columns(word: str, columns: tuple[Any, ...]) -> tuple[Column, ...]:
 
 
 def _positions(columns: tuple[Column, ...], d: int, feature_names: Names) -> list[int]:
-    """Where in X the columns are, each of them once."""
+    """Positions of the columns in X, without repetition."""
     named: dict[str, list[int]] = {}
     for j, name in enumerate(feature_names or ()):
         named.setdefault(name, []).append(j)

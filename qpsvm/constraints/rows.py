@@ -1,4 +1,4 @@
-"""Rows of constraints: what they are, stacked, and which of them contradict each other."""
+"""Constraint rows: their type, their combination, and the search for contradictions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ exact to 1e-9, interior-point solvers leave a few digits more on rows that play 
 
 
 class Constraint(Protocol):
-    """Anything that becomes rows once the data is known; the arguments are those of ``combine``."""
+    """Protocol of constraints that become rows once the data are known, by ``resolve``."""
 
     def resolve(
         self, X: Any, feature_names: Names = None, sample_weight: Vector | None = None
@@ -42,7 +42,7 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LinearConstraints:
-    """``G (w, b) <= h`` and ``A (w, b) = b``.
+    """The constraints ``G (w, b) <= h`` and ``A (w, b) = b``.
 
     Parameters
     ----------
@@ -106,24 +106,24 @@ class LinearConstraints:
 
     @cached_property
     def rows(self) -> Matrix:
-        """``[G; A]``."""
+        """All rows, ``[G; A]``."""
         if sp.issparse(self.G) or sp.issparse(self.A):
             return freeze(sp.csr_array(sp.vstack([sp.csr_array(M) for M in (self.G, self.A)])))
         return freeze(np.vstack([self.G, self.A]))
 
     @cached_property
     def right(self) -> Vector:
-        """``(h, b)``."""
+        """All right-hand sides, ``(h, b)``."""
         return np.asarray(freeze(np.concatenate([self.h, self.b])))
 
     @cached_property
     def intercept_column(self) -> Vector:
-        """What each row multiplies the intercept with, where rows have a column for it."""
+        """Coefficient of the intercept in each row: the last column."""
         return np.asarray(freeze(as_dense(self.rows[:, [-1]]).ravel()))
 
     @property
     def lower(self) -> Vector:
-        """Lower bounds of the multipliers ``(z, y)``: 0 for inequalities, none for equalities."""
+        """Lower bounds of the multipliers ``(z, y)``: 0 for inequalities, -inf for equalities."""
         return np.concatenate([np.zeros(len(self.h)), np.full(len(self.b), -np.inf)])
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ class LinearConstraints:
         )
 
     def resolve(self, *_: Any) -> LinearConstraints:
-        """These rows are what they are."""
+        """Return these constraints unchanged."""
         return self
 
 
@@ -200,7 +200,7 @@ def conflicting(
     multipliers_eq: Any,
     rtol: float = NEGLIGIBLE,
 ) -> list[str]:
-    """Names of the rows that take part in a contradiction, the largest share first.
+    """Names of the rows that contradict each other, the largest share first.
 
     Multipliers ``z >= 0`` and y prove by ``G'z + A'y = 0``, ``h'z + b'y < 0`` that no (w, b)
     satisfies all rows (Farkas' lemma; Boyd and Vandenberghe, *Convex Optimization*, section 5.8.3).
@@ -242,7 +242,7 @@ def conflicting(
 
 
 def _stack(matrices: list[Matrix], name: str, d: int) -> Matrix:
-    """The matrices that have rows, one above the other, each with d + 1 columns."""
+    """Stack the given matrices vertically, each with d + 1 columns."""
     wide = []
     for matrix in matrices:
         m, width = matrix.shape
@@ -262,7 +262,7 @@ def _stack(matrices: list[Matrix], name: str, d: int) -> Matrix:
 
 
 def _rows(matrix: Any, right: Any, matrix_name: str, right_name: str) -> tuple[Matrix, Vector]:
-    """A checked read-only copy of one pair; (None, no entries) if it was left out."""
+    """A checked read-only copy of a matrix and its right-hand side; (None, empty) if left out."""
     if (matrix is None) != (right is None):
         missing = matrix_name if matrix is None else right_name
         raise InvalidProgramError(

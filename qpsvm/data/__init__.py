@@ -1,4 +1,4 @@
-"""What the caller has, checked: samples, labels, targets, weights, and training sets of them."""
+"""Checked inputs: samples, labels, targets, weights, and training sets made of them."""
 
 from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.training_sets import (

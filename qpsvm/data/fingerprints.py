@@ -1,4 +1,4 @@
-"""One number for a training set, the same whether its samples are stored dense or sparse."""
+"""Hashes of training sets, equal for dense and sparse storage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_HASHED = ("X", "kept", "n_given", "feature_names")
 
 
 def fingerprint(data: TrainingSet) -> str:
-    """SHA-256 of what is learned from: samples, weights, labels or targets, pairs.
+    """SHA-256 hash of a training set: samples, weights, labels or targets, pairs.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def fingerprint(data: TrainingSet) -> str:
 
 
 def _entries(X: Any) -> Iterator[bytes]:
-    """Those other than zero, with their places."""
+    """The nonzero entries and their positions."""
     for rows in row_blocks(*X.shape):
         block: Any = sp.csr_array(X[rows])
         block.sum_duplicates()

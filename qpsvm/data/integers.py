@@ -1,4 +1,4 @@
-"""Whole numbers that float64 cannot hold: beyond 2^53 only every second one, every fourth, ...
+"""Integers that float64 cannot represent: beyond 2^53 only some are.
 
 Two identifiers such as 9007199254740992 and 9007199254740993 would become the same number, and no
 error would say so.
@@ -17,7 +17,7 @@ EXACT = 2.0**53
 
 
 def rounded_integers(original: Any, converted: Any) -> Index:
-    """Places of the integers that are another number as float64, shape (m, n_dimensions).
+    """Positions of the integers that change in float64, shape (m, n_dimensions).
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def rounded_integers(original: Any, converted: Any) -> Index:
 
 
 def integers_of(original: Any) -> Any:
-    """An array in which integers are what they were: NumPy makes floats of them beside floats."""
+    """Convert to an array that keeps integers exact, even beside floats."""
     if isinstance(original, list | tuple):
         return np.array(original, dtype=object)
     return np.asarray(original)

@@ -1,4 +1,4 @@
-"""Samples that are no table of numbers: text, sequences, graphs, for a kernel that takes them."""
+"""Samples that are not rows of numbers (text, sequences, graphs), for kernels that take them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NUMERIC = "biufc"
 
 
 def is_numeric(X: Any) -> bool:
-    """Whether all entries of X are numbers, or missing ones."""
+    """Return whether all entries of X are numbers or missing values."""
     if sp.issparse(X) or isinstance(X, SinglePrecision):
         return True
     dtypes = getattr(X, "dtypes", None)
@@ -33,7 +33,7 @@ def is_numeric(X: Any) -> bool:
 
 
 def as_objects(X: Any, name: str = "X", *, one_each: bool = False) -> Any:
-    """X as a read-only array: of shape (n,) with a sample in each entry, or a table (n, d).
+    """Convert X to a read-only array of one object per sample (n,), or a table (n, d).
 
     A list of samples is one with an entry for each, as it came: a number among words stays one. A
     list of rows that are equally long is a table, unless there shall be ``one_each``. Lists, sets,
@@ -70,7 +70,7 @@ def as_objects(X: Any, name: str = "X", *, one_each: bool = False) -> Any:
 
 
 def require_unmasked(values: Any, name: str) -> None:
-    """NumPy drops a mask silently, and the hidden values come back."""
+    """Raise InvalidDataError for masked arrays, whose masks NumPy would silently drop."""
     if np.ma.is_masked(values):
         hidden = int(np.sum(np.ma.getmaskarray(values)))
         raise InvalidDataError(
@@ -80,7 +80,7 @@ def require_unmasked(values: Any, name: str) -> None:
 
 
 def _table(X: Any, *, one_each: bool = False) -> Any:
-    """A fresh array of what is in X, in which NumPy has turned nothing into something else."""
+    """A new array of the entries of X, without NumPy's conversions between types."""
     if not isinstance(X, list | tuple):
         array = np.array(X)
         return array.astype(object) if array.dtype.kind == "T" else array
@@ -112,7 +112,7 @@ def _is_number(entry: Any) -> bool:
 
 
 def is_missing(entry: Any) -> bool:
-    """Whether an entry is None, NaN, NaT or pandas' NA."""
+    """Return whether an entry is None, NaN, NaT or pandas' NA."""
     if entry is None or (isinstance(entry, float | np.floating) and math.isnan(entry)):
         return True
     if isinstance(entry, np.datetime64 | np.timedelta64):

@@ -22,7 +22,7 @@ from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 
 
 def unlabelled_training_set(X: Any, kernel: Kernel, sample_weight: Any = None) -> TrainingSet:
-    """Check samples alone.
+    """Check samples without labels and build a training set.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def unlabelled_training_set(X: Any, kernel: Kernel, sample_weight: Any = None) -
 def binary_training_set(
     X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
 ) -> BinaryTrainingSet:
-    """Check samples and two kinds of labels together.
+    """Check samples with two kinds of labels and build a training set.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def binary_training_set(
 def multiclass_training_set(
     X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
 ) -> MulticlassTrainingSet:
-    """Check samples and labels of two or more kinds together.
+    """Check samples with two or more kinds of labels and build a training set.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def multiclass_training_set(
 def regression_training_set(
     X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
 ) -> RegressionTrainingSet:
-    """Check samples and numeric targets together.
+    """Check samples with numeric targets and build a training set.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def regression_training_set(
 
 
 def _samples(X: Any, n_labels: int | None, kernel: Kernel, sample_weight: Any) -> dict[str, Any]:
-    """The fields every training set has."""
+    """Check the fields that every training set has."""
     samples = samples_for(kernel, X)
     n = samples.shape[0]
     if n_labels is not None and n_labels != n:

@@ -1,4 +1,4 @@
-"""Samples: whatever the caller has, checked and in one form.
+"""Conversion and checks of the samples that the caller passes.
 
 Every refusal names the argument, the row or column, the value seen and the remedy.
 """
@@ -20,7 +20,7 @@ from qpsvm.numerics.single_precision import SinglePrecision
 
 
 def samples_for(kernel: Kernel, X: Any) -> Any:
-    """X as this kernel takes samples: a table of numbers, or objects if that is what they are.
+    """Convert X to the samples a kernel takes: a numeric table, or objects.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def samples_for(kernel: Kernel, X: Any) -> Any:
 
 
 def as_samples(X: Any, name: str = "X", *, keep_single: bool = False) -> Any:
-    """X as a read-only float64 array or CSR array of shape (n, d), both at least 1.
+    """Convert X to a read-only float64 array or CSR array of shape (n, d), n and d at least 1.
 
     In the layout of ``qpsvm.numerics.layout``; a copy, unless that is what X is already and nobody
     can write to it (an array with ``flags.writeable = False``, a ``numpy.memmap`` opened for
@@ -59,7 +59,7 @@ def as_samples(X: Any, name: str = "X", *, keep_single: bool = False) -> Any:
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:
-    """Column names of a DataFrame whose columns are all named by strings."""
+    """Column names of a DataFrame, if all of them are strings; else None."""
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(c, str) for c in columns):
         return None
@@ -122,7 +122,7 @@ def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:
 
 
 def _require_numeric_columns(X: Any, name: str) -> None:
-    """Name the first column of a DataFrame that is not numeric."""
+    """Refuse a DataFrame with a column that is not numeric, and name the first."""
     dtypes = getattr(X, "dtypes", None)
     columns = getattr(X, "columns", None)
     if dtypes is None or columns is None:
@@ -136,7 +136,7 @@ def _require_numeric_columns(X: Any, name: str) -> None:
 
 
 def _require_exact_integers(matrix: Any, original: Any, name: str) -> None:
-    """Refuse whole numbers that float64 rounds: different ones would silently become equal."""
+    """Refuse integers that float64 would round, since distinct ones could become equal."""
     if sp.issparse(original) and original.dtype.kind in "fb":
         places = []
     elif sp.issparse(original):

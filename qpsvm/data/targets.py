@@ -1,4 +1,4 @@
-"""Labels, targets, weights and groups: one value per sample, checked and in one form.
+"""Conversion and checks of labels, targets, weights and groups: one value per sample.
 
 Every refusal names the argument, the row, the value seen and the remedy.
 """
@@ -17,7 +17,7 @@ from qpsvm.numerics.arrays import Index, Vector, freeze
 
 
 def as_signs(y: Any) -> tuple[Vector, Any]:
-    """Labels as -1/+1, and the two labels they stand for (sorted: negative first).
+    """Convert two kinds of labels to -1 and +1; return also the sorted labels (negative first).
 
     Raises
     ------
@@ -45,7 +45,7 @@ def as_signs(y: Any) -> tuple[Vector, Any]:
 
 
 def as_classes(y: Any) -> tuple[Index, Any]:
-    """Labels as indices into the sorted different labels, which come second.
+    """Convert labels to indices into the sorted distinct labels; return both.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def as_classes(y: Any) -> tuple[Index, Any]:
 
 
 def as_targets(y: Any) -> Vector:
-    """Numbers to predict, shape (n,), float64.
+    """Convert regression targets to float64, shape (n,).
 
     Raises
     ------
@@ -115,7 +115,7 @@ def as_targets(y: Any) -> Vector:
 
 
 def as_weights(sample_weight: Any, n_samples: int) -> Vector:
-    """Sample weights, shape (n,), ones if None.
+    """Convert sample weights to float64, shape (n,); ones if None.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> Vector:
 
 
 def as_groups(groups: Any, n_samples: int) -> Index:
-    """The group of every sample as a number from 0, shape (n,); one group if None.
+    """Convert group labels to numbers from 0, shape (n,); a single group if None.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def as_groups(groups: Any, n_samples: int) -> Index:
 
 
 def one_per_row(y: Any, decision: Vector) -> Any:
-    """Y as a vector of as many entries as there are decision values.
+    """Convert y to a vector with one entry per decision value.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def one_per_row(y: Any, decision: Vector) -> Any:
 
 
 def _as_column(y: Any, what: str) -> Any:
-    """A one-dimensional array out of a vector, or a matrix with one row or column."""
+    """Convert a vector, or a matrix with a single row or column, to one dimension."""
     if y is None:
         raise InvalidDataError(f"y is missing; pass one {what} per sample.")
     require_unmasked(y, "y")
@@ -205,7 +205,7 @@ def _require_one_kind(labels: Any) -> None:
 
 
 def _missing(labels: Any) -> Any:
-    """Which labels are missing; at once where the kind of array tells."""
+    """Mask of missing labels, without a loop where the dtype allows."""
     if labels.dtype.kind in "biu":
         return np.zeros(len(labels), dtype=bool)
     if labels.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""Training data: samples together with what is to be learned from them."""
+"""Training sets: samples with labels, targets, weights or none."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ class TrainingSet:
 
     @property
     def storage(self) -> Literal["dense", "sparse", "objects"]:
-        """How X is stored; "objects" are samples that are no numbers."""
+        """Storage of X: "dense", "sparse", or "objects" for samples that are not numbers."""
         if sp.issparse(self.X):
             return "sparse"
         return "dense" if self.X.dtype.kind in NUMERIC else "objects"
 
     @property
     def targets(self) -> Any:
-        """What the caller wants each sample to be, shape (n,)."""
+        """Label or target of every sample, shape (n,); ones if there are no labels."""
         return np.full(self.n_samples, 1)
 
     def equals(self, other: Any) -> bool:
-        """True for the same samples and targets in the same order (dense or sparse alike)."""
+        """Return whether two sets have the same samples and targets in the same order."""
         if other is self:
             return True
         if type(other) is not type(self) or self.X.shape != other.X.shape:
@@ -90,11 +90,11 @@ class TrainingSet:
         return bool(same and not names_differ and all(map(np.array_equal, mine, theirs)))
 
     def predictions(self, decision: Vector) -> Any:
-        """What decision values predict: for samples without labels +1 (inside) or -1."""
+        """Convert decision values to predictions: +1 (inside) or -1 without labels."""
         return np.where(np.asarray(decision) >= 0.0, 1, -1)
 
     def score(self, decision: Vector, y: Any) -> float:
-        """How good the decision values are for targets y: the share of right predictions."""
+        """Score of decision values against targets y: the share of correct predictions."""
         return float(np.mean(self.predictions(decision) == one_per_row(y, decision)))
 
 
@@ -122,7 +122,7 @@ class BinaryTrainingSet(TrainingSet):
         return super().equals(other) and np.array_equal(self.classes, other.classes)
 
     def predictions(self, decision: Vector) -> Any:
-        """The caller's labels: the second one above zero."""
+        """Convert decision values to labels: the second label where positive."""
         return self.classes[(np.asarray(decision) > 0).astype(np.intp)]
 
 
@@ -147,14 +147,14 @@ class MulticlassTrainingSet(TrainingSet):
         return self.classes[self.codes]
 
     def predictions(self, decision: Vector) -> Any:
-        """The label with the largest of the k decision values of a row (ties: the first)."""
+        """The label of the largest of the k decision values in each row (ties: the first)."""
         return self.classes[np.argmax(decision, axis=1)]
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class RegressionTrainingSet(TrainingSet):
-    """Samples with numbers to predict.
+    """Samples with numeric targets.
 
     Attributes
     ----------
@@ -169,11 +169,11 @@ class RegressionTrainingSet(TrainingSet):
         return self.values
 
     def predictions(self, decision: Vector) -> Any:
-        """The decision values themselves."""
+        """The decision values, unchanged."""
         return np.asarray(decision)
 
     def score(self, decision: Vector, y: Any) -> float:
-        """The share of the variance of y that is explained, ``R^2``."""
+        """Coefficient of determination ``R^2`` of the decision values against y."""
         values = as_targets(one_per_row(y, decision))
         unexplained = float(np.sum((values - decision) ** 2))
         total = float(np.sum((values - np.mean(values)) ** 2))

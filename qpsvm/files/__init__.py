@@ -1,4 +1,4 @@
-"""Reading files without trusting them, and writing them completely or not at all.
+"""Safe reading of untrusted files, and atomic writing.
 
 No mathematics in sight: ``datasets``, ``models`` and ``reports`` say what is in the files.
 """

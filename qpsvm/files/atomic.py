@@ -1,4 +1,4 @@
-"""Files that are either written completely or not at all."""
+"""Atomic writing: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import IO
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Write a binary file under a temporary name; it gets its own when everything is on disk.
+    """Write a binary file under a temporary name, and rename it when it is complete.
 
     Parameters
     ----------

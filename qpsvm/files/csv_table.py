@@ -1,4 +1,4 @@
-"""CSV files -> samples and labels."""
+"""CSV files as samples and labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from qpsvm.files.text import is_number, narrowest
 
 
 def read(source: str, label: str | int | None) -> tuple[Any, Any, tuple[str, ...] | None]:
-    """Samples, labels, and the feature names if there is a header.
+    """Read samples, labels, and the feature names if there is a header.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def _csv_rows(source: str) -> tuple[list[list[str]], list[int]]:
 
 
 def _header(rows: list[list[str]], label: str | int | None) -> tuple[str, ...] | None:
-    """The first row, when it holds no number at all (or the name of the label column)."""
+    """The first row if it is a header: without numbers, or with the label column's name."""
     first = [cell.strip() for cell in rows[0]]
     named = isinstance(label, str) and label in first and not is_number(label)
     return tuple(first) if named or not any(map(is_number, first)) else None
@@ -119,7 +119,7 @@ def _bad_cell(source: str, line: int, column: str, value: str) -> InvalidDataErr
 
 
 def _number(cell: str) -> float:
-    """NaN for anything else: its place is looked up afterwards."""
+    """Parse a number; NaN if the cell is not one."""
     try:
         return float(cell)
     except ValueError:

@@ -1,4 +1,4 @@
-"""JSON that every reader accepts: the standard has no NaN and no infinity.
+"""Strict JSON, without NaN and infinity.
 
 They are written as the strings ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``, which Python's
 ``float`` reads back.
@@ -15,7 +15,7 @@ import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """Numbers, texts, lists and dictionaries only, without NaN and infinities."""
+    """Convert to numbers, strings, lists and dictionaries without NaN and infinities."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -32,12 +32,12 @@ def plain(value: Any) -> Any:
 
 
 def dumps(value: Any, *, indent: int | None = None) -> str:
-    """The text of anything ``plain`` understands."""
+    """The JSON text of an object that ``plain`` can convert."""
     return json.dumps(plain(value), indent=indent, allow_nan=False, ensure_ascii=False)
 
 
 def loads(text: str) -> Any:
-    """Read JSON, and refuse the bare words NaN and Infinity and names given twice.
+    """Parse JSON; refuse NaN, Infinity and repeated names.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""NPZ files from anywhere, read without trusting them.
+"""Safe reading and writing of NPZ files.
 
 NumPy's own reader believes the headers inside: an array that declares a trillion entries is
 allocated before the first byte is read, and object arrays are pickles, which can run code. Here
@@ -53,7 +53,7 @@ def read(
     limit_bytes: int,
     compressed: bool = True,
 ) -> dict[str, Any]:
-    """Every array of an NPZ file by name.
+    """Read every array of an NPZ file by name.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def read(
 
 
 def write(stream: Any, arrays: Mapping[str, Any]) -> None:
-    """Write arrays uncompressed, refusing whatever ``read`` would refuse."""
+    """Write arrays uncompressed; refuse arrays that ``read`` would refuse."""
     for name, array in arrays.items():
         if np.asarray(array).dtype.kind not in KINDS:
             raise TypeError(f"{name} has dtype {np.asarray(array).dtype}")

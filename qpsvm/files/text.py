@@ -1,4 +1,4 @@
-"""Text files, plain or compressed, with one error for every way of being unreadable."""
+"""Reading of text files, plain or compressed, with uniform errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 @contextmanager
 def lines(source: str) -> Iterator[IO[str]]:
-    """Open a text file, decompressed if its suffix says so.
+    """Open a text file, decompressed according to its suffix.
 
     Raises
     ------
@@ -42,13 +42,13 @@ def lines(source: str) -> Iterator[IO[str]]:
 
 
 def unreadable(source: str, error: BaseException) -> DataFileError:
-    """The error that says why a file cannot be read."""
+    """Build the error for a file that cannot be read."""
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return DataFileError(f"Cannot read {source!r}: {reason}; check the path and the file.")
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads the text as a number."""
+    """Return whether Python can parse a text as a number."""
     try:
         float(text)
     except ValueError:
@@ -57,7 +57,7 @@ def is_number(text: str) -> bool:
 
 
 def narrowest(labels: Any) -> Any:
-    """Labels as integers if they all are, else as numbers, else as they come."""
+    """Convert labels to integers if all are integers, else to numbers, else leave them as text."""
     try:
         numbers = labels.astype(np.float64)
     except ValueError:

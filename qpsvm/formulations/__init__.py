@@ -1,4 +1,4 @@
-"""SVM families: what each asks of the data. One module per family, no solver in sight."""
+"""SVM families, one module each: their parameters, and the conditions they put on samples."""
 
 from qpsvm.formulations.crammer_singer import CrammerSinger
 from qpsvm.formulations.l1_norm import L1Norm

@@ -1,4 +1,4 @@
-"""All classes in one program: ``CrammerSinger``.
+"""Multiclass classification in one program: ``CrammerSinger``.
 
 Primal, in (w_1, ..., w_k, xi)::
 
@@ -50,7 +50,7 @@ from qpsvm.machines.problem import TrainingProblem
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointProblem(TrainingProblem[JointModel, JointSolution]):
-    """Several classes in one quadratic program; see ``TrainingProblem``."""
+    """A multiclass problem as one quadratic program; see ``TrainingProblem``."""
 
     solution_type: ClassVar[type[Any]] = JointSolution
 

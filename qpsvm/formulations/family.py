@@ -1,4 +1,4 @@
-"""What every formulation does: samples -> conditions -> program, primal or dual."""
+"""Base class of formulations: from samples to conditions to the primal or dual program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from qpsvm.machines.problem import SVMProblem
 
 @dataclass(frozen=True)
 class Family(ABC):
-    """A formulation: parameters, and the conditions they put on samples.
+    """A formulation: its parameters, and the conditions that they put on samples.
 
     A subclass says what its training data are (``training_set``) and what it asks of them
     (``conditions``). Programs, recovery, certificates and sample tables follow from that.
@@ -35,7 +35,7 @@ class Family(ABC):
         store_python_numbers(self)
 
     def __repr__(self) -> str:
-        """The first parameter, and those that are not at their defaults."""
+        """The first parameter, and all that differ from their defaults."""
         shown = [
             f"{f.name}={getattr(self, f.name)!r}"
             for i, f in enumerate(fields(self))
@@ -45,11 +45,11 @@ class Family(ABC):
 
     @abstractmethod
     def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> TrainingSet:
-        """The checked data; rows of weight zero are gone."""
+        """Check the data and build a training set without rows of weight zero."""
 
     @abstractmethod
     def conditions(self, data: Any, gram: Gram) -> Conditions:
-        """What the family asks of the data. ``gram`` is the unsigned kernel matrix."""
+        """The conditions on the samples; ``gram`` is the unsigned kernel matrix."""
 
     def primal(
         self,
@@ -142,7 +142,7 @@ class Family(ABC):
     def _parts(
         self, data: TrainingSet, kernel: Kernel, constraints: Any, indefinite: Indefinite
     ) -> dict[str, Any]:
-        """The fields of the family's model."""
+        """Build the fields of the family's model."""
         require_policy(indefinite)
         if isinstance(constraints, list | tuple) and not constraints:
             constraints = None
@@ -170,7 +170,7 @@ class Family(ABC):
 
 
 def store_python_numbers(formulation: Any) -> None:
-    """Make Python numbers of NumPy's: a float32 would round all that is computed with it."""
+    """Convert NumPy numbers to Python's; a float32 parameter would reduce precision."""
     for field in fields(formulation):
         value = getattr(formulation, field.name)
         if isinstance(value, np.floating | np.integer):
@@ -179,7 +179,7 @@ def store_python_numbers(formulation: Any) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """A real number, and no truth value."""
+    """Return whether a value is a real number, not a boolean."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 

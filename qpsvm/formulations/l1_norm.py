@@ -1,4 +1,4 @@
-"""Sparse weights: ``L1Norm``, a linear program.
+"""The classifier with sparse weights: ``L1Norm``, a linear program.
 
 Primal, in (w, b, xi), with ``w = w+ - w-`` and signs s of the two classes::
 
@@ -132,11 +132,11 @@ class L1Norm(Family):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class L1NormModel(SupportVectorModel):
-    """``|w|_1`` (``|beta|_1``) in place of ``1/2 |w|^2``."""
+    """The model with the penalty ``|w|_1`` (or ``|beta|_1``) in place of ``1/2 |w|^2``."""
 
     @property
     def features(self) -> Matrix:
-        """What w multiplies: X, or K without explicit features; shape (n, n_weights)."""
+        """The matrix that w multiplies, shape (n, n_weights): X, or K for a kernel."""
         return self.data.X if self.is_linear else self.gram.to_dense()
 
     @property
@@ -149,14 +149,14 @@ class L1NormModel(SupportVectorModel):
         return float(np.sum(np.abs(weights))) if weights is not None else np.nan
 
     def pull(self, alpha: Vector, multipliers: Vector) -> Vector:
-        """``sum_i s_i alpha_i x_i - G'z - A'y``, which a feasible dual keeps within [-1, 1]."""
+        """``sum_i s_i alpha_i x_i - G'z - A'y``, within [-1, 1] for a feasible dual point."""
         gathered = np.asarray(self.conditions.rows.T @ alpha)
         if self.is_linear:
             return self.weights(gathered, multipliers)
         return self.kernel_product(gathered)
 
     def feasible_dual(self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS) -> DualPoint:
-        """As for every family; then scaled down until ``|pull|_inf <= 1``."""
+        """Map dual variables to a feasible point nearby, scaled so that ``|pull|_inf <= 1``."""
         point = super().feasible_dual(alpha, multipliers)
         largest = float(np.max(np.abs(self.pull(point.alpha, point.constraint_multipliers))))
         if largest <= 1.0:
@@ -170,12 +170,12 @@ class L1NormModel(SupportVectorModel):
     def implications(
         self, form: Form, solution: SVMSolution, table: SampleTable, best: Interval
     ) -> Iterator[Implication]:
-        """Weights do not follow from alpha: nothing is said about an expansion."""
+        """Yield implied values except the expansion, which alpha does not determine."""
         del form
         return consistency.implications(self, "primal", solution, table, best)
 
     def weights_difference(self, solution: SVMSolution) -> float:
-        """``|w|_1 - w'pull``, relative: a weight is not zero only where the pull is its sign."""
+        """``|w|_1 - w'pull``, relative; zero if w_j has the sign of ``pull_j = +-1`` or is 0."""
         weights = solution.coef if self.is_linear else solution.expansion
         if weights is None:
             return np.inf
@@ -191,7 +191,7 @@ class L1NormModel(SupportVectorModel):
 
 
 def l1_primal(model: L1NormModel) -> QuadraticProgram:
-    """Variables ``(w+, w-, b, xi)``; rows ``-s_i (w'x_i + b) - xi_i <= -1``."""
+    """The primal program in ``(w+, w-, b, xi)`` with rows ``-s_i (w'x_i + b) - xi_i <= -1``."""
     c, n_weights = model.conditions, model.n_weights
     N, has_b = len(c), int(model.intercept != "none")
     Phi = sp.csc_array(c.rows @ model.features)
@@ -218,13 +218,13 @@ def l1_primal(model: L1NormModel) -> QuadraticProgram:
 
 
 def l1_blocks(model: L1NormModel) -> dict[str, slice]:
-    """Where each part of the primal program's x is."""
+    """Slices of x that hold the parts of the primal program's variables, by name."""
     n, has_b = model.n_weights, int(model.intercept != "none")
     return blocks({"w+": n, "w-": n, "b": has_b, "xi": len(model.conditions)})
 
 
 def l1_dual(model: L1NormModel) -> QuadraticProgram:
-    """Variables ``(alpha, z, y)``; rows ``pull <= 1``, ``-pull <= 1``."""
+    """The dual program in ``(alpha, z, y)`` with rows ``pull <= 1`` and ``-pull <= 1``."""
     c, constraints = model.conditions, model.constraints
     columns = [sp.csc_array((c.rows @ model.features).T)]
     q, lower, upper, balance = [-c.required], [c.lower], [c.upper], [c.signs]
@@ -252,17 +252,17 @@ def l1_dual(model: L1NormModel) -> QuadraticProgram:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class L1PrimalRecovery:
-    """``x = (w+, w-, b, xi)``; alpha are the multipliers of the margin rows."""
+    """Map between ``x = (w+, w-, b, xi)`` and the SVM; the margin rows' multipliers are alpha."""
 
     model: L1NormModel
 
     @property
     def blocks(self) -> dict[str, slice]:
-        """Where each part of x is."""
+        """Slices of x that hold the parts of the variables, by name."""
         return l1_blocks(self.model)
 
     def recover(self, qp: QPSolution) -> SVMSolution:
-        """w, b, alpha and slack from a solution of the primal program."""
+        """Recover w, b, alpha and slack from a solution of the primal program."""
         model, n = self.model, self.model.n_weights
         N, has_b = len(model.conditions), int(model.intercept != "none")
         m = model.n_inequalities
@@ -280,7 +280,7 @@ class L1PrimalRecovery:
         )
 
     def to_qp(self, solution: SVMSolution) -> QPSolution:
-        """The primal program's solution that goes with any alpha and (w, b)."""
+        """Build the primal program's solution from any alpha and (w, b)."""
         model = self.model
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
@@ -305,17 +305,17 @@ class L1PrimalRecovery:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class L1DualRecovery:
-    """``x = (alpha, z, y)``; w: multipliers of ``pull <= 1`` less those of ``-pull <= 1``."""
+    """Map between ``x = (alpha, z, y)`` and the SVM; the rows' multipliers give w."""
 
     model: L1NormModel
 
     @property
     def blocks(self) -> dict[str, slice]:
-        """Where each part of x is."""
+        """Slices of x that hold the parts of the variables, by name."""
         return dual_blocks(self.model)
 
     def recover(self, qp: QPSolution) -> SVMSolution:
-        """w, b, alpha and slack from a solution of the dual program."""
+        """Recover w, b, alpha and slack from a solution of the dual program."""
         model, n, N = self.model, self.model.n_weights, len(self.model.conditions)
         x, z = vector_or_nan(qp.x, N + model.n_constraints), vector_or_nan(qp.z, 2 * n)
         weights = z[:n] - z[n:]
@@ -330,7 +330,7 @@ class L1DualRecovery:
         )
 
     def to_qp(self, solution: SVMSolution) -> QPSolution:
-        """The dual program's solution that goes with any alpha and (w, b)."""
+        """Build the dual program's solution from any alpha and (w, b)."""
         model = self.model
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:

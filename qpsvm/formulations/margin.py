@@ -38,7 +38,7 @@ from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 
 @dataclass(frozen=True, repr=False)
 class HardMargin(Family):
-    """The largest margin that separates the classes without error.
+    """The maximum-margin classifier of separable classes, without slack.
 
     ``minimize 1/2 w'w subject to s_i (w'x_i + b) >= 1``
 

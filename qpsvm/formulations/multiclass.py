@@ -1,4 +1,4 @@
-"""Several classes by several two-class machines: ``OneVsRest`` and ``OneVsOne``.
+"""Multiclass classification by two-class machines: ``OneVsRest`` and ``OneVsOne``.
 
 With classes 1, ..., k, a two-class formulation gives a decision function for every split of them::
 
@@ -38,7 +38,7 @@ from qpsvm.qp.program import QuadraticProgram
 
 
 class Split(NamedTuple):
-    """One two-class problem: its name, a label for every sample, and which samples take part."""
+    """One two-class problem: its name, the labels of all samples, and a mask of those it uses."""
 
     name: str
     labels: Any
@@ -47,7 +47,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Reduction(ABC):
-    """How several classes become several two-class problems, and their answers one again.
+    """A reduction of a multiclass problem to two-class problems.
 
     Attributes
     ----------
@@ -66,20 +66,20 @@ class Reduction(ABC):
 
     @abstractmethod
     def splits(self, codes: Index, classes: Any) -> Iterator[Split]:
-        """The two-class problems; the class with the larger label has positive decision values."""
+        """Yield the two-class problems; the larger label has positive decision values."""
 
     @abstractmethod
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
-        """One value per class, shape (m, k), from one per problem, shape (m, p)."""
+        """Combine one value per problem, shape (m, p), to one per class, shape (m, k)."""
 
     @abstractmethod
     def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:
-        """Bounds on ``combine``, shape (m, k) each, from bounds on what it combines."""
+        """Bounds on ``combine``, shape (m, k) each, from bounds on its arguments."""
 
     def primal(
         self, X: Any, y: Any, *, kernel: Any = "linear", sample_weight: Any = None, **options: Any
     ) -> ReducedProblem:
-        """The primal programs.
+        """Build the primal programs.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Reduction(ABC):
     def dual(
         self, X: Any, y: Any, *, kernel: Any = "linear", sample_weight: Any = None, **options: Any
     ) -> ReducedProblem:
-        """The dual programs; parameters, result and errors as for ``primal``."""
+        """Build the dual programs; parameters, result and errors as for ``primal``."""
         return self._problem("dual", X, y, kernel, sample_weight, options)
 
     def _problem(
@@ -182,12 +182,12 @@ class OneVsRest(Reduction):
             yield Split(f"{label} against the rest", codes == m, np.full(len(codes), True))
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
-        """The decision values as they are."""
+        """Return the decision values unchanged."""
         del n_classes
         return decisions
 
     def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:
-        """The bounds as they are."""
+        """Return the bounds unchanged."""
         del n_classes
         return lower, upper
 
@@ -234,7 +234,7 @@ class OneVsOne(Reduction):
             yield Split(f"{labels[i]} against {labels[j]}", sides, members)
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
-        """Votes, plus a third of ``c / (1 + |c|)`` with the sums c of the decision values."""
+        """Votes, plus a third of ``c / (1 + |c|)`` for the sums c of the decision values."""
         votes, confidence = np.zeros((2, len(decisions), n_classes))
         for f, (i, j) in zip(decisions.T, itertools.combinations(range(n_classes), 2), strict=True):
             votes[:, i] += f <= 0.0
@@ -244,7 +244,7 @@ class OneVsOne(Reduction):
         return np.asarray(votes + confidence / (3.0 * (np.abs(confidence) + 1.0)))
 
     def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:
-        """A class does worst where every one of its machines speaks against it the most."""
+        """Bounds on every class's votes, with each machine at the end worse for the class."""
         pairs = list(itertools.combinations(range(n_classes), 2))
         worst, best = np.empty((2, len(lower), n_classes))
         for m in range(n_classes):
@@ -255,7 +255,7 @@ class OneVsOne(Reduction):
 
 
 def _sharing_kernel_matrix(problem: SVMProblem, first: SVMProblem) -> SVMProblem:
-    """The same problem with the kernel matrix of the first one, if that has the same samples."""
+    """The problem with the kernel matrix of the first one, if the samples are the same."""
     own, K = problem.model.gram, first.model.gram
     if not isinstance(own, KernelQuadratic) or not isinstance(K, KernelQuadratic):
         return problem

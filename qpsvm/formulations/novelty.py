@@ -1,4 +1,4 @@
-"""Where the data are: ``OneClass`` and ``DataDescription`` (SVDD).
+"""One-class problems: ``OneClass`` and ``DataDescription`` (SVDD).
 
 One-class, with weights ``u_i`` that add up to 1 (``1/n`` each) and ``rho = -b``::
 
@@ -168,7 +168,7 @@ class DataDescription(Family):
 
     @staticmethod
     def radius(solution: SVMSolution) -> float:
-        """R, from ``R^2 = b + |w|^2 / 4``; in feature space where there is a kernel.
+        """Radius R by ``R^2 = b + |w|^2 / 4``, in feature space if there is a kernel.
 
         Raises
         ------

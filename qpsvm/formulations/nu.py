@@ -1,4 +1,4 @@
-"""Programs that choose their own width: ``NuClassification`` and ``NuRegression``.
+"""The nu families, whose programs choose the width: ``NuClassification``, ``NuRegression``.
 
 nu-classification, with signs s and weights ``u_i`` (``1/n``; sample weights are divided by their
 sum, class weights multiply them)::

@@ -1,4 +1,4 @@
-"""What a violation costs, sample by sample: ``C_i = C x class weight x sample weight``."""
+"""Prices of slack: ``C_i = C x class weight x sample weight``."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def price_factors(
     above: Fraction = Fraction(1),
     below: Fraction = Fraction(0),
 ) -> PriceFactors:
-    """What ``prices`` are computed from, for statements that need them without rounding."""
+    """The exact factors of ``prices``, for proofs that need prices without rounding."""
     codes = weights = None
     if class_weight is not None:
         classes, codes = np.unique(data.targets, return_inverse=True)
@@ -125,7 +125,7 @@ def scaled_product(factors: list[Any], divisor: Any = 1.0) -> Vector:
 
 
 def in_range(C: Vector) -> Vector:
-    """C, if every entry and its inverse is a number.
+    """Return C, or raise if an entry or its inverse overflows.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Conditional quantiles: ``QuantileRegression``.
+"""Quantile regression: ``QuantileRegression``.
 
 Primal, in (w, b, xi, xi*), with targets t::
 

@@ -1,4 +1,4 @@
-"""Learning an order: ``Ranking`` (RankSVM).
+"""Pairwise ranking: ``Ranking`` (RankSVM).
 
 Primal, in (w, xi), one row for every pair (i, j) of a query group with relevance ``t_i > t_j``::
 
@@ -52,7 +52,7 @@ class RankedTrainingSet(RegressionTrainingSet):
     pairs: Index
 
     def score(self, decision: Vector, y: Any) -> float:
-        """The share of pairs with different y, over all of X as one group, in the right order."""
+        """Share of pairs with different y in the right order, all of X as one group."""
         values = as_targets(one_per_row(y, decision))
         require_memory(len(values), len(values), "The table of pairs", "score one group at a time.")
         higher = values[:, None] > values
@@ -203,7 +203,7 @@ class Ranking(Family):
 
 
 def _pairs(relevance: Vector, groups: Index) -> Index:
-    """(better, worse) of every pair within a group, in the order of the samples."""
+    """(better, worse) of every pair of samples within a group, in the order of the samples."""
     found = []
     for group in np.unique(groups):
         members = np.flatnonzero(groups == group)

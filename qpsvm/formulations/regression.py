@@ -110,13 +110,13 @@ class EpsilonRegression(Family):
 
 
 def two_sides(n_samples: int) -> Any:
-    """``[I; -I]``: each sample from below and from above."""
+    """``[I; -I]``, the matrix R of a tube: each sample from below and from above."""
     identity = sp.eye_array(n_samples, format="csr")
     return sp.vstack([identity, -identity], format="csr")
 
 
 def spread(values: Vector, intercept: InterceptKind) -> float:
-    """The unit of a regression's violations: what a constant leaves unexplained at worst.
+    """Unit of a regression's violations: the largest residual of the best constant.
 
     Half the range of the targets, or their largest magnitude where there is no free constant or
     they are all the same; 1 where that is zero.

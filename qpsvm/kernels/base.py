@@ -1,4 +1,4 @@
-"""What a kernel is: an immutable function that evaluates Gram blocks."""
+"""The base class of kernels: immutable functions that evaluate Gram blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qpsvm.qp.sample_gram import Rows, RowsByCall
 
 @dataclass(frozen=True)
 class Kernel(ABC):
-    """A kernel function. ``kernel(X, Z)`` is a fresh Gram block of shape (len(X), len(Z))."""
+    """A kernel function; ``kernel(X, Z)`` evaluates a Gram block of shape (len(X), len(Z))."""
 
     name: ClassVar[str]
     takes_objects: ClassVar[bool] = False
@@ -31,7 +31,7 @@ class Kernel(ABC):
         """
 
     def against(self, X: Any) -> Rows:
-        """Rows of the Gram matrix of X: what all of them need is made once.
+        """Return an evaluator of rows of the Gram matrix of X, with the work they share done once.
 
         They are those of ``self(X, X)`` up to rounding.
         """
@@ -43,18 +43,18 @@ class Kernel(ABC):
         return np.concatenate([np.diagonal(self(block, block)) for block in blocks])
 
     def resolve(self, X: Any) -> Self:
-        """The same kernel with every parameter a number (``gamma="scale"`` needs the data)."""
+        """The same kernel with all parameters as numbers (``gamma="scale"`` depends on X)."""
         del X
         return self
 
     @property
     def is_positive_semidefinite(self) -> bool:
-        """True when every Gram matrix of this kernel is positive semidefinite."""
+        """Return whether every Gram matrix of this kernel is positive semidefinite."""
         return False
 
     @property
     def is_nonnegative(self) -> bool:
-        """True when no value of this kernel is below zero."""
+        """Return whether all values of this kernel are non-negative."""
         return False
 
     def parameters(self) -> dict[str, Any]:

@@ -216,7 +216,7 @@ class Polynomial(_WithGamma):
         return RowsOfProducts(U, finish)
 
     def _finish(self, block: Dense) -> None:
-        """Of inner products, in place; by squaring, which is many times faster than ``**``."""
+        """Turn inner products into kernel values in place, with powers by repeated squaring."""
         block *= self._gamma()
         block += self.coef0
         base, degree = block.copy(), int(self.degree) - 1
@@ -263,7 +263,7 @@ class Sigmoid(_WithGamma):
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """X is the Gram matrix: (n, n) to train on, (m, n) against the training samples to predict."""
+    """A given Gram matrix in place of X: (n, n) for training, (m, n) for prediction."""
 
     name = "precomputed"
 
@@ -278,7 +278,7 @@ class Precomputed(Kernel):
 
 @dataclass(frozen=True)
 class Custom(Kernel):
-    """Any callable ``function(X, Z)`` that returns the Gram block of shape (len(X), len(Z)).
+    """A user's function as a kernel: ``function(X, Z)`` returns a block of shape (len(X), len(Z)).
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ NAMES: dict[str, type[Kernel]] = {
 
 
 def as_kernel(kernel: Any) -> Kernel:
-    """A Kernel from a Kernel, one of its names, or a callable.
+    """Convert a Kernel, the name of one, or a callable to a Kernel.
 
     Raises
     ------

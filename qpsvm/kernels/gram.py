@@ -1,4 +1,4 @@
-"""Gram matrices of training samples, in the structure their kernel has."""
+"""Gram matrices of training samples, with the structure of their kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Gram: TypeAlias = LowRankQuadratic | KernelQuadratic
 def gram(
     kernel: Kernel, X: Any, *, indefinite: Indefinite = "error"
 ) -> tuple[Gram, KernelRepair | None]:
-    """``K_ij = k(x_i, x_j)``, not evaluated before it is needed, and what had to be repaired.
+    """Build the Gram matrix ``K_ij = k(x_i, x_j)``, evaluated lazily; repair it if indefinite.
 
     Parameters
     ----------

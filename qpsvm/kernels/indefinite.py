@@ -1,4 +1,4 @@
-"""Gram matrices with negative eigenvalues, and what can be made of them.
+"""Repair of Gram matrices with negative eigenvalues: clip, flip or shift.
 
 With ``K = V diag(l) V'`` and the columns of V that belong to negative eigenvalues in ``V_-``:
 
@@ -62,7 +62,7 @@ FACTOR = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
 
 
 def require_policy(policy: Any) -> None:
-    """Raise InvalidParameterError unless ``policy`` is one of the four."""
+    """Raise InvalidParameterError unless ``policy`` is error, clip, flip or shift."""
     policies = get_args(Indefinite)
     if not isinstance(policy, str) or policy not in policies:
         raise InvalidParameterError(
@@ -73,7 +73,7 @@ def require_policy(policy: Any) -> None:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class KernelRepair:
-    """What was done to an indefinite kernel matrix K of n samples.
+    """The repair of an indefinite kernel matrix K of n samples.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class KernelRepair:
         return self.frobenius_change / self.norm
 
     def coefficients(self, expansion: Vector) -> Vector:
-        """``T beta``: what multiplies the kernel's own row ``k(x, .)``, for any sample x.
+        """``T beta``, the coefficients of the unrepaired kernel row ``k(x, .)`` of a sample x.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class KernelRepair:
 def repair(
     gram: Quadratic, policy: Indefinite, name: str = "The kernel matrix"
 ) -> tuple[Dense, KernelRepair] | None:
-    """``K'`` by the given policy, see the table above; None when K needs no repair.
+    """Repair K by a policy of the table above; None if K is positive semidefinite.
 
     Parameters
     ----------
@@ -284,18 +284,18 @@ def _with_other_spectrum(K: DenseQuadratic, policy: Indefinite) -> tuple[Dense, 
 
 
 def _symmetric(gram: Quadratic) -> DenseQuadratic:
-    """K as a matrix that equals its transpose to the last bit."""
+    """K as a dense matrix that equals its transpose exactly."""
     K = gram.to_dense()
     return DenseQuadratic.own(K if np.array_equal(K, K.T) else 0.5 * K + 0.5 * K.T)
 
 
 def _plus_identity(K: Dense, shift: float) -> Dense:
-    """``K + shift I``, a copy."""
+    """``K + shift I``, as a copy."""
     shifted = K.copy()
     shifted.flat[:: len(K) + 1] += shift
     return shifted
 
 
 def _rounding(K: Dense) -> float:
-    """r; in a matrix with no eigenvalue below -r the largest entry is on the diagonal."""
+    """Tolerance on negative eigenvalues of K, relative to its largest entry."""
     return PSD_RTOL * math.sqrt(len(K)) * max(float(K.max()), -float(K.min()))

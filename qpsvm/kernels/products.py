@@ -33,14 +33,14 @@ def inner_products(X: Any, Z: Any) -> Dense:
 
 
 def common_centre(X: Any, Z: Any) -> Vector | None:
-    """A point amid the samples; None where subtracting it would fill a sparse matrix."""
+    """The mean of the samples Z; None for sparse samples, which centring would fill."""
     if sp.issparse(X) or sp.issparse(Z) or len(Z) == 0:
         return None
     return np.asarray(np.mean(Z, axis=0))
 
 
 def scaled(X: Any, factor: float, centre: Vector | None) -> Any:
-    """``factor (x_i - centre)`` for every row; a sparse X has no centre."""
+    """``factor (x_i - centre)`` for every row x_i; sparse X is only multiplied."""
     if sp.issparse(X):
         return X * factor
     array = np.asarray(X, dtype=np.float64)
@@ -50,7 +50,7 @@ def scaled(X: Any, factor: float, centre: Vector | None) -> Any:
 def restore_near(
     exponents: Dense, X: Any, Z: Any, half_x: Vector, half_z: Vector, gamma: float
 ) -> None:
-    """``-gamma |x - z|^2`` anew, in place, where the norms drowned the distance.
+    """Recompute ``-gamma |x - z|^2`` in place where subtracting norms lost its digits.
 
     ``half_x`` and ``half_z`` are the squared norms times gamma. Samples far from the centre and
     near each other, copies above all, would be told apart by rounding alone.
@@ -69,7 +69,7 @@ def restore_near(
 
 
 def variance(X: Any) -> float:
-    """Variance over all entries, stored or not; exactly zero when it is only rounding."""
+    """Variance of all entries of X, including implicit zeros; zero if it is only rounding."""
     size = X.shape[0] * X.shape[1]
     values = X.data if sp.issparse(X) else np.asarray(X)
     mean = float(np.sum(values)) / size

@@ -1,4 +1,4 @@
-"""Rows of the kernel matrix of one set of samples, with what all rows need made once."""
+"""Evaluators of rows of a kernel matrix that do the work shared by all rows once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Finish = Callable[[Index, Dense], None]
 
 
 class RowsOfProducts:
-    """Of a kernel that is a function of inner products ``u_i'u_j``.
+    """Rows of a kernel that is a function of inner products ``u_i'u_j``.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class RowsOfProducts:
 
 
 def densified(X: Any) -> Any:
-    """Sparse samples as an array where that makes products faster, and is no burden."""
+    """Convert sparse samples to a dense array where that makes products faster and fits memory."""
     if not sp.issparse(X):
         return X
     n, d = X.shape

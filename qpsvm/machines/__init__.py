@@ -1,4 +1,4 @@
-"""What all families share: one problem, its programs, its solutions, and what proves them.
+"""Training problems, their programs and solutions, and the checks that all families share.
 
 ``conditions`` has the problem, ``losses`` its losses, ``setup`` the way from dual variables to
 weights, ``primal_dual`` both objectives, ``model`` what verifiers ask of a machine,

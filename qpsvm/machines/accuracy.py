@@ -1,4 +1,4 @@
-"""How exact a figure can be: conditions and constraints that are missed, and rounding."""
+"""Accuracy of computed figures: violated conditions and constraints, and rounding errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from qpsvm.numerics.row_sums import common_offset
 
 
 def infeasibility(model: PrimalDualPair, solution: SVMSolution) -> float:
-    """By how much a condition or constraint is missed that must hold.
+    """Largest violation of a hard condition or a constraint on (w, b).
 
     Conditions relative to their unit; a constraint ``g'w + g_b b <= h`` relative to the sum of its
     terms, ``sum_j |g_j w_j| + |g_b b| + |h|``.
@@ -27,7 +27,7 @@ def infeasibility(model: PrimalDualPair, solution: SVMSolution) -> float:
 
 
 def _missed_conditions(model: PrimalDualPair, solution: SVMSolution) -> Vector:
-    """``max(0, v)`` of the conditions that must hold."""
+    """``max(0, v)`` of the hard conditions."""
     hard = model.conditions.is_hard
     if not hard.any():
         return np.zeros(0)
@@ -36,7 +36,7 @@ def _missed_conditions(model: PrimalDualPair, solution: SVMSolution) -> Vector:
 
 
 def rounding(model: PrimalDualPair, solution: SVMSolution, objective: float) -> float:
-    """What rounding can add to the objective, relative to it (hard margin: to the smallest margin).
+    """Estimated rounding error of the objective, relative to it (hard margin: to the margin).
 
     A decision value is a sum whose terms may be far larger than it is, and each of them is rounded,
     however well they are added up: its error is of the order of ``e_i = u (sum |terms| + |b| +
@@ -70,7 +70,7 @@ def rounding(model: PrimalDualPair, solution: SVMSolution, objective: float) -> 
 
 
 def dual_rounding(model: PrimalDualPair, solution: SVMSolution, point: DualPoint) -> float:
-    """What rounding can add to the dual objective of a point, absolute.
+    """Estimated rounding error of the dual objective of a point, absolute.
 
     Its sums are rounded like those of the primal objective: ``p'a``, the prices of constraints, and
     ``|w|^2`` of weights whose own terms may be far larger than they are. And the point is feasible
@@ -106,7 +106,7 @@ def dual_rounding(model: PrimalDualPair, solution: SVMSolution, point: DualPoint
 
 
 def _column_sizes(X: Any, beta: Vector) -> Vector:
-    """The terms of ``X'beta`` as it is summed, without a large offset that all samples share."""
+    """Sum of absolute terms of ``X'beta``, with an offset that all samples share taken off."""
     offset = common_offset(X)
     if offset is None:
         return np.asarray(abs(X).T @ np.abs(beta))

@@ -1,4 +1,4 @@
-"""What functions that take a problem and a solution are handed, checked at their door."""
+"""Checks that a problem and a solution handed in by the caller have types that go together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def require_pair(
     programs: bool = False,
     recovers: bool = False,
 ) -> None:
-    """Refuse a pair of arguments that is no problem with a solution of its kind.
+    """Refuse a pair of arguments that is not a problem with a solution of its type.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def require_pair(
 
 
 def require_program_solution(caller: str, solution: object) -> None:
-    """Refuse what is not a QPSolution itself, with vectors of float64.
+    """Refuse everything but a plain QPSolution with vectors of float64.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def require_program_solution(caller: str, solution: object) -> None:
 
 
 def _expected(caller: str, problem: object, pairs: str, programs: bool) -> type:
-    """The one type of solution that goes with a problem."""
+    """The type of solution that belongs to a problem."""
     if isinstance(problem, ReducedProblem):
         return ReducedSolution
     if isinstance(problem, TrainingProblem):

@@ -1,4 +1,4 @@
-"""What makes one SVM family different from another: the conditions it puts on the samples.
+"""Conditions: the requirements on the samples that distinguish one SVM family from another.
 
 All families but two minimise the same function of a machine ``f(x) = w'phi(x) + b``::
 
@@ -41,13 +41,13 @@ UNBOUNDED: Vector = freeze(np.full(1, np.inf))
 
 
 def one_each(signs: Vector) -> Any:
-    """R of conditions that each look at one sample, in order: ``diag(signs)`` as a CSR array."""
+    """The matrix R of conditions on one sample each, in order: ``diag(signs)`` as a CSR array."""
     n = len(signs)
     return sp.csr_array((signs, np.arange(n), np.arange(n + 1)), shape=(n, n))
 
 
 def squared_spread(gram: Gram) -> float:
-    """``max_i |phi(x_i) - mean|^2``: the samples' size without their common offset; 1 if zero."""
+    """``max_i |phi(x_i) - mean|^2``, or 1 if that is zero: the spread of the samples, squared."""
     n = gram.size
     products = gram.matvec(np.full(n, 1.0 / n))  # with the mean
     size = float(np.max(gram.diagonal() - 2.0 * products)) + float(np.mean(products))
@@ -128,7 +128,7 @@ class Conditions:
         return len(self.required)
 
     def equals(self, other: Any) -> bool:
-        """True for the same conditions, bit for bit."""
+        """Return whether two sets of conditions are equal, bit for bit."""
         if not isinstance(other, Conditions):
             return False
         for member in fields(self):
@@ -144,14 +144,14 @@ class Conditions:
 
     @cached_property
     def signs(self) -> Vector:
-        """``R 1``: what b adds to every row, shape (N,)."""
+        """``R 1``, the coefficient of b in every condition, shape (N,)."""
         if self.selection is not None:
             return self.selection[0]
         return np.asarray(freeze(np.asarray(self.rows.sum(axis=1)).ravel()))
 
     @cached_property
     def selection(self) -> tuple[Vector, Index | None] | None:
-        """(sign, sample) of every row with one entry each; sample None for the identity."""
+        """(sign, sample) of every row with one entry; sample is None for the identity."""
         R = self.rows
         if not (np.diff(R.indptr) == 1).all():
             return None
@@ -161,23 +161,23 @@ class Conditions:
 
     @property
     def samples(self) -> Index:
-        """The sample of every row, shape (N,): the first one of a pair."""
+        """The sample of every row (of a pair, the first one), shape (N,)."""
         return np.asarray(self.rows.indices[self.rows.indptr[:-1]], dtype=np.intp)
 
     @cached_property
     def is_hard(self) -> Mask:
-        """Rows that must hold, whatever it costs; bool array of shape (N,)."""
+        """Mask of the conditions that allow no slack, shape (N,)."""
         has_no_end = np.isinf(self.upper) | np.isinf(self.lower)
         return np.asarray((self.curvature == 0.0) & has_no_end)
 
     @property
     def all_hard(self) -> bool:
-        """A hard margin."""
+        """Return whether no condition allows slack: a hard margin."""
         return bool(self.is_hard.all())
 
     @property
     def is_cone(self) -> bool:
-        """With a dual point every multiple of it is feasible, too."""
+        """Return whether every non-negative multiple of a feasible dual point is feasible."""
         bounds = np.concatenate([self.lower, self.upper])
         return bool((np.isinf(bounds) | (bounds == 0.0)).all()) and not (
             self.intercept_price or self.width

@@ -1,4 +1,4 @@
-"""Whether a solution belongs to a problem, and whether its parts describe one machine.
+"""Checks that a solution belongs to a problem, and that its parts describe one machine.
 
 A certificate is about weights and multipliers. A solution states more: slack, expansion, intercept
 interval. Each of them is held here against what the weights imply.
@@ -36,7 +36,7 @@ tolerance sqrt(eps) = 1e-4 the difference may then be 1e-8 of the terms."""
 
 
 def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
-    """What is certified must be what predicts: ``decision_function`` uses kernel and data."""
+    """Refuse a solution that predicts with another kernel or other data than the problem's."""
     require_stored(solution, SVMSolution)
     n, d = model.data.n_samples, model.data.n_features
     conditions = model.conditions
@@ -89,7 +89,7 @@ def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
 
 
 def described(kernel: object) -> str:
-    """A kernel in words; with its class, where it is none of the package's own."""
+    """Name a kernel in a message, with its class if it is not one of qpsvm's own."""
     if not isinstance(kernel, Kernel):
         return f"{type(kernel).__name__} (not a qpsvm.kernels.Kernel)"
     kind = type(kernel)
@@ -99,7 +99,7 @@ def described(kernel: object) -> str:
 
 
 def same_repair(mine: KernelRepair | None, theirs: KernelRepair | None) -> bool:
-    """Whether two machines predict with the same repair of an indefinite kernel."""
+    """Return whether two machines predict with the same repair of an indefinite kernel."""
     if mine is None or theirs is None:
         return mine is theirs
     return (
@@ -116,7 +116,7 @@ def implications(
     table: SampleTable,
     best: Interval,
 ) -> Iterator[Implication]:
-    """What the solution states beside its weights: (name, as stated, as implied by the weights).
+    """Yield (name, stated value, value implied by the weights) for a solution's other fields.
 
     In units of the conditions, or of alpha. ``best`` are the intercepts that are best for these
     weights.
@@ -141,7 +141,7 @@ def implications(
 
 
 def follows_from_alpha(model: Any) -> bool:
-    """Whether the expansion of a primal program is taken from alpha.
+    """Return whether the expansion of a primal program is taken from alpha.
 
     A shifted kernel matrix is singular but for rounding. What is in beta along its null vector
     costs nothing and predicts something, because new samples do not see the shift.
@@ -150,7 +150,7 @@ def follows_from_alpha(model: Any) -> bool:
 
 
 def weights_difference(model: PrimalDualPair, solution: SVMSolution) -> float:
-    """``|w - sum_k a_k sum_i R_ki phi(x_i) / kappa| / |w|``: both halves describe one machine.
+    """``|w - w(alpha)| / |w|`` with ``w(alpha) = sum_k a_k sum_i R_ki phi(x_i) / kappa``.
 
     The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``.
     """
@@ -183,7 +183,7 @@ def weights_difference(model: PrimalDualPair, solution: SVMSolution) -> float:
 
 
 def _intercept_difference(model: PrimalDualPair, solution: SVMSolution) -> float:
-    """``|b - (R 1)'a + ...|`` of a penalised intercept, which alpha implies as it does w."""
+    """``|b - (R 1)'a + ...|``, relative, for a penalised intercept: b follows from alpha."""
     signs, alpha = model.conditions.signs, solution.alpha
     price = model.constrained_price(solution.constraint_multipliers)
     rounding = float(np.sum(np.abs(alpha))) + abs(price)

@@ -23,7 +23,7 @@ from qpsvm.qp.solution import QPSolution, Status
 
 
 def dual_program(model: SupportVectorModel) -> QuadraticProgram:
-    """Variables ``(a, z, y)``: the conditions', and those of the constraints on (w, b), if any.
+    """The dual program in ``(a, z, y)``: variables of the conditions, then of the constraints.
 
     ``P = R K R' / kappa + diag(d)``, ``q = (-p, h, b_eq)``, the equality ``(R 1)'a = price_b``
     (free intercept only), the inequality ``e 1'a <= price_t`` (families with a width only).
@@ -52,7 +52,7 @@ def dual_program(model: SupportVectorModel) -> QuadraticProgram:
 
 
 def _constrained_hessian(model: SupportVectorModel) -> LowRankQuadratic:
-    """``F F' + diag(d)`` with the constraints' rows ``-G``, ``-A`` below those of the samples."""
+    """``F F' + diag(d)`` with the constraints' rows ``-G`` and ``-A`` below the samples' rows."""
     c, constraints = model.conditions, model.constraints
     assert constraints is not None
     rows = [c.rows @ model.data.X, -constraints.rows[:, :-1]]
@@ -68,7 +68,7 @@ def _constrained_hessian(model: SupportVectorModel) -> LowRankQuadratic:
 
 
 def dual_blocks(model: SupportVectorModel) -> dict[str, slice]:
-    """Where each part of the dual program's x is."""
+    """Slices of x that hold the parts of the dual program's variables, by name."""
     m = model.n_inequalities
     return blocks({"alpha": len(model.conditions), "z": m, "y": model.n_constraints - m})
 
@@ -76,13 +76,13 @@ def dual_blocks(model: SupportVectorModel) -> dict[str, slice]:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class DualRecovery:
-    """``x = (alpha, z, y)``; the multipliers are the intercept, the width and the slack."""
+    """Map between ``x = (alpha, z, y)`` and the SVM; multipliers are intercept, width, slack."""
 
     model: SupportVectorModel
 
     @property
     def blocks(self) -> dict[str, slice]:
-        """Where each part of x is."""
+        """Slices of x that hold the parts of the variables, by name."""
         return dual_blocks(self.model)
 
     def recover(self, qp: QPSolution) -> SVMSolution:
@@ -107,7 +107,7 @@ class DualRecovery:
         )
 
     def to_qp(self, solution: SVMSolution) -> QPSolution:
-        """The dual program's solution that goes with any alpha and (w, b).
+        """Build the dual program's solution from any alpha and (w, b).
 
         Multipliers are read off the decision values: the gradient of the Lagrangian is
         ``d a - v``; its positive part is z_lower and its negative part z_upper.

@@ -1,4 +1,4 @@
-"""Whether an object is nothing but the numbers it stores.
+"""Checks that an object is a plain instance of its class, without hidden or extra attributes.
 
 A verdict is about stored numbers. A subclass, or an attribute set on one instance, can make the
 same object predict something else; so what is verified is of exact types, with no attribute but its
@@ -45,7 +45,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 
 
 def require_stored(solution: Any, kind: Any) -> None:
-    """Refuse a solution that is more than its numbers.
+    """Refuse a solution of a subclass, or one with attributes beside its fields.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def require_stored(solution: Any, kind: Any) -> None:
 
 
 def require_own_support(solution: Any) -> None:
-    """Refuse support vectors that an instance keeps and its alpha does not give.
+    """Refuse a stored ``support`` that differs from the one alpha gives.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def require_own_support(solution: Any) -> None:
 
 
 def stored_program_solution(qp: Any) -> QPSolution:
-    """A QPSolution if that is nothing but its numbers; otherwise one without any."""
+    """A plain QPSolution itself; one of unknown status without vectors for any other."""
     if type(qp) is not QPSolution or any(added_attributes(qp)):
         return QPSolution(Status.UNKNOWN)
     vectors = (qp.x, qp.z, qp.y, qp.z_lower, qp.z_upper)
@@ -103,7 +103,7 @@ def stored_program_solution(qp: Any) -> QPSolution:
 
 
 def same_kernel(own: object, other: object) -> bool:
-    """Whether another kernel is that of the problem: class, parameters, and nothing added."""
+    """Return whether two kernels have the same class and parameters, and nothing added."""
     if other is own:
         return True
     if type(other) is not type(own) or not _same_attributes(own, other):
@@ -118,7 +118,7 @@ def same_kernel(own: object, other: object) -> bool:
 
 
 def same_data(own: Any, other: Any) -> bool:
-    """Whether another training set is that of the problem: class, values, and nothing added."""
+    """Return whether two training sets have the same class and values, and nothing added."""
     if other is own:
         return True
     if type(other) is not type(own) or not _same_attributes(own, other):
@@ -134,14 +134,14 @@ def same_data(own: Any, other: Any) -> bool:
 
 
 def same_reduction(own: object, other: object) -> bool:
-    """Whether another reduction of several classes is that of the problem."""
+    """Return whether two multiclass reductions have the same class and parameters."""
     if other is own:
         return True
     return type(other) is type(own) and _same_attributes(own, other) and (own == other) is True
 
 
 def added_attributes(thing: object) -> Iterator[str]:
-    """Attributes of an instance that are neither its fields nor values its class keeps."""
+    """Yield attributes of an instance that are neither fields nor cached properties."""
     kind = type(thing)
     known = {field.name for field in fields(kind)} if is_dataclass(kind) else set[str]()
     for name in getattr(thing, "__dict__", {}):
@@ -182,7 +182,7 @@ def _is_float64(array: object) -> bool:
 
 
 def _is_matrix(X: Any) -> bool:
-    """An array, CSR array or SinglePrecision itself, with arrays inside."""
+    """Return whether X is exactly an array, CSR array or SinglePrecision, of plain arrays."""
     if type(X) is sp.csr_array:
         return all(type(part) is np.ndarray for part in (X.data, X.indices, X.indptr))
     if type(X) is SinglePrecision:
@@ -191,7 +191,7 @@ def _is_matrix(X: Any) -> bool:
 
 
 def _same_attributes(own: object, other: object) -> bool:
-    """Whether two instances of a class have the same attributes beside its fields."""
+    """Return whether two instances have the same attributes beside their fields."""
     mine, theirs = (sorted(added_attributes(thing)) for thing in (own, other))
     if mine != theirs:
         return False

@@ -1,4 +1,4 @@
-"""The feasible machine beside one that misses constraints on (w, b) or a hard margin.
+"""The feasible machine: the nearest one that satisfies all constraints and hard conditions.
 
 Only the objective of a machine that satisfies every constraint bounds the optimum from above. One
 that misses a constraint, by however little, may cost less than the optimum, and no multiplier that
@@ -30,7 +30,7 @@ they satisfy the row; a machine that misses by more is left as it is, for the ve
 @short_repr
 @dataclass(frozen=True)
 class FeasibleMachine:
-    """A machine that satisfies everything that must hold, near a given one.
+    """A machine near a given one that satisfies all constraints and hard conditions.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class FeasibleMachine:
 def feasible_machine(
     model: PrimalDualPair, solution: SVMSolution, point: DualPoint | None = None
 ) -> FeasibleMachine | None:
-    """The nearest machine that satisfies all constraints; None for a problem without any.
+    """Find the nearest machine that satisfies all constraints; None for a problem without any.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _multipliers_of(model: PrimalDualPair, point: DualPoint) -> Vector:
 
 
 def restrictions_of(model: PrimalDualPair) -> Restrictions:
-    """All that must hold for (w, b): constraints, then the conditions of a hard margin."""
+    """Rows that (w, b) must satisfy: the constraints, then the conditions of a hard margin."""
     rules, c = model.constraints, model.conditions
     assert rules is not None
     rows, right = rules.rows, rules.right
@@ -141,7 +141,7 @@ def row_name(model: PrimalDualPair, row: int) -> str:
 
 
 def missed_constraints(model: PrimalDualPair, solution: SVMSolution) -> Vector:
-    """By how much each constraint on (w, b) is missed, relative to its terms, shape (m,).
+    """Violation of each constraint on (w, b), relative to its terms, shape (m,).
 
     ``max(0, g'w + g_b b - h) / (sum_j |g_j w_j| + |g_b b| + |h|)``: the smallest relative change of
     the row's numbers that makes it hold. The absolute value for equalities. Residuals are rounded
@@ -160,7 +160,7 @@ def missed_constraints(model: PrimalDualPair, solution: SVMSolution) -> Vector:
 
 
 def cleaned(model: PrimalDualPair, solution: SVMSolution) -> SVMSolution:
-    """The machine moved onto the constraints that it misses by a solver's tolerance only."""
+    """Move a machine onto constraints that it violates by no more than a solver's tolerance."""
     if model.constraints is None or solution.coef is None:
         return solution
     missed = missed_constraints(model, solution)
@@ -175,7 +175,7 @@ def cleaned(model: PrimalDualPair, solution: SVMSolution) -> SVMSolution:
 
 
 def _is_noise(model: PrimalDualPair, solution: SVMSolution, beyond: Mask) -> bool:
-    """Whether rows are missed only because all of their terms are noise beside the weights.
+    """Return whether rows are violated only by weights that are negligible beside the others.
 
     ``w_j >= 0`` is missed altogether by ``w_j = -1e-15``. What counts then is whether weights of
     that size matter: the decision values they contribute, beside those of all weights.
@@ -199,7 +199,7 @@ def _is_noise(model: PrimalDualPair, solution: SVMSolution, beyond: Mask) -> boo
 def _price_of_change(
     model: PrimalDualPair, coef: Vector, b: float, t: float, change: Vector
 ) -> float:
-    """What the objective may gain when (w, b) changes by something of the order of rounding."""
+    """Bound on the change of the objective when (w, b) changes by no more than rounding."""
     if not change.any():
         return 0.0
     c, dw, db = model.conditions, np.abs(change[:-1]), abs(float(change[-1]))

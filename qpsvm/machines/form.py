@@ -1,4 +1,4 @@
-"""The two forms in which a training problem can be handed to a solver."""
+"""The two forms of a training problem: primal and dual."""
 
 from __future__ import annotations
 

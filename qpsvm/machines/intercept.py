@@ -1,4 +1,4 @@
-"""The intercept: the best one for given weights, exactly.
+"""The intercepts that are exactly optimal for given weights.
 
 For fixed weights the objective is a convex function of the intercept b alone::
 
@@ -27,14 +27,14 @@ InterceptKind: TypeAlias = Literal["free", "penalized", "none"]
 
 
 class Interval(NamedTuple):
-    """A closed interval of intercepts; all of them are equally good. One end may be infinite."""
+    """A closed interval of equally good intercepts; one end may be infinite."""
 
     lower: float
     upper: float
 
     @property
     def midpoint(self) -> float:
-        """The one qpsvm reports: the middle, or the only end there is."""
+        """The middle of the interval, or its only finite end."""
         if math.isinf(self.lower) or math.isinf(self.upper):
             return self.upper if math.isinf(self.lower) else self.lower
         return self.lower + 0.5 * (self.upper - self.lower)
@@ -45,7 +45,7 @@ EVERYWHERE = Interval(-math.inf, math.inf)
 
 
 def require_intercept_kind(kind: str) -> None:
-    """Raise InvalidParameterError unless kind is one of the three."""
+    """Raise InvalidParameterError unless kind is "free", "penalized" or "none"."""
     if kind not in ("free", "penalized", "none"):
         raise InvalidParameterError(
             f"intercept is {kind!r}; choose 'free', 'penalized' (1/2 b^2 in the objective) or "
@@ -102,7 +102,7 @@ def enclosing_shifts(
     price: float = 0.0,
     error: float = 0.0,
 ) -> Interval:
-    """Everything that can minimise ``price b + sum_i loss_i(t_i - b)`` with t_i known to a radius.
+    """Enclose all minimisers of ``price b + sum_i loss_i(t_i - b)``, t_i known to a radius.
 
     phi' falls when a target grows, so the minimisers move the same way as the targets: they are
     between those of ``targets - radius`` and those of ``targets + radius``. The ends are outward: a
@@ -142,7 +142,7 @@ def enclosing_shifts(
 
 
 def _last_step(targets: Vector, lower: Vector, upper: Vector, price: float, error: float) -> float:
-    """The leftmost point that may be a minimiser: left of it phi' is surely below zero."""
+    """The leftmost possible minimiser: left of it the derivative phi' is certainly negative."""
     order = np.argsort(targets, kind="stable")
     right, rounding = _slopes_right_of_steps(order, lower, upper, price)
     # of the partial sums as well: a bound now, no longer a typical size
@@ -162,7 +162,7 @@ def _pushed(
     error: float,
     side: float,
 ) -> float:
-    """A point beyond the minimisers on the given side (-1: left of them, +1: right), and near."""
+    """A point close to the minimisers and certainly beyond them on a side (-1: left, +1: right)."""
     best = _on_ramps(targets, lower, upper, d, price)
     b = best.lower if side < 0.0 else best.upper
     if not math.isfinite(b):
@@ -183,7 +183,7 @@ def _pushed(
 def signed(
     targets: Vector, signs: Vector, lower: Vector, upper: Vector
 ) -> tuple[Vector, Vector, Vector]:
-    """``loss(t - s b)`` with a sign s as a loss of ``s t - b``: (targets, lower, upper)."""
+    """Rewrite ``loss(t - s b)`` as a loss of ``s t - b``; return its targets, lower and upper."""
     positive = signs > 0.0
     return (
         signs * targets,
@@ -193,7 +193,7 @@ def signed(
 
 
 def _at_steps(targets: Vector, lower: Vector, upper: Vector, price: float) -> Interval:
-    """Every slope jumps from upper to lower at its target."""
+    """Minimisers where every slope jumps from upper to lower at its target."""
     order = np.argsort(targets, kind="stable")
     right, rounding = _slopes_right_of_steps(order, lower, upper, price)
     if price - float(np.sum(upper)) >= -rounding:  # phi' is zero left of all targets
@@ -206,7 +206,7 @@ def _at_steps(targets: Vector, lower: Vector, upper: Vector, price: float) -> In
 def _slopes_right_of_steps(
     order: Index, lower: Vector, upper: Vector, price: float
 ) -> tuple[Vector, float]:
-    """The slope right of every target, in their order, and what its rounding can be."""
+    """The slope right of every target, in their order, and its rounding error."""
     right = np.cumsum((upper - lower)[order]) + (price - float(np.sum(upper)))
     terms = _size_of_terms(lower, upper, price)
     return right, len(order) * float(np.finfo(np.float64).eps) * terms
@@ -219,7 +219,7 @@ def _size_of_terms(lower: Vector, upper: Vector, price: float) -> float:
 def _on_ramps(
     targets: Vector, lower: Vector, upper: Vector, curvature: Vector, price: float
 ) -> Interval:
-    """Every slope is ``(t - b) / d`` between its bounds."""
+    """The minimiser where every slope is ``(t - b) / d``, clipped to its bounds."""
     begins, ends = targets - curvature * upper, targets - curvature * lower
 
     def slope_at(b: float) -> float:

@@ -1,4 +1,4 @@
-"""Every loss of the library, by one formula: the support function of an interval.
+"""All losses of the library by one formula: the support function of an interval.
 
 A condition that is violated by v costs::
 
@@ -28,7 +28,7 @@ from qpsvm.numerics.arrays import Vector
 
 
 def slopes(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
-    """The maximising a of every loss, shape (n,): its slope at v (the larger one at a kink)."""
+    """The slope of every loss at v (at a kink, the larger one), shape (n,)."""
     with np.errstate(all="ignore"):
         flat = np.where(v >= 0.0, upper, lower)
         return np.where(d > 0.0, np.clip(v / np.where(d > 0.0, d, 1.0), lower, upper), flat)

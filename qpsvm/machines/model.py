@@ -1,4 +1,4 @@
-"""The support vector machine of any family: what verifiers ask of it, and the way back to it.
+"""Verification and recovery of a support vector machine of any family.
 
 ``primal_dual`` has the two objectives. What else a solution is held against is a function of them,
 one module per question, and a method here: ``accuracy`` (what rounding can do), ``samples`` (the
@@ -34,7 +34,7 @@ class SupportVectorModel(PrimalDualPair):
     weights_difference = consistency.weights_difference
 
     def best_intercepts(self, solution: SVMSolution) -> Interval:
-        """All intercepts that are best for the weights of a solution."""
+        """The interval of intercepts that are optimal for the weights of a solution."""
         scores, _ = self.scores_and_norm(solution)
         return best_offsets(self, scores, solution.intercept, solution.width)[0]
 
@@ -51,7 +51,7 @@ class SupportVectorModel(PrimalDualPair):
         b: float = 0.0,
         t: float = 0.0,
     ) -> SVMSolution:
-        """An SVMSolution whose intercept, width and slack are exact for its weights.
+        """Build an SVMSolution with the exact intercept, width and slack of its weights.
 
         With a free intercept, b is the exact minimiser of the objective for these weights (the
         midpoint, if there are many). ``b`` and ``t`` are the program's own.

@@ -1,4 +1,4 @@
-"""The best intercept, and the best width, for given weights."""
+"""The optimal intercept and width for given weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qpsvm.numerics.arrays import Vector
 def best_offsets(
     model: TrainingSetup, scores: Vector, b: float, t: float
 ) -> tuple[Interval, float]:
-    """All intercepts that are best for these weights, and the best t beside their midpoint.
+    """The interval of optimal intercepts for given weights, and the best t at its midpoint.
 
     ``b`` and ``t`` are the program's own, used where it is not a matter of the losses alone:
     for a penalised intercept, and where a constraint involves b.

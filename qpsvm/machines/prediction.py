@@ -1,4 +1,4 @@
-"""Machines as they predict: from parameters to decision values, from those to labels."""
+"""Prediction: from parameters to decision values, and from decision values to labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from qpsvm.qp.solution import QPSolution, Status
 
 
 class Machine(ABC):
-    """Whatever has decision values; its training data say what they predict.
+    """Base class of machines with decision values; their training data turn these into predictions.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ class Machine(ABC):
         """
 
     def predict(self, X: Any) -> Any:
-        """What the decision values predict, shape (m,): see ``predictions`` of the data."""
+        """Predict a label or number for every row of X, shape (m,), by ``data.predictions``."""
         return self.data.predictions(self.decision_function(X))
 
     def score(self, X: Any, y: Any) -> float:
-        """How good the predictions for X are: see ``score`` of the data.
+        """Score the predictions for X against y, by ``data.score``.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class Machine(ABC):
 
 
 class KernelMachine(Machine):
-    """A machine that a quadratic program found.
+    """A machine whose parameters come from a quadratic program.
 
     ``f(x) = coef'x + intercept`` for the linear kernel, and
     ``f(x) = sum_i expansion_i k(x_i, x) + intercept`` for the others; with a row of coef and a
@@ -83,7 +83,7 @@ class KernelMachine(Machine):
 
     @property
     def status(self) -> Status:
-        """Status of the program's solution; OPTIMAL only if the verifier said so."""
+        """Status of the program's solution; OPTIMAL only after verification."""
         return self.qp.status if isinstance(self.qp, QPSolution) else Status.UNKNOWN
 
     def decision_function(self, X: Any) -> Any:
@@ -112,7 +112,7 @@ class KernelMachine(Machine):
         return values
 
     def checked_samples(self, X: Any) -> Any:
-        """X as ``TrainingSet.X`` is, with the columns of the training data.
+        """Check X against the columns of the training data and convert its storage.
 
         Raises
         ------
@@ -147,7 +147,7 @@ class KernelMachine(Machine):
 
 
 def as_float64(array: Any, name: str) -> Any:
-    """A read-only float64 array, or None; what is no real number becomes NaN, which never passes.
+    """A read-only float64 array, or None; NaN for entries that are not real numbers.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The parameters that prices were computed from, for statements that need them to be equal.
+"""The exact factors of the prices C_i, for proofs that need sums of prices without rounding.
 
 A price such as ``C x weight / sum of weights`` is rounded. Bounds allow for that; whether the
 prices of some samples add up to *exactly* as much as those of others does not survive it: with

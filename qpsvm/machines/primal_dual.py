@@ -1,4 +1,4 @@
-"""Both objectives of a training problem, for any weights and any dual variables.
+"""Primal and dual objective of a training problem, for any weights and dual variables.
 
 With the conditions of ``conditions`` and the maps of ``setup``, the primal objective is
 ``kappa/2 |w|^2`` plus prices and losses, the dual one ``p'a - 1/2 (kappa |w|^2 + d'a^2)``.
@@ -44,7 +44,7 @@ SMALLEST_MARGIN = 1e-100
 @short_repr
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """Dual variables.
+    """A point of the dual problem: alpha, and the multipliers of the constraints.
 
     Attributes
     ----------
@@ -58,12 +58,12 @@ class DualPoint:
 
 
 class PrimalDualPair(TrainingSetup):
-    """Both objectives of one training problem; see ``TrainingSetup`` for its parts."""
+    """Primal and dual objective of one training problem; see ``TrainingSetup`` for its parts."""
 
     # --- the primal objective, for anything ------------------------------------------------------
 
     def primal_objective(self, solution: SVMSolution) -> float:
-        """The objective of the machine as it predicts, whatever it is.
+        """Primal objective of the stored machine, feasible or not.
 
         For a hard margin, an infeasible (w, b) is scaled up until its smallest margin is 1 (the
         objective of the scaled point, infinite when some sample is on the wrong side). Otherwise
@@ -93,7 +93,7 @@ class PrimalDualPair(TrainingSetup):
     # --- the dual objective, for anything --------------------------------------------------------
 
     def feasible_dual(self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS) -> DualPoint:
-        """The nearest thing to a dual point that is feasible.
+        """Map dual variables to a dual point nearby that is feasible.
 
         Clip to the box; then move the sums that have to have a value there (``(R 1)'a``, ``1'a``),
         see ``repair``. Where feasible points form a cone, the best multiple is taken:
@@ -118,7 +118,7 @@ class PrimalDualPair(TrainingSetup):
         return DualPoint(a, mu)
 
     def constrained_price(self, multipliers: Vector) -> float:
-        """What the constraints add to ``(R 1)'a``."""
+        """Contribution of the constraints' multipliers to ``(R 1)'a``."""
         if self.constraints is None or multipliers.size == 0:
             return 0.0
         return float(self.constraints.intercept_column @ multipliers)
@@ -151,17 +151,17 @@ class PrimalDualPair(TrainingSetup):
 
     @property
     def norm_curvature(self) -> float:
-        """kappa: the objective minus ``kappa/2 |w|^2`` is convex."""
+        """kappa, for which the objective minus ``kappa/2 |w|^2`` is convex."""
         return self.conditions.norm_weight
 
     def repair_size(self, alpha: Vector, point: DualPoint) -> float:
-        """Largest change the repair made to an alpha, relative to ``alpha_unit``."""
+        """Largest change of an alpha by ``feasible_dual``, relative to ``alpha_unit``."""
         moved = (point.alpha - alpha) / alpha_unit(alpha, self.conditions)
         return float(np.max(np.abs(moved), initial=0.0))
 
     @cached_property
     def objective_floor(self) -> float:
-        """The certified gap is relative to the objective, but to no less than this.
+        """Smallest scale of the relative gap, where the objective is smaller still.
 
         Zero where the optimum is above zero, which it is unless w = 0 costs nothing; never above
         the 1 of the usual ``max(1, |objective|)``.
@@ -180,7 +180,7 @@ class PrimalDualPair(TrainingSetup):
         return float(min(1.0, 0.5 * c.norm_weight * np.square(SMALL_MOVE * c.unit) / largest))
 
     def _zero_weights_are_optimal(self) -> bool:
-        """Whether w = 0 costs no more than rounding: all targets fit into the tube."""
+        """Return whether w = 0 costs no more than rounding."""
         c, nothing = self.conditions, np.zeros(self.data.n_samples)
         interval, t = best_offsets(self, nothing, 0.0, 0.0)
         b = interval.midpoint
@@ -193,7 +193,7 @@ class PrimalDualPair(TrainingSetup):
     # --- for certificates ------------------------------------------------------------------------
 
     def prefetch(self, solution: SVMSolution, point: DualPoint) -> None:
-        """Evaluate a kernel that is not stored once, for all the products a certificate needs."""
+        """Evaluate a kernel that is not stored once for all products of a certificate."""
         beta = solution.expansion
         if beta is not None and isinstance(self.gram, KernelQuadratic):
             vectors = [beta, self.expansion(point.alpha)]

@@ -25,7 +25,7 @@ from qpsvm.qp.solution import QPSolution, Status
 
 @dataclass(frozen=True)
 class Layout:
-    """Which variables and rows the primal program has, and in which order.
+    """Order of the variables and rows of the primal program.
 
     Variables: weights, b, t, then the slack. A violation is split as ``v = inside + over - under``:
     the part ``inside`` costs its square over 2 d (rows with a curvature), ``over`` costs ``upper``
@@ -42,39 +42,39 @@ class Layout:
 
     @property
     def has_t(self) -> int:
-        """1 where the program chooses a width, else 0."""
+        """1 where the program chooses the width t, else 0."""
         return int(self.model.conditions.width != 0.0)
 
     @cached_property
     def inequalities(self) -> Index:
-        """Rows that only look one way."""
+        """Rows with a one-sided loss, which are inequalities."""
         return np.flatnonzero(self.model.conditions.lower == 0.0)
 
     @cached_property
     def equalities(self) -> Index:
-        """Rows that look both ways."""
+        """Rows with a two-sided loss, which are equalities."""
         return np.flatnonzero(self.model.conditions.lower != 0.0)
 
     @cached_property
     def inside(self) -> Index:
-        """Rows with a slack that costs its square."""
+        """Rows with a squared slack."""
         return np.flatnonzero(self.model.conditions.curvature > 0.0)
 
     @cached_property
     def over(self) -> Index:
-        """Rows with a slack of their own price, missed on the near side."""
+        """Rows with a linear slack for values that are too small."""
         c = self.model.conditions
         return np.flatnonzero(~c.is_hard & np.isfinite(c.upper))
 
     @cached_property
     def under(self) -> Index:
-        """Rows with a slack of their own price, missed on the far side."""
+        """Rows with a linear slack for values that are too large."""
         c = self.model.conditions
         return np.flatnonzero((c.lower != 0.0) & np.isfinite(c.lower))
 
     @cached_property
     def blocks(self) -> dict[str, slice]:
-        """Where each part of x is."""
+        """Slices of x that hold the parts of the variables, by name."""
         model = self.model
         both = len(self.inside) > 0 and len(self.over) > 0
         return blocks(
@@ -95,7 +95,7 @@ class Layout:
 
 
 def primal_program(model: SupportVectorModel) -> QuadraticProgram:
-    """(w, b, t, xi), or (beta, b, t, xi) for a kernel without explicit features.
+    """The primal program in (w, b, t, xi), or in (beta, b, t, xi) without explicit features.
 
     ``minimize kappa/2 |w|^2 [+ 1/2 b^2] + price_b b + price_t t + cost(slack)``, see ``Layout``.
     Variables that do not exist (b without an intercept, xi for a hard margin) are left out.
@@ -169,7 +169,7 @@ def primal_program(model: SupportVectorModel) -> QuadraticProgram:
 
 
 def _on_variables(matrix: Matrix, layout: Layout) -> Matrix:
-    """A constraint on (w, b) as rows over all variables of the primal program."""
+    """Extend rows of constraints on (w, b) to all variables of the primal program."""
     parts = [sp.csr_array(matrix[:, :-1])]
     if layout.has_b:
         parts.append(sp.csr_array(matrix[:, [-1]]))
@@ -180,17 +180,17 @@ def _on_variables(matrix: Matrix, layout: Layout) -> Matrix:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class PrimalRecovery:
-    """``x = (w, b, t, xi)`` or ``(beta, b, t, xi)``; alpha are the rows' multipliers."""
+    """Map between ``x = (w, b, t, xi)`` or ``(beta, b, t, xi)`` and the SVM; z, y give alpha."""
 
     model: SupportVectorModel
 
     @property
     def blocks(self) -> dict[str, slice]:
-        """Where each part of x is."""
+        """Slices of x that hold the parts of the variables, by name."""
         return Layout(self.model).blocks
 
     def recover(self, qp: QPSolution) -> SVMSolution:
-        """W (or beta), b, t, alpha and slack from a solution of the primal program."""
+        """Recover w (or beta), b, t, alpha and slack from a solution of the primal program."""
         model, layout = self.model, Layout(self.model)
         n = model.n_weights
         x = vector_or_nan(qp.x, layout.size)
@@ -213,7 +213,7 @@ class PrimalRecovery:
         )
 
     def to_qp(self, solution: SVMSolution) -> QPSolution:
-        """The primal program's solution that goes with any alpha and (w, b)."""
+        """Build the primal program's solution from any alpha and (w, b)."""
         model, c, layout = self.model, self.model.conditions, Layout(self.model)
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:

@@ -1,4 +1,4 @@
-"""An SVM training problem: the program, where it came from, and the way back."""
+"""An SVM training problem: its quadratic program, its data, and the recovery of the machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Solution = TypeVar("Solution", bound=TrainedMachine)
 
 
 class Recovery(Protocol[Solution]):
-    """The way from a program's solution to the SVM, and back."""
+    """Map from a program's solution to the SVM's, and its inverse."""
 
     @property
     def blocks(self) -> dict[str, slice]: ...
@@ -41,7 +41,7 @@ class Recovery(Protocol[Solution]):
 
 @dataclass(frozen=True, eq=False)
 class TrainingProblem(Generic[Model, Solution]):
-    """A machine to be trained as a quadratic program.
+    """A training problem as a quadratic program with its data and recovery.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class TrainingProblem(Generic[Model, Solution]):
 
     @property
     def family(self) -> str:
-        """Name of the formulation, with its parameters, for people."""
+        """Name of the formulation with its parameters, for display."""
         return repr(self.formulation)
 
     @property
@@ -76,27 +76,27 @@ class TrainingProblem(Generic[Model, Solution]):
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel, with every parameter a number."""
+        """The kernel, with all parameters as numbers."""
         return self.model.kernel
 
     @property
     def variables(self) -> dict[str, slice]:
-        """Where each part of the program's x is: ``x[problem.variables["xi"]]``."""
+        """Slices of the program's x by name: ``x[problem.variables["xi"]]``."""
         return self.recovery.blocks
 
     @property
     def kernel_repair(self) -> KernelRepair | None:
-        """What was done to an indefinite kernel matrix: its spectrum, and how far it was moved."""
+        """The repair of an indefinite kernel matrix: its spectrum and its change."""
         return self.model.repair
 
     def canonical(
         self, storage: Storage = "natural", *, memory_limit: int | None = None
     ) -> CanonicalForm:
-        """``P, q, G, h, A, b``; see ``QuadraticProgram.canonical``."""
+        """Return ``P, q, G, h, A, b``; see ``QuadraticProgram.canonical``."""
         return self.qp.canonical(storage, memory_limit=memory_limit)
 
     def recover(self, qp_solution: QPSolution) -> Solution:
-        """alpha, coef, intercept and slack from a solution of ``qp``.
+        """Recover alpha, coef, intercept and slack from a solution of ``qp``.
 
         Needs no trust in it: a missing vector becomes NaN, what overflows infinite or NaN, and no
         verifier passes these.
@@ -111,7 +111,7 @@ class TrainingProblem(Generic[Model, Solution]):
             return self.recovery.recover(qp_solution)
 
     def from_canonical(self, x: Any, z: Any = None, y: Any = None) -> Solution:
-        """The machine that a solution of ``canonical()`` is, whatever solved it.
+        """Recover the machine from any solver's solution of ``canonical()``.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class TrainingProblem(Generic[Model, Solution]):
         return self.recover(from_canonical(self.qp, x, z, y))
 
     def to_qp(self, solution: Solution) -> QPSolution:
-        """The solution of ``qp`` that goes with any alpha and (w, b).
+        """Build the solution of ``qp`` from any alpha and (w, b).
 
         Raises
         ------
@@ -203,7 +203,7 @@ class TrainingProblem(Generic[Model, Solution]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SVMProblem(TrainingProblem[SupportVectorModel, SVMSolution]):
-    """A machine with one decision function as a quadratic program; see ``TrainingProblem``."""
+    """A training problem with one decision function; see ``TrainingProblem``."""
 
     solution_type: ClassVar[type[Any]] = SVMSolution
 

@@ -1,4 +1,4 @@
-"""A problem of several classes as several two-class problems, and their solutions as one."""
+"""Multiclass problems as several two-class problems, and their combined solutions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from qpsvm.qp.solution import Status
 
 
 class Reduction(Protocol):
-    """How several classes became several two-class problems."""
+    """Protocol of multiclass reductions: how values of two-class machines are combined."""
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense: ...
 
@@ -28,7 +28,7 @@ class Reduction(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ReducedProblem:
-    """Several classes as several two-class problems.
+    """A multiclass problem as several two-class problems.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class ReducedProblem:
         return self.data.classes
 
     def parts(self, solution: ReducedSolution) -> list[tuple[SVMProblem, SVMSolution]]:
-        """Every two-class problem with its solution.
+        """Return every two-class problem with its solution.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class ReducedProblem:
 
 @dataclass(frozen=True, eq=False)
 class ReducedSolution(Machine):
-    """Two-class machines that decide between several classes together.
+    """Two-class machines that together decide between several classes.
 
     Attributes
     ----------
@@ -102,16 +102,16 @@ class ReducedSolution(Machine):
 
     @property
     def classes(self) -> Any:
-        """The caller's labels, sorted: those of the columns of the decision function."""
+        """The caller's labels, sorted like the columns of the decision function."""
         return self.data.classes
 
     @property
     def status(self) -> Status:
-        """The worst of all; OPTIMAL only if the verifier said so of every one."""
+        """The worst status of the machines; OPTIMAL only if all were verified."""
         return max((s.status for s in self.solutions), key=list(Status).index)
 
     def decision_function(self, X: Any) -> Dense:
-        """One value per class for every row of X, shape (m, k); the largest wins."""
+        """One value per class for every row of X, shape (m, k); the largest value wins."""
         decisions = np.column_stack([s.decision_function(X) for s in self.solutions])
         return self.reduction.combine(decisions, len(self.classes))
 

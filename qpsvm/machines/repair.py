@@ -1,4 +1,4 @@
-"""Moving a point of a box so that sums have the values they must have."""
+"""Moving a point of a box so that given sums hold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from qpsvm.numerics.arrays import Vector
 
 
 def with_sum(a: Vector, lower: Vector, upper: Vector, signs: Vector, total: float) -> Vector:
-    """The nearest thing to a in the box with ``signs'a = total``.
+    """Move a point of the box so that ``signs'a = total``, free variables first.
 
     What is missing is taken from the variables strictly inside the box, in proportion to their
     distance from it, where it costs the least (their reduced cost is zero at the optimum). Only if
@@ -38,7 +38,7 @@ def with_sum(a: Vector, lower: Vector, upper: Vector, signs: Vector, total: floa
 
 
 def with_width(a: Vector, c: Conditions, price: float) -> Vector:
-    """``1'a >= price_t`` (a margin) or ``1'a <= price_t`` (a tube), and ``(R 1)'a = price``.
+    """Move a so that ``(R 1)'a = price``, and ``1'a >= price_t`` (margin) or ``<=`` (tube).
 
     The sums over rows of either sign follow from both.
     """
@@ -59,7 +59,7 @@ def with_width(a: Vector, c: Conditions, price: float) -> Vector:
 
 
 def sums_hold(a: Vector, c: Conditions, price: float) -> bool:
-    """``(R 1)'a = price`` (free intercept) and ``e 1'a <= price_t``, up to the sums' rounding."""
+    """Return whether ``(R 1)'a = price`` and ``e 1'a <= price_t`` hold up to rounding."""
     total, unit = float(np.sum(np.abs(a))), 64.0 * float(np.finfo(np.float64).eps)
     balanced = within = True
     if c.intercept == "free":

@@ -1,4 +1,4 @@
-"""Which program is solved for a problem, and how its solution becomes that of the problem.
+"""Choice of the program that is solved for a problem, and the maps between their solutions.
 
 Usually it is the problem's own program. The dual of a linear machine is not good enough where the
 sizes of features differ by many orders of magnitude: its weights ``w = X'R'a`` are sums of terms as
@@ -37,24 +37,24 @@ ROUNDING = float(np.finfo(np.float64).eps)
 
 
 class Route(Protocol):
-    """A reduced program, and the way from its solutions to those of the problem."""
+    """A reduced program, with the maps between its solutions and those of the problem."""
 
     @property
     def reduced(self) -> Reduced: ...
 
     def machine(self, solution: QPSolution) -> Any:
-        """The problem's solution: a machine, or of a bare program a QPSolution."""
+        """Map a solution of the reduced program to the problem's own type of solution."""
 
     def start(self, solution: QPSolution) -> QPSolution:
-        """A solution of the problem's own program as one of the reduced program."""
+        """Map a solution of the problem's own program to the reduced program."""
 
     def own(self, solution: QPSolution) -> QPSolution:
-        """A solution of the reduced program as one of the problem's own program."""
+        """Map a solution of the reduced program to the problem's own program."""
 
 
 @dataclass(frozen=True, eq=False)
 class Direct:
-    """The problem's own program, reduced.
+    """The route by the problem's own program, reduced.
 
     Attributes
     ----------
@@ -66,22 +66,22 @@ class Direct:
     reduced: Reduced
 
     def machine(self, solution: QPSolution) -> Any:
-        """What the problem recovers from the solution of its own program."""
+        """Map a solution of the reduced program to the problem's own type of solution."""
         own = self.own(solution)
         return self.problem.recover(own) if isinstance(self.problem, TrainingProblem) else own
 
     def start(self, solution: QPSolution) -> QPSolution:
-        """A solution of the problem's own program as one of the reduced program."""
+        """Map a solution of the problem's own program to the reduced program."""
         return self.reduced.inverse.forward(solution)
 
     def own(self, solution: QPSolution) -> QPSolution:
-        """A solution of the reduced program as one of the problem's own program."""
+        """Map a solution of the reduced program to the problem's own program."""
         return self.reduced.inverse(solution)
 
 
 @dataclass(frozen=True, eq=False)
 class ByPrimal:
-    """The primal program of a problem in dual form: weights that do not go through alpha.
+    """The route of a dual problem by its primal program, whose weights do not depend on alpha.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class ByPrimal:
     reduced: Reduced
 
     def machine(self, solution: QPSolution) -> SVMSolution:
-        """The primal's machine, with what a solution of the dual form has besides."""
+        """Recover the machine from a primal solution, completed to one of the dual form."""
         with np.errstate(over="ignore", invalid="ignore"):  # of a solver's nonsense
             return self._machine(solution)
 
@@ -111,16 +111,16 @@ class ByPrimal:
         )
 
     def start(self, solution: QPSolution) -> QPSolution:
-        """The primal program's solution that goes with one of the dual program."""
+        """Map a solution of the dual program to the reduced primal program."""
         machine = self.problem.recover(solution)
         return self.reduced.inverse.forward(PrimalRecovery(self.problem.model).to_qp(machine))
 
     def own(self, solution: QPSolution) -> QPSolution:
-        """The dual program's solution that goes with the machine."""
+        """Map a solution of the reduced primal program to the dual program."""
         return self.machine(solution).qp
 
     def gradient_rounding(self, solution: QPSolution) -> float:
-        """What rounding can add to an entry of the gradient ``F (F'x)`` of the dual program."""
+        """Bound on the rounding of the gradient ``F (F'x)`` of the dual program."""
         P, x = self.problem.qp.P, solution.x
         if not isinstance(P, LowRankQuadratic) or x is None:
             return math.inf
@@ -131,7 +131,7 @@ class ByPrimal:
 def route_of(
     problem: TrainingProblem[Any, Any] | QuadraticProgram, *, any_form: bool = True
 ) -> Direct | ByPrimal:
-    """The route that keeps the most digits.
+    """Choose the route with the smaller rounding errors.
 
     Parameters
     ----------

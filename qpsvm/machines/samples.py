@@ -1,4 +1,4 @@
-"""The KKT conditions one by one, and the figures textbooks ask for.
+"""The KKT conditions one by one, and the textbook figures of a machine.
 
 A condition asks its row value ``r = R f`` to reach ``p`` (less ``e t`` where the program chooses a
 width t); for a classifier r is the margin ``s_i f(x_i)`` and p is 1. At the optimum there are three
@@ -80,7 +80,7 @@ class SampleTable(Table):
         return np.argsort(-self.violation, kind="stable")
 
     def columns(self) -> dict[str, Any]:
-        """Every column by its name, the case as a word; rows as they are stored."""
+        """Every column by name, with the case as a word; rows in stored order."""
         return {
             "sample": self.sample,
             "label": self.label,
@@ -117,7 +117,7 @@ class SampleTable(Table):
 @short_repr
 @dataclass(frozen=True)
 class MarginSummary:
-    """What textbooks ask of a support vector machine.
+    """Textbook figures of a support vector machine: support vectors, margin, error bound.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class MarginSummary:
 
 
 def sample_table(model: TrainingSetup, solution: SVMSolution) -> SampleTable:
-    """Hold every condition against its KKT case.
+    """Compare every condition with the KKT case of its alpha.
 
     Nothing is taken from the solution but alpha and the decision function.
     """
@@ -197,7 +197,7 @@ def sample_table(model: TrainingSetup, solution: SVMSolution) -> SampleTable:
 def margin_summary(
     model: TrainingSetup, solution: SVMSolution, table: SampleTable
 ) -> MarginSummary:
-    """The textbook figures of a solution."""
+    """Compute the textbook figures of a solution."""
     support = {
         "n_support": int(np.count_nonzero(table.case != 0)),
         "n_free": int(np.count_nonzero(table.case == 1)),
@@ -217,7 +217,7 @@ def margin_summary(
 
 
 def _norm(model: TrainingSetup, solution: SVMSolution) -> float:
-    """``|w|``, also where ``|w|^2`` is below the smallest number of double precision."""
+    """``|w|``, computed so that it is not zero where ``|w|^2`` underflows."""
     scores, _ = model.scores_and_norm(solution)
     left, right = solution.expansion, scores
     if solution.coef is not None:

@@ -1,4 +1,4 @@
-"""What is trained on, and the maps from dual variables to weights, decision values and violations.
+"""A training problem's data and kernel, with the maps from dual variables to weights and values.
 
 ``conditions`` has the problem that is solved here. With ``f(x_i) = g_i + b`` and, for a kernel
 without explicit features, ``w = sum_i beta_i phi(x_i)``, ``|w|^2 = beta'K beta`` and
@@ -77,37 +77,37 @@ class TrainingSetup:
 
     @property
     def constant(self) -> float:
-        """What a penalised intercept adds to every entry of K."""
+        """The number that a penalised intercept adds to every entry of K."""
         return 1.0 if self.intercept == "penalized" else 0.0
 
     @property
     def is_hard(self) -> bool:
-        """True when no slack is allowed: a hard margin."""
+        """Return whether no slack is allowed: a hard margin."""
         return self.conditions.all_hard
 
     @property
     def is_linear(self) -> bool:
-        """True when there is an explicit weight vector."""
+        """Return whether there is an explicit weight vector."""
         return isinstance(self.kernel, Linear)
 
     @property
     def always_has_an_optimum(self) -> bool:
-        """False where the data or the constraints can leave nothing feasible."""
+        """Return whether the problem is feasible for all data and constraints."""
         return not self.is_hard and self.constraints is None
 
     @property
     def intercept_is_constrained(self) -> bool:
-        """True when a constraint involves b: its best value then depends on more than losses."""
+        """Return whether a constraint involves b."""
         return self.constraints is not None and bool(np.any(self.constraints.intercept_column))
 
     @property
     def n_constraints(self) -> int:
-        """Rows of constraints on (w, b)."""
+        """Number of constraints on (w, b)."""
         return 0 if self.constraints is None else len(self.constraints)
 
     @property
     def n_inequalities(self) -> int:
-        """How many of them are inequalities; these come first."""
+        """Number of constraints that are inequalities; these come first."""
         return 0 if self.constraints is None else len(self.constraints.h)
 
     @property
@@ -116,7 +116,7 @@ class TrainingSetup:
         return self.data.n_features if self.is_linear else self.data.n_samples
 
     def dual_hessian(self) -> Quadratic:
-        """``R (K + constant) R' / kappa + diag(d)``, what solvers of the dual are given."""
+        """Hessian of the dual program, ``R (K + constant) R' / kappa + diag(d)``."""
         c = self.conditions
         if c.selection is None:
             return self.gram.combine(c.rows, c.curvature)
@@ -163,29 +163,29 @@ class TrainingSetup:
         return scores, float(solution.expansion @ scores)
 
     def row_values(self, scores: Vector, b: float) -> Vector:
-        """``R f``, shape (N,): what each condition looks at."""
+        """``R f``, the value that each condition is about, shape (N,)."""
         c = self.conditions
         return np.asarray(c.rows @ scores) + c.signs * b
 
     def violations(self, scores: Vector, b: float, t: float) -> Vector:
-        """``v = p - R f - e t``, shape (N,): above zero where a condition is missed."""
+        """``v = p - R f - e t``, positive where a condition is violated, shape (N,)."""
         c = self.conditions
         return c.required - self.row_values(scores, b) - c.width * t
 
     def slack(self, v: Vector) -> Vector:
-        """What costs of every violation: ``max(0, v)``, or ``|v|`` for two-sided losses."""
+        """The slack of every violation v: ``max(0, v)``, or ``|v|`` for two-sided losses."""
         return np.where(self.conditions.lower < 0.0, np.abs(v), np.maximum(v, 0.0))
 
     # --- the unit of violations ------------------------------------------------------------------
 
     @cached_property
     def unit(self) -> float:
-        """What violations are measured in."""
+        """Unit of violations."""
         c = self.conditions
         return c.unit * squared_spread(self.gram) if c.relative_to_spread else c.unit
 
     def unit_of(self, row_values: Vector) -> float:
-        """``unit``, unless constraints keep the decision values far below the samples' spread."""
+        """Unit of violations, smaller where constraints keep all decision values small."""
         if self.constraints is None or not self.conditions.relative_to_spread:
             return self.unit
         return max(min(self.unit, float(np.max(np.abs(row_values)))), TINY)

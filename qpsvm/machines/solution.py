@@ -1,4 +1,4 @@
-"""What a machine learned, in the words of the SVM: alpha, coef, intercept, slack."""
+"""The solution of a support vector machine: alpha, coef, intercept, slack."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class SVMSolution(KernelMachine):
         return super()._values(samples) - self._self_similarity(samples)
 
     def _self_similarity(self, samples: Any) -> Any:
-        """``k(x, x)``, where the decision function subtracts it."""
+        """``k(x, x)`` where the decision function subtracts it, else zero."""
         if not self.conditions.minus_self_similarity:
             return 0.0
         if isinstance(self.kernel, Precomputed):
@@ -151,7 +151,7 @@ class SVMSolution(KernelMachine):
 
 
 def _as_float(number: Any, name: str) -> float:
-    """A float; an array, None or a complex number becomes NaN, which never passes.
+    """A float; NaN for an array, None or a complex number.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def _as_float(number: Any, name: str) -> float:
 
 
 def alpha_unit(alpha: Vector, conditions: Conditions) -> Vector:
-    """What an alpha is measured in, shape (N,): its box, or the largest alpha where that is less.
+    """Unit of every alpha, shape (N,): the smaller of its box and the largest alpha.
 
     With a generous C no alpha comes near it, and a share of C would say nothing.
     """

@@ -1,4 +1,4 @@
-"""What a verifier asks of a model: nothing else is needed to certify its solutions."""
+"""Protocols of the models and solutions that the verifier and certificates work on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TableT = TypeVar("TableT", bound=SampleTable)
 
 
 class TrainedMachine(Protocol):
-    """What is common to all solutions: dual variables, training data, the program's solution."""
+    """Protocol of all solutions: dual variables, training data, the program's solution."""
 
     @property
     def alpha(self) -> Dense: ...
@@ -36,7 +36,7 @@ class TrainedMachine(Protocol):
 
 
 class VerifiableModel(Protocol[SolutionT_contra, PointT, TableT]):
-    """Both objectives of a training problem, and what else its solutions are held against.
+    """Protocol of a training problem for the verifier: both objectives, and other checks.
 
     ``SupportVectorModel`` is that of every family with one decision function, ``JointModel`` that
     of a program with one per class. Every method takes a solution from any source and believes

@@ -1,4 +1,4 @@
-"""A solution as the start of a problem of other samples, or other prices.
+"""Transfer of a solution to a problem with other samples or other prices.
 
 Known samples keep their share of the box, ``alpha_k upper'_k / upper_k``; new ones begin with zero.
 A sample is known by its features and its sign; where there are several of a kind, by their order.
@@ -24,11 +24,11 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class NothingKnownError(InvalidParameterError):
-    """No sample of a warm start is one of the problem's."""
+    """No sample of the warm start is known to be a sample of the problem."""
 
 
 def transfer_warm_start(model: SupportVectorModel, start: SVMSolution) -> SVMSolution:
-    """What an earlier solution says about this problem.
+    """Build a starting point for a problem from an earlier solution.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def transfer_warm_start(model: SupportVectorModel, start: SVMSolution) -> SVMSol
 
 
 def _known(model: SupportVectorModel, start: SVMSolution) -> tuple[Index, Index]:
-    """Conditions that are in both: their numbers in the start, and in the problem."""
+    """Indices of the conditions that both problems have: in the start, and in the problem."""
     n, N = model.data.n_samples, len(model.conditions)
     given, asked = start.data.n_samples, len(start.conditions)
     both = start.conditions, model.conditions
@@ -107,7 +107,7 @@ def _at(conditions: Conditions, chosen: Index) -> tuple[Vector, Vector]:
 
 
 def _grown(alpha: Vector, earlier: tuple[Vector, Vector], own: tuple[Vector, Vector]) -> Vector:
-    """At the same share of the way to the bound; as they are where that way has no end."""
+    """Scale alpha with its bound; unchanged where a bound is infinite or zero."""
     before, now = (np.where(alpha < 0.0, *box) for box in (earlier, own))
     ends = np.isfinite(before) & np.isfinite(now) & (before != 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -116,7 +116,7 @@ def _grown(alpha: Vector, earlier: tuple[Vector, Vector], own: tuple[Vector, Vec
 
 
 def _keys(data: TrainingSet, conditions: Conditions, sparse: bool) -> Any:
-    """A number for every condition, shape (N,)."""
+    """A hash of every condition, distinct for repeated conditions, shape (N,)."""
     assert conditions.selection is not None
     signs, index = conditions.selection
     if data.storage == "objects":
@@ -129,7 +129,7 @@ def _keys(data: TrainingSet, conditions: Conditions, sparse: bool) -> Any:
 
 
 def _occurrence(keys: Any) -> Any:
-    """How many equal ones come before each."""
+    """For every key, the number of equal keys before it."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])

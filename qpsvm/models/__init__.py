@@ -1,4 +1,4 @@
-"""Trained models as files: one NPZ of plain numbers and a JSON text, nothing that can run.
+"""Model files: one NPZ with plain arrays and a JSON text, without executable content.
 
 ::
 

@@ -115,7 +115,7 @@ def save(
 
 
 def _of_several_machines(problem: ReducedProblem) -> ModelFileError:
-    """What to save instead: the machines, which are of all rows or have rows of their own."""
+    """Build the error for a reduction, which must be saved machine by machine."""
     of_all_rows = all(part.data.n_given == part.data.n_samples for part in problem.problems)
     remedy = (
         "save its machines, each in a file of its own: for i, (part, machine) in "
@@ -132,7 +132,7 @@ def _of_several_machines(problem: ReducedProblem) -> ModelFileError:
 
 
 def _plain_training_set(problem: SVMProblem) -> BinaryTrainingSet:
-    """The data, if a file can hold what was learned from them."""
+    """The training data, if the problem can be rebuilt from X and y alone; else raise."""
     data = problem.data
     if not isinstance(problem, SVMProblem) or not isinstance(data, BinaryTrainingSet):
         raise ModelFileError(
@@ -270,13 +270,13 @@ def _with_vectors(qp: QPSolution, reader: _Reader) -> QPSolution:
 
 
 class _Reader:
-    """The arrays of a file, handed out once each after their checks."""
+    """The arrays of a file, each checked and handed out once."""
 
     def __init__(self, arrays: dict[str, Any]) -> None:
         self._arrays = arrays
 
     def vector(self, name: str, length: int | None, *, optional: bool = False) -> Any:
-        """A float64 vector; of any length with ``length=None``."""
+        """Take a float64 vector, of any length with ``length=None``."""
         if optional and name not in self._arrays:
             return None
         array = self._take(name, np.dtype(np.float64))
@@ -286,7 +286,7 @@ class _Reader:
         return array
 
     def matrix(self, name: str, columns: int) -> Any:
-        """A float64 matrix, dense or as the parts of a CSR one."""
+        """Take a float64 matrix, dense or from the parts of a CSR matrix."""
         if name in self._arrays:
             matrix = self._take(name, np.dtype(np.float64))
         else:
@@ -305,7 +305,7 @@ class _Reader:
         return matrix
 
     def require_empty(self) -> None:
-        """Members nobody asked for are not from ``save``."""
+        """Refuse a file with arrays that were not requested."""
         if self._arrays:
             raise ModelFileError(f"it holds unknown arrays: {', '.join(sorted(self._arrays))}.")
 

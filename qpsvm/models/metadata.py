@@ -1,4 +1,4 @@
-"""The JSON part of a model file: objects -> plain data, and back through a narrow door.
+"""The JSON part of a model file: conversion to plain data, and back with strict checks.
 
 Formulations and kernels are looked up by name among those of qpsvm and built from plain
 parameters, so their own checks apply; anything else in the text is an error.
@@ -50,7 +50,7 @@ _LABEL_KINDS = "biufUO"
 
 
 def from_formulation(formulation: Any) -> dict[str, Any]:
-    """Name and parameters of a formulation.
+    """Convert a formulation to its name and parameters.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def from_formulation(formulation: Any) -> dict[str, Any]:
 
 
 def from_kernel(kernel: Kernel) -> dict[str, Any]:
-    """Name and parameters of a kernel.
+    """Convert a kernel to its name and parameters.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def from_kernel(kernel: Kernel) -> dict[str, Any]:
 
 
 def from_classes(classes: Any) -> dict[str, Any]:
-    """The two labels and their dtype.
+    """Convert the two labels to plain values and their dtype.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def from_classes(classes: Any) -> dict[str, Any]:
 
 
 def from_qp(qp: QPSolution) -> dict[str, Any]:
-    """What the solver said, without its vectors."""
+    """Convert the solver's status and statistics, without vectors."""
     statistics = {
         field.name: getattr(qp.statistics, field.name)
         for field in dataclasses.fields(qp.statistics)
@@ -128,12 +128,12 @@ def _plain_parameters(owner: str, parameters: Mapping[str, Any]) -> dict[str, An
 
 
 def to_formulation(data: Mapping[str, Any]) -> Any:
-    """The formulation that ``from_formulation`` described."""
+    """Rebuild a formulation from its name and parameters."""
     return _build(FORMULATIONS, "formulation", data)
 
 
 def to_kernel(data: Mapping[str, Any]) -> Kernel:
-    """The kernel that ``from_kernel`` described, with every parameter a number."""
+    """Rebuild a kernel from its name and parameters."""
     kernel = cast("Kernel", _build(KERNELS, "kernel", data))
     if any(isinstance(value, str) for value in kernel.parameters().values()):
         raise ModelFileError(f"the kernel {kernel} has a parameter that is not a number.")
@@ -141,7 +141,7 @@ def to_kernel(data: Mapping[str, Any]) -> Kernel:
 
 
 def to_classes(data: Mapping[str, Any]) -> Any:
-    """The two labels that ``from_classes`` described."""
+    """Rebuild the two labels with their dtype."""
     values = data.get("values")
     try:
         dtype = np.dtype(str(data.get("dtype")))
@@ -160,7 +160,7 @@ def to_classes(data: Mapping[str, Any]) -> Any:
 
 
 def to_qp(data: Mapping[str, Any]) -> QPSolution:
-    """The claim that ``from_qp`` described, without vectors."""
+    """Rebuild a QPSolution without vectors; its status is only a claim."""
     fields = Fields(data)
     iterations, settings = data.get("iterations"), data.get("settings")
     try:
@@ -198,7 +198,7 @@ def _build(known: Mapping[str, type[Any]], what: str, data: Mapping[str, Any]) -
 
 
 def read(array: Any) -> Fields:
-    """The metadata from its bytes.
+    """Parse the metadata from its bytes.
 
     Raises
     ------
@@ -223,39 +223,39 @@ def read(array: Any) -> Fields:
 
 
 class Fields:
-    """A JSON object whose entries are handed out by kind."""
+    """A JSON object with a checked accessor per type."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
 
     def mapping(self, name: str) -> dict[str, Any]:
-        """An object."""
+        """Return an entry that must be an object."""
         return cast("dict[str, Any]", self._of(name, dict, "an object"))
 
     def text(self, name: str) -> str:
-        """A text."""
+        """Return an entry that must be a string."""
         return cast("str", self._of(name, str, "a text"))
 
     def number(self, name: str) -> float:
-        """A number."""
+        """Return an entry that must be a number."""
         return float(self._of(name, (int, float), "a number"))
 
     def count(self, name: str) -> int:
-        """A whole number from 1 on."""
+        """Return an entry that must be a positive integer."""
         value = self._of(name, int, "a whole number")
         if isinstance(value, bool) or not 1 <= value < 2**62:
             raise ModelFileError(f"the metadata's {name} is {value!r}; it must be at least 1.")
         return int(value)
 
     def form(self) -> Form:
-        """``"primal"`` or ``"dual"``."""
+        """Return an entry that must be ``"primal"`` or ``"dual"``."""
         value = self.text("form")
         if value not in ("primal", "dual"):
             raise ModelFileError(f"the metadata's form is {value!r}; it is 'primal' or 'dual'.")
         return cast("Form", value)
 
     def texts(self, name: str, length: int) -> tuple[str, ...] | None:
-        """A list of texts of that length, or None."""
+        """Return an entry that must be a list of strings of the given length, or None."""
         value = self._data.get(name)
         if value is None:
             return None

@@ -1,4 +1,4 @@
-"""A trained model as it comes back from a file."""
+"""A trained model as loaded from a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from qpsvm.verification import KKTReport, verify
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """Everything a model file says. It predicts by itself; with its training data it is verified.
+    """The content of a model file: it can predict, and be verified with its training data.
 
     Attributes
     ----------
@@ -107,13 +107,13 @@ class SavedModel:
         return decision + self.intercept
 
     def predict(self, X: Any) -> Any:
-        """The label of every row of X, of the kind the training labels had."""
+        """Predict the label of every row of X, in the type of the training labels."""
         return self.classes[(self.decision_function(X) > 0).astype(np.intp)]
 
     # --- verifying -----------------------------------------------------------------------------
 
     def problem(self, X: Any, y: Any) -> SVMProblem:
-        """The training problem, built again from the training data.
+        """Rebuild the training problem from the training data.
 
         Raises
         ------
@@ -147,7 +147,7 @@ class SavedModel:
         return problem
 
     def solution(self, problem: SVMProblem) -> SVMSolution:
-        """The solution the file claims, for ``qpsvm.verify``.
+        """Build the solution that the file claims, for ``qpsvm.verify``.
 
         Box, kernel, data and intercept interval are the problem's own; alpha, coef, expansion,
         intercept, slack and the program's vectors are the file's.
@@ -186,7 +186,7 @@ class SavedModel:
         return solution  # one point, which is the intercept up to rounding if it is right
 
     def verify(self, X: Any, y: Any, *, eps: float = 1e-8) -> KKTReport:
-        """``qpsvm.verify`` on the training data, and whether the file predicts what was verified.
+        """Verify the model on its training data, and that it predicts with verified numbers.
 
         The rows and coefficients a kernel model predicts with are copies in the file: the check
         ``predictions`` asks that they are those of the training data and of the verified solution,
@@ -205,7 +205,7 @@ class SavedModel:
         return dataclasses.replace(report, checks=(*report.checks, check))
 
     def _copies_differ(self, problem: SVMProblem, solution: SVMSolution) -> float:
-        """Largest difference between what is in the file twice."""
+        """Largest difference between numbers that the file stores twice."""
         if self.coef is not None or solution.expansion is None or self.support_weights is None:
             return 0.0  # predicts with coef, which is what was verified
         if self.support_vectors is None:
@@ -240,12 +240,12 @@ class SavedModel:
 
 
 def support_rows(expansion: Vector) -> Index:
-    """Rows whose coefficient is not exactly zero: all that a prediction needs."""
+    """Rows with a nonzero coefficient, all that a prediction needs."""
     return np.flatnonzero(expansion)
 
 
 def _difference(given: Any, expected: Any) -> float:
-    """Largest absolute difference; infinite for another shape."""
+    """Largest absolute difference; infinite for different shapes."""
     if given.shape != expected.shape:
         return np.inf
     if sp.issparse(given) or sp.issparse(expected):

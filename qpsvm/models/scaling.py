@@ -1,4 +1,4 @@
-"""Standardisation that travels with the model."""
+"""Standardisation of features, stored with the model."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ class Scaling:
 
 
 def _usable(scale: Vector, size: Vector) -> Vector:
-    """1 where a column is constant up to rounding."""
+    """The scale, with 1 for columns that are constant up to rounding."""
     constant = scale <= 10 * np.finfo(np.float64).eps * size
     return np.where(constant | (scale == 0.0), 1.0, scale)

@@ -1,4 +1,4 @@
-"""Pictures of what was solved: what to draw is data, how to draw it is one class each.
+"""Pictures of problems and solutions, one class per kind of picture.
 
 Matplotlib, from the extra ``qpsvm[report]``, is imported when a picture is drawn. Figures are made
 as objects, without ``pyplot`` and without touching its settings: no window, no global state.

@@ -1,4 +1,4 @@
-"""Dual variables against margins: at the optimum every sample lies on one bent line.
+"""Pictures of dual variables against margins, with the line of the KKT conditions.
 
 Complementary slackness, drawn. With the violation v of a condition (how far it is missed) the dual
 variable of a loss that grows linearly is at its upper bound where v > 0, at its lower one where
@@ -25,7 +25,7 @@ CORNER = 1e-9
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on the value of the horizontal axis, and the dual variables it allows.
+    """A condition on the horizontal value, with the dual variables that it allows.
 
     ``v = sign * (corner - x)``; the variable it contributes is ``sign * value(v)``.
 
@@ -42,7 +42,7 @@ class Condition:
     sign: float = 1.0
 
     def value(self, x: Vector) -> Vector:
-        """What the optimum has at x."""
+        """The optimal dual variable at x."""
         v = self.sign * (self.corner - x)
         if self.curvature > 0.0:
             return self.sign * np.clip(v / self.curvature, self.lower, self.upper)
@@ -52,7 +52,7 @@ class Condition:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Complementarity(Picture):
-    """alpha against margin.
+    """Picture of alpha against margin.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Complementarity(Picture):
         return x, np.sum([condition.value(x) for condition in self.conditions], axis=0)
 
     def _bounds(self) -> list[float]:
-        """Finite bounds of the sum that are not zero."""
+        """Finite nonzero bounds of the dual variables, sorted."""
         ends = {c.sign * end for c in self.conditions for end in (c.lower, c.upper)}
         return sorted(end for end in ends if np.isfinite(end) and end != 0.0)
 

@@ -1,4 +1,4 @@
-"""How a solve went: what the solver measured on its way, and the verifier at its stages."""
+"""Pictures of a solve's convergence: the solver's own measures, and the verifier's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qpsvm.plotting.residuals import LOWEST
 
 
 class Event(Protocol):
-    """One event of a solve, as ``qpsvm.solve`` hands it to its callback."""
+    """One event of a solve, as ``qpsvm.solve`` passes it to its callback."""
 
     @property
     def stage(self) -> str: ...
@@ -34,7 +34,7 @@ class Event(Protocol):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Convergence(Picture):
-    """The convergence trace.
+    """Picture of a solve's convergence, the solver's measure and the verifier's.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Convergence(Picture):
 
     @classmethod
     def of(cls, events: Sequence[Event], tolerance: float, objective: float) -> Convergence | None:
-        """The picture, or None where fewer than two points could be drawn."""
+        """Build the picture; None if there are fewer than two points."""
         picture = cls(tuple(events), tolerance, objective)
         return picture if len(picture.on_the_way) + len(picture.verified) > 1 else None
 
@@ -61,7 +61,7 @@ class Convergence(Picture):
 
     @property
     def on_the_way(self) -> list[tuple[Event, float]]:
-        """Iterations with the residual the solver told, or else the distance of the objective."""
+        """Iterations with the solver's residual, or with the distance of the objective."""
         solving = [event for event in self.events if event.stage == "solve"]
         told = [(e, e.residual) for e in solving if e.residual is not None]
         if not told:
@@ -75,7 +75,7 @@ class Convergence(Picture):
 
     @property
     def verified(self) -> list[tuple[Event, float]]:
-        """The contract's stages with what the verifier measured there."""
+        """Stages of the contract with the residual that the verifier measured."""
         return [
             (event, event.residual)
             for event in self.events
@@ -89,7 +89,7 @@ class Convergence(Picture):
 
     @property
     def told(self) -> str:
-        """What the solver's own curve is."""
+        """Name of the solver's own curve."""
         if self._tells_residuals:
             return "solver's own residual"
         return "distance to the last objective"
@@ -103,8 +103,8 @@ class Convergence(Picture):
     @property
     def caption(self) -> str:
         return (
-            "The vertical axis is logarithmic; the dashed line is eps. What a solver calls a "
-            "residual is its own scale; only the verifier's count."
+            "The vertical axis is logarithmic; the dashed line is eps. Each solver scales its "
+            "residuals in its own way; only the verifier's residuals decide."
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Decision values, margins or residuals of the training samples, group by group."""
+"""Histograms of decision values, margins or residuals, by groups of samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROW_HEIGHT = 0.62
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Samples of one kind.
+    """A named group of values.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Group:
 @short_repr
 @dataclass(frozen=True)
 class Line:
-    """A vertical line: ``name`` says in words what is there; drawn through where it is central."""
+    """A vertical line with a name; a central line is drawn through the bars."""
 
     at: float
     name: str
@@ -48,7 +48,7 @@ class Line:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Histogram(Picture):
-    """How many samples have which value.
+    """Histogram of one value per sample, by groups.
 
     Attributes
     ----------

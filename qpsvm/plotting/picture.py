@@ -1,4 +1,4 @@
-"""What all pictures share: their size, their colours, and how they become SVG."""
+"""Base class of pictures: size, colours, and conversion to SVG."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CASE_MARKERS = ("o", "s", "^")
 
 @dataclass(frozen=True)
 class Style:
-    """Colours of everything but the data."""
+    """Colours of a picture except those of the data."""
 
     ink: str
     soft: str
@@ -48,7 +48,7 @@ DARK = Style("#e6edf3", "#9da7b3", "#3d444d", "#0f141a")
 
 
 class Picture(ABC):
-    """A picture and what it shows, in words.
+    """Base class of pictures: a drawing with title, caption and description.
 
     Attributes
     ----------
@@ -61,21 +61,21 @@ class Picture(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it is, in a few words."""
+        """Title of the picture."""
 
     @property
     @abstractmethod
     def alternative(self) -> str:
-        """What it shows, with the numbers, for those who do not see it."""
+        """Description with the numbers, for readers who cannot see the picture."""
 
     @property
     def caption(self) -> str:
-        """What a reader needs to know to read it."""
+        """Explanation of how to read the picture."""
         return ""
 
     @property
     def height(self) -> float:
-        """Inches."""
+        """Height in inches."""
         return HEIGHT
 
     @abstractmethod
@@ -83,7 +83,7 @@ class Picture(ABC):
         """Draw into an empty Matplotlib figure."""
 
     def figure(self, *, dark: bool = False) -> Any:
-        """A new figure.
+        """Draw into a new Matplotlib figure.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class Picture(ABC):
         return figure
 
     def svg(self, *, dark: bool | None = False) -> str:
-        """The picture as SVG text, equal for equal input.
+        """The picture as SVG text, identical for identical input.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class Picture(ABC):
 
 
 def new_axes(figure: Any, style: Style, *where: Any, **options: Any) -> Any:
-    """Axes with the two lines a reader needs."""
+    """Add axes with only a left and a bottom line."""
     axes = figure.add_subplot(*where, **options)
     axes.patch.set_alpha(0.0)
     axes.tick_params(colors=style.soft, labelsize=SMALL, labelfontfamily=FONT, which="both")
@@ -147,14 +147,14 @@ def new_axes(figure: Any, style: Style, *where: Any, **options: Any) -> Any:
 
 
 def label(axes: Any, style: Style, x: str = "", y: str = "") -> None:
-    """Names of the axes."""
+    """Label the axes."""
     writing = {"color": style.ink, "fontfamily": FONT, "fontsize": TEXT}
     axes.set_xlabel(x, **writing)
     axes.set_ylabel(y, **writing)
 
 
 def legend(figure: Any, style: Style, columns: int, handles: Any = None) -> None:
-    """Above the axes: it would cover data anywhere inside."""
+    """Place a legend above the axes, where it covers no data."""
     from matplotlib.font_manager import FontProperties
 
     chosen = {} if handles is None else {"handles": handles}
@@ -173,7 +173,7 @@ def legend(figure: Any, style: Style, columns: int, handles: Any = None) -> None
 
 
 def dots(axes: Any, x: Any, y: Any, style: Style, **options: Any) -> None:
-    """Points; as an image where there are many."""
+    """Draw points, as an image if there are many."""
     settings = {
         "linestyle": "none",
         "markersize": 5.5 if len(x) <= RASTERISED else 3.5,
@@ -185,17 +185,17 @@ def dots(axes: Any, x: Any, y: Any, style: Style, **options: Any) -> None:
 
 
 def as_image(n_points: int) -> str:
-    """What a caption says about many points."""
+    """Sentence for a caption if so many points are drawn as an image; else empty."""
     return f"{n_points:,} points, drawn as an image." if n_points > RASTERISED else ""
 
 
 def count(number: int, noun: str) -> str:
-    """1 sample, 2,000 samples."""
+    """A number with its noun: "1 sample", "2,000 samples"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def literal(text: Any, limit: int = 24) -> str:
-    """A label as it is: no mathematics, no control characters, no longer than fits.
+    """A label as plain text: without mathematics or control characters, and not too long.
 
     Characters that the font does not have become a box, without Matplotlib's warning.
     """
@@ -212,7 +212,7 @@ def literal(text: Any, limit: int = 24) -> str:
 
 
 def _with_plain_ids(svg: str) -> str:
-    """Matplotlib draws lots for names; numbers in order of appearance make equal pictures equal."""
+    """Replace Matplotlib's random ids by numbers, so that equal pictures have equal SVG."""
     numbers = itertools.count()
     names: dict[str, str] = {}
 
@@ -226,7 +226,7 @@ def _with_plain_ids(svg: str) -> str:
 
 
 def _following_the_reader(svg: str) -> str:
-    """Light colours, and a style sheet that turns them dark where the reader prefers that."""
+    """Add a style sheet that switches to dark colours if the reader prefers them."""
     rules = "".join(
         f'[style*="{what}: {light}"]{{{what}:{dark}!important}}'
         for light, dark in zip(vars(LIGHT).values(), vars(DARK).values(), strict=True)

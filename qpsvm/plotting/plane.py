@@ -1,4 +1,4 @@
-"""Samples with two features: the decision boundary, the margins and the support vectors."""
+"""Pictures of the plane of two features: boundary, margins and support vectors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RINGS = 500
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Plane(Picture):
-    """The plane of two features.
+    """Picture of the plane of two features, with decision boundary and support vectors.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Plane(Picture):
 
     @property
     def _rings(self) -> list[tuple[int, str]]:
-        """Kinds of support vectors that are few enough: rings would hide what they are around."""
+        """Kinds of support vectors to mark by rings: those few enough not to hide the samples."""
         kinds = ((1, "support vectors"), (2, "bold, support vectors at a bound"))
         return [kind for kind in kinds if 0 < np.count_nonzero(self.support == kind[0]) <= RINGS]
 

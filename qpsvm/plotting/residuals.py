@@ -1,4 +1,4 @@
-"""Residuals, the largest first, and the tolerance they are held to."""
+"""Pictures of residuals, sorted, with their tolerance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POINTS = 300
 @short_repr
 @dataclass(frozen=True, eq=False)
 class SortedViolations(Picture):
-    """The KKT violation of every row of the sample table, sorted.
+    """Picture of the KKT violation of every row of the sample table, sorted.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class SortedViolations(Picture):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Checks(Picture):
-    """Every check of a report beside its tolerance, the largest first.
+    """Picture of every check of a report with its tolerance, the largest first.
 
     Attributes
     ----------

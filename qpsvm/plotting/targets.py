@@ -1,4 +1,4 @@
-"""What a regression predicts against what it was to predict."""
+"""Pictures of predictions against targets of a regression."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CASES = ("alpha = 0", "on the edge", "beyond")
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Targets(Picture):
-    """Predicted against target.
+    """Picture of predictions against targets.
 
     Attributes
     ----------

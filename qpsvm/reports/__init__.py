@@ -1,4 +1,4 @@
-"""What was solved and how good it is: one model, shown as text, JSON, HTML, Markdown and LaTeX.
+"""Reports on solved problems, as text, JSON, HTML, Markdown and LaTeX.
 
 ::
 

@@ -1,4 +1,4 @@
-"""From the verifier's report and its certificate to the evidence that a grade follows from."""
+"""Evidence for a report's grade, taken from the verifier's report and the certificate."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def evidence_of_machine(
     predictions: PredictionComparison | None,
     excess: float | None = None,
 ) -> Evidence:
-    """The evidence about one program.
+    """Collect the evidence about one machine.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def evidence_of_machine(
 
 
 def evidence_of_program(verified: KKTReport) -> Evidence:
-    """The evidence about a bare program."""
+    """Collect the evidence about a bare program."""
     found, eps = verified.bound, verified.eps
     if found is None:
         notes = verified.notes or ("its objectives are not finite numbers",)
@@ -82,7 +82,7 @@ def evidence_of_program(verified: KKTReport) -> Evidence:
 def evidence_of_machines(
     several: SolvedProblem, parts: Sequence[Evidence], predictions: PredictionComparison | None
 ) -> Evidence:
-    """The evidence about several machines together.
+    """Collect the evidence about several machines together.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def evidence_of_machines(
 def predictions_of_machine(
     problem: TrainingProblem[Any, Any], verified: KKTReport, proof: Certificate | None
 ) -> PredictionComparison | None:
-    """The training predictions of one program, as far as its certificate knows the exact optimum.
+    """Compare one machine's training predictions with the exact optimum's.
 
     Machines with one decision function cost nothing more. Those with one per class cost another
     pass over the kernel matrix, which is spent only where the verdict leaves something to be said.
@@ -135,7 +135,7 @@ def predictions_of_machine(
 
 
 def compared_with_optimum(solved: SolvedProblem) -> PredictionComparison | None:
-    """The training predictions of a problem beside the exact optimum's; None if that is not known.
+    """Compare a problem's training predictions with the exact optimum's; None if unknown.
 
     Of several machines together, at the cost of a pass over the kernel matrix for each, only where
     the verdict leaves something to be said.

@@ -1,4 +1,4 @@
-"""A report as a document of a few kinds of blocks, which every format knows how to write.
+"""Documents made of a few kinds of blocks, which every output format can write.
 
 The blocks hold texts as people read them. Nothing in them is markup: whoever writes a format
 escapes.
@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Cell:
-    """An entry of a table.
+    """A table entry: its text, and the key it is sorted by.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Heading:
-    """A column's name, and whether its entries are numbers."""
+    """A column heading, with a flag for numeric columns."""
 
     text: str
     numeric: bool = False
@@ -57,7 +57,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences; remarks are the caller's own and stand out, notes are what was amiss.
+    """A block of sentences: the caller's remarks, the meaning of the gap, or notes.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Figure:
-    """A number that matters: ``key`` is its name for programs."""
+    """A key figure of a report; ``key`` identifies it in the HTML."""
 
     key: str
     label: str
@@ -83,7 +83,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Figures:
-    """The few numbers that matter most."""
+    """A block of the most important figures."""
 
     kind: ClassVar[str] = "figures"
     figures: tuple[Figure, ...]
@@ -91,7 +91,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Listing:
-    """Names and values."""
+    """A block of names and values."""
 
     kind: ClassVar[str] = "listing"
     title: str
@@ -100,7 +100,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Listings:
-    """Several of them beside each other, where there is room."""
+    """Several listings, shown side by side where there is room."""
 
     kind: ClassVar[str] = "listings"
     listings: tuple[Listing, ...]
@@ -108,7 +108,7 @@ class Listings:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows and columns; the first column names the rows.
+    """A table of rows and columns; the first column names the rows.
 
     Attributes
     ----------
@@ -135,13 +135,13 @@ class Table:
 
     @property
     def rows(self) -> tuple[tuple[Cell, ...], ...]:
-        """All of them."""
+        """The rows of all bodies."""
         return tuple(row for body in self.bodies for row in body)
 
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
-    """Pictures."""
+    """A block of pictures."""
 
     kind: ClassVar[str] = "gallery"
     pictures: tuple[Picture, ...]
@@ -149,7 +149,7 @@ class Gallery:
 
 @dataclass(frozen=True)
 class Formula:
-    """The program as a formula, in LaTeX."""
+    """The program as a LaTeX formula."""
 
     kind: ClassVar[str] = "formula"
     latex: str
@@ -160,7 +160,7 @@ Block: TypeAlias = Sentences | Figures | Listing | Listings | Table | Gallery | 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """What belongs to one report (or to the comparison).
+    """A section of a document: one report, or the comparison of backends.
 
     Attributes
     ----------
@@ -185,13 +185,13 @@ class Section:
 
     @property
     def verdict(self) -> str:
-        """The word beside the title: a grade, PASS, FAIL, or nothing."""
+        """The verdict beside the title: a grade, PASS, FAIL, or empty."""
         return _word(self.passed, self.grade)
 
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """Everything a page says.
+    """A page as title, verdict, sections and footer, independent of the format.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class Document:
 
     @property
     def word(self) -> str:
-        """The verdict in a word: a grade, PASS, FAIL, or nothing."""
+        """The verdict in a word: a grade, PASS, FAIL, or empty."""
         return _word(self.passed, self.grade)
 
 

@@ -1,4 +1,4 @@
-"""From a problem, its solution and the verdict to a report."""
+"""Construction of a report from a problem, its solution and the verdict."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def build(
     predictions: PredictionComparison | None = None,
     evidence: Evidence | None = None,
 ) -> Report:
-    """Gather a report.
+    """Build a report on a problem and its solution.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def build(
 def _machines(
     problem: Any, solution: Any, verified: Any, certificate: Any, trace: Any, source: str
 ) -> tuple[Report, ...]:
-    """One report per machine of several; none where the solution belongs to another problem."""
+    """Build one report per machine of a reduction; empty if the solution does not belong to it."""
     if not isinstance(problem, ReducedProblem) or not verified.reports:
         return ()
     names = problem.names
@@ -139,7 +139,7 @@ def _machines(
 
 
 def _by_machine(trace: Sequence[Event], n_machines: int) -> list[list[Event]]:
-    """The events of one solve after the other: each ends with the stage ``"done"``."""
+    """Split the events of consecutive solves, each of which ends with the stage ``"done"``."""
     groups: list[list[Event]] = [[]]
     for event in trace:
         groups[-1].append(event)

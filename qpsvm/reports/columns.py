@@ -1,4 +1,4 @@
-"""Tables declared column by column: each heading beside the entry that goes under it."""
+"""Tables declared by columns: a heading with a function from an item to its cell."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class TableColumn(Generic[Item]):
-    """A heading, and what stands under it in the row of an item."""
+    """A heading, and the function from an item to the cell below it."""
 
     heading: Heading
     entry: Callable[[Item], Cell]
 
 
 def words(title: str, text: Callable[[Item], str]) -> TableColumn[Item]:
-    """A column of texts."""
+    """A text column."""
     return TableColumn(Heading(title), lambda item: Cell(text(item)))
 
 
 def numbers(
     title: str, number: Callable[[Item], float | None], written: Callable[[Any], str] = value
 ) -> TableColumn[Item]:
-    """A column of numbers, sorted by what they are and shown as they are written."""
+    """A numeric column, sorted by value and shown as formatted text."""
 
     def entry(item: Item) -> Cell:
         found = number(item)
@@ -40,7 +40,7 @@ def numbers(
 
 
 def cells(title: str, entry: Callable[[Item], Cell], *, numeric: bool = False) -> TableColumn[Item]:
-    """A column whose text and order are two things."""
+    """A column whose cells have a text and a separate sort key."""
     return TableColumn(Heading(title, numeric), entry)
 
 
@@ -54,7 +54,7 @@ def table_of(
     sortable: bool = True,
     long: bool = False,
 ) -> Table:
-    """A table with one row for every item; groups of items belong together.
+    """Build a table with one row per item, in groups.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The same problems solved by many backends, held against each other."""
+"""Comparison of backends that solved the same problems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AGREEMENT = 1e-6
 @short_repr
 @dataclass(frozen=True)
 class ComparisonRow:
-    """One backend on one program. Without an answer the figures are None.
+    """Result of one backend on one program; figures are None without an answer.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class ComparisonRow:
         solution: SVMSolution,
         report: KKTReport,
     ) -> ComparisonRow:
-        """The row of an answer, as the verifier sees it."""
+        """Build the row of a verified answer."""
         failed = [check for check in report.checks if not check.passed]
         return cls(
             backend=name,
@@ -81,18 +81,18 @@ class ComparisonRow:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Table):
-    """All rows, and what they say together."""
+    """All rows of a comparison, with their agreement and verdict."""
 
     rows: tuple[ComparisonRow, ...]
     eps: float
 
     def columns(self) -> dict[str, Any]:
-        """One row per backend and program, by the fields of ``ComparisonRow``."""
+        """One row per backend and program, with the fields of ``ComparisonRow`` as columns."""
         names = [field.name for field in fields(ComparisonRow)]
         return {name: [getattr(row, name) for row in self.rows] for name in names}
 
     def count(self, verdict: Verdict) -> int:
-        """Number of rows with that verdict."""
+        """Number of rows with a given verdict."""
         return sum(row.verdict == verdict for row in self.rows)
 
     def spread(self, kernel: str) -> float:
@@ -110,26 +110,26 @@ class Comparison(Table):
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """Kernels, in order of appearance."""
+        """Names of the kernels, in order of appearance."""
         return tuple(dict.fromkeys(row.kernel for row in self.rows))
 
     @property
     def largest_spread(self) -> float:
-        """The largest spread of any kernel."""
+        """The largest spread over all kernels."""
         return max((self.spread(kernel) for kernel in self.kernels), default=0.0)
 
     @property
     def agree(self) -> bool:
-        """True when every kernel's objectives are within ``AGREEMENT``."""
+        """Return whether every kernel's objectives agree within ``AGREEMENT``."""
         return self.largest_spread <= AGREEMENT
 
     @property
     def passed(self) -> bool:
-        """Something was solved, nothing failed, and all agree."""
+        """Return whether something was solved, nothing failed, and all objectives agree."""
         return self.count("PASS") > 0 and self.count("FAIL") == 0 and self.agree
 
     def reasons(self) -> list[tuple[Verdict, str, tuple[str, ...], str]]:
-        """Why rows did not pass: verdict, backend, programs, reason; equal reasons together."""
+        """Rows that did not pass: verdict, backend, programs, reason; equal reasons are merged."""
         found: dict[tuple[Verdict, str, str], list[str]] = {}
         for row in self.rows:
             if row.verdict != "PASS":
@@ -139,7 +139,7 @@ class Comparison(Table):
         return [(word, name, tuple(where), why) for (word, name, why), where in found.items()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain Python types."""
+        """All rows and results in plain Python types."""
         return {
             "eps": self.eps,
             "passed": self.passed,

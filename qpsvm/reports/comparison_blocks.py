@@ -1,4 +1,4 @@
-"""A comparison of backends as blocks."""
+"""The comparison of backends as a section of blocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS: tuple[TableColumn[ComparisonRow], ...] = (
 
 
 def comparison_section(comparison: Comparison, left_out: tuple[str, ...]) -> Section:
-    """The section of a page's comparison."""
+    """Build the section of a page's comparison."""
     return Section(
         key="comparison",
         title="Every backend on every program",
@@ -38,8 +38,9 @@ def _blocks(comparison: Comparison, left_out: tuple[str, ...]) -> Iterator[Block
         "meaning",
         "",
         (
-            "The same machine reaches each solver as a different quadratic program. Solvers are "
-            "not believed: objective, gap and residual are measured afterwards, outside of them.",
+            "The primal and the dual form give a solver different quadratic programs of the same "
+            "machine. The verifier measures objective, gap and residual after the solve; none of "
+            "these figures is the solver's own.",
         ),
     )
     groups = itertools.groupby(comparison.rows, lambda row: (row.kernel, row.form))

@@ -1,4 +1,4 @@
-"""All that a report says, before a format is chosen.
+"""The content of a report, independent of its format.
 
 ``ReportContent`` holds a solved problem and what its caller says of it, and computes nothing about
 them but words and pictures: every figure is the verifier's or the certificate's own.
@@ -33,7 +33,7 @@ from qpsvm.verification import KKTReport
 @short_repr
 @dataclass(frozen=True)
 class Facts:
-    """A small table of the caller's own.
+    """A small table of names and values that the caller adds.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Facts:
 
 @dataclass(frozen=True, eq=False)
 class ReportContent(SolvedProblem):
-    """A solved problem, its grade, its pictures, and what the caller says of it.
+    """A solved problem with grade, pictures, and remarks of the caller.
 
     Attributes
     ----------
@@ -87,12 +87,12 @@ class ReportContent(SolvedProblem):
 
     @cached_property
     def predictions(self) -> PredictionComparison | None:
-        """How many training predictions are proven to be the exact optimum's; None: not known."""
+        """Comparison of training predictions with the exact optimum's; None if unknown."""
         return self.compared if self.compared is not None else compared_with_optimum(self)
 
     @cached_property
     def evidence(self) -> Evidence:
-        """Gap, tolerance and compared predictions that the report's grade is derived from."""
+        """Evidence for the report's grade: gap, tolerance and compared predictions."""
         if self.assessed is not None:
             return self.assessed
         verified = self.verified
@@ -105,17 +105,17 @@ class ReportContent(SolvedProblem):
 
     @property
     def grade(self) -> Grade:
-        """How good the answer is proven to be, in one of five grades."""
+        """Grade of the answer, one of five."""
         return self.evidence.grade
 
     @property
     def headline(self) -> Headline:
-        """The grade, and what it follows from in one sentence."""
+        """The grade, with its reason in one sentence."""
         return self.evidence.headline
 
     @property
     def title(self) -> str:
-        """What it is and its grade."""
+        """Title of the report: the problem and its grade."""
         what = "Quadratic program" if self.data is None else "Support vector machine"
         what = "Support vector machines" if self.n_machines else what
         return f"{what}, {self.grade.description}"
@@ -124,12 +124,12 @@ class ReportContent(SolvedProblem):
 
     @cached_property
     def kind(self) -> Kind:
-        """How to speak about problems like this one."""
+        """The kind of problem, which chooses words, tables and pictures."""
         return kind_of(self.problem)
 
     @cached_property
     def score(self) -> float | None:
-        """``kind.score_name``: how well the machine does on its training samples."""
+        """Score of the machine on its training samples; ``kind.score_name`` names it."""
         return self.kind.score(self, self.table)
 
     def samples(self, limit: int | None = None) -> list[dict[str, Any]]:
@@ -153,7 +153,7 @@ class ReportContent(SolvedProblem):
 
     @cached_property
     def pictures(self) -> tuple[Picture, ...]:
-        """What there is to see; nothing is drawn before it is asked for."""
+        """The pictures of the report, each drawn only on request."""
         found: list[Picture | None] = [*self.kind.pictures(self, self.table)]
         if self.table is not None:
             tolerance = Tolerances(self.eps).of("natural")

@@ -1,4 +1,4 @@
-"""A report as plain Python types: what the JSON file holds.
+"""Reports as plain Python types, the content of the JSON file.
 
 ``report.schema.json`` describes it, ``docs/report.md`` explains it, and a test holds them together.
 """
@@ -25,7 +25,7 @@ def schema() -> dict[str, Any]:
 
 
 def page_dict(page: Page, *, samples: int | None = None) -> dict[str, Any]:
-    """A page: that of a single report is the report itself.
+    """Convert a page to plain types; a page with a single report becomes that report.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def page_dict(page: Page, *, samples: int | None = None) -> dict[str, Any]:
 
 
 def n_rows(report: ReportContent) -> int:
-    """Rows of a report's own sample table."""
+    """Number of rows of a report's own sample table."""
     return 0 if report.table is None else len(report.table)
 
 
@@ -63,7 +63,7 @@ def _bound(report: ReportContent) -> dict[str, Any] | None:
 
 
 def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, Any]:
-    """Everything in plain Python types: strict JSON, by the schema of ``docs/report.md``.
+    """Convert a report to plain Python types: strict JSON by the schema of ``docs/report.md``.
 
     Parameters
     ----------

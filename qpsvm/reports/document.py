@@ -1,4 +1,4 @@
-"""What a page says, in which order: from reports to blocks."""
+"""Conversion of a page to a document of blocks, in reading order."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ ILLUSTRATED = 8
 """Machines of a report that are shown with pictures, the worst of them: each takes 200 kB."""
 
 CASES = (
-    "The cases are those of the alpha that is shown. At an optimum they mean: zero, the sample "
-    "could be left out; free, it lies on the margin, or on the edge of the tube; bound, it lies "
-    "there or beyond, and pays."
+    "The case of a row is that of its alpha. At an optimum, zero means that the sample could be "
+    "left out, free that it lies on the margin or on the edge of the tube, and bound that it lies "
+    "there or beyond."
 )
 
 
 def document(page: Page, *, samples: int) -> Document:
-    """The page as blocks.
+    """Convert a page to a document of blocks.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def _verdict(page: Page) -> str:
 
 
 def flat(sections: tuple[Section, ...], level: int = 2) -> list[tuple[int, Section]]:
-    """Every section with the level of its heading, the inner ones after the outer one."""
+    """List all sections in order with the level of their headings."""
     return [
         pair
         for section in sections
@@ -89,7 +89,7 @@ def flat(sections: tuple[Section, ...], level: int = 2) -> list[tuple[int, Secti
 def names_and_values(
     block: Figures | Listing | Listings,
 ) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
-    """Title and items of every list in a block."""
+    """Title and items of every listing in a block."""
     if isinstance(block, Figures):
         return [("", tuple((figure.label, figure.text) for figure in block.figures))]
     listings = (block,) if isinstance(block, Listing) else block.listings

@@ -1,4 +1,4 @@
-"""What each check of a verdict measures, in one line."""
+"""One-line explanations of the checks of a verdict."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ EXPLANATIONS: Mapping[str, str] = {
     "multiplier_sign": "negative multipliers",
     "complementarity": "multiplier times slack",
     "duality_gap": "gap of the program's own solution",
-    "natural": "distance to the nearer KKT case",
-    "certified_gap": "gap of the machine as it predicts",
-    "feasibility": "samples inside a hard margin, constraints missed",
-    "sample_kkt": "worst sample's KKT violation",
+    "natural": "natural residual, zero exactly at an optimum",
+    "certified_gap": "certified gap of the stored machine",
+    "feasibility": "violated hard conditions and constraints",
+    "sample_kkt": "largest KKT violation of a sample",
     "slack": "stated slack against decision values",
-    "dual_repair": "what made alpha feasible",
-    "intercept_interval": "stated intercepts against the best",
+    "dual_repair": "change that makes alpha feasible",
+    "intercept_interval": "stated intercept interval against the optimal one",
     "expansion": "stated coefficients against alpha",
-    "rounding": "what floating point can hide in the objective",
-    "weights": "coefficients that predict against alpha",
-    "own_predictions": "what the model's own predict says against its numbers",
-    "predictions": "what the file predicts with against what was verified",
+    "rounding": "estimated rounding error of the objective",
+    "weights": "weights against those that alpha implies",
+    "own_predictions": "the model's own predictions against its stored numbers",
+    "predictions": "numbers the file predicts with against verified ones",
 }

@@ -1,4 +1,4 @@
-"""Reports as files: the suffix says how, and they are written completely or not at all."""
+"""Report files: the suffix selects the format, and a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NEEDS_NOTHING = ("json", "txt")
 
 
 def text_of(page: Page | ReportContent, suffix: str) -> str:
-    """A page or report in the format of a suffix, as text.
+    """Convert a page or report to the text of the format that a suffix selects.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def text_of(page: Page | ReportContent, suffix: str) -> str:
 
 
 def write(path: str | os.PathLike[str], page: Page | ReportContent) -> None:
-    """Write a page or a report; the suffix says how.
+    """Write a page or a report in the format that the suffix selects.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def write_text(path: str | os.PathLike[str], content: str) -> None:
 
 
 def require_writable(path: str | os.PathLike[str], what: str) -> None:
-    """Complain before the work instead of after it.
+    """Raise InvalidParameterError unless a file can be written to the path.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def require_writable(path: str | os.PathLike[str], what: str) -> None:
 
 
 def require_reportable(path: str | os.PathLike[str]) -> None:
-    """Whether ``write`` would have a chance: suffix, folder, packages.
+    """Raise unless ``write`` can succeed: known suffix, writable folder, packages.
 
     Raises
     ------

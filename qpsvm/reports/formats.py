@@ -1,4 +1,4 @@
-"""Every format of reports, for whatever can be written as a page."""
+"""Base class with a method for each output format."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from qpsvm.reports.page import Page
 
 
 class Formats(ABC):
-    """Base class of what is shown as text, JSON, HTML, Markdown and LaTeX."""
+    """Base class of objects that are shown as text, JSON, HTML, Markdown and LaTeX."""
 
     @abstractmethod
     def as_page(self) -> Page:
-        """What is written: one report, or several with a title."""
+        """The page to write: one report, or several with a title."""
 
     def to_json(self) -> str:
-        """The page by the schema of ``docs/report.md``, with every training sample, as text."""
+        """Return JSON by the schema of ``docs/report.md``, with every training sample."""
         return text_of(self.as_page(), "json")
 
     def to_text(self) -> str:
-        """For a terminal or a log: plain text."""
+        """Return plain text for a terminal or a log."""
         return text_of(self.as_page(), "txt")
 
     def to_html(self) -> str:
-        """One page that needs nothing else.
+        """Return a self-contained HTML page.
 
         Raises
         ------
@@ -35,7 +35,7 @@ class Formats(ABC):
         return text_of(self.as_page(), "html")
 
     def to_markdown(self) -> str:
-        """GitHub's Markdown; errors as ``to_html``."""
+        """Return GitHub Markdown; raises what ``to_html`` raises."""
         return text_of(self.as_page(), "md")
 
     def to_latex(self) -> str:
@@ -43,7 +43,7 @@ class Formats(ABC):
         return text_of(self.as_page(), "tex")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file, completely or not at all; the suffix says how.
+        """Write a file, completely or not at all, in the format that the suffix selects.
 
         Parameters
         ----------

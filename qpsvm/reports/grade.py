@@ -1,4 +1,4 @@
-"""How good an answer is, as one of five grades, and the sentence that says why.
+"""Grades of an answer, five of them, each with a sentence that gives the reason.
 
 ========================  ======================================================================
 ``OPTIMAL``               every check passed and the distance from the optimum is bounded: the
@@ -38,7 +38,7 @@ Users who round their results to two digits see such a difference; smaller ones 
 
 
 class Grade(Enum):
-    """How good an answer is proven to be, the best grade first; its values are the JSON's."""
+    """The proven quality of an answer, the best grade first; values are used in the JSON."""
 
     OPTIMAL = "optimal"
     SAME_PREDICTIONS = "same_predictions"
@@ -53,12 +53,12 @@ class Grade(Enum):
 
     @property
     def description(self) -> str:
-        """The grade in words that complete a title: a machine, "the same predictions as ..."."""
+        """The grade as a phrase that completes a title, such as "the same predictions as ..."."""
         return _DESCRIPTIONS[self]
 
     @property
     def tone(self) -> Tone:
-        """Whether the grade is good news: formats choose their colours by it."""
+        """Tone of the grade (good or bad news), by which formats choose colours."""
         return _TONES[self]
 
 
@@ -90,33 +90,33 @@ WORDS |= {grade.title: grade.tone for grade in Grade}
 
 
 def tone_of(word: str) -> Tone:
-    """The tone of a grade's title, of PASS and of FAIL; any other word is neutral."""
+    """Tone of a grade's title, of PASS or of FAIL; neutral for any other word."""
     return WORDS.get(word, "neutral")
 
 
 @short_repr
 @dataclass(frozen=True)
 class Headline:
-    """What stands above everything else: the grade, and one plain sentence about it."""
+    """The headline of a report: the grade, and one sentence about it."""
 
     grade: Grade
     sentence: str
 
 
 def worst(headlines: Sequence[Headline]) -> Headline:
-    """The first of those with the worst grade."""
+    """The first headline with the worst grade."""
     return max(headlines, key=lambda headline: list(Grade).index(headline.grade))
 
 
 def whose(name: str, n_machines: int) -> str:
-    """Which machine a headline's figures are about, where there are several."""
+    """Phrase that names the machine of a headline's figures; empty for a single machine."""
     return f" of {name!r}, the worst of {n_machines} machines," if n_machines > 1 else ""
 
 
 @short_repr
 @dataclass(frozen=True)
 class Evidence:
-    """What a grade follows from.
+    """The measured facts from which a grade follows.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class Evidence:
 
     @property
     def headline(self) -> Headline:
-        """The grade, and what it follows from in one sentence, the most important clause first."""
+        """The grade, and one sentence with its reason, the most important clause first."""
         return Headline(self.grade, "; ".join(_CLAUSES[self.grade](self)) + ".")
 
     # --- its parts -------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class Evidence:
         return () if self.predictions is None else prediction_clauses(self.predictions, self.noun)
 
     def _distance(self) -> str:
-        """How far from optimal, and the check that failed if the gap does not tell."""
+        """Clause about the distance from the optimum, or about the failed check."""
         gap, whose = residual(self.relative_gap), self.whose
         if self.relative_gap <= self.eps and self.failed is not None:
             check = self.failed
@@ -234,7 +234,7 @@ def _wrong(evidence: Evidence) -> tuple[str, ...]:
     if evidence.refused:
         return (f"Not an answer to this problem: {evidence.refused.rstrip('.')}",)
     if evidence.finding:
-        return (evidence.finding.rstrip("."), f"of its stored numbers {evidence._distance()}")
+        return (evidence.finding.rstrip("."), f"for its stored numbers {evidence._distance()}")
     if evidence.infeasibility > evidence.eps:
         missed = at_most(evidence.infeasibility)
         first = f"Not feasible: a condition that must hold is missed by {missed} of its size"

@@ -1,4 +1,4 @@
-"""A page that needs nothing else: one HTML file, pictures, styles and script inside.
+"""Self-contained HTML pages: one file with pictures, styles and scripts inside.
 
 Jinja2 escapes every text; pictures are SVG as data URIs, which follow the reader's preference for
 light or dark. The page's policy forbids every script but its own, by its hash.
@@ -27,7 +27,7 @@ EMBEDDED_SAMPLES = 10_000
 
 
 def html(page: Page) -> str:
-    """The page as the text of one HTML file.
+    """Convert a page to the text of one HTML file.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def html_of(
 
 
 def _contents(sections: tuple[Section, ...]) -> Iterator[Section]:
-    """Everything with a heading of its own, for the list of links."""
+    """Yield all sections, nested ones included, for the table of contents."""
     for section in sections:
         yield section
         yield from _contents(section.sections)
@@ -121,7 +121,7 @@ def _data_uri(picture: Picture) -> str:
 
 
 def sort_key(number: float) -> str:
-    """As JavaScript reads numbers."""
+    """A number as text that JavaScript reads."""
     if math.isfinite(number):
         return repr(number)
     return "NaN" if math.isnan(number) else "Infinity" if number > 0.0 else "-Infinity"
@@ -132,7 +132,7 @@ CLASSES: Mapping[Tone, str] = {"good": "pass", "neutral": "skipped", "bad": "fai
 
 
 def _colours(word: str) -> str:
-    """The class of a verdict: that of its tone."""
+    """CSS class of a verdict, by its tone."""
     return CLASSES[tone_of(word)]
 
 
@@ -145,11 +145,11 @@ FILTERS: Mapping[str, Callable[[Any], str]] = {
 
 
 def content_hashes(scripts: tuple[str, ...]) -> str:
-    """What a page's policy allows its scripts by."""
+    """Hashes of scripts for a page's Content-Security-Policy."""
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
 def embedded_json(content: object) -> str:
-    """JSON that can stand inside a script element, which would end at the first ``</``."""
+    """JSON that is safe inside a script element: without ``</``."""
     return json_text.dumps(content).replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""What the gap implies: one sentence for everything that follows from a certificate.
+"""Sentences about the consequences of the certified gap.
 
 A new figure of ``Certificate`` becomes a sentence by one function here, and its name in
 ``SENTENCES``.
@@ -27,7 +27,7 @@ DIGITS = 12
 
 
 def implications(report: ReportContent) -> tuple[str, ...]:
-    """What the gap of a report implies, the most important sentence first."""
+    """State the consequences of a report's gap, the most important sentence first."""
     if report.machines:
         return (_of_machines(report),)
     if report.data is None and isinstance(report.verified, KKTReport):
@@ -87,7 +87,7 @@ def _optimum(report: ReportContent, certificate: Certificate) -> str:
 
 
 def _ends(certificate: Certificate) -> tuple[float, float] | None:
-    """Bounds on the optimal objective, with the rounding they are known to; None: not both."""
+    """Bounds on the optimal objective, rounding included; None unless both are finite."""
     enclosure = certificate.enclosure
     if enclosure is not None:
         ends = enclosure.dual_lower, enclosure.primal_upper
@@ -152,12 +152,12 @@ def _intercept(report: ReportContent, certificate: Certificate) -> str:
     where = f"The intercept of every exact optimum lies between {lower} and {upper}"
     unique = certificate.intercept_is_unique
     if unique is None:
-        return f"{where}; whether there is only one is undecided at this accuracy."
-    return f"{where}; there is only one." if unique else f"{where}; there are many: none is fixed."
+        return f"{where}; whether it is unique is undecided at this accuracy."
+    return f"{where}; it is unique." if unique else f"{where}; it is not unique."
 
 
 def _interval(report: ReportContent, certificate: Certificate) -> str:
-    """Of these weights, not of the optimum: left out where the two would read as one."""
+    """Sentence about the intercepts that are optimal for these weights; empty if redundant."""
     interval, summary = certificate.intercept_interval, report.summary
     if interval is None or certificate.model.intercept != "free":
         return ""

@@ -1,4 +1,4 @@
-r"""A complete LaTeX document: article with amsmath and booktabs; pictures in words.
+r"""LaTeX documents: article class with amsmath and booktabs, pictures described in words.
 
 pdfLaTeX, LuaLaTeX and XeLaTeX all take it. Characters beyond Latin letters, which pdfLaTeX does
 not know, are written by their number there.
@@ -34,7 +34,7 @@ _BREAK = "\x00"
 
 
 def latex(page: Page) -> str:
-    """The page as LaTeX.
+    """Convert a page to LaTeX.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def latex(page: Page) -> str:
 
 
 def escape(text: object) -> str:
-    """A text as it is: no commands, and long words may be broken."""
+    """Escape a text for LaTeX and allow breaks in long words."""
     words = _LONG.sub(lambda match: match.group() + _BREAK, one_line(text))
     return "".join(map(_character, words))
 
@@ -69,7 +69,7 @@ def _character(character: str) -> str:
 
 
 def _column(heading: Heading) -> Verbatim:
-    """Numbers to the right."""
+    """LaTeX column type: right-aligned for numbers, else left-aligned."""
     return Verbatim("r" if heading.numeric else "l")
 
 

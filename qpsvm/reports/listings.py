@@ -1,4 +1,4 @@
-"""Names and values of a report: problem, data, solver, solution."""
+"""Listings of a report: names and values about problem, data, solver and solution."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from qpsvm.reports.numbers import figure, residual, value
 
 
 def listings(report: ReportContent) -> Iterator[Listing]:
-    """What is there to be listed, in this order."""
+    """Yield the listings problem, data, solver and solution, without those that are empty."""
     yield Listing("Problem", tuple(_problem(report)))
     if report.data is not None:
         yield Listing("Data", tuple(_data(report)))
@@ -71,7 +71,7 @@ def _solver(report: ReportContent) -> Iterator[tuple[str, str]]:
         last = residual(report.trace[-1].residual)
         yield (
             "Convergence",
-            f"no residuals told on the way; the verifier measured {last} at its end",
+            f"the solver reported no residuals; the verifier measured {last} at the end",
         )
     if statistics.settings:
         yield "Settings", value(statistics.settings)

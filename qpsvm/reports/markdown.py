@@ -1,4 +1,4 @@
-"""GitHub's Markdown, with tables; pictures in words."""
+"""GitHub Markdown with tables, pictures described in words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LIST = re.compile(r"^([-+=]|\d+(?=[.)](\s|$)))")
 
 
 def markdown(page: Page) -> str:
-    """The page as Markdown.
+    """Convert a page to GitHub Markdown.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def markdown(page: Page) -> str:
 
 
 def markdown_of(content: Document, extra: Extra = REPORT) -> str:
-    """Any document as Markdown.
+    """Convert any document to Markdown.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def markdown_of(content: Document, extra: Extra = REPORT) -> str:
 
 
 def escape(text: object) -> str:
-    """A text as it is: no markup, no tags, no links, and none of it the beginning of a list."""
+    """Escape a text for Markdown: no markup, tags, links or list markers."""
     words = one_line(text)
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         words = words.replace(character, entity)
@@ -52,7 +52,7 @@ def escape(text: object) -> str:
 
 
 def _math(latex: str) -> Verbatim:
-    """A display as GitHub writes it."""
+    """A display formula in GitHub's syntax."""
     return Verbatim(latex.removeprefix("\\[\n").removesuffix("\n\\]"))
 
 

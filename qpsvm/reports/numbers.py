@@ -1,4 +1,4 @@
-"""Numbers and values as people read them, the same in every format."""
+"""Formatting of numbers and values, the same in every output format."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WHOLE = 0.1
 
 
 def figure(value: float | np.floating[Any] | None, digits: int = 6) -> str:
-    """A number: 26.5255, 3.1e-09, infinite; a dash for none."""
+    """Format a number: 26.5255, 3.1e-09, infinite; a dash for None."""
     if value is None:
         return NOTHING
     number = float(value)
@@ -45,7 +45,7 @@ def figure(value: float | np.floating[Any] | None, digits: int = 6) -> str:
 
 
 def residual(value: float | np.floating[Any] | None) -> str:
-    """A residual: two digits and the power of ten."""
+    """Format a residual with two digits and a power of ten."""
     if value is None:
         return NOTHING
     if value == 0.0:
@@ -54,12 +54,12 @@ def residual(value: float | np.floating[Any] | None) -> str:
 
 
 def at_most(value: float, digits: int = 2) -> str:
-    """A bound from above, its last digit rounded up: what is said to be below it is."""
+    """Format an upper bound, with the last digit rounded up."""
     return _outward(value, digits, ROUND_CEILING)
 
 
 def at_least(value: float, digits: int = 2) -> str:
-    """A bound from below, its last digit rounded down."""
+    """Format a lower bound, with the last digit rounded down."""
     return _outward(value, digits, ROUND_FLOOR)
 
 
@@ -71,7 +71,7 @@ def _outward(value: float, digits: int, rounding: str) -> str:
 
 
 def share(part: float) -> str:
-    """A share of something, readable at any size: a percentage unless it is tiny or large."""
+    """Format a ratio: a percentage unless it is tiny or large."""
     if part < SMALL:
         return f"{part:.1e} of its value"
     if part >= LARGE:
@@ -80,12 +80,12 @@ def share(part: float) -> str:
 
 
 def percentage(value: float) -> str:
-    """A share."""
+    """Format a ratio as a percentage."""
     return f"{100.0 * value:.2f} %" if math.isfinite(value) else figure(value)
 
 
 def value(anything: object) -> str:
-    """Whatever a caller or a solver states: numbers, words, and lists of these."""
+    """Format any value: numbers, booleans, text, and sequences or mappings of them."""
     if isinstance(anything, bool | np.bool_):
         return "yes" if anything else "no"
     if isinstance(anything, int | np.integer):

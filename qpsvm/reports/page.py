@@ -1,4 +1,4 @@
-"""What one page shows: reports, and perhaps a comparison of the solvers behind them."""
+"""Pages: one or several reports, with an optional comparison of backends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from qpsvm.reports.grade import Headline, worst
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Page:
-    """What one page shows.
+    """A page of reports, with an optional comparison of the backends behind them.
 
     Attributes
     ----------
@@ -35,19 +35,19 @@ class Page:
 
     @classmethod
     def of(cls, report: ReportContent) -> Page:
-        """A page about one report."""
+        """Build a page about one report."""
         return cls(report.title, report.source, (report,))
 
     @property
     def headline(self) -> Headline | None:
-        """The grade of all reports together; None for a comparison, which has verdicts instead."""
+        """The headline of all reports together; None for a comparison."""
         if self.comparison is not None or not self.reports:
             return None
         return self.assessed or worst([report.headline for report in self.reports])
 
     @property
     def passed(self) -> bool:
-        """Every verdict on the page, and there is one."""
+        """Return whether there are reports or a comparison, and all passed."""
         compared = self.comparison is None or self.comparison.passed
         there = bool(self.reports) or self.comparison is not None
         return there and compared and all(report.passed for report in self.reports)

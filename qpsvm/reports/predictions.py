@@ -1,4 +1,4 @@
-"""What is proven about training predictions, in words."""
+"""Sentences about the proof of training predictions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUBJECTS = {
 
 
 def prediction_clauses(compared: PredictionComparison, noun: str = "prediction") -> tuple[str, ...]:
-    """One or two clauses: how many predictions are the exact optimum's, and how far values move.
+    """Clauses that count proven predictions and bound the change of decision values.
 
     Parameters
     ----------

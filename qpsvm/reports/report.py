@@ -13,7 +13,7 @@ from qpsvm.reports.page import Page
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report(ReportContent, Formats):
-    """What was solved, by whom, and what the verifier says. ``build`` makes one.
+    """A report on a solved problem with its verification; ``build`` makes one.
 
     Attributes
     ----------

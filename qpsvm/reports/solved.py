@@ -1,4 +1,4 @@
-"""A solved problem with its verdict, and the figures that follow from these alone.
+"""A solved problem with its verdict, and the figures derived from both.
 
 Every figure is the verifier's or the certificate's own.
 """
@@ -21,7 +21,7 @@ from qpsvm.verification import KKTReport
 
 @dataclass(frozen=True, eq=False)
 class SolvedProblem:
-    """What was solved, the answer, and what the verifier says.
+    """A problem, its solution, and the verifier's report.
 
     Attributes
     ----------
@@ -48,17 +48,17 @@ class SolvedProblem:
 
     @property
     def passed(self) -> bool:
-        """The verifier's verdict."""
+        """Return whether the verifier's report passed."""
         return self.verified.passed
 
     @property
     def eps(self) -> float:
-        """The relative accuracy that was asked for."""
+        """The relative accuracy that the verifier required."""
         return self.verified.eps
 
     @property
     def relative_gap(self) -> float:
-        """The certified relative gap; of several machines the largest."""
+        """The certified relative gap; of several machines, the largest."""
         return self.verified.relative_gap
 
     @property
@@ -68,19 +68,19 @@ class SolvedProblem:
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        """Residuals against their tolerances; empty for several machines, which have their own."""
+        """The checks of the verifier's report; empty for a reduction."""
         return self.verified.checks if isinstance(self.verified, KKTReport) else ()
 
     @property
     def objective(self) -> float | None:
-        """Primal objective; None for several machines."""
+        """Primal objective; None for a reduction."""
         return self.verified.objective if isinstance(self.verified, KKTReport) else None
 
     # --- what was solved -------------------------------------------------------------------------
 
     @property
     def family(self) -> str:
-        """The problem's formulation in words, with its parameters."""
+        """Name of the formulation with its parameters."""
         if isinstance(self.problem, ReducedProblem):
             two_class = self.problem.problems[0].family
             return f"{type(self.problem.reduction).__name__}({two_class})"
@@ -88,12 +88,12 @@ class SolvedProblem:
 
     @property
     def form(self) -> str | None:
-        """Primal or dual; None for a bare program."""
+        """Form of the program, "primal" or "dual"; None for a bare program."""
         return None if self.data is None else self.problem.form
 
     @property
     def kernel(self) -> str | None:
-        """Name and parameters; None for a bare program."""
+        """Name and parameters of the kernel; None for a bare program."""
         if self.data is None:
             return None
         first = self.problem.problems[0] if self.n_machines else self.problem
@@ -101,24 +101,24 @@ class SolvedProblem:
 
     @property
     def n_machines(self) -> int:
-        """How many two-class machines the problem consists of; 0 if it is one program."""
+        """Number of two-class machines of a reduction; 0 for a single program."""
         return len(self.problem.problems) if isinstance(self.problem, ReducedProblem) else 0
 
     @property
     def data(self) -> Any:
-        """The training set, None for a bare program."""
+        """The training set; None for a bare program."""
         return getattr(self.problem, "data", None)
 
     @property
     def program(self) -> QuadraticProgram | None:
-        """What the solver was given; None for several machines."""
+        """The solver's program; None for a reduction."""
         if isinstance(self.problem, QuadraticProgram):
             return self.problem
         return getattr(self.problem, "qp", None)
 
     @property
     def constraints(self) -> list[tuple[str, str, float]]:
-        """Name, kind and multiplier of the caller's constraints on (w, b)."""
+        """Name, kind and multiplier of each of the caller's constraints on (w, b)."""
         model = getattr(self.problem, "model", None)
         rules = getattr(model, "constraints", None)
         if rules is None:
@@ -133,18 +133,18 @@ class SolvedProblem:
 
     @property
     def status(self) -> str:
-        """The verified status, of several machines the worst."""
+        """Verified status; of several machines, the worst."""
         return str(self.solution.status.value)
 
     @property
     def qp_solution(self) -> QPSolution | None:
-        """The program's own solution; None for several machines, or where there is none."""
+        """The solution of the program; None for a reduction or without a solution."""
         own = self.solution if self.data is None else getattr(self.solution, "qp", None)
         return own if isinstance(own, QPSolution) else None
 
     @property
     def statistics(self) -> SolveStatistics:
-        """Who solved it, and how; of several machines all together."""
+        """Statistics of the solve; of several machines, their sum."""
         own = self.qp_solution
         if own is not None:
             return own.statistics
@@ -154,17 +154,17 @@ class SolvedProblem:
 
     @property
     def table(self) -> SampleTable | None:
-        """Every condition and its KKT case."""
+        """The sample table: every condition with its KKT case."""
         return self.verified.samples if isinstance(self.verified, KKTReport) else None
 
     @property
     def summary(self) -> MarginSummary | None:
-        """The textbook figures of one machine."""
+        """The textbook figures of a single machine."""
         return self.verified.summary if isinstance(self.verified, KKTReport) else None
 
 
 def _together(parts: Sequence[SolveStatistics]) -> SolveStatistics:
-    """The sum of several solves; settings are those of the first."""
+    """Add the statistics of several solves; settings are those of the first."""
     if not parts:
         return SolveStatistics()
     iterations = [part.iterations for part in parts if part.iterations is not None]

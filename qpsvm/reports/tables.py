@@ -1,4 +1,4 @@
-"""The tables of a report: checks, machines, samples."""
+"""Tables of a report: checks, machines, constraints, samples."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from qpsvm.reports.numbers import figure, residual, value
 
 
 def _verdict_cell(passed: bool) -> Cell:
-    """PASS or FAIL."""
+    """A cell with PASS or FAIL."""
     word = "PASS" if passed else "FAIL"
     return Cell(word, 0.0 if passed else 1.0, word)
 
 
 def _grade_cell(grade: Grade) -> Cell:
-    """A grade, the best one first when sorted."""
+    """A cell with a grade, sorted by quality."""
     return Cell(grade.title, float(list(Grade).index(grade)), grade.title)
 
 
@@ -30,7 +30,7 @@ def _long_figure(number: float | None) -> str:
 
 
 def checks_table(report: ReportContent, key: str) -> Table:
-    """Every residual against its tolerance."""
+    """Table of the checks with their tolerances."""
     columns: tuple[TableColumn[Check], ...] = (
         words("Check", lambda check: check.name.replace("_", " ")),
         cells("Verdict", lambda check: _verdict_cell(check.passed)),
@@ -49,7 +49,7 @@ def checks_table(report: ReportContent, key: str) -> Table:
 
 
 def machines_table(report: ReportContent, key: str) -> Table:
-    """A row for every machine of several."""
+    """Table of the machines of a reduction."""
     columns: tuple[TableColumn[ReportContent], ...] = (
         words("Machine", lambda machine: machine.name),
         cells("Verdict", lambda machine: _grade_cell(machine.grade)),
@@ -69,7 +69,7 @@ def machines_table(report: ReportContent, key: str) -> Table:
 
 
 def constraints_table(report: ReportContent, key: str, limit: int) -> Table:
-    """The caller's constraints, the one that matters most first."""
+    """Table of the caller's constraints, the largest multiplier first."""
     ordered = sorted(report.constraints, key=lambda row: -abs(row[2]))[:limit]
     columns: tuple[TableColumn[tuple[str, str, float]], ...] = (
         words("Constraint", lambda row: row[0]),
@@ -87,7 +87,7 @@ def constraints_table(report: ReportContent, key: str, limit: int) -> Table:
 
 
 def samples_table(report: ReportContent, n: int, key: str, samples: int, *, folded: bool) -> Table:
-    """The worst of the n rows of the report's sample table."""
+    """Table of the samples with the largest violations."""
     rows = tuple(report.samples(samples))
     caption = f"All {n:,} rows, largest violation first"
     if len(rows) < n:

@@ -1,4 +1,4 @@
-"""Jinja2 for every format that is text with markup."""
+"""Jinja2 templates for the output formats with markup."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qpsvm.exceptions import MissingPackageError
 
 @dataclass(frozen=True)
 class Extra:
-    """Packages that a kind of report needs.
+    """Optional packages that a kind of report requires.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ REPORT = Extra("report", ("jinja2", "matplotlib"), " (a .json or .txt report nee
 
 
 def require_packages(extra: Extra = REPORT) -> None:
-    """Raise unless Jinja2 and Matplotlib are there, or what another extra brings.
+    """Raise MissingPackageError unless the packages of an extra are installed.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def template(
     extra: Extra = REPORT,
     **delimiters: Any,
 ) -> Any:
-    """A template of this package, or of one that builds on this one's.
+    """Load a template of this package, or of a package that extends it.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def template(
 
 
 class Verbatim(str):
-    """Markup of our own: not to be escaped."""
+    """Text that is already markup and must not be escaped."""
 
 
 def _escaping(escape: Callable[[Any], str]) -> Callable[[Any], str]:
@@ -102,17 +102,17 @@ def _escaping(escape: Callable[[Any], str]) -> Callable[[Any], str]:
 
 
 def resource(name: str, package: str = "qpsvm.reports") -> str:
-    """The text of a file beside the templates."""
+    """Read the text of a file beside the templates."""
     files = importlib.resources.files(package).joinpath("templates")
     return files.joinpath(name).read_text("utf-8")
 
 
 def now() -> str:
-    """When a report was written: all of it that differs from one time to the next."""
+    """Current time as text, the only content of a report that differs between runs."""
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def one_line(text: object) -> str:
-    """Text without line breaks and control characters, which no format can show."""
+    """Text without line breaks and control characters."""
     words = " ".join(str(text).split())
     return "".join(c if c.isprintable() else "\ufffd" for c in words)

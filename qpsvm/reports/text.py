@@ -1,4 +1,4 @@
-"""Plain text for a terminal or a log: the blocks through rich, which is told to keep out markup."""
+"""Plain text for a terminal or a log, written by rich with its markup disabled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STYLES = {"good": "bold green", "neutral": "bold yellow", "bad": "bold red"}
 
 
 def text(page: Page) -> str:
-    """The page as plain text, at most 100 characters wide where words can be wrapped."""
+    """Convert a page to plain text, at most 100 characters wide where lines can wrap."""
     from rich.console import Console
 
     stream = io.StringIO()
@@ -41,14 +41,14 @@ def text(page: Page) -> str:
 
 
 def print_page(page: Page, console: Console) -> None:
-    """The page on a console, in colours if it has them; the verdict comes last."""
+    """Print a page on a console, in colour if possible, with the verdict last."""
     content = document(page, samples=SHOWN_SAMPLES)
     print_sections(content, console)
     _print_verdict(content, page, console)
 
 
 def print_sections(content: Document, console: Console) -> None:
-    """Everything but the verdict; of inner sections what is short."""
+    """Print the sections without the verdict; of nested sections only short blocks."""
     for level, section in flat(content.sections):
         _print_section(section, level, console)
 
@@ -116,12 +116,12 @@ def _print_verdict(content: Document, page: Page, console: Console) -> None:
 
 
 def verdict(word: str) -> Text:
-    """A grade, PASS or FAIL in the colour of its tone; skipped is dim."""
+    """A grade, PASS or FAIL in the colour of its tone; "skipped" is dim."""
     return _text(word, "dim" if word == "skipped" else STYLES[tone_of(word)])
 
 
 def _plain(words: str, style: str = "") -> Text:
-    """Somebody's words: no markup, no control characters."""
+    """Text without markup and control characters."""
     return _text(one_line(words), style)
 
 

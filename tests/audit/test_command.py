@@ -94,7 +94,7 @@ def test_a_report_is_written(data, tmp_path, suffix):
     [
         (["libsvm_linear.model"], "pass C"),
         (["libsvm_linear.model", "--C", "1", "--nu", "0.1"], "nu was given"),
-        (["libsvm_rbf.model"], "classes 0, 1, 2 apart, y has -1, 1"),
+        (["libsvm_rbf.model"], "classes 0, 1, 2, y has -1, 1"),
         (["missing.model"], "Cannot read"),
         (["liblinear_L2R_L1LOSS_SVC_DUAL.model", "--C", "1", "--no-optimum"], "no multipliers"),
         (["data.py"], "begin with svm_type"),

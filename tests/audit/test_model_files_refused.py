@@ -147,7 +147,7 @@ def test_regression_and_novelty_have_two_classes_and_no_labels(tmp_path: Path) -
         ({"intercept": None}, "intercept is not a number"),
         ({"intercept": "0.5"}, "intercept is not a number"),
         ({"intercept": True}, "intercept is not a number"),
-        ({"intercept": [0.5]}, r"intercept has shape \(1,\), beside such a coef it is \(\)"),
+        ({"intercept": [0.5]}, r"intercept has shape \(1,\), but this coef needs \(\)"),
         ({"alpha": [0.5, True]}, "alpha is not a list of numbers"),
         ({"alpha": [0.5, "1"]}, "alpha is not a list of numbers"),
         ({"alpha": [[0.5]]}, "alpha is not a list of numbers"),
@@ -156,7 +156,7 @@ def test_regression_and_novelty_have_two_classes_and_no_labels(tmp_path: Path) -
         ({"alpha": 0.5}, "alpha is not a list of numbers"),
         ({"alpha": [10**400]}, "alpha is not a list of numbers"),
         ({"coef": [[1.0], [1.0, 2.0]]}, "coef is not a list of numbers or a table"),
-        ({"coef": [[1.0], [2.0]]}, r"intercept has shape \(\), beside such a coef it is \(2,\)"),
+        ({"coef": [[1.0], [2.0]]}, r"intercept has shape \(\), but this coef needs \(2,\)"),
         ({"width": [1.0]}, "width is not a number"),
         ({"classes": ["a"]}, "classes must be the 2 labels"),
         ({"classes": ["a", "a"]}, "write different labels of one kind"),
@@ -165,11 +165,17 @@ def test_regression_and_novelty_have_two_classes_and_no_labels(tmp_path: Path) -
         ({"kernel": "rbf"}, "kernel is not an object with a name"),
         ({"kernel": {"gamma": 1.0}}, "kernel is not an object with a name"),
         ({"kernel": {"name": "custom"}}, "the kernel 'custom' is unknown; known are linear"),
-        ({"kernel": {"name": "rbf", "gamma": 0.0}}, "there is no such rbf .gamma is 0.0"),
-        ({"kernel": {"name": "rbf", "sigma": 1.0}}, "there is no such rbf .*sigma"),
+        (
+            {"kernel": {"name": "rbf", "gamma": 0.0}},
+            "rbf does not accept these parameters .gamma is 0.0",
+        ),
+        ({"kernel": {"name": "rbf", "sigma": 1.0}}, "rbf does not accept these parameters .*sigma"),
         ({"kernel": {"name": "rbf", "gamma": 10**400}}, "are not plain numbers and texts"),
         ({"formulation": {"name": "OneVsOne"}}, "the formulation 'OneVsOne' is unknown"),
-        ({"formulation": {"name": "SoftMargin", "C": -1}}, "there is no such SoftMargin"),
+        (
+            {"formulation": {"name": "SoftMargin", "C": -1}},
+            "SoftMargin does not accept these parameters",
+        ),
         ({"formulation": {"name": "SoftMargin", "C": [1]}}, "are not plain numbers and texts"),
         (
             {"formulation": {"name": "SoftMargin", "class_weight": [["a", 1], ["a", 2]]}},
@@ -237,8 +243,8 @@ HEADER = "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv {}\nrho
 def test_what_is_no_model_file(tmp_path: Path) -> None:
     refused(tmp_path, "", "begins with b''")
     refused(tmp_path, "gamma 0.5\n", "begins with b'gamma 0.5")
-    refused(tmp_path, "\ufeffsvm_type c_svc\n", "as no model file known here does")
-    refused(tmp_path, pickle.dumps(SVC()), "as no model file known here does")
+    refused(tmp_path, "\ufeffsvm_type c_svc\n", "is no known model file")
+    refused(tmp_path, pickle.dumps(SVC()), "is no known model file")
     for path, words in [
         (tmp_path / "none", "No such file"),
         (tmp_path, "is a folder; pass the path of a model file"),

@@ -94,7 +94,7 @@ def test_a_subclass_that_predicts_something_else(name):
     found = qpsvm.audit(lying(model, "predict"), X, y, eps=EPS)
     assert not found.passed
     assert found.own_predictions.n_differ == 2
-    assert f"own predict differs for 2 of {len(X)} training samples" in found.verdict
+    assert f"numbers for 2 of {len(X)} training samples" in found.verdict
     assert found.relative_gap == honest.relative_gap  # of the stored numbers
     assert all(machine.report.checks[-1].name == "own_predictions" for machine in found.machines)
     assert not any(machine.passed for machine in found.machines)
@@ -270,10 +270,12 @@ def test_the_finding_is_in_every_output():
     found = qpsvm.audit(lying(model, "predict"), X, y, eps=EPS)
     assert found.to_dict()["own_predictions"]["n_differ"] == 2
     assert "own_predictions" in str(found)
-    assert "does not predict what its stored numbers say" in str(found)
+    assert "own predictions differ from those of its stored numbers" in str(found)
     page = found.report()
     assert not page.reports[0].passed
-    assert "does not predict what its stored numbers say" in reports.text_of(page, "json")
+    assert "own predictions differ from those of its stored numbers" in reports.text_of(
+        page, "json"
+    )
 
 
 def test_a_ball_on_a_kernel_matrix_is_audited():

@@ -77,7 +77,7 @@ def test_programs_that_are_no_svm_here(model, match):
 def test_a_one_class_descent_without_an_optimum():
     weights = np.full(len(X), 0.2)
     model = SGDOneClassSVM(nu=0.5).fit(X, sample_weight=weights)
-    refused("no optimum: rho grows without end", model, X, None, sample_weight=weights)
+    refused("no optimum: rho is unbounded", model, X, None, sample_weight=weights)
 
 
 def test_indefinite_kernels():
@@ -121,14 +121,14 @@ def test_a_gamma_that_is_not_that_of_the_data():
 def test_labels_that_are_not_those_of_the_fit():
     model = SVC().fit(X, Y)
     refused(
-        r"classes 'benign', 'malignant' apart, y has 'a', 'b'",
+        r"classes 'benign', 'malignant', y has 'a', 'b'",
         model,
         y=np.where(X[:, 0] > 0, "a", "b"),
     )
     swapped = np.where(Y == "benign", "malignant", "benign")
     refused("wrong sign for its label", model, y=swapped)
     three, y = wine()
-    refused("classes 0, 1, 2 apart, y has 0, 1", SVC().fit(three, y), three, np.minimum(y, 1))
+    refused("classes 0, 1, 2, y has 0, 1", SVC().fit(three, y), three, np.minimum(y, 1))
     mixed = Y.copy()
     mixed[model.support_[0]] = "malignant" if Y[model.support_[0]] == "benign" else "benign"
     refused("wrong sign for its label", model, y=mixed)
@@ -193,7 +193,7 @@ def test_a_data_frame_in_a_pipeline():
 
 def test_parameters_the_model_has_itself():
     model = SVC().fit(X, Y)
-    refused("C was given, and the model .SVC. has its own", model, C=1.0)
+    refused("C was given, but the model .SVC. has its own", model, C=1.0)
     refused("nu was given", LinearSVC().fit(X, Y), nu=0.1)
     with pytest.raises(InvalidParameterError, match="eps is 2"):
         qpsvm.audit(model, X, Y, eps=2.0)

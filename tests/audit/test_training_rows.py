@@ -156,7 +156,7 @@ def test_what_is_no_row_is_named(tmp_path: Path) -> None:
     ]:
         with pytest.raises(ModelFileError, match=words):
             model.training_rows(samples, labels)
-    with pytest.raises(ModelFileError, match=r"than there are such rows \(1\)"):
+    with pytest.raises(ModelFileError, match=r"than rows do \(1\)"):
         match_rows([[1.0], [1.0]], [[1.0], [2.0]])
     with pytest.raises(ModelFileError, match="numbers LIBSVM was given"):
         model.training_rows(data, ["a", "b", "c", "d"])

@@ -183,7 +183,7 @@ def test_sentences_about_the_objective_are_true_of_the_exact_optimum(name, rigor
 def contradictions(built):
     """Pairs of sentences of one page that cannot both be read as true."""
     words, summary, proof = " ".join(implications(built)), built.summary, built.certificate
-    only, many = "there is only one" in words, "there are many" in words
+    only, many = "it is unique" in words, "it is not unique" in words
     interval = "every intercept from about" in words
     yield "one and many intercepts", only and many
     yield "one intercept, and an interval of them", only and interval

@@ -1,4 +1,4 @@
-"""Model files of other libraries, read without trusting them.
+"""Strict readers of other libraries' model files, safe for untrusted input.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Plain numbers as JSON or NPZ; ``docs/model_files.md`` describes both.
+"""Models as plain arrays in JSON or NPZ files; ``docs/model_files.md`` describes both.
 
 ::
 
@@ -32,7 +32,7 @@ _MAX_BRACKETS = 10_000
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ArrayModel:
-    """A model as plain numbers, in the scale of qpsvm's programs; arrays are read-only.
+    """A model as plain arrays, in the scale of qpsvm's programs; arrays are read-only.
 
     ``f(x) = sum_i s_i alpha_i k(x_i, x) + intercept``, or ``f(x) = coef'x + intercept``
 
@@ -80,10 +80,10 @@ def read_json(path: str | os.PathLike[str]) -> ArrayModel:
     brackets = content.count(b"[") + content.count(b"{")
     try:
         if brackets > _MAX_BRACKETS:
-            raise ValueError(f"it has {brackets:,} lists and objects, a model a handful")
+            raise ValueError(f"it has {brackets:,} lists and objects; a model has only a few")
         data = json_text.loads(content.decode("utf-8"))
         if not isinstance(data, dict):
-            raise ValueError(f"it is a {type(data).__name__}, a model is an object")
+            raise ValueError(f"it is a {type(data).__name__}; a model must be an object")
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
             f"{source!r} is not a model in JSON ({error}); write one as docs/model_files.md "
@@ -104,13 +104,13 @@ def read_npz(path: str | os.PathLike[str]) -> ArrayModel:
 
 
 def npz_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The arrays of an uncompressed NPZ file, which cannot be more than the file itself."""
+    """Read the arrays of an uncompressed NPZ file; compressed files could expand without limit."""
     size = require_file(path)
     return npz.read(path, ModelFileError, limit_bytes=size, compressed=False)
 
 
 def from_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> ArrayModel:
-    """The model of which these are the arrays; see ``read_npz``."""
+    """Build the model from the arrays of an NPZ file; see ``read_npz``."""
     source = os.fspath(path)
     data: dict[str, Any] = dict(arrays)
     for key in ("formulation", "kernel"):

@@ -1,4 +1,4 @@
-"""What printing numbers with a few digits does to them.
+"""Rounding of numbers by printing them with few digits.
 
 LIBSVM writes support vectors with ``%.8g``: to find them among the training rows, these have to be
 rounded in the same way.
@@ -21,7 +21,7 @@ _MOST_ROUNDED = 15
 
 
 def as_printed(values: Vector, digits: int) -> Vector:
-    """The numbers after ``printf("%.{digits}g")`` and reading back, to the last bit.
+    """Round numbers exactly as ``printf("%.{digits}g")`` and reading back would.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def as_printed(values: Vector, digits: int) -> Vector:
 
 
 def most_digits(text: bytes, before: bytes, at_least: int, start: int = 0) -> int:
-    """Largest number of significant digits of the numbers that follow a character.
+    """Largest number of significant digits of the numbers that follow a given character.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 
 class UnfitEntryError(Exception):
-    """An entry that is missing or unusable; the message says what to do."""
+    """An entry of the file is invalid; the message says what is wrong and how to correct it."""
 
 
 def require_keys(data: Mapping[str, Any]) -> None:
@@ -63,7 +63,7 @@ def require_keys(data: Mapping[str, Any]) -> None:
 
 
 def numbers(data: Mapping[str, Any], key: str, dimensions: tuple[int, ...]) -> Any:
-    """A read-only float64 array; None if there is no such entry."""
+    """A read-only float64 array from an entry; None if there is no such entry."""
     if key not in data:
         return None
     value = data[key]
@@ -100,8 +100,8 @@ def require_one_intercept_each(coef: Any, intercept: Any) -> None:
     expected = () if coef is None or coef.ndim == 1 else (len(coef),)
     if intercept.shape != expected:
         raise UnfitEntryError(
-            f"intercept has shape {intercept.shape}, beside such a coef it is {expected}; a single "
-            "machine has a list of weights and a number"
+            f"intercept has shape {intercept.shape}, but this coef needs {expected}; a single "
+            "machine has a list of weights and one number as intercept"
         )
 
 
@@ -122,7 +122,7 @@ def classes_of(data: Mapping[str, Any], count: int) -> tuple[Any, ...] | None:
 
 
 def built(data: Mapping[str, Any], key: str, known: Mapping[str, type[Any]]) -> Any:
-    """The object of qpsvm that ``{"name": ..., parameter: value, ...}`` describes."""
+    """Build the qpsvm object that ``{"name": ..., parameter: value, ...}`` describes."""
     if key not in data:
         return None
     spec = data[key]
@@ -139,11 +139,11 @@ def built(data: Mapping[str, Any], key: str, known: Mapping[str, type[Any]]) -> 
     try:
         return known[name](**parameters)
     except (QPSVMError, TypeError, ValueError, OverflowError) as error:
-        raise UnfitEntryError(f"there is no such {name} ({error})") from error
+        raise UnfitEntryError(f"{name} does not accept these parameters ({error})") from error
 
 
 def _class_weight(value: Any) -> Any:
-    """None or "balanced" as they are, and ``[[label, weight], ...]`` as a dict."""
+    """Convert ``[[label, weight], ...]`` to a dict; return None and "balanced" unchanged."""
     if value is None or isinstance(value, str):
         return value
     good = isinstance(value, list) and all(
@@ -155,5 +155,5 @@ def _class_weight(value: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """A truth value, a text, or a number that float64 can hold."""
+    """Return whether a value is a boolean, a string, or a number in the range of float64."""
     return isinstance(value, bool | str) or (_is_number(value) and -_LARGEST <= value <= _LARGEST)

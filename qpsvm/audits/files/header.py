@@ -1,4 +1,4 @@
-"""The first lines of LIBSVM's and LIBLINEAR's files: ``key value value ...``."""
+"""Headers of LIBSVM's and LIBLINEAR's model files: lines ``key value value ...``."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _INTEGER = re.compile(rb"[+-]?\d{1,10}")
 
 
 class Entry(NamedTuple):
-    """What follows a key, and the number of its line."""
+    """The text after a key, and its line number."""
 
     text: bytes
     line: int
 
 
 class Header:
-    """The entries of a header by key; each method reads one of them and refuses what it is not.
+    """The entries of a header by key, with one strict parser per type of value.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Header:
     def __init__(
         self, file: TextFile, keys: Collection[str], last: str, on_next_line: str = ""
     ) -> None:
-        """Read up to the line ``last``.
+        """Read the lines before the line ``last``.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class Header:
         return key in self._entries
 
     def require_only(self, allowed: Collection[str], owner: str) -> None:
-        """Refuse an entry that such a model does not have.
+        """Refuse entries that this type of model does not have.
 
         Raises
         ------
@@ -100,7 +100,7 @@ class Header:
                 raise self.file.refusal(entry.line, f"{key} does not belong to {owner}")
 
     def choice(self, key: str, choices: Collection[str]) -> str:
-        """One of a few words."""
+        """Parse one of a set of words."""
         entry = self._entry(key)
         word = entry.text.strip().decode("ascii")
         if word not in choices:
@@ -110,11 +110,11 @@ class Header:
         return word
 
     def integer(self, key: str, low: int, high: int = INT32_MAX) -> int:
-        """A whole number from ``low`` to ``high``."""
+        """Parse an integer from ``low`` to ``high``."""
         return int(self.integers(key, 1, low, high)[0])
 
     def integers(self, key: str, count: int, low: int, high: int = INT32_MAX) -> Index:
-        """As many whole numbers from ``low`` to ``high``."""
+        """Parse a given number of integers from ``low`` to ``high``."""
         entry = self._entry(key)
         found = []
         for word in words(entry.text):
@@ -127,25 +127,25 @@ class Header:
         return np.array(found, dtype=np.intp)
 
     def number(self, key: str, low: float = -np.inf) -> float:
-        """A number, not below ``low``."""
+        """Parse a number not below ``low``."""
         value = float(self.numbers(key, 1)[0])
         if value < low:
             raise self.file.refusal(self._entries[key].line, f"{key} is {value:g}, below {low:g}")
         return value
 
     def numbers(self, key: str, count: int) -> Vector:
-        """As many numbers."""
+        """Parse a given number of numbers."""
         values = self.any_numbers(key)
         self._require_count(key, len(values), count)
         return values
 
     def any_numbers(self, key: str) -> Vector:
-        """Numbers, however many."""
+        """Parse any number of numbers."""
         entry = self._entry(key)
         return self.file.numbers(entry.text, entry.line, f"{key} value")
 
     def n_classes(self, classifier: bool) -> int:
-        """``nr_class``: two at least, and two where it means nothing."""
+        """Parse ``nr_class``: at least 2, and exactly 2 unless the model is a classifier."""
         k = self.integer("nr_class", 1)
         if not classifier and k != 2:
             raise self.refusal(
@@ -160,14 +160,14 @@ class Header:
         return k
 
     def labels(self, k: int) -> Index:
-        """``label``: one different whole number per class."""
+        """Parse ``label``: distinct integers, one per class."""
         labels = self.integers("label", k, -INT32_MAX - 1)
         if len(np.unique(labels)) != k:
             raise self.refusal("label", "a label is repeated")
         return np.asarray(freeze(labels))
 
     def require_room(self, key: str, n_lines: int, shortest: int) -> None:
-        """Refuse a count of lines, each with at least ``shortest`` bytes, beyond the file's end."""
+        """Refuse a number of lines, each of at least ``shortest`` bytes, that exceeds the file."""
         rest = len(self.file.content) - self.end
         if n_lines * shortest > rest:
             raise self.refusal(
@@ -175,11 +175,11 @@ class Header:
             )
 
     def text(self, key: str) -> bytes:
-        """What follows the key; nothing if there is no such entry."""
+        """The text after a key; empty if there is no such entry."""
         return self._entries[key].text if key in self._entries else b""
 
     def refusal(self, key: str, what: str, remedy: str = REMEDY) -> ModelFileError:
-        """The error about one entry."""
+        """Build the error about one entry."""
         return self.file.refusal(self._entries[key].line, what, remedy)
 
     def _entry(self, key: str) -> Entry:

@@ -57,7 +57,7 @@ _ALWAYS = ("solver_type", "nr_class", "nr_feature", "bias")
 @short_repr
 @dataclass(frozen=True, eq=False)
 class LiblinearModel:
-    """What a LIBLINEAR model file says, checked; all arrays are read-only.
+    """The checked content of a LIBLINEAR model file; all arrays are read-only.
 
     ``f_m(x) = coef_m'x + bias bias_weights_m``, for one-class models minus ``rho``.
 
@@ -93,7 +93,7 @@ class LiblinearModel:
 
     @property
     def intercept(self) -> Vector:
-        """What is added to ``coef @ x``, shape (m,)."""
+        """The constant added to ``coef @ x``, shape (m,)."""
         if self.bias_weights is None:
             intercept = np.zeros(len(self.coef))
         else:

@@ -1,4 +1,4 @@
-"""LIBSVM's model files, which ThunderSVM writes too.
+"""LIBSVM's model files, also written by ThunderSVM.
 
 ::
 
@@ -54,7 +54,7 @@ KernelType: TypeAlias = Literal["linear", "polynomial", "rbf", "sigmoid", "preco
 @short_repr
 @dataclass(frozen=True, eq=False)
 class LibsvmModel:
-    """What a LIBSVM model file says, checked; all arrays are read-only.
+    """The checked content of a LIBSVM model file; all arrays are read-only.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class LibsvmModel:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel as one of ``qpsvm.kernels``.
+        """The kernel as an object of ``qpsvm.kernels``.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class LibsvmModel:
         return kernels.as_kernel(self.kernel_type)
 
     def training_rows(self, X: Any, y: Any = None) -> Index:
-        """Which row of the training data each support vector is.
+        """Find the row of the training data of each support vector.
 
         Parameters
         ----------
@@ -214,6 +214,6 @@ class LibsvmModel:
             return np.asarray(y, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ModelFileError(
-                f"{self.source!r} knows its samples by numbers, and y holds others ({error}); pass "
+                f"{self.source!r} stores numeric labels or targets, y has others ({error}); pass "
                 "the numbers LIBSVM was given."
             ) from error

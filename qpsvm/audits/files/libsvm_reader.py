@@ -1,4 +1,4 @@
-"""Reading LIBSVM's model files; ``libsvm`` shows one."""
+"""Reader of LIBSVM's model files; ``libsvm`` shows an example file."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _n_sv(header: Header, k: int, total_sv: int) -> Index:
 
 
 def _require_numbers_nobody_keeps(header: Header, pairs: int) -> None:
-    """Probabilities, and the weights ThunderSVM writes beside the coefficients they follow from."""
+    """Check entries that are not used: probabilities, and ThunderSVM's copy of the weights."""
     for key, novel in _PROBABILITIES.items():
         if key in header:
             header.numbers(key, 10 if novel else pairs)

@@ -1,4 +1,4 @@
-"""The bytes of a file from anywhere, if it is a file and not too large."""
+"""Reading of regular files up to a size limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_BYTES = 2**30
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
-    """The content of a regular file.
+    """Read the content of a regular file.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
 
 
 def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> int:
-    """Size of a regular file in bytes.
+    """Check that a path is a regular file; return its size in bytes.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which reader a file is for, by what is in it: names say nothing certain."""
+"""Recognition of a model file's format by its content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BEGINNING = 64
 
 
 def read_model(path: str | os.PathLike[str]) -> ParsedModel:
-    """Read a model file of any known kind.
+    """Read a model file of any known format.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def read_model(path: str | os.PathLike[str]) -> ParsedModel:
     if first == [b"solver_type"]:
         return read_liblinear(path)
     raise ModelFileError(
-        f"{os.fspath(path)!r} begins with {beginning[:20]!r}, as no model file known here does; "
-        "those of LIBSVM and ThunderSVM begin with svm_type, of LIBLINEAR with solver_type, JSON "
-        "with {, NPZ with PK."
+        f"{os.fspath(path)!r} begins with {beginning[:20]!r} and is no known model file; files of "
+        "LIBSVM and ThunderSVM begin with svm_type, of LIBLINEAR with solver_type, JSON with {, "
+        "NPZ with PK."
     )
 
 

@@ -1,4 +1,4 @@
-"""Which training rows the support vectors of a model are."""
+"""Search for the training rows that are a model's support vectors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def match_rows(
     source: str = "the model",
     first_line: int | None = None,
 ) -> Index:
-    """For every support vector the row of X that it is.
+    """Find the row of X that each support vector is.
 
     Two vectors are the same when they are after ``as_printed(value, digits)``. Of rows with the
     same values each is used once, in their order.
@@ -114,7 +114,7 @@ def match_rows(
 def _keys(
     matrix: Any, digits: int, dtype: type[np.floating[Any]], labels: Vector | None
 ) -> Iterator[bytes]:
-    """A hash of the rounded entries of each row that are not zero, with their columns."""
+    """Yield a hash of each row's rounded nonzero entries and their columns."""
     n, d = matrix.shape
     for rows in row_blocks(n, d, _BLOCK_BYTES):
         block = _rounded(matrix[rows], digits, dtype)
@@ -128,7 +128,7 @@ def _keys(
 
 
 def _rounded(matrix: Any, digits: int, dtype: type[np.floating[Any]]) -> Any:
-    """The entries as they are printed, in order, without zeros."""
+    """The entries as they would be printed, in column order, without zeros."""
     block = sp.csr_array(matrix, dtype=np.float64, copy=True)
     block.sum_duplicates()
     with np.errstate(over="ignore"):
@@ -143,7 +143,7 @@ def _rounded(matrix: Any, digits: int, dtype: type[np.floating[Any]]) -> Any:
 def _by_target(
     own: list[int], rows: list[int], coefficients: Vector, targets: Vector
 ) -> tuple[list[int], list[int]]:
-    """Support vectors by coefficient, and beside them rows from both ends of their targets."""
+    """Pair support vectors, sorted by coefficient, with the rows of extreme targets."""
     own = sorted(own, key=lambda i: coefficients[i])
     rows = sorted(rows, key=lambda row: targets[row])
     below = sum(coefficients[i] < 0.0 for i in own)
@@ -154,17 +154,17 @@ def _by_target(
 
 
 def _too_often(rows: list[int]) -> str:
-    """That other support vectors took these rows; empty if there are none."""
+    """Message for rows of X that fewer copies have than there are support vectors; may be empty."""
     if not rows:
         return ""
     return (
-        f"has the values of row {rows[0]} of X, and so have more support vectors than there are "
-        f"such rows ({len(rows)})"
+        f"has the values of row {rows[0]} of X, but more support vectors have these values than "
+        f"rows do ({len(rows)})"
     )
 
 
 def _difference(vector: Any, samples: Any, digits: int, dtype: type[np.floating[Any]]) -> str:
-    """How a support vector differs from the nearest row."""
+    """Describe how a support vector differs from the nearest row of X."""
     d = samples.shape[1]
     beyond = vector.indices[(vector.indices >= d) & (vector.data != 0.0)]
     if beyond.size:

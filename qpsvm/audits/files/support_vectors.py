@@ -1,4 +1,4 @@
-"""The lines after ``SV``: coefficients, then ``index:value`` pairs."""
+"""Support vectors in model files: lines after ``SV`` of coefficients and ``index:value`` pairs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PAIR = re.compile(rb"\d{1,10}:(" + NUMBER + rb")")
 
 
 class SupportVectors(NamedTuple):
-    """What the lines hold.
+    """The support vectors and coefficients of a model file.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class SupportVectors(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Some lines as numbers: pairs one after the other, ``lengths`` of them per line."""
+    """Parsed lines: coefficients, and the pairs of all lines with ``lengths`` pairs per line."""
 
     line: int
     coefficients: Dense
@@ -53,7 +53,7 @@ class _Block(NamedTuple):
 def read(
     file: TextFile, start: int, line: int, n: int, m: int, precomputed: bool
 ) -> SupportVectors:
-    """Read n lines with m coefficients each, and nothing after them.
+    """Read exactly n lines with m coefficients each, up to the end of the file.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _block(file: TextFile, first: int, lines: list[bytes], text: bytes, m: int) 
 
 
 def _require_line(file: TextFile, number: int, line: bytes, m: int) -> None:
-    """Raise ModelFileError for what is wrong in a line."""
+    """Raise ModelFileError if a line is malformed."""
     found = 0
     for found, word in enumerate(words(line), 1):
         if found <= m:
@@ -169,7 +169,7 @@ def _require_serial(file: TextFile, block: _Block) -> None:
 
 
 def _first(bad: Any) -> Iterator[int]:
-    """The first true entry, if any."""
+    """Yield the index of the first true entry, if any."""
     yield from np.flatnonzero(bad)[:1].tolist()
 
 

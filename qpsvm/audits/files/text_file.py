@@ -1,4 +1,4 @@
-"""Text model files: lines, numbers, and errors that name the line.
+"""Text files of models, with strict number parsing and errors that name the line.
 
 Numbers are what C's ``printf`` writes: plain decimals. Python and NumPy read more (``1_0``,
 ``nan``, other scripts' digits), so every line is matched against a pattern before it is turned into
@@ -42,7 +42,7 @@ _NOT_TEXT = re.compile(rb"[^\t\n -~]")
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file of printable ASCII in complete lines.
+    """A file of printable ASCII whose lines are all complete.
 
     Attributes
     ----------
@@ -82,11 +82,11 @@ class TextFile:
         return file
 
     def refusal(self, line: int, what: str, remedy: str = REMEDY) -> ModelFileError:
-        """The error about one line, counted from 1."""
+        """Build the error about one line, counted from 1."""
         return ModelFileError(f"{self.source!r} line {line}: {what}; {remedy}.")
 
     def line_at(self, start: int, line: int) -> bytes:
-        """The line that begins at byte ``start`` and is number ``line``, without its end.
+        """Return line number ``line``, which begins at byte ``start``, without its newline.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class TextFile:
         return self.content[start : self._end(start, line) - 1]
 
     def blocks(self, start: int, line: int) -> Iterator[tuple[int, bytes]]:
-        """The rest of the file as (number of the first line, some complete lines).
+        """Yield blocks of complete lines, each with the number of its first line.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class TextFile:
         return end
 
     def numbers(self, text: bytes, line: int, what: str) -> Vector:
-        """Numbers between blanks.
+        """Parse numbers separated by blanks.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class TextFile:
         return values
 
     def require_numbers(self, text: bytes, line: int, what: str) -> None:
-        """Raise ModelFileError for the first word that is no finite decimal number."""
+        """Raise ModelFileError for the first word that is not a finite decimal number."""
         for place, word in enumerate(words(text), 1):
             if not is_finite_number(word):
                 raise self.refusal(
@@ -147,21 +147,21 @@ class TextFile:
 
 
 def to_numbers(text: bytes) -> Vector:
-    """Numbers between blanks, line ends and colons; at least one, and matched before."""
+    """Convert checked text of numbers separated by blanks, newlines or colons."""
     values: Any = np.fromstring(text.replace(b":", b" "), dtype=np.float64, sep=" ")
     return np.asarray(values)
 
 
 def is_finite_number(word: bytes) -> bool:
-    """Whether a word is a decimal number that float64 can hold."""
+    """Return whether a word is a decimal number in the range of float64."""
     return _ONE_NUMBER.fullmatch(word) is not None and math.isfinite(float(word))
 
 
 def words(text: bytes) -> Iterator[bytes]:
-    """What is between blanks."""
+    """Yield the words of a text separated by blanks."""
     return (match[0] for match in _WORD.finditer(text))
 
 
 def shown(word: bytes) -> str:
-    """A word, or its beginning, for a message."""
+    """The beginning of a word, for a message."""
     return repr(word[:40].decode("ascii", "replace"))

@@ -1,1 +1,1 @@
-"""One module per kind of model: its numbers in terms of qpsvm's programs."""
+"""Readers: one module per kind of model translates its numbers to qpsvm's programs."""

@@ -1,4 +1,4 @@
-"""Plain numbers: ``Arrays``."""
+"""Reader of models given as plain arrays: ``Arrays``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNKNOWN = Library("the library")
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """A model as plain numbers, in the scale of qpsvm's programs.
+    """A model as plain arrays, in the scale of qpsvm's programs.
 
     ``f(x) = sum_i s_i alpha_i k(x_i, x) + intercept``, or ``f(x) = coef'x + intercept``
 
@@ -64,7 +64,7 @@ class Arrays:
 
 
 def arrays(model: Arrays, inputs: Inputs) -> Reading:
-    """The one machine that ``Arrays`` describes.
+    """Read the machine that an ``Arrays`` object describes.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def _require_enough(model: Arrays, problem: Any) -> None:
 
 
 def _alpha(given: Any, problem: SVMProblem) -> Vector:
-    """Dual variables, shape (N,); from ``alpha - alpha*`` where each sample has two sides."""
+    """Dual variables, shape (N,); given as ``alpha - alpha*`` where each sample has two sides."""
     alpha = np.asarray(given, dtype=np.float64)
     n, N = problem.data.n_given, len(problem.model.conditions)
     if 2 * problem.data.n_samples == N and alpha.shape == (n,):

@@ -1,4 +1,4 @@
-"""Attributes of a fitted estimator, each checked to be what a reader takes it for.
+"""Checked access to the attributes of a fitted estimator.
 
 Python lets anybody set an attribute to anything, and the libraries' own predictions read past the
 end of an array that is too short. So a reader looks at every attribute through these functions.
@@ -18,7 +18,7 @@ REMEDY = "it was changed after the fit, or comes from elsewhere: fit it again"
 
 
 def refuse(model: Any, problem: str) -> NoReturn:
-    """Raise AuditRefusedError about a model.
+    """Raise AuditRefusedError with a message about a model.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def refuse(model: Any, problem: str) -> NoReturn:
 
 
 def attribute(model: Any, name: str) -> Any:
-    """The attribute of that name.
+    """Return the attribute of that name; refuse a model that lacks it.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def attribute(model: Any, name: str) -> Any:
 
 
 def number(model: Any, name: str) -> float:
-    """An attribute that is one finite real number.
+    """Return an attribute that must be one finite real number.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def number(model: Any, name: str) -> float:
 
 
 def numbers(model: Any, name: str, n_dimensions: int | None = None) -> Any:
-    """An attribute that is an array of finite real numbers, dense or sparse, as float64.
+    """Return an attribute that must be an array of finite real numbers, as float64.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def numbers(model: Any, name: str, n_dimensions: int | None = None) -> Any:
 
 
 def matrix(model: Any, name: str) -> Any:
-    """An attribute that is a matrix of finite real numbers, as a float64 array or CSR array.
+    """Return an attribute that must be a finite real matrix, as a float64 array or CSR array.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def matrix(model: Any, name: str) -> Any:
 
 
 def real_numbers(model: Any, name: str, value: Any) -> Any:
-    """A value as a float64 array, if nothing is lost: no complex part, no mask, no text.
+    """Convert a value to float64 if nothing is lost: no complex part, mask or text.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def real_numbers(model: Any, name: str, value: Any) -> Any:
 
 
 def whole_numbers(model: Any, name: str) -> Index:
-    """An attribute that is a vector of integers.
+    """Return an attribute that must be a vector of integers.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def whole_numbers(model: Any, name: str) -> Index:
 
 
 def classes(model: Any) -> Any:
-    """``classes_``: a vector of two or more different labels.
+    """Return ``classes_``, which must be a vector of at least two distinct labels.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def classes(model: Any) -> Any:
 
 
 def require_shape(model: Any, name: str, array: Any, shape: tuple[int, ...], why: str) -> None:
-    """Refuse an array of another shape than the rest of the model has.
+    """Refuse an array whose shape does not fit the rest of the model.
 
     Raises
     ------

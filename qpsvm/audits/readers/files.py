@@ -1,4 +1,4 @@
-"""Model files of every kind: LIBSVM's, LIBLINEAR's, plain arrays, and qpsvm's own."""
+"""Reader of model files: LIBSVM, LIBLINEAR, plain arrays, and qpsvm's own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAME_PREDICTIONS = 1e-9
 
 
 def read(model: str | os.PathLike[str] | Parsed, inputs: Inputs) -> Reading:
-    """The model in a file, or one that was read from a file."""
+    """Read the model in a file, or a file's parsed content."""
     if isinstance(model, str | os.PathLike):
         return read(read_model(model), inputs)
     if isinstance(model, LibsvmModel):

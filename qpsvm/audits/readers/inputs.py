@@ -1,4 +1,4 @@
-"""What the caller handed in beside the model, and whether it can be what the model was fitted on.
+"""The caller's training data and parameters, checked against the model.
 
 A model that does not match is refused: its audit would be about another program.
 """
@@ -21,7 +21,7 @@ from qpsvm.numerics.arrays import Index, Vector
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Training data, and parameters that model files do not hold.
+    """The caller's training data, and parameters that model files do not store.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Inputs:
     epsilon: float | None = None
 
     def samples(self, n_features: int | None = None, *, objects: bool = False) -> Any:
-        """X as a float64 array or CSR array, with as many columns as the model has.
+        """Return X as a float64 array or CSR array, with as many columns as the model has.
 
         Samples that are no numbers are taken, too, where the model's kernel is a function
         (``objects``).
@@ -62,11 +62,11 @@ class Inputs:
         return samples
 
     def weights(self, n: int) -> Vector:
-        """Sample weights, ones if there are none, shape (n,)."""
+        """Sample weights, shape (n,); ones by default."""
         return as_weights(self.sample_weight, n)
 
     def codes(self, classes: Any, n: int) -> Index:
-        """The class of each of n samples as an index into the model's own list of classes.
+        """Return each sample's class as an index into the model's own list of classes.
 
         Raises
         ------
@@ -81,13 +81,13 @@ class Inputs:
         own, given = np.asarray(classes).tolist(), found.tolist()
         if set(own) != set(given):
             raise AuditRefusedError(
-                f"The model tells the classes {_listed(own)} apart, y has {_listed(given)}; pass "
-                "the labels it was fitted with."
+                f"The model was fitted on the classes {_listed(own)}, y has {_listed(given)}; pass "
+                "the labels that were used to fit it."
             )
         return np.array([own.index(label) for label in given], dtype=np.intp)[codes]
 
     def require_only(self, names: tuple[str, ...], source: str) -> None:
-        """Refuse parameters that the model itself has, or that its program does not.
+        """Refuse parameters that the model itself stores or its program does not have.
 
         Raises
         ------
@@ -97,12 +97,12 @@ class Inputs:
         for name in ("C", "nu", "epsilon"):
             if name not in names and getattr(self, name) is not None:
                 raise AuditRefusedError(
-                    f"{name} was given, and the model ({source}) has its own or none; leave it "
-                    "out: it is for model files that do not hold it."
+                    f"{name} was given, but the model ({source}) has its own {name} or none; leave "
+                    f"{name} out: it is only for model files that do not store it."
                 )
 
     def required(self, name: str, source: str) -> float:
-        """C, nu or epsilon, which the model does not have.
+        """Return C, nu or epsilon; refuse if the caller did not give it.
 
         Raises
         ------
@@ -112,13 +112,13 @@ class Inputs:
         value: float | None = getattr(self, name)
         if value is None:
             raise AuditRefusedError(
-                f"{source} does not say the {name} it was trained with; pass {name}."
+                f"{source} does not store the {name} of its training; pass {name}."
             )
         return value
 
 
 def splits(reduction: Reduction, codes: Index, classes: Any) -> list[Split]:
-    """The two-class problems of a reduction; one, and without a name, for two classes."""
+    """The two-class problems of a reduction; for two classes a single problem without a name."""
     if len(classes) == 2:
         everyone = np.full(len(codes), True)
         return [Split("", np.asarray(classes)[codes], everyone)]
@@ -142,7 +142,7 @@ def require_finite(owner: str, **numbers: Any) -> None:
 
 
 def require_same_rows(owner: str, vectors: Any, samples: Any, rows: Index) -> None:
-    """Refuse a model whose support vectors are not these rows of X, to the last bit.
+    """Refuse a model whose support vectors are not exactly the given rows of X.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Scikit-learn's ``LinearSVC`` and ``LinearSVR``: LIBLINEAR inside.
+"""Reader of scikit-learn's ``LinearSVC`` and ``LinearSVR``, which use LIBLINEAR.
 
 ===============================  ====================================================
 LinearSVC, ``loss="hinge"``      ``SoftMargin(C)``
@@ -26,7 +26,7 @@ from qpsvm.formulations import CrammerSinger, EpsilonRegression, SoftMargin
 
 
 def linear_svc(model: Any, inputs: Inputs) -> Reading:
-    """``LinearSVC``."""
+    """Read a ``LinearSVC``."""
     found, intercept = _weights(model, inputs)
     classes = attributes.classes(model)
     codes = inputs.codes(classes, len(found.weights))
@@ -50,7 +50,7 @@ def linear_svc(model: Any, inputs: Inputs) -> Reading:
 
 
 def linear_svr(model: Any, inputs: Inputs) -> Reading:
-    """``LinearSVR``."""
+    """Read a ``LinearSVR``."""
     found, intercept = _weights(model, inputs)
     C, epsilon = (attributes.number(model, name) for name in ("C", "epsilon"))
     formulation = EpsilonRegression(C, epsilon, intercept=intercept, loss=model.loss)
@@ -61,7 +61,7 @@ def linear_svr(model: Any, inputs: Inputs) -> Reading:
 
 
 def _weights(model: Any, inputs: Inputs) -> tuple[Weights, Any]:
-    """The weights, and how their program treats the intercept."""
+    """Read the weights, and the kind of intercept of their program."""
     name = type(model).__name__
     inputs.require_only((), name)
     if not hasattr(model, "coef_"):

@@ -1,4 +1,4 @@
-"""Model files of LIBLINEAR in terms of qpsvm's programs: ``readers.linear`` has these.
+"""Reader of LIBLINEAR's model files; ``readers.linear`` has the programs.
 
 They hold no parameters of the training, and no multipliers from which one could be told.
 
@@ -34,7 +34,7 @@ LOSSES: Mapping[str, Any] = {
 
 
 def read(model: LiblinearModel, inputs: Inputs) -> Reading:
-    """What a file says: weights, and the program they minimise.
+    """Read the weights of a model file, and the program they minimise.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def read(model: LiblinearModel, inputs: Inputs) -> Reading:
     kind, name = model.solver_type, f"{model.solver_type} model {os.path.basename(model.source)!r}"
     if kind not in (JOINT, NOVELTY, *LOSSES):
         raise AuditRefusedError(
-            f"{name} is not a support vector machine that qpsvm has a program for; it has those of "
+            f"qpsvm has no program for {name}; it has programs for "
             f"{', '.join((*LOSSES, JOINT, NOVELTY))}."
         )
     regression = "SVR" in kind
@@ -77,5 +77,5 @@ def read(model: LiblinearModel, inputs: Inputs) -> Reading:
 
 
 def _intercept(model: LiblinearModel) -> Any:
-    """Penalised where the constant feature is 1; otherwise it is a column of X, or nothing."""
+    """Kind of intercept: penalised if the constant feature is 1; otherwise none (it is in X)."""
     return "penalized" if model.bias == 1.0 else "none"

@@ -1,4 +1,4 @@
-"""LIBSVM's numbers in terms of qpsvm's programs, whatever they were read from.
+"""Translation of LIBSVM's numbers to qpsvm's programs, for estimators and files.
 
 ``f(x) = sum_i c_i k(x_i, x) + b``, with n the sum of the sample weights of a machine:
 
@@ -42,7 +42,7 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 
 @dataclass(frozen=True, eq=False)
 class Expansions:
-    """The coefficients of a model, and the training data they belong to.
+    """The coefficients of a LIBSVM model, and its training data.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Expansions:
     remarks: tuple[str, ...] = ()
 
     def machine(self, formulation: Any, y: Any = None, factor: float = 1.0) -> Reading:
-        """A regressor or one-class model: one program over all samples."""
+        """Read a regressor or one-class model: one program for all samples."""
         problem = self._problem(formulation, y, self.weights)
         expansion = np.zeros(len(self.weights))
         expansion[self.rows] = self.coefficients[0]
@@ -89,7 +89,7 @@ class Expansions:
         second_is_positive: bool = False,
         break_ties: bool = False,
     ) -> Reading:
-        """A classifier: one program for every pair of classes.
+        """Read a classifier: one program per pair of classes.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Expansions:
 
 
 def _votes(decisions: Dense, n_classes: int) -> Dense:
-    """The votes for each class, less a small share by its place: of equals the first is ahead."""
+    """Votes for each class; ties are broken in favour of the first."""
     pairs = list(itertools.combinations(range(n_classes), 2))
     votes = np.tile(-np.arange(n_classes) / (2.0 * n_classes), (len(decisions), 1))
     for f, (i, j) in zip(decisions.T, pairs, strict=True):

@@ -1,4 +1,4 @@
-"""Scikit-learn's ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR`` and ``OneClassSVM``: LIBSVM inside.
+"""Reader of scikit-learn's ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM`` (LIBSVM).
 
 The classes of Intel's extension have the same attributes and another solver.
 
@@ -38,7 +38,7 @@ SAME_GAMMA = 1e-6
 
 
 def svc(model: Any, inputs: Inputs) -> Reading:
-    """``SVC``: one soft margin for every pair of classes."""
+    """Read an ``SVC``: one soft margin per pair of classes."""
     found = _expansions(model, inputs)
     classes = attributes.classes(model)
     codes = inputs.codes(classes, len(found.weights))
@@ -55,7 +55,7 @@ def svc(model: Any, inputs: Inputs) -> Reading:
 
 
 def nu_svc(model: Any, inputs: Inputs) -> Reading:
-    """``NuSVC``, which ignores its ``class_weight``."""
+    """Read a ``NuSVC``, which ignores its ``class_weight``."""
     found = _expansions(model, inputs)
     classes = attributes.classes(model)
     codes = inputs.codes(classes, len(found.weights))
@@ -69,20 +69,20 @@ def nu_svc(model: Any, inputs: Inputs) -> Reading:
 
 
 def svr(model: Any, inputs: Inputs) -> Reading:
-    """``SVR``."""
+    """Read an ``SVR``."""
     C, epsilon = (attributes.number(model, name) for name in ("C", "epsilon"))
     return _expansions(model, inputs).machine(EpsilonRegression(C, epsilon), inputs.y)
 
 
 def nu_svr(model: Any, inputs: Inputs) -> Reading:
-    """``NuSVR``, whose C is the price of one sample and ours that of the average."""
+    """Read a ``NuSVR``; its C is the price of one sample, qpsvm's that of the average."""
     found = _expansions(model, inputs)
     nu, C = (attributes.number(model, name) for name in ("nu", "C"))
     return found.machine(NuRegression(nu, C * float(np.sum(found.weights))), inputs.y)
 
 
 def one_class(model: Any, inputs: Inputs) -> Reading:
-    """``OneClassSVM``."""
+    """Read a ``OneClassSVM``."""
     found, nu = _expansions(model, inputs), attributes.number(model, "nu")
     return found.machine(OneClass(nu), factor=nu * float(np.sum(found.weights)))
 
@@ -91,7 +91,7 @@ def one_class(model: Any, inputs: Inputs) -> Reading:
 
 
 def _breaks_ties(model: Any) -> bool:
-    """Whether ``predict`` takes the largest decision value instead of LIBSVM's votes."""
+    """Return whether ``predict`` takes the largest decision value instead of LIBSVM's votes."""
     return bool(getattr(model, "break_ties", False)) and model.decision_function_shape == "ovr"
 
 
@@ -130,7 +130,7 @@ def _expansions(model: Any, inputs: Inputs) -> Expansions:
 
 
 def _require_counts(model: Any, coefficients: Any, intercepts: Any, rows: Index) -> None:
-    """Refuse arrays that do not fit together: the library would read past the end of one."""
+    """Refuse arrays of inconsistent lengths, which would make LIBSVM read out of bounds."""
     m, is_classifier = len(rows), hasattr(model, "classes_")
     k = len(attributes.classes(model)) if is_classifier else 2
     why = f"{m} support vectors and {k} classes" if is_classifier else f"{m} support vectors"
@@ -154,12 +154,12 @@ def _require_counts(model: Any, coefficients: Any, intercepts: Any, rows: Index)
 
 
 def _is_of_intel(model: Any) -> bool:
-    """Whether oneDAL did the arithmetic."""
+    """Return whether the estimator is of Intel's extension (oneDAL)."""
     return hasattr(model, "_onedal_estimator")
 
 
 def _support(name: str, model: Any, weights: Any) -> Index:
-    """The rows of the support vectors: ``support_`` counts samples of positive weight alone.
+    """Rows of the support vectors; ``support_`` counts only samples of positive weight.
 
     What predicts with a matrix takes ``support_`` for its columns all the same.
     """
@@ -181,13 +181,13 @@ def _support(name: str, model: Any, weights: Any) -> Index:
 
 
 def _is_matrix(model: Any) -> bool:
-    """Whether LIBSVM saw a kernel matrix instead of samples."""
+    """Return whether LIBSVM was given a kernel matrix instead of samples."""
     kernel = attributes.attribute(model, "kernel")
     return callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
 def _numbers(name: str, model: Any) -> tuple[Dense, Any]:
-    """``dual_coef_`` and ``intercept_``, if they are what predicts."""
+    """``dual_coef_`` and ``intercept_``; refused if the model predicts with other numbers."""
     coefficients = attributes.numbers(model, "dual_coef_", 2)
     intercepts = attributes.numbers(model, "intercept_", 1)
     for own, public in (("_dual_coef_", coefficients), ("_intercept_", intercepts)):
@@ -213,14 +213,12 @@ def _library(model: Any) -> Library:
 
 
 def _kernel(model: Any, samples: Any) -> Kernel:
-    """The model's kernel with numbers for parameters; gamma must be that of these data."""
+    """The model's kernel with numeric parameters; gamma must match the training data."""
     kind = attributes.attribute(model, "kernel")
     if callable(kind):
         return kernels.Custom(kind)
     if not isinstance(kind, str) or kind not in KERNELS:
-        raise AuditRefusedError(
-            f"The kernel {kind!r} is none that qpsvm has; pass it as a callable."
-        )
+        raise AuditRefusedError(f"qpsvm has no kernel {kind!r}; pass the kernel as a callable.")
     if kind in ("linear", "precomputed"):
         return kernels.as_kernel(kind)
     gamma = _gamma(model, samples)
@@ -236,7 +234,7 @@ def _kernel(model: Any, samples: Any) -> Kernel:
 
 
 def _gamma(model: Any, samples: Any) -> float:
-    """The gamma that predicts, if it is the one that the model states."""
+    """The gamma used in predictions; refused if it is not the one that the model states."""
     stated: Any = attributes.attribute(model, "gamma")
     fitted = None
     if getattr(model, "_gamma", None) is not None:

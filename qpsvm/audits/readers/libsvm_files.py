@@ -1,4 +1,4 @@
-"""Model files of LIBSVM and ThunderSVM in terms of qpsvm's programs.
+"""Reader of LIBSVM's and ThunderSVM's model files.
 
 They hold no parameters of the training but those of the kernel. What the caller does not give is
 taken from the numbers where they tell it:
@@ -55,7 +55,7 @@ FEW_DIGITS = 6
 
 
 def read(model: LibsvmModel, inputs: Inputs) -> Reading:
-    """What a file says, with the rows of X its support vectors are."""
+    """Read a model file and find the rows of X that are its support vectors."""
     inputs.require_only(TAKES[model.svm_type], model.svm_type)
     samples = inputs.samples()
     labels = np.asarray(model.labels)
@@ -96,20 +96,20 @@ def read(model: LibsvmModel, inputs: Inputs) -> Reading:
 
 
 def _price(inputs: Inputs, found: Expansions) -> tuple[float, Expansions]:
-    """C, and a remark if it had to be inferred."""
+    """C as given, or inferred from the coefficients with a remark."""
     if inputs.C is not None:
         return inputs.C, found
     C = _bound(found.coefficients / found.weights[found.rows])
     if C is None:
         raise AuditRefusedError(
-            f"{found.model} does not say its C, and no two coefficients of one side are equal to "
-            "the largest, from which it could be told; pass C."
+            f"{found.model} does not store its C, and C cannot be inferred because no two "
+            "coefficients of one sign equal the largest; pass C."
         )
     return C, _inferred(found, "C", C, "largest coefficients")
 
 
 def _share(inputs: Inputs, found: Expansions, codes: Index, k: int) -> tuple[float, Expansions]:
-    """The nu of a nu-SVC, and a remark if it had to be inferred."""
+    """The nu of a nu-SVC as given, or inferred from the coefficients with a remark."""
     if inputs.nu is not None:
         return inputs.nu, found
     of_rows = codes[found.rows]
@@ -122,8 +122,8 @@ def _share(inputs: Inputs, found: Expansions, codes: Index, k: int) -> tuple[flo
             nu = float(np.sum(np.abs(own[members]))) / (largest * n)
             return nu, _inferred(found, "nu", nu, "largest coefficients and their sum")
     raise AuditRefusedError(
-        f"{found.model} does not say its nu, and no two coefficients of one side are equal to the "
-        "largest, from which it could be told; pass nu."
+        f"{found.model} does not store its nu, and nu cannot be inferred because no two "
+        "coefficients of one sign equal the largest; pass nu."
     )
 
 
@@ -133,7 +133,7 @@ def _inferred(found: Expansions, name: str, value: float, source: str) -> Expans
 
 
 def _bound(coefficients: Dense) -> float | None:
-    """The largest magnitude, if two coefficients of one sign have it.
+    """The largest absolute coefficient, if at least two of one sign reach it; else None.
 
     (Two of different signs are equal in every model with two support vectors.)
     """
@@ -145,7 +145,7 @@ def _bound(coefficients: Dense) -> float | None:
 
 
 def _rounded(model: LibsvmModel, found: Expansions) -> tuple[str, ...]:
-    """What the file has in fewer digits than the data."""
+    """Remarks about numbers that the file stores with fewer digits than the data have."""
     remarks = []
     if model.support_vectors is not None and model.total_sv:
         own = sp.csr_array(found.samples[found.rows])
@@ -153,11 +153,12 @@ def _rounded(model: LibsvmModel, found: Expansions) -> tuple[str, ...]:
         theirs.resize(own.shape)
         if abs(own - theirs).max() > 0.0:
             remarks.append(
-                f"the file has its support vectors in {model.sv_digits} digits; audited with the "
-                "rows of X they are"
+                f"the file stores its support vectors with {model.sv_digits} digits; the audit "
+                "uses the rows of X that they are"
             )
     if model.parameter_digits <= FEW_DIGITS:
         remarks.append(
-            f"the file has gamma, coef0 and rho in {FEW_DIGITS} digits; audited with these"
+            f"the file stores gamma, coef0 and rho with {FEW_DIGITS} digits; the audit uses them "
+            "as they are"
         )
     return tuple(remarks)

@@ -1,4 +1,4 @@
-"""Models that are weights and an intercept: no multipliers, one program in w.
+"""Models with weights and an intercept but no multipliers: one program in w.
 
 LIBLINEAR treats its intercept as the weight of one more feature, the constant ``bias``, and
 penalises it like the others: ``1/2 |w|^2 + 1/2 (b / bias)^2``. For ``bias = 1`` that is
@@ -23,7 +23,7 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 
 
 def weights_and_offset(model: Any, offset: str) -> tuple[Dense, Vector]:
-    """``coef_`` with a row per machine, also where it is sparse, and an intercept for each.
+    """``coef_`` with one row per machine (dense), and one intercept per machine.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def weights_and_offset(model: Any, offset: str) -> tuple[Dense, Vector]:
 
 
 def class_weight(model: Any, inputs: Inputs, classes: Any, sample_weight: Any = None) -> Vector:
-    """The factor of every class, as scikit-learn computes it.
+    """Compute the weight of every class as scikit-learn does.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def class_weight(model: Any, inputs: Inputs, classes: Any, sample_weight: Any = 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The weights of a model, and the training data they belong to.
+    """The weights of a linear model, and its training data.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Weights:
             )
 
     def with_bias_column(self, bias: float) -> Weights:
-        """The same machines with the constant ``bias`` as the last feature, and no intercept."""
+        """The machines with the constant ``bias`` as the last feature, and no intercept."""
         n = self.samples.shape[0]
         column = np.full((n, 1), bias)
         sparse = sp.issparse(self.samples)
@@ -110,15 +110,13 @@ class Weights:
         )
         coef = np.hstack([self.coef, self.intercept[:, None] / bias])
         nothing = np.zeros(len(self.intercept))
-        remark = (
-            f"the intercept is the weight of a constant feature of {bias:g}, as LIBLINEAR has it"
-        )
+        remark = f"the intercept is the weight of a constant feature of {bias:g}, as in LIBLINEAR"
         return Weights(
             self.model, self.library, samples, self.weights, coef, nothing, (*self.remarks, remark)
         )
 
     def machine(self, formulation: Any, y: Any = None, factor: float = 1.0) -> Reading:
-        """A regressor or one-class model."""
+        """Read a regressor or one-class model."""
         problem = formulation.primal(self.samples, y, sample_weight=self.weights)
         return self._reading((self._claim("", problem, 0, factor),))
 
@@ -131,7 +129,7 @@ class Weights:
         class_weight: Vector | None = None,
         second_is_positive: bool = True,
     ) -> Reading:
-        """One machine for two classes; one per class, against the rest, for more.
+        """Read a classifier: one machine for two classes, else one per class against the rest.
 
         Class weights multiply the sample weights. With more than two classes the rest has weight 1
         whatever its classes' weights are: that is what LIBLINEAR and SGD do.
@@ -155,7 +153,7 @@ class Weights:
     def joint(
         self, formulation: CrammerSinger, codes: Index, classes: Any, class_weight: Vector
     ) -> Reading:
-        """All classes in one program."""
+        """Read a classifier with all classes in one program."""
         weights = self.weights * class_weight[codes]
         labels = np.asarray(classes)[codes]
         problem: Any = formulation.primal(self.samples, labels, sample_weight=weights)

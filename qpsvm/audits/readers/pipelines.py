@@ -1,4 +1,4 @@
-"""Scikit-learn's ``Pipeline``: its transformers applied, its last step read."""
+"""Reader of scikit-learn's ``Pipeline``: apply the transformers, read the last step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qpsvm.exceptions import AuditRefusedError
 
 
 def pipeline(model: Any, inputs: Inputs, read: Callable[[Any, Inputs], Reading]) -> Reading:
-    """The model at the end of a pipeline, on the samples as it got them."""
+    """Read the last step of a pipeline, with the samples transformed by the steps before."""
     if not model.steps:
         raise AuditRefusedError("The pipeline has no steps; pass one that ends in a fitted model.")
     before, last = model[:-1], model.steps[-1][1]

@@ -1,4 +1,4 @@
-"""Which reader reads what: models are recognised by the name of their class, without imports."""
+"""Choice of the reader by the class name of a model, without importing its library."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ESTIMATORS: Mapping[str, Callable[[Any, Inputs], Reading]] = {
 
 
 def read(model: Any, inputs: Inputs) -> Reading:
-    """What a model says, in terms of qpsvm's programs.
+    """Translate a model of any known kind to qpsvm's programs.
 
     Raises
     ------
@@ -52,9 +52,9 @@ def read(model: Any, inputs: Inputs) -> Reading:
             return _read_estimator(reader, model, inputs)
     hint = ""
     if hasattr(model, "best_estimator_"):
-        hint = " Of a search, pass best_estimator_."
+        hint = " For a parameter search, pass best_estimator_."
     elif hasattr(model, "regressor_"):
-        hint = " Of a transformed target, pass regressor_ with the transformed y."
+        hint = " For a transformed target, pass regressor_ with the transformed y."
     raise AuditRefusedError(
         f"audit cannot read a {type(model).__name__}.{hint} It reads scikit-learn's "
         f"{', '.join(ESTIMATORS)}, a Pipeline that ends in one, LIBSVM and LIBLINEAR model files, "
@@ -104,13 +104,13 @@ def read_claims(
 def _read_estimator(
     reader: Callable[[Any, Inputs], Reading], model: Any, inputs: Inputs
 ) -> Reading:
-    """What a reader says; attributes that no reader expects are refused, whatever they raise."""
+    """Call a reader, and turn errors by unexpected attributes into AuditRefusedError."""
     try:
         return reader(model, inputs)
     except QPSVMError:
         raise
     except Exception as error:
         raise AuditRefusedError(
-            f"This {type(model).__name__} cannot be read: an attribute or parameter of it is not "
-            f"what its fit leaves ({type(error).__name__}: {error}); fit it again."
+            f"This {type(model).__name__} cannot be read: an attribute or parameter is not as "
+            f"fit leaves it ({type(error).__name__}: {error}); fit it again."
         ) from error

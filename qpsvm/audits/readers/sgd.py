@@ -1,4 +1,4 @@
-"""Scikit-learn's ``SGDClassifier`` and ``SGDOneClassSVM``: stochastic gradient descent.
+"""Reader of scikit-learn's ``SGDClassifier`` and ``SGDOneClassSVM``.
 
 ``SGDClassifier`` minimises ``alpha/2 |w|^2 + 1/n sum_i u_i loss(1 - s_i f(x_i))`` with a free
 intercept and n the number of rows: divided by alpha that is ``SoftMargin(C = 1 / (alpha n))``.
@@ -28,11 +28,11 @@ LOSSES = ("hinge", "squared_hinge")
 
 
 def classifier(model: Any, inputs: Inputs) -> Reading:
-    """``SGDClassifier`` with the hinge or squared hinge loss."""
+    """Read an ``SGDClassifier`` with the hinge or squared hinge loss."""
     if model.loss not in LOSSES:
         raise AuditRefusedError(
             f"This SGDClassifier has loss={model.loss!r}; only {' and '.join(map(repr, LOSSES))} "
-            "are those of a support vector machine."
+            "are losses of a support vector machine."
         )
     mixture = getattr(model, "l1_ratio", None)
     if model.penalty != "l2" and not (model.penalty == "elasticnet" and mixture == 0):
@@ -59,7 +59,7 @@ def classifier(model: Any, inputs: Inputs) -> Reading:
 
 
 def one_class(model: Any, inputs: Inputs) -> Reading:
-    """``SGDOneClassSVM``."""
+    """Read an ``SGDOneClassSVM``."""
     if not model.fit_intercept:
         raise AuditRefusedError(
             "This SGDOneClassSVM has fit_intercept=False: its rho is not learned, and qpsvm has no "
@@ -71,7 +71,7 @@ def one_class(model: Any, inputs: Inputs) -> Reading:
     if nu > 1.0:
         raise AuditRefusedError(
             f"With nu={model.nu:g} and sample weights that add up to {total:g} for {n} samples "
-            "this SGDOneClassSVM has no optimum: rho grows without end."
+            "this SGDOneClassSVM has no optimum: rho is unbounded."
         )
     return found.machine(OneClass(nu), factor=_one_class_factor())
 
@@ -86,8 +86,8 @@ def _weights(model: Any, inputs: Inputs, offset: str) -> Weights:
         raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
     if getattr(model, "early_stopping", False):
         raise AuditRefusedError(
-            f"This {name} has early_stopping=True: it held out some of the samples, and nothing "
-            "says which; fit it without."
+            f"This {name} has early_stopping=True: it held out some of the samples, and does "
+            "not record which; fit it without early stopping."
         )
     coef, b = weights_and_offset(model, offset)
     samples = inputs.samples(coef.shape[1])

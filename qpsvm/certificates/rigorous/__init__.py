@@ -1,4 +1,4 @@
-"""Bounds that hold in exact arithmetic, proved in ``docs/rounding.md``.
+"""Bounds that hold in exact arithmetic; their proofs are in ``docs/rounding.md``.
 
 ``arithmetic`` checks what is assumed of the processor. ``balls`` has the arithmetic, ``kernels``
 the error of kernel values, ``figures`` that of the program's own numbers, ``feasible`` the exactly

@@ -1,4 +1,4 @@
-"""What every bound here assumes of the processor, checked before it is relied on.
+"""Check that the processor rounds as IEEE 754 requires, which all rigorous bounds assume.
 
 A library compiled with ``-ffast-math`` switches subnormal numbers off for the process that loads
 it; the control word of a thread can also ask for another direction of rounding.
@@ -16,7 +16,7 @@ _HALF_AN_ULP = sys.float_info.epsilon / 2.0
 
 
 def is_ieee() -> bool:
-    """Whether this thread rounds to nearest, ties to even, and underflows gradually."""
+    """Return whether this thread rounds to nearest, ties to even, with gradual underflow."""
     one, tiny = np.float64(1.0), np.float64(sys.float_info.min)
     with np.errstate(under="ignore"):
         to_nearest = one + _HALF_AN_ULP == one and one + 1.5 * _HALF_AN_ULP > one
@@ -26,7 +26,7 @@ def is_ieee() -> bool:
 
 
 def require_ieee() -> None:
-    """Refuse to prove anything with another arithmetic.
+    """Raise ArithmeticModeError unless this thread rounds as IEEE 754 requires.
 
     Raises
     ------

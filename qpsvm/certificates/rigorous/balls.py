@@ -1,4 +1,4 @@
-"""Balls: arrays of numbers known to an error, and what rounding adds to it.
+"""Balls: arrays with a bound on their errors, and arithmetic that includes rounding.
 
 A ball is ``{x : |x - mid| <= rad}``, entry by entry. mid is computed as always; rad grows by an
 a-priori bound of what rounding can have done to it. Nothing switches the rounding mode, so any BLAS
@@ -35,32 +35,32 @@ sqrt(n) times, not n times."""
 
 
 def gamma(k: int) -> float:
-    """``k u / (1 - k u)``, from above: what k roundings in a row change, relative (lemma 1)."""
+    """Upper bound of ``k u / (1 - k u)``, the relative error of k roundings in a row (lemma 1)."""
     return SLACK * (k * U / (1.0 - k * U)) if k * U < 0.5 else math.inf
 
 
 def outward(x: Any) -> Any:
-    """Above the exact value of x, where x is made of non-negative terms in 15 steps (lemma 2)."""
+    """Upper bound of the exact value of x, a result of 15 steps on non-negative terms (lemma 2)."""
     return x * SLACK + UNDERFLOW
 
 
 def up(x: Any) -> Any:
-    """The next float64: above the exact value, if x is that one correctly rounded."""
+    """The next larger float64: an upper bound of the exact value that x correctly rounds."""
     return np.nextafter(x, np.inf)
 
 
 def down(x: Any) -> Any:
-    """The float64 before: below the exact value, if x is that one correctly rounded."""
+    """The next smaller float64: a lower bound of the exact value that x correctly rounds."""
     return np.nextafter(x, -np.inf)
 
 
 def root(x: Any) -> Any:
-    """The square root from above, of 0 where x is negative."""
+    """Upper bound of the square root; of zero where x is negative."""
     return outward(np.sqrt(np.maximum(x, 0.0)))
 
 
 def sum_upper(terms: Any) -> float:
-    """The exact sum from above; infinite where a term is not a finite number."""
+    """Upper bound of the exact sum; infinite if a term is not a finite number."""
     values = np.ravel(terms)
     if not np.isfinite(values).all():
         return math.inf
@@ -71,13 +71,13 @@ def sum_upper(terms: Any) -> float:
 
 
 def sum_lower(terms: Any) -> float:
-    """The exact sum from below; minus infinity where a term is not a finite number."""
+    """Lower bound of the exact sum; minus infinity if a term is not a finite number."""
     return -sum_upper(-np.asarray(terms))
 
 
 @dataclass(frozen=True, eq=False)
 class Ball:
-    """An array that is known to an error.
+    """An array with a bound on the error of every entry.
 
     Attributes
     ----------
@@ -90,22 +90,22 @@ class Ball:
 
     @classmethod
     def exact(cls, x: Any) -> Ball:
-        """Numbers that are what they are."""
+        """A ball of radius zero."""
         return cls(x, np.zeros(np.shape(x)))
 
     @property
     def upper(self) -> Any:
-        """Above every exact entry."""
+        """Upper bounds of the exact entries."""
         return up(self.mid + self.rad)
 
     @property
     def lower(self) -> Any:
-        """Below every exact entry."""
+        """Lower bounds of the exact entries."""
         return down(self.mid - self.rad)
 
     @property
     def magnitude(self) -> Any:
-        """Above the size of every exact entry."""
+        """Upper bounds of the absolute values of the exact entries."""
         return outward(np.abs(self.mid) + self.rad)
 
     def __neg__(self) -> Ball:
@@ -128,7 +128,7 @@ class Ball:
 
 
 def within(x: Any, k: int) -> Ball:
-    """What x may be the result of, after up to k roundings of products and quotients."""
+    """A ball around x that contains the result without k roundings of products and quotients."""
     return Ball(x, outward(gamma(k) * np.abs(x)))
 
 
@@ -136,7 +136,7 @@ def within(x: Any, k: int) -> Ball:
 
 
 def n_terms(A: Any) -> int:
-    """The most terms in a product with a row of A."""
+    """Largest number of terms in the product of a vector with a row of A."""
     return int(np.max(np.diff(A.indptr), initial=0)) if sp.issparse(A) else int(A.shape[1])
 
 
@@ -169,7 +169,7 @@ def transposed_product(A: Any, x: Ball) -> Ball:
 
 
 def in_chunks(A: Any, x: Any) -> Any:
-    """``A x``, a chunk of terms at a time; every term goes through ``n_steps`` roundings."""
+    """``A x``, summed in chunks; every term goes through ``n_steps`` roundings."""
     first, *others = chunks_of(A.shape[1])
     total = A[:, first] @ x[first]
     for terms in others:
@@ -178,19 +178,19 @@ def in_chunks(A: Any, x: Any) -> Any:
 
 
 def chunks_of(n: int) -> list[slice]:
-    """Slices that cut n terms into chunks; at least one."""
+    """Slices that divide n terms into chunks, at least one."""
     size = max(SHORT_SUM, math.isqrt(n))
     return [slice(start, min(n, start + size)) for start in range(0, max(n, 1), size)]
 
 
 def n_steps(n: int) -> int:
-    """How many roundings a term of a sum of n terms goes through, taken in chunks."""
+    """Number of roundings that a term goes through in a sum of n terms taken in chunks."""
     chunks = chunks_of(n)
     return int(chunks[0].stop) + len(chunks) - 1
 
 
 def squared_norm(x: Ball) -> float:
-    """``sum x^2``, from above."""
+    """Upper bound of ``sum x^2``."""
     return sum_upper(outward(x.magnitude**2))
 
 

@@ -68,7 +68,7 @@ def decision_enclosure(
 
 
 def _values(solution: SVMSolution | JointSolution, samples: Any) -> Ball:
-    """``w'phi(x)`` for every row."""
+    """``w'phi(x)`` for every row, as a ball."""
     if solution.coef is not None:
         return product(samples, Ball.exact(solution.coef.T))
     if solution.expansion is None:
@@ -94,7 +94,7 @@ def _values(solution: SVMSolution | JointSolution, samples: Any) -> Ball:
 
 
 def _repaired(repair: KernelRepair, beta: Ball) -> Ball:
-    """``T beta = beta - FACTOR V V'beta``, see ``kernels.indefinite``."""
+    """The coefficients ``T beta = beta - FACTOR V V'beta`` of a repaired kernel as a ball."""
     V = repair.negative_vectors
     along = product(V, product(V.T, beta))
     return beta - Ball.exact(FACTOR[repair.policy]) * along

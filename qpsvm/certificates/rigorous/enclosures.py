@@ -1,4 +1,4 @@
-"""Both objectives of a machine, enclosed: what ``rigorous=True`` adds to a certificate."""
+"""Enclosures of both objectives of a machine, for certificates with ``rigorous=True``."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Enclosure:
 
     @property
     def primal_upper(self) -> float:
-        """``objective_upper``; infinite unless the machine is feasible beyond doubt."""
+        """``objective_upper``; infinite unless the machine is proven to be feasible."""
         return self.objective_upper if self.feasible else math.inf
 
     @property
     def gap_upper(self) -> float:
-        """The objective is at most this far above the optimum, in exact arithmetic."""
+        """Upper bound on the objective minus the optimum, in exact arithmetic."""
         gap = self.primal_upper - self.dual_lower
         return max(0.0, math.nextafter(gap, math.inf)) if not math.isnan(gap) else math.inf

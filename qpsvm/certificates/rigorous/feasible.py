@@ -1,4 +1,4 @@
-"""From dual variables to some that are feasible exactly, known to a ball.
+"""Balls around dual variables that contain an exactly feasible point.
 
 In float64 a sum can hardly be made exact. But if ``(R 1)'a`` misses its value by rho, and variables
 have room for it in their boxes, then *some real point* near a has exactly the right sum: the one
@@ -33,7 +33,7 @@ from qpsvm.numerics.arrays import Vector
 
 @dataclass(frozen=True, eq=False)
 class FeasibleBall:
-    """Dual variables; somewhere in both balls there is an exactly feasible point.
+    """Balls around dual variables and multipliers that contain an exactly feasible point.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class FeasibleBall:
 def feasible_ball(
     model: PrimalDualPair, point: DualPoint, settled: Any = None
 ) -> FeasibleBall | None:
-    """A ball around dual variables that has an exactly feasible point in it.
+    """Find a ball around dual variables that contains an exactly feasible point.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def feasible_ball(
 def _with_other_price(
     model: PrimalDualPair, a: Vector, mu: Vector, error: float
 ) -> FeasibleBall | None:
-    """Where alpha has no room, one multiplier of a constraint on b moves the price instead."""
+    """Absorb the error in one multiplier of a constraint on b, where alpha has no room."""
     c, rules = model.conditions, model.constraints
     movable = model.intercept == "free" and model.intercept_is_constrained
     if rules is None or not movable or not _width_holds(c, a, error):
@@ -109,7 +109,7 @@ def _with_other_price(
 def shared_out(
     a: Vector, signs: Vector, lower: Vector, upper: Vector, total: Interval
 ) -> Vector | None:
-    """How far variables move, at most, so that ``signs'a`` becomes any number of an interval.
+    """Bound on each variable's move that lets ``signs'a`` reach any number of an interval.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def shared_out(
 def _sums(
     model: PrimalDualPair, a: Vector, multipliers: Vector, error: float, unknown: float
 ) -> Iterator[tuple[Any, Vector, Interval]]:
-    """(members, signs, value) of the sums that must be: ``(R 1)'a = price``, ``e 1'a <= price_t``.
+    """Yield (members, signs, value) of the sums ``(R 1)'a = price`` and ``e 1'a <= price_t``.
 
     With a width the two rows become one sum for the conditions of either sign, A and B with
     ``A - B = price`` and ``e (A + B) <= price_t``. ``unknown`` is how far 1'a may be from exact.
@@ -174,7 +174,7 @@ def _sums(
 
 
 def _width_limit(c: Conditions, error: float) -> float:
-    """What 1'a must not fall below (e = -1) or exceed (e = +1) to be certain of its price."""
+    """Limit of 1'a (lower for e = -1, upper for e = +1) that ensures its exact constraint."""
     limit = c.width * c.width_price
     inwards = up(limit * (1.0 + 2.0 * error)), down(limit * (1.0 - 2.0 * error))
     return float(inwards[0] if c.width < 0.0 else inwards[1])
@@ -190,7 +190,7 @@ def _width_holds(c: Conditions, a: Vector, error: float, unknown: float = 0.0) -
 
 
 def _price(model: PrimalDualPair, multipliers: Vector) -> Interval:
-    """What ``(R 1)'a`` has to be."""
+    """The interval of the value that ``(R 1)'a`` must have."""
     price = Ball.exact(np.full(1, model.conditions.intercept_price))
     if model.constraints is not None:
         price += product(model.constraints.intercept_column[None], Ball.exact(multipliers))

@@ -1,4 +1,4 @@
-"""The figures of a program as balls: what was rounded before anything was solved.
+"""The numbers of a program as balls: they were rounded before the program was solved.
 
 The numbers of a program were computed from parameters: ``C_i = C x weights / W``,
 ``p_i = t_i - epsilon``, ``d_i = 1/(2 C_i)``, ``p_i = k(x_i, x_i)``. Bounds are to hold for the
@@ -24,7 +24,7 @@ a result whose inverse is finite."""
 
 
 def price_error(weights: Vector, n_rows: int) -> float:
-    """Relative error of every price.
+    """Bound on the relative error of the prices C_i.
 
     Sums of weights, and of their products in pairs, are exact where they are whole numbers.
     """
@@ -33,30 +33,30 @@ def price_error(weights: Vector, n_rows: int) -> float:
 
 
 def larger(bound: Any, error: float) -> Any:
-    """Above the size of the exact bound; infinity stays what it is."""
+    """Upper bound of the magnitude of the exact bound; infinity is kept."""
     return outward(np.abs(bound) * (1.0 + 2.0 * error))
 
 
 def smaller(bound: Any, error: float) -> Any:
-    """Below the size of the exact bound; infinity stays what it is."""
+    """Lower bound of the magnitude of the exact bound; infinity is kept."""
     return np.abs(bound) * (1.0 - 2.0 * error)
 
 
 def exact_kernel(model: SupportVectorModel | JointModel) -> Kernel | None:
-    """The kernel function that K stands for; None where the matrix itself is the data."""
+    """The kernel function that defines K; None where the stored matrix itself is the data."""
     kernel = model.kernel
     known = type(kernel) in (Linear, Polynomial, RBF) and kernel.is_positive_semidefinite
     return kernel if known and model.repair is None else None
 
 
 def own_squares(model: SupportVectorModel | JointModel) -> Ball:
-    """``|phi(x_i)|^2 = K_ii`` of the training samples."""
+    """``|phi(x_i)|^2 = K_ii`` of the training samples, as a ball."""
     kernel = exact_kernel(model)
     return Ball.exact(model.gram.diagonal()) if kernel is None else squares(kernel, model.data.X)
 
 
 def own_norms(model: SupportVectorModel | JointModel) -> Vector:
-    """``|phi(x_i)|`` of the training samples, from above: ``|K_ij| <= norms_i norms_j``.
+    """Upper bounds of ``|phi(x_i)|`` of the training samples: ``|K_ij| <= norms_i norms_j``.
 
     NaN where a matrix that is data has a negative diagonal: it is no kernel's.
     """
@@ -65,6 +65,6 @@ def own_norms(model: SupportVectorModel | JointModel) -> Vector:
 
 
 def required(model: SupportVectorModel) -> Ball:
-    """p: one difference of two numbers, or the samples' own squares."""
+    """The required values p as a ball: rounded once, or ``k(x_i, x_i)`` of the samples."""
     c = model.conditions
     return own_squares(model) if c.minus_self_similarity else within(c.required, 1)

@@ -1,4 +1,4 @@
-"""Bounds for a machine with one decision function per class.
+"""Enclosures of both objectives for a machine with one decision function per class.
 
 In every row of tau the entries of the other classes are numbers <= 0, and that of the own class is
 exactly minus their sum: a real number, known to the rounding of the sum. So tau is feasible exactly
@@ -65,7 +65,7 @@ def joint_enclosure(model: JointModel, solution: JointSolution) -> Enclosure:
 
 
 def _feasible_ball(model: JointModel, point: Dense) -> Ball:
-    """Around a tau whose rows sum to zero, within their boxes; NaN where none is known."""
+    """A ball around a tau in its boxes whose rows sum to zero; NaN where none is known."""
     box = smaller(model.box, price_error(model.data.weights, model.data.n_samples))
     others = np.where(model.own, 0.0, np.minimum(point, 0.0))
     error = gamma(model.n_classes)
@@ -81,7 +81,7 @@ def _feasible_ball(model: JointModel, point: Dense) -> Ball:
 
 
 def _primal(model: JointModel, solution: JointSolution, scores: Ball, size: float) -> float:
-    """``1/2 sum_m (|w_m|^2 + b_m^2) + sum_i C_i max_m (f_m + 1 - f_y)``, from above."""
+    """Upper bound of ``1/2 sum_m (|w_m|^2 + b_m^2) + sum_i C_i max_m (f_m + 1 - f_y)``."""
     b = solution.intercept
     if model.intercept == "none" and np.any(b != 0.0):
         return math.inf
@@ -95,7 +95,7 @@ def _primal(model: JointModel, solution: JointSolution, scores: Ball, size: floa
 
 
 def _dual(model: JointModel, tau: Ball, pull: float) -> float:
-    """``sum_i tau_{i,y_i} - 1/2 sum_m (|w_m|^2 + b_m^2)``, from below."""
+    """Lower bound of ``sum_i tau_{i,y_i} - 1/2 sum_m (|w_m|^2 + b_m^2)``."""
     sums = transposed_product(np.ones((len(tau.mid), 1)), tau)
     b = model.constant * sums.magnitude
     square = sum_upper([pull, *outward(b * b).ravel()])

@@ -1,4 +1,4 @@
-"""Kernel values and expansions as balls.
+"""Kernel values and kernel expansions as balls.
 
 How far a computed block ``k(x_i, z_j)`` can be from the exact kernel function follows from how
 ``qpsvm.kernels.functions`` evaluates it (lemmas 4 to 6 of ``docs/rounding.md``)::
@@ -46,7 +46,7 @@ FUNCTION_ROUNDINGS = 8
 
 @dataclass(frozen=True, eq=False)
 class EntryErrors:
-    """What rounding can have done to the entries of a block of kernel values; see above.
+    """Bounds on the rounding errors of a block of kernel values; the formula is above.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ class EntryErrors:
 
     @classmethod
     def of_product(cls, left: Vector, right: Vector) -> EntryErrors:
-        """``left_i right_j``."""
+        """Errors of the form ``left_i right_j``."""
         return cls(np.zeros(len(left)), np.zeros(len(right)), left, right)
 
 
 def entry_errors(kernel: Kernel, X: Any, Z: Any) -> EntryErrors:
-    """Errors of ``kernel(X, Z)``, or of blocks of its rows with the same Z."""
+    """Bound the errors of ``kernel(X, Z)``, or of blocks of its rows with the same Z."""
     m, n = X.shape[0], Z.shape[0]
     if type(kernel) is RBF:
         exponents = _exponent_errors(kernel, X, Z)
@@ -90,7 +90,7 @@ def entry_errors(kernel: Kernel, X: Any, Z: Any) -> EntryErrors:
 
 
 def _exponent_errors(kernel: RBF, X: Any, Z: Any) -> tuple[Vector, Vector]:
-    """Errors of the exponents of a block are at most ``left_i + right_j``: lemma 5."""
+    """Bounds ``left_i + right_j`` on the errors of a block of exponents (lemma 5)."""
     scale = math.sqrt(2.0 * float(kernel.gamma))
     centre = common_centre(X, Z)
     errors = []
@@ -108,7 +108,7 @@ def _norms(X: Any) -> Vector:
 
 
 def _argument(kernel: Polynomial | Sigmoid, X: Any) -> Vector:
-    """``gamma |x_i|^2 + |coef0|``: bounds the product of two samples by Cauchy and Schwarz."""
+    """``gamma |x_i|^2 + |coef0|``, for a Cauchy-Schwarz bound on the kernel's argument."""
     squares = row_squares(X).upper
     return np.asarray(outward(float(kernel.gamma) * squares + abs(kernel.coef0)))
 
@@ -136,7 +136,7 @@ def squares(kernel: Kernel, X: Any) -> Ball:
 
 
 def feature_norms(kernel: Kernel, X: Any, centre: Vector | None = None) -> Vector:
-    """``|phi(x_i) - c|`` for every row of X, from above.
+    """Upper bounds of ``|phi(x_i) - c|`` for every row of X.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def _known(norms: Any) -> Vector:
 
 
 def expanded(blocks: Iterable[tuple[slice, Dense]], weights: Ball, errors: EntryErrors) -> Ball:
-    """``sum_j k(x_i, z_j) beta_j`` from computed blocks of rows of k: lemma 7.
+    """``sum_j k(x_i, z_j) beta_j`` as a ball, from computed blocks of rows of k (lemma 7).
 
     ``weights`` has shape (n, c), the result one row for each of ``errors.rows``.
     """

@@ -1,4 +1,4 @@
-"""Both objectives of any machine."""
+"""Enclosures of both objectives for machines of every kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The primal objective from above: the machine as it predicts, in exact arithmetic."""
+"""Upper bound of the primal objective of the stored machine, in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qpsvm.numerics.arrays import Matrix, Vector
 
 
 def row_values(model: SupportVectorModel, scores: Ball, b: float) -> Ball:
-    """``R f`` for ``f = scores + b``, shape (N,)."""
+    """``R f`` for ``f = scores + b`` as a ball, shape (N,)."""
     c = model.conditions
     return product(c.rows, scores) + Ball.exact(c.signs) * Ball.exact(b)
 
@@ -26,7 +26,7 @@ def row_values(model: SupportVectorModel, scores: Ball, b: float) -> Ball:
 def objective_upper(
     model: SupportVectorModel, solution: SVMSolution, scores: Ball, penalty: float
 ) -> tuple[float, bool, float]:
-    """``penalty + price_b b + price_t t + sum of losses`` from above, and what belongs to it.
+    """Upper bound of ``penalty + price_b b + price_t t + sum of losses``; proof of feasibility.
 
     A hard margin without constraints is scaled up until its smallest margin is 1, as
     ``SupportVectorModel.primal_objective`` does: the objective is that of the scaled machine, which
@@ -68,14 +68,14 @@ def objective_upper(
 
 
 def margin_lower(rows: Ball, p: Ball) -> float:
-    """``min(1, smallest margin)`` of a hard margin, from below; 0 where it may not separate."""
+    """Lower bound of ``min(1, smallest margin)`` of a hard margin; 0 if it may not separate."""
     worst = np.min(rows.lower / p.upper) * (1.0 - 2.0**-50)
     margin = float(np.minimum(1.0, worst))  # NaN stays NaN
     return margin if margin > SMALLEST_MARGIN else 0.0
 
 
 def _losses(model: SupportVectorModel, v: Ball, error: float) -> Vector:
-    """``loss(v)`` from above, shape (N,).
+    """Upper bounds of ``loss(v)``, shape (N,).
 
     Losses are convex with their minimum, zero, at v = 0: the largest in an interval is at an end.
     """
@@ -87,7 +87,7 @@ def _losses(model: SupportVectorModel, v: Ball, error: float) -> Vector:
 
 
 def one_sided_loss(v: Vector, bound: Vector, d: Vector) -> Vector:
-    """``max { a v - d/2 a^2 : 0 <= a <= bound }`` from above, for v >= 0."""
+    """Upper bound of ``max { a v - d/2 a^2 : 0 <= a <= bound }`` for v >= 0."""
     linear = outward(bound * v)
     squared = outward(0.5 * v / d * v)  # v * v could underflow and d be as small
     clipped = up(linear - 0.5 * d * bound * bound * (1.0 - 2.0**-50))
@@ -97,7 +97,7 @@ def one_sided_loss(v: Vector, bound: Vector, d: Vector) -> Vector:
 
 
 def constraints_hold(constraints: LinearConstraints, point: Vector) -> bool:
-    """Whether ``G (w, b) <= h`` and ``A (w, b) = b_eq`` hold in exact arithmetic.
+    """Return whether ``G (w, b) <= h`` and ``A (w, b) = b_eq`` hold in exact arithmetic.
 
     Rows that floating point cannot decide are evaluated in rational numbers.
     """

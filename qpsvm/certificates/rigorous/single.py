@@ -1,4 +1,4 @@
-"""Bounds for a machine with one decision function.
+"""Enclosures of both objectives for a machine with one decision function.
 
 ``machines.primal_dual`` has both objectives; here each part of them is enclosed. For the dual, with
 an exactly feasible a in a ball around ``a^`` and ``beta = R'a`` in one around ``beta^``::
@@ -46,7 +46,7 @@ from qpsvm.qp.sample_gram import SampleGram
 
 @dataclass(frozen=True, eq=False)
 class _Weights:
-    """What both objectives need of the weights.
+    """Bounds on the weights for both objectives.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def single_enclosure(model: SupportVectorModel, solution: SVMSolution) -> Enclos
 
 
 def dual_lower(model: SupportVectorModel, dual: FeasibleBall) -> float:
-    """The dual objective of the feasible point in a ball, from below."""
+    """Lower bound of the dual objective at the feasible point in a ball."""
     beta = product(sp.csr_array(model.conditions.rows.T), dual.alpha)
     if isinstance(model.gram, LowRankQuadratic):
         return _dual(model, dual, _explicit_pull(model, beta, dual.multipliers))
@@ -87,7 +87,7 @@ def dual_lower(model: SupportVectorModel, dual: FeasibleBall) -> float:
 
 
 def _unknown(model: SupportVectorModel) -> FeasibleBall:
-    """Nothing is known about NaN, and nothing follows from it."""
+    """A ball of NaN, from which no bound follows."""
     alpha, multipliers = (np.full(n, np.nan) for n in (len(model.conditions), model.n_constraints))
     return FeasibleBall(Ball(alpha, alpha), Ball(multipliers, multipliers))
 
@@ -132,7 +132,7 @@ def _expanded(
 
 
 def _expanded_pull(beta: Ball, products: Ball, rest: float) -> float:
-    """``beta'K beta`` over the ball, from above: ``products`` are those of its middle with K."""
+    """Upper bound of ``beta'K beta`` over a ball; ``products`` are K times its centre."""
     square = sum_upper((Ball.exact(beta.mid) * products).upper)
     return float(outward((root(square) + rest) ** 2))
 
@@ -150,7 +150,7 @@ def _primal(
 
 
 def _dual(model: SupportVectorModel, dual: FeasibleBall, pull: float) -> float:
-    """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + [b^2] + d'a^2)``, from below."""
+    """Lower bound of ``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + [b^2] + d'a^2)``."""
     c, rules, alpha = model.conditions, model.constraints, dual.alpha
     gains = (required(model) * alpha).lower
     balance = Ball.exact(c.signs) * alpha

@@ -1,4 +1,4 @@
-"""``qpsvm bench``: suites of programs, measured, reported and compared."""
+"""``qpsvm bench``: run suites of programs, report and compare the results."""
 
 from qpsvm.cli.bench.app import app
 

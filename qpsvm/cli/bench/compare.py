@@ -1,4 +1,4 @@
-"""``qpsvm bench compare``: two stores side by side."""
+"""``qpsvm bench compare``: compare two stores of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``qpsvm bench list``: the suites, or what is in one."""
+"""``qpsvm bench list``: list the suites, or the content of one."""
 
 from __future__ import annotations
 

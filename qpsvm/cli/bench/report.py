@@ -1,4 +1,4 @@
-"""``qpsvm bench report``: what a store says."""
+"""``qpsvm bench report``: report on a store of results."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def run(
 
 
 def _command(suite: str, store: Path, jobs: int, contestant: list[str], only: list[str]) -> str:
-    """What measures the same again; whether this run continued another one is of no interest."""
+    """The command line that repeats a run."""
     words = ["qpsvm", "bench", "run", suite, "--store", str(store)]
     if jobs != 1:
         words += ["--jobs", str(jobs)]
@@ -90,7 +90,7 @@ def _command(suite: str, store: Path, jobs: int, contestant: list[str], only: li
 
 
 def _print(results: Results) -> None:
-    """How often each contestant ended how."""
+    """Print how often each contestant reached each outcome."""
     counts: dict[str, Counter[str]] = {}
     for row in results.rows:
         counts.setdefault(row.contestant, Counter())[row.outcome] += 1
@@ -102,7 +102,7 @@ def _print(results: Results) -> None:
 
 @contextmanager
 def _progress(name: str) -> Iterator[Any]:
-    """The callback of a run: a bar with the time left, nothing unless stderr is a terminal."""
+    """Build a run's callback: a progress bar with the remaining time, if stderr is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     err = console(stderr=True)

@@ -1,4 +1,4 @@
-"""The machine with one decision function per class: what verifiers ask of it, and the way back.
+"""Verification and recovery of the machine with one decision function per class.
 
 ``joint.primal_dual`` has the two objectives, ``joint.samples`` the KKT conditions one by one.
 """
@@ -33,16 +33,16 @@ class JointModel(JointPair):
     summary = samples.class_summary
 
     def best_intercepts(self, solution: JointSolution) -> None:
-        """None: the intercepts are weights like the others."""
+        """Return None: intercepts are weights of a constant feature here."""
         del solution
 
     def infeasibility(self, solution: JointSolution) -> float:
-        """Zero: no condition must hold whatever it costs."""
+        """Return zero: there are no hard conditions."""
         del solution
         return 0.0
 
     def rounding(self, solution: JointSolution, objective: float) -> float:
-        """What rounding can add to the objective, relative to it.
+        """Estimated rounding error of the objective, relative to it.
 
         The error of a decision value is of the order of the rounding unit times the terms of its
         sum; a sample passes on those of two decision values, if it pays at all.
@@ -63,7 +63,7 @@ class JointModel(JointPair):
         return (float(self.box @ (errors * pays)) + EPS * square) / max(abs(objective), TINY)
 
     def dual_rounding(self, solution: JointSolution, point: Dense) -> float:
-        """What rounding can add to the dual objective of a point, absolute."""
+        """Estimated rounding error of the dual objective of a point, absolute."""
         del solution
         v = np.abs(point)
         if self.is_linear:
@@ -104,7 +104,7 @@ class JointModel(JointPair):
     def implications(
         self, form: Form, solution: JointSolution, table: ClassTable, best: None
     ) -> Iterator[Implication]:
-        """What a solution states beside its weights, and what the weights imply."""
+        """Yield (name, stated value, value implied by the weights) for other fields."""
         del best
         yield "slack", solution.slack, table.slack[self.own.ravel()]
         if form == "dual" or follows_from_alpha(self):
@@ -115,7 +115,7 @@ class JointModel(JointPair):
             yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
 
     def weights_difference(self, solution: JointSolution) -> float:
-        """``|W - W(tau)| / |W|`` over all weights and intercepts: both describe one machine."""
+        """``|W - W(tau)| / |W|`` over all weights and intercepts."""
         alpha, b = solution.alpha, solution.intercept
         apart = b - self.intercepts(alpha)
         implied = self.coef(alpha)

@@ -1,4 +1,4 @@
-"""Both objectives of the machine with one decision function per class, and the way between them.
+"""Primal and dual objective of the machine with one decision function per class.
 
 With ``f_m(x) = w_m'phi(x) + b_m``, a sample of class ``y_i`` pays for the strongest of the others::
 
@@ -42,7 +42,7 @@ JointIntercept: TypeAlias = Literal["none", "penalized"]
 @short_repr
 @dataclass(frozen=True, eq=False)
 class JointPair:
-    """Everything both forms of one training problem share.
+    """One training problem: its data, prices, kernel, and both of its objectives.
 
     Attributes
     ----------
@@ -81,12 +81,12 @@ class JointPair:
 
     @property
     def is_linear(self) -> bool:
-        """True when there are explicit weight vectors."""
+        """Return whether there are explicit weight vectors."""
         return isinstance(self.kernel, Linear)
 
     @property
     def constant(self) -> float:
-        """What a penalised intercept adds to every entry of K."""
+        """The number that a penalised intercept adds to every entry of K."""
         return 1.0 if self.intercept == "penalized" else 0.0
 
     @property
@@ -113,7 +113,7 @@ class JointPair:
         return np.column_stack([self.gram.matvec(column) for column in V.T])
 
     def prefetch(self, solution: JointSolution, point: Dense) -> None:
-        """Nothing: the products of all classes are one pass each as it is."""
+        """Do nothing: the products of all classes take one pass each anyway."""
         del solution, point
 
     def coef(self, expansion: Dense) -> Dense | None:
@@ -125,7 +125,7 @@ class JointPair:
         return np.asarray(self.constant * np.sum(alpha, axis=0))
 
     def decisions(self, solution: JointSolution) -> Dense:
-        """``f_m(x_i)`` of the training samples, shape (n, k), from what predictions use."""
+        """``f_m(x_i)`` of the training samples, shape (n, k), as predictions compute them."""
         if solution.coef is not None:
             return np.asarray(self.data.X @ solution.coef.T) + solution.intercept
         if solution.expansion is not None:
@@ -150,7 +150,7 @@ class JointPair:
     # --- the primal objective, for anything ------------------------------------------------------
 
     def primal_objective(self, solution: JointSolution) -> float:
-        """The objective of the machine as it predicts; infinite for intercepts it does not have."""
+        """Primal objective of the stored machine; infinite if it has forbidden intercepts."""
         b = solution.intercept
         if self.intercept == "none" and np.any(b != 0.0):
             return math.inf
@@ -161,12 +161,12 @@ class JointPair:
     # --- the dual objective, for anything --------------------------------------------------------
 
     def feasible_dual(self, alpha: Dense, multipliers: Vector = NO_MULTIPLIERS) -> Dense:
-        """The nearest feasible tau, row by row."""
+        """Project tau onto the feasible set, row by row."""
         del multipliers
         return nearest_rows(alpha, self.upper)
 
     def repair_size(self, alpha: Dense, point: Dense) -> float:
-        """Largest change the repair made to an alpha, relative to ``alpha_unit``."""
+        """Largest change of an alpha by ``feasible_dual``, relative to ``alpha_unit``."""
         moved = np.abs(point - alpha) / alpha_unit(alpha, self.box)[:, None]
         return float(np.max(moved, initial=0.0))
 

@@ -1,4 +1,4 @@
-"""The two programs of a machine with one decision function per class, each with its recovery.
+"""Primal and dual program of a machine with one decision function per class, and recovery.
 
 The mathematics is on the first page of ``primal_dual``. Everything that has one entry per class is
 ordered class by class: ``(w_1, ..., w_k)``, ``(tau_11, ..., tau_n1, tau_12, ...)``.
@@ -26,7 +26,7 @@ from qpsvm.qp.solution import QPSolution, Status
 
 
 def dual_program(model: JointModel) -> QuadraticProgram:
-    """``P = I_k (x) (K + constant)``, ``q = -[m = y_i]``, and one equality per sample."""
+    """The dual program: ``P = I_k (x) (K + constant)``, ``q = -[m = y_i]``, n equalities."""
     n, k = model.own.shape
     return QuadraticProgram(
         RepeatedQuadratic(model.gram.select(None, constant=model.constant), k),
@@ -41,18 +41,18 @@ def dual_program(model: JointModel) -> QuadraticProgram:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class JointDualRecovery:
-    """``x = tau``; the multiplier of a bound is how far its class is behind the best."""
+    """Map between ``x = tau`` and the machine with one decision function per class."""
 
     model: JointModel
 
     @property
     def blocks(self) -> dict[str, slice]:
-        """Where each part of x is."""
+        """Slices of x that hold the variables of each class, by name."""
         n, k = self.model.own.shape
         return blocks({f"tau_{m + 1}": n for m in range(k)})
 
     def recover(self, qp: QPSolution) -> JointSolution:
-        """All weights, intercepts, tau and slack from a solution of the dual program."""
+        """Recover weights, intercepts, tau and slack from a solution of the dual program."""
         model, (n, k) = self.model, self.model.own.shape
         tau = vector_or_nan(qp.x, n * k).reshape(k, n).T
         return model.solution(
@@ -60,7 +60,7 @@ class JointDualRecovery:
         )
 
     def to_qp(self, solution: JointSolution) -> QPSolution:
-        """The dual program's solution that goes with any tau and weights.
+        """Build the dual program's solution from any tau and weights.
 
         Stationarity says ``f_m - [m = y_i] + y_i + z_im = 0``, so y is minus the maximum over m.
         """
@@ -82,7 +82,7 @@ class JointDualRecovery:
 
 
 def primal_program(model: JointModel) -> QuadraticProgram:
-    """(w_1, ..., w_k, b, xi), or (beta_1, ..., beta_k, b, xi) without explicit features.
+    """The primal program in (w_1, ..., w_k, b, xi), or in (beta_1, ..., beta_k, b, xi).
 
     Rows ``-(f_{y_i} - f_m) - xi_i <= -1``, for every sample the other classes in their order.
     """
@@ -121,20 +121,20 @@ def primal_program(model: JointModel) -> QuadraticProgram:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class JointPrimalRecovery:
-    """``x = (w, b, xi)`` or ``(beta, b, xi)``; ``-tau_im`` are the rows' multipliers."""
+    """Map between ``x = (w, b, xi)`` or ``(beta, b, xi)`` and the joint machine."""
 
     model: JointModel
 
     @property
     def blocks(self) -> dict[str, slice]:
-        """Where each part of x is."""
+        """Slices of x that hold the parts of the variables, by name."""
         model, (n, k) = self.model, self.model.own.shape
         name, p = ("w", model.data.n_features) if model.is_linear else ("beta", n)
         sizes = {f"{name}_{m + 1}": p for m in range(k)}
         return blocks(sizes | {"b": k if model.constant else 0, "xi": n})
 
     def recover(self, qp: QPSolution) -> JointSolution:
-        """All weights, intercepts, tau and slack from a solution of the primal program."""
+        """Recover weights, intercepts, tau and slack from a primal solution."""
         model, (n, k) = self.model, self.model.own.shape
         p = model.data.n_features if model.is_linear else n
         has_b = int(model.constant != 0.0)
@@ -154,7 +154,7 @@ class JointPrimalRecovery:
         )
 
     def to_qp(self, solution: JointSolution) -> QPSolution:
-        """The primal program's solution that goes with any tau and weights."""
+        """Build the primal program's solution from any tau and weights."""
         model, n = self.model, self.model.data.n_samples
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
@@ -177,5 +177,5 @@ class JointPrimalRecovery:
 
 
 def by_class(matrix: Dense) -> Vector:
-    """The columns of a matrix, one after the other."""
+    """Stack the columns of a matrix into one vector."""
     return matrix.ravel(order="F")

@@ -1,4 +1,4 @@
-"""The KKT conditions of a joint program one by one: one row per sample and class.
+"""KKT conditions of a joint program, one row per sample and class.
 
 In the row of sample i and another class m, the margin ``f_{y_i}(x_i) - f_m(x_i)`` is asked to reach
 1, and alpha is ``tau_im <= 0``: at the optimum it is zero unless no class comes nearer than m. The
@@ -50,7 +50,7 @@ class ClassTable(SampleTable):
 
 
 def class_table(model: JointPair, solution: JointSolution) -> ClassTable:
-    """Hold every sample and class against its KKT case.
+    """Compare every sample and class with the KKT case of its alpha.
 
     Nothing is taken from the solution but alpha and the decision functions.
     """
@@ -85,7 +85,7 @@ def class_table(model: JointPair, solution: JointSolution) -> ClassTable:
 
 
 def class_summary(model: JointPair, solution: JointSolution, table: ClassTable) -> MarginSummary:
-    """Support vectors and training errors: one row per sample, that of its own class."""
+    """Count support vectors and training errors, by the row of each sample's own class."""
     del solution  # the table says it all
     own = model.own.ravel()
     case, margin = table.case[own], table.margin[own]

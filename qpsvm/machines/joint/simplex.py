@@ -1,4 +1,4 @@
-"""The rows of dual variables that share one budget, and the nearest one to any row."""
+"""Projection of dual variables onto the rows' feasible sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from qpsvm.numerics.arrays import Dense
 
 
 def nearest_rows(V: Dense, upper: Dense) -> Dense:
-    """The nearest T to V with ``sum_m T_im = 0`` and ``T_im <= upper_im``, row by row.
+    """Project V onto ``sum_m T_im = 0`` and ``T_im <= upper_im``, row by row.
 
     It is ``T = min(V - theta, upper)`` with one theta per row: ``upper - T`` is the projection of
     ``upper - V`` on a simplex of size ``sum_m upper_im``. Entries leave their bound in the order of

@@ -1,4 +1,4 @@
-"""What a machine with one decision function per class learned."""
+"""The solution of a machine with one decision function per class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from qpsvm.qp.solution import QPSolution
 
 @dataclass(frozen=True, eq=False)
 class JointSolution(KernelMachine):
-    """k decision functions that were learned together.
+    """A trained machine with k decision functions that were learned together.
 
     ``f_m(x) = coef_m'x + intercept_m`` for the linear kernel, and
     ``f_m(x) = sum_i expansion_im k(x_i, x) + intercept_m`` for the others.
@@ -76,7 +76,7 @@ class JointSolution(KernelMachine):
 
     @property
     def classes(self) -> Any:
-        """The caller's labels, sorted: those of the columns of the decision function."""
+        """The caller's labels, sorted like the columns of the decision function."""
         return self.data.classes
 
     @property
@@ -106,7 +106,7 @@ class JointSolution(KernelMachine):
 
 
 def alpha_unit(alpha: Dense, upper: Vector) -> Vector:
-    """What the alphas of a sample are measured in, shape (n,): C_i, the largest if that is less."""
+    """Unit of the alphas of a sample, shape (n,): the smaller of C_i and the largest alpha."""
     tiny = float(np.finfo(np.float64).tiny)
     largest = float(np.fmax.reduce(np.abs(alpha), axis=None, initial=tiny))  # passes over NaN
     return np.minimum(upper, largest)

@@ -1,4 +1,4 @@
-"""What a report says depends on what was learned: one module per kind of problem."""
+"""Kinds of problems: one module per kind with its words, tables and pictures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BY_DATA: tuple[tuple[type[TrainingSet], type[Kind]], ...] = (
 
 
 def kind_of(problem: object) -> Kind:
-    """How reports speak about a problem."""
+    """Return the kind of a problem."""
     if isinstance(problem, ReducedProblem):
         return Reduced()
     if not isinstance(problem, TrainingProblem):

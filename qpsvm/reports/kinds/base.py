@@ -1,4 +1,4 @@
-"""What every kind of problem tells a report: its table, its score and its pictures."""
+"""Base class of the kinds of problems: sample table, score and pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from qpsvm.reports.solved import SolvedProblem
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the page's sample table.
+    """A column of a report's sample table.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ ON_THE_LINE = 1.0 - 1e-6
 
 
 class Kind(ABC):
-    """One kind of problem.
+    """A kind of problem, with its words, sample table, score and pictures.
 
     Attributes
     ----------
@@ -79,17 +79,17 @@ class Kind(ABC):
     support_name: ClassVar[str] = "Support vectors"
 
     def score(self, solved: SolvedProblem, table: SampleTable | None) -> float | None:
-        """How well the machine does on its training samples; None where that is not known."""
+        """Score of the machine on its training samples; None if it is not known."""
         data = solved.data
         return None if table is None else float(data.score(table.decision, data.targets))
 
     def further_columns(self, solved: SolvedProblem) -> Mapping[str, Any]:
-        """Entries that the rows have beside those of the sample table, by key."""
+        """Additional entries of the sample table's rows, by key."""
         del solved
         return {}
 
     def classes(self, solved: SolvedProblem) -> list[tuple[Any, int]]:
-        """Every class and its number of samples; empty where there are none."""
+        """Every class with its number of samples; empty if there are no classes."""
         del solved
         return []
 
@@ -97,14 +97,14 @@ class Kind(ABC):
     def pictures(
         self, solved: SolvedProblem, table: SampleTable | None
     ) -> Iterator[Picture | None]:
-        """What is worth seeing, None for what cannot be drawn."""
+        """Yield the pictures of a problem, None for any that cannot be drawn."""
 
 
 # --- pictures that several kinds share -----------------------------------------------------------
 
 
 def margin_of(solved: SolvedProblem) -> float:
-    """What the margins of the samples are to reach: ``p - e t``, for all of them the same."""
+    """The margin that every sample must reach, ``p - e t``."""
     c = solved.problem.model.conditions
     # of a ball: p is k(x, x), which decision values have subtracted
     return (
@@ -115,7 +115,7 @@ def margin_of(solved: SolvedProblem) -> float:
 def alpha_against(
     quantity: str, noun: str, solved: SolvedProblem, table: SampleTable
 ) -> Complementarity | None:
-    """Alpha against what the condition looks at, for conditions with one sign."""
+    """Picture of alpha against the value of each condition, for one-sided conditions."""
     scaled = scaled_alpha(table.alpha, solved.problem.model.conditions)
     y, variable, lower, upper, curvature = scaled
     finite = np.isfinite(table.margin) & np.isfinite(y)
@@ -139,7 +139,7 @@ CURVATURE_NOTE = "d is the curvature of a sample's loss."
 
 
 def scaled_alpha(alpha: Vector, c: Conditions) -> tuple[Vector, str, float, float, float]:
-    """Alpha in units that make all samples comparable, its name, bounds and curvature.
+    """Alpha in units that are comparable between samples; its name, bounds and curvature.
 
     Where C differs from sample to sample, shares of it; where the curvature d does, d alpha, which
     at the optimum is the violation itself.
@@ -163,7 +163,7 @@ def plane(
     case: Index,
     levels: tuple[float, ...],
 ) -> Plane | None:
-    """The plane of two features, if these are all there are."""
+    """Picture of the plane of two features; None if the samples have another number of features."""
     data, solution = solved.problem.data, solved.solution
     kernel = getattr(solved.problem, "kernel", None)
     if data.n_features != 2 or data.storage == "objects":
@@ -176,7 +176,7 @@ def plane(
 
 
 def predicts(solution: Any) -> bool:
-    """Whether every machine of a solution has finite weights and intercepts."""
+    """Return whether every machine of a solution has finite weights and intercepts."""
     for machine in getattr(solution, "solutions", (solution,)):
         weights = machine.expansion if machine.coef is None else machine.coef
         if weights is None or not np.isfinite(weights).all():

@@ -1,4 +1,4 @@
-"""Several classes in one program: every sample against every class."""
+"""Reports on problems with several classes in one program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from qpsvm.reports.solved import SolvedProblem
 
 
 class Joint(Kind):
-    """The largest decision value wins."""
+    """Several classes in one program; the largest decision value wins."""
 
     name: ClassVar[str] = "multiclass"
     noun: ClassVar[str] = "row"
@@ -82,7 +82,7 @@ class Joint(Kind):
 
 
 def _own_alpha(table: SampleTable, own: Any) -> Complementarity | None:
-    """``tau_i,yi / C_i`` against the smallest margin: the row that sums a sample's classes up."""
+    """Picture of ``tau_i,yi / C_i`` against the smallest margin of every sample."""
     x, y = table.margin[own], table.alpha[own] / table.upper[own]
     finite = np.isfinite(x) & np.isfinite(y)
     if not finite.any():

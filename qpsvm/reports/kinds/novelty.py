@@ -1,4 +1,4 @@
-"""No labels: most of the samples are to be inside."""
+"""Reports on one-class problems (novelty detection)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from qpsvm.reports.solved import SolvedProblem
 
 
 class Novelty(Kind):
-    """Decision values of zero or more are inside."""
+    """One-class problems; samples with decision values of zero or more are inside."""
 
     name: ClassVar[str] = "novelty"
     margin_decides: ClassVar[bool] = True
@@ -57,7 +57,7 @@ class Novelty(Kind):
 
 
 def _inside(solved: SolvedProblem, table: SampleTable) -> Any:
-    """Decision values of zero or more, and those that only a solver's noise keeps below."""
+    """Mask of samples with decision values of zero or more, up to a solver's accuracy."""
     return table.decision >= -_noise(solved)
 
 

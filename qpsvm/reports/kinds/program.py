@@ -1,4 +1,4 @@
-"""A quadratic program by itself: residuals and no samples."""
+"""Reports on bare quadratic programs: residuals without samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qpsvm.reports.solved import SolvedProblem
 
 
 class Program(Kind):
-    """Nothing but numbers."""
+    """A bare quadratic program, without samples."""
 
     name: ClassVar[str] = "program"
 

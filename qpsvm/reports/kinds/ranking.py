@@ -1,4 +1,4 @@
-"""Pairs of samples to be brought into their order."""
+"""Reports on ranking problems: pairs of samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qpsvm.reports.solved import SolvedProblem
 
 
 class Ranks(Kind):
-    """One row for every pair: ``sample`` is the better one, ``over`` the other."""
+    """Ranking problems; ``sample`` is the better sample of a pair, ``over`` the other."""
 
     name: ClassVar[str] = "ranking"
     noun: ClassVar[str] = "pair"

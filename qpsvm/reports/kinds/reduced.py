@@ -1,4 +1,4 @@
-"""Several classes by several two-class machines: what they say together."""
+"""Reports on multiclass problems that are reduced to two-class problems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qpsvm.reports.solved import SolvedProblem
 
 
 class Reduced(Kind):
-    """The machines have sections, tables and pictures of their own."""
+    """Reductions; each two-class machine has its own section, tables and pictures."""
 
     name: ClassVar[str] = "reduced"
     score_name: ClassVar[str] = "training accuracy"

@@ -1,4 +1,4 @@
-"""Numbers to be predicted: tubes and quantiles."""
+"""Reports on regressions: tubes and quantiles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DIFFERENCES = {
 
 
 class Regression(Kind):
-    """A tube has two rows per sample, the target above it and below it; a quantile has one."""
+    """Regressions; a tube has two rows per sample (target above, target below), a quantile one."""
 
     name: ClassVar[str] = "regression"
     noun: ClassVar[str] = "condition"
@@ -91,13 +91,13 @@ class Regression(Kind):
 
 
 def _half_width(solved: SolvedProblem) -> float:
-    """epsilon, given or chosen by the program: ``p - e t = s target - epsilon`` in every row."""
+    """Half-width epsilon of the tube: ``p - e t = s target - epsilon`` in every row."""
     c, target = solved.problem.model.conditions, solved.problem.data.values
     return float(c.signs[0] * target[0] - c.required[0] + c.width * solved.solution.width)
 
 
 def _case_of_samples(solved: SolvedProblem, table: SampleTable) -> Index:
-    """Of the two sides of a tube the one that says more."""
+    """KKT case of every sample: the higher case of the two sides of the tube."""
     samples = solved.problem.model.conditions.samples
     case = np.zeros(solved.problem.data.n_samples, dtype=np.intp)
     np.maximum.at(case, samples, table.case)
@@ -107,7 +107,7 @@ def _case_of_samples(solved: SolvedProblem, table: SampleTable) -> Index:
 def _signed_alpha(
     solved: SolvedProblem, table: SampleTable, deviation: Vector, finite: Any, case: Index
 ) -> Complementarity | None:
-    """``alpha - alpha*`` against the deviation: a staircase."""
+    """Picture of ``alpha - alpha*`` against the deviation from the target."""
     c, n = solved.problem.model.conditions, solved.problem.data.n_samples
     scaled, name, lower, upper, curvature = scaled_alpha(table.alpha, c)
     # R'a: every sample's alphas with their signs

@@ -1,4 +1,4 @@
-"""Two classes, whatever the loss: margins at -1 and +1, or where the program puts them."""
+"""Reports on two-class problems, for every loss."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from qpsvm.reports.solved import SolvedProblem
 
 
 class TwoClass(Kind):
-    """Decision values above zero are the second class."""
+    """Two-class problems; a positive decision value means the second class."""
 
     name: ClassVar[str] = "two-class"
     margin_decides: ClassVar[bool] = True
