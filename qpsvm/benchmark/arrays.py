@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ Dense: TypeAlias = NDArray[np.float64]
 """Two-dimensional float64 array."""
 Index: TypeAlias = NDArray[np.intp]
 """Positions in another array."""
+
+Matrix: TypeAlias = Any
+"""Array or CSR array of shape (n, d); SciPy ships no type information."""
 
 Array = TypeVar("Array", bound=NDArray[np.generic])
 

@@ -73,7 +73,7 @@ class Cell:
         """The cell without accuracy and repeat: the same for all cells of a sweep."""
         return replace(self, eps=math.inf, repeat=0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return JSON values, read back by ``from_dict``."""
         return asdict(self)
 

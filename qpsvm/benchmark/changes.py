@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -151,7 +150,7 @@ class Comparison:
     only_a: tuple[Column, ...]
     only_b: tuple[Column, ...]
     other_programs: tuple[Instance, ...]
-    conditions: Mapping[str, tuple[Any, Any]]
+    conditions: Mapping[str, tuple[object, object]]
 
     @property
     def within(self) -> float:

@@ -137,7 +137,7 @@ def _rankings(a: Times, b: Times) -> tuple[KindAgreement, ...]:
     return tuple(found)
 
 
-def _machine(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def _machine(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[object, object]]:
     in_a, in_b = (
         {"qpsvm": h.get("qpsvm"), "jobs": h.get("jobs"), **(h.get("machine") or {})} for h in (a, b)
     )
@@ -145,9 +145,9 @@ def _machine(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any,
     return {k: (in_a.get(k), in_b.get(k)) for k in keys if in_a.get(k) != in_b.get(k)}
 
 
-def _given(a: Iterable[Row], b: Iterable[Row]) -> dict[str, tuple[Any, Any]]:
+def _given(a: Iterable[Row], b: Iterable[Row]) -> dict[str, tuple[object, object]]:
     """Return limits, threads and seeds that differ between the runs on common programs."""
-    found: dict[str, tuple[Any, Any]] = {}
+    found: dict[str, tuple[object, object]] = {}
     for name in ("threads", "time_limit", "memory_limit", "seed"):
         values_a, values_b = _values(a, name), _values(b, name)
         other = [k for k in values_a if k in values_b and values_a[k] != values_b[k]]

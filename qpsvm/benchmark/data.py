@@ -40,8 +40,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from qpsvm.benchmark.arrays import Matrix, Vector
 from qpsvm.benchmark.calls import Call, parse
 from qpsvm.benchmark.generated import GENERATED
 from qpsvm.benchmark.modifiers import MODIFIERS, distinct_samples, random_part
@@ -62,8 +62,8 @@ class Samples:
         The call, as suites write it.
     """
 
-    X: Any
-    y: Any
+    X: Matrix
+    y: Vector
     name: str
 
 
@@ -91,7 +91,7 @@ def load_samples(call: Call | str) -> Samples:
     given = dict(call.arguments)
     modifiers = {key: given.pop(key) for key in MODIFIERS if key in given}
     distinct = given.pop("distinct", False)
-    part: dict[str, Any] = {}
+    part: dict[str, object] = {}
     if call.name in GENERATED:
         X, y = _called(GENERATED[call.name], given, call)
     else:
@@ -107,7 +107,9 @@ def load_samples(call: Call | str) -> Samples:
     return Samples(X, y, str(call))
 
 
-def _called(function: Callable[..., Any], arguments: Mapping[str, Any], call: Call) -> Any:
+def _called(
+    function: Callable[..., tuple[Matrix, Vector]], arguments: Mapping[str, object], call: Call
+) -> tuple[Matrix, Vector]:
     """Call the function; unknown or unusable arguments are an error of the suite."""
     try:
         return function(**arguments)

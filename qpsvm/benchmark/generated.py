@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qpsvm.benchmark.arrays import Matrix, Vector
 
 
-def _synthetic(n: int, d: int, seed: int = 0) -> tuple[Any, Any]:
+def _synthetic(n: int, d: int, seed: int = 0) -> tuple[Matrix, Vector]:
     from sklearn.datasets import make_classification
 
     informative = max(2, d // 2)
@@ -18,7 +20,7 @@ def _synthetic(n: int, d: int, seed: int = 0) -> tuple[Any, Any]:
     return standardised(X), np.where(y == 1, 1.0, -1.0)
 
 
-def _synthetic_targets(n: int, d: int, seed: int = 0) -> tuple[Any, Any]:
+def _synthetic_targets(n: int, d: int, seed: int = 0) -> tuple[Matrix, Vector]:
     from sklearn.datasets import make_regression
 
     X, y = make_regression(n, d, n_informative=max(1, d // 2), random_state=seed)
@@ -26,7 +28,7 @@ def _synthetic_targets(n: int, d: int, seed: int = 0) -> tuple[Any, Any]:
     return standardised(X), standardised(y)
 
 
-def _strip(n: int, d: int, margin: float, seed: int = 0) -> tuple[Any, Any]:
+def _strip(n: int, d: int, margin: float, seed: int = 0) -> tuple[Matrix, Vector]:
     """Two classes with ``y_i x_i1 >= margin``, with equality for one sample of each class.
 
     For ``margin > 0`` the two that meet it differ in the first feature alone, so that the hard
@@ -45,15 +47,16 @@ def _strip(n: int, d: int, margin: float, seed: int = 0) -> tuple[Any, Any]:
     return X, y
 
 
-GENERATED: Mapping[str, Callable[..., tuple[Any, Any]]] = {
+GENERATED: Mapping[str, Callable[..., tuple[Matrix, Vector]]] = {
     "strip": _strip,
     "synthetic": _synthetic,
     "synthetic_targets": _synthetic_targets,
 }
 
 
-def standardised(values: Any) -> Any:
+def standardised(values: ArrayLike) -> NDArray[np.float64]:
     """Shift and scale columns to mean 0 and variance 1; constant columns become 0."""
-    values = np.asarray(values, dtype=np.float64)
-    deviation = np.std(values, axis=0)
-    return (values - np.mean(values, axis=0)) / np.where(deviation > 0.0, deviation, 1.0)
+    array = np.asarray(values, dtype=np.float64)
+    deviation = np.std(array, axis=0)
+    shifted: NDArray[np.float64] = array - np.mean(array, axis=0)
+    return shifted / np.where(deviation > 0.0, deviation, 1.0)

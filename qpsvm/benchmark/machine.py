@@ -7,7 +7,6 @@ import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from qpsvm.backends import installed_version
 
@@ -16,7 +15,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 @functools.cache
-def describe() -> Mapping[str, Any]:
+def describe() -> Mapping[str, str | int]:
     """Describe this machine: processor, usable cores, memory, system, Python, BLAS.
 
     Returns

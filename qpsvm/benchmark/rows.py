@@ -95,9 +95,9 @@ class Row:
     form: str = ""
     problem_hash: str = ""
     version: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     suite: str = ""
-    machine: Mapping[str, Any] = field(default_factory=dict)
+    machine: Mapping[str, object] = field(default_factory=dict)
     qpsvm: str = ""
     load: float = math.nan
     message: str = ""
@@ -113,7 +113,7 @@ class Row:
         """The contestant of the cell."""
         return self.cell.contestant
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return JSON values in the order of the fields, infinite and unknown numbers as texts."""
         return {"schema": SCHEMA, "key": self.cell.key, **plain(asdict(self))}
 
@@ -155,7 +155,7 @@ FALSE = frozenset({"false optimal", "false infeasible"})
 """Outcomes of claims that were refuted."""
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return JSON values: infinite and unknown numbers as texts, anything unknown in words."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
 
 import joblib
 
@@ -171,7 +170,7 @@ class _Expected:
     """Expected seconds of a cell, from the rows of its sweep, its contestant, or all."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
-        groups: dict[Any, list[float]] = {}
+        groups: dict[object, list[float]] = {}
         for row in rows:
             if row.outcome != "not run":
                 for group in (row.cell.sweep, row.contestant, None):
@@ -195,7 +194,7 @@ def _spent(row: Row) -> float:
     return _START + sum(part for part in (fit, row.judge_seconds) if math.isfinite(part))
 
 
-def _header(suite: Suite, jobs: int | None, command: str) -> Mapping[str, Any]:
+def _header(suite: Suite, jobs: int | None, command: str) -> Mapping[str, object]:
     return {
         "suite": {
             "name": suite.name,

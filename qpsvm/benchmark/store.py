@@ -54,7 +54,7 @@ class Store:
         """Read what has been written so far."""
         return read(self.path)
 
-    def begin(self, header: Mapping[str, Any]) -> None:
+    def begin(self, header: Mapping[str, object]) -> None:
         """Add the line that begins a run."""
         self._add({"schema": SCHEMA, "session": plain(header)})
 
@@ -62,7 +62,7 @@ class Store:
         """Add a row; it is on disk when this returns."""
         self._add(row.to_dict())
 
-    def _add(self, values: Mapping[str, Any]) -> None:
+    def _add(self, values: Mapping[str, object]) -> None:
         line = memoryview(json.dumps(values, ensure_ascii=False).encode("utf-8") + b"\n")
         try:
             while line:

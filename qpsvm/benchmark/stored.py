@@ -7,11 +7,14 @@ import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from qpsvm.benchmark.arrays import Matrix, Vector
 from qpsvm.benchmark.generated import GENERATED, standardised
 from qpsvm.exceptions import SuiteError
 
@@ -28,7 +31,7 @@ def folder() -> Path:
     return Path(os.environ.get(FOLDER, beside_the_project))
 
 
-def load_set(name: str, classes: bool = False) -> tuple[Any, Any]:
+def load_set(name: str, classes: bool = False) -> tuple[Matrix, Vector]:
     """Return samples and labels (or targets) of a set by its name.
 
     Raises
@@ -51,7 +54,7 @@ def load_set(name: str, classes: bool = False) -> tuple[Any, Any]:
     return _storage(X), standardised(raw["y"])
 
 
-def _loader(name: str) -> Any:
+def _loader(name: str) -> ModuleType:
     path = folder() / "load.py"
     if not path.is_file():
         raise SuiteError(
@@ -63,7 +66,7 @@ def _loader(name: str) -> Any:
 
 
 @cache
-def _imported(path: Path) -> Any:
+def _imported(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("qpsvm_benchmark_stored_sets", path)
     if spec is None or spec.loader is None:
         raise SuiteError(f"{path} is not a Python module.")
@@ -72,7 +75,7 @@ def _imported(path: Path) -> Any:
     return module
 
 
-def _storage(X: Any) -> Any:
+def _storage(X: Matrix) -> Matrix:
     if not sp.issparse(X):
         return np.ascontiguousarray(X, dtype=np.float64)
     if X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
@@ -80,7 +83,7 @@ def _storage(X: Any) -> Any:
     return sp.csr_array(X)
 
 
-BUNDLED: Mapping[str, Callable[[Any], Any]] = {
+BUNDLED: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "breast_cancer": lambda y: y == 1,
     "diabetes": lambda y: y,
     "digits": lambda y: y % 2 == 0,
@@ -90,7 +93,7 @@ BUNDLED: Mapping[str, Callable[[Any], Any]] = {
 """Sets that come with scikit-learn, and which samples are positive."""
 
 
-def _bundled(name: str, classes: bool) -> tuple[Any, Any]:
+def _bundled(name: str, classes: bool) -> tuple[Matrix, Vector]:
     import sklearn.datasets
 
     X, y = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True)

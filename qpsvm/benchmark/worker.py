@@ -18,12 +18,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 import qpsvm
 from qpsvm.benchmark import machine
+from qpsvm.benchmark.arrays import Matrix, Vector
 from qpsvm.benchmark.cells import Cell
 from qpsvm.benchmark.contestants import registry
 from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
@@ -42,6 +43,8 @@ from qpsvm.exceptions import (
 
 WARMING, FITTING, ANSWERING = "warming up", "fitting", "answering"
 JUDGING, DONE = "judging", "done"
+
+Result = TypeVar("Result")
 
 Tell = Callable[[str, Row], None]
 
@@ -151,7 +154,7 @@ def _nobody(phase: str, row: Row) -> None:
     del phase, row
 
 
-def _task(cell: Cell, X: Any, y: Any) -> Task:
+def _task(cell: Cell, X: Matrix, y: Vector | None) -> Task:
     return Task(
         formulation=formulation_of(cell.instance.family),
         X=X,
@@ -203,7 +206,7 @@ def _warm_up(contestant: Contestant, cell: Cell, samples: Samples) -> None:
         contestant.fit(_task(cell, X[chosen], None if y is None else np.asarray(y)[chosen]))
 
 
-def _timed(action: Callable[[], Any]) -> tuple[float, float, Any]:
+def _timed(action: Callable[[], Result]) -> tuple[float, float, Result]:
     """Return wall clock, processor time and result; garbage is collected before, not meanwhile."""
     gc.collect()
     gc.disable()

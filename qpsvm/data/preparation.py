@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.samples import feature_names, samples_for
-from qpsvm.data.targets import as_classes, as_signs, as_targets, as_weights
+from qpsvm.data.samples import Samples, feature_names, samples_for
+from qpsvm.data.targets import Targets, as_classes, as_signs, as_targets, as_weights
 from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     MulticlassTrainingSet,
@@ -21,7 +21,9 @@ from qpsvm.numerics.arrays import freeze
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 
 
-def unlabelled_training_set(X: Any, kernel: Kernel, sample_weight: Any = None) -> TrainingSet:
+def unlabelled_training_set(
+    X: Samples, kernel: Kernel, sample_weight: Targets = None
+) -> TrainingSet:
     """Check samples without labels and build a training set.
 
     Raises
@@ -33,7 +35,7 @@ def unlabelled_training_set(X: Any, kernel: Kernel, sample_weight: Any = None) -
 
 
 def binary_training_set(
-    X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
+    X: Samples, y: Targets, kernel: Kernel, sample_weight: Targets = None
 ) -> BinaryTrainingSet:
     """Check samples with two kinds of labels and build a training set.
 
@@ -56,7 +58,7 @@ def binary_training_set(
 
 
 def multiclass_training_set(
-    X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
+    X: Samples, y: Targets, kernel: Kernel, sample_weight: Targets = None
 ) -> MulticlassTrainingSet:
     """Check samples with two or more kinds of labels and build a training set.
 
@@ -78,7 +80,7 @@ def multiclass_training_set(
 
 
 def regression_training_set(
-    X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
+    X: Samples, y: Targets, kernel: Kernel, sample_weight: Targets = None
 ) -> RegressionTrainingSet:
     """Check samples with numeric targets and build a training set.
 
@@ -92,7 +94,9 @@ def regression_training_set(
     return RegressionTrainingSet(**base, values=freeze(values[base["kept"]]))
 
 
-def _samples(X: Any, n_labels: int | None, kernel: Kernel, sample_weight: Any) -> dict[str, Any]:
+def _samples(
+    X: Samples, n_labels: int | None, kernel: Kernel, sample_weight: Targets
+) -> dict[str, Any]:
     """Check the fields that every training set has."""
     samples = samples_for(kernel, X)
     n = samples.shape[0]

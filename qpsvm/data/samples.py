@@ -5,7 +5,7 @@ Every refusal names the argument, the row or column, the value seen and the reme
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,12 +14,18 @@ from qpsvm.data.integers import integers_of, rounded_integers
 from qpsvm.data.objects import as_objects, is_numeric, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
-from qpsvm.numerics.arrays import all_finite, freeze, immutable
+from qpsvm.numerics.arrays import Matrix, all_finite, freeze, immutable
 from qpsvm.numerics.layout import is_immutable, plain, plain_sparse
 from qpsvm.numerics.single_precision import SinglePrecision
 
+Samples: TypeAlias = Any
+"""Samples that a caller passes: an array, a sparse matrix, a DataFrame, lists, or objects."""
 
-def samples_for(kernel: Kernel, X: Any) -> Any:
+Stored: TypeAlias = Any
+"""Checked samples: a float64 array or CSR array, ``SinglePrecision``, or an array of objects."""
+
+
+def samples_for(kernel: Kernel, X: Samples) -> Stored:
     """Convert X to the samples a kernel takes: a numeric table, or objects.
 
     Raises
@@ -32,7 +38,7 @@ def samples_for(kernel: Kernel, X: Any) -> Any:
     return as_samples(X, keep_single=True)
 
 
-def as_samples(X: Any, name: str = "X", *, keep_single: bool = False) -> Any:
+def as_samples(X: Samples, name: str = "X", *, keep_single: bool = False) -> Stored:
     """Convert X to a read-only float64 array or CSR array of shape (n, d), n and d at least 1.
 
     In the layout of ``qpsvm.numerics.layout``; a copy, unless that is what X is already and nobody
@@ -58,7 +64,7 @@ def as_samples(X: Any, name: str = "X", *, keep_single: bool = False) -> Any:
     return SinglePrecision(matrix) if matrix.dtype == np.float32 else freeze(matrix)
 
 
-def feature_names(X: Any) -> tuple[str, ...] | None:
+def feature_names(X: Samples) -> tuple[str, ...] | None:
     """Column names of a DataFrame, if all of them are strings; else None."""
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(c, str) for c in columns):
@@ -66,7 +72,7 @@ def feature_names(X: Any) -> tuple[str, ...] | None:
     return tuple(columns)
 
 
-def _sparse(X: Any, name: str) -> Any:
+def _sparse(X: Matrix, name: str) -> Matrix:
     if np.issubdtype(X.dtype, np.complexfloating):
         raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
     if X.ndim != 2:
@@ -80,7 +86,7 @@ def _sparse(X: Any, name: str) -> Any:
         ) from error
 
 
-def _dense(X: Any, name: str, keep_single: bool) -> Any:
+def _dense(X: Samples, name: str, keep_single: bool) -> Stored:
     _require_numeric_columns(X, name)
     require_unmasked(X, name)
     try:
@@ -121,7 +127,7 @@ def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:
     return f"{name} must have two dimensions (samples, features), got shape {shape}." + remedy
 
 
-def _require_numeric_columns(X: Any, name: str) -> None:
+def _require_numeric_columns(X: Samples, name: str) -> None:
     """Refuse a DataFrame with a column that is not numeric, and name the first."""
     dtypes = getattr(X, "dtypes", None)
     columns = getattr(X, "columns", None)
@@ -135,7 +141,7 @@ def _require_numeric_columns(X: Any, name: str) -> None:
             )
 
 
-def _require_exact_integers(matrix: Any, original: Any, name: str) -> None:
+def _require_exact_integers(matrix: Matrix, original: Samples, name: str) -> None:
     """Refuse integers that float64 would round, since distinct ones could become equal."""
     if sp.issparse(original) and original.dtype.kind in "fb":
         places = []
@@ -169,7 +175,7 @@ def _require_exact_integers(matrix: Any, original: Any, name: str) -> None:
     )
 
 
-def _require_finite_rows(matrix: Any, original: Any, name: str) -> None:
+def _require_finite_rows(matrix: Matrix, original: Samples, name: str) -> None:
     values = matrix.data if sp.issparse(matrix) else matrix
     if all_finite(values):
         return

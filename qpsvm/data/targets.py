@@ -5,18 +5,26 @@ Every refusal names the argument, the row, the value seen and the remedy.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.data.integers import integers_of, rounded_integers
 from qpsvm.data.objects import is_missing, require_unmasked
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.arrays import Index, Vector, freeze
+from qpsvm.numerics.arrays import Index, Mask, Vector, freeze
+
+Targets: TypeAlias = Any
+"""One value per sample that a caller passes: an array, a list, a column of a DataFrame."""
+
+Labels: TypeAlias = npt.NDArray[Any]
+"""One value per sample or class as an array of any dtype: labels, targets or groups."""
 
 
-def as_signs(y: Any) -> tuple[Vector, Any]:
+def as_signs(y: Targets) -> tuple[Vector, Labels]:
     """Convert two kinds of labels to -1 and +1; return also the sorted labels (negative first).
 
     Raises
@@ -44,7 +52,7 @@ def as_signs(y: Any) -> tuple[Vector, Any]:
     return freeze(np.where(codes == 1, 1.0, -1.0)), classes
 
 
-def as_classes(y: Any) -> tuple[Index, Any]:
+def as_classes(y: Targets) -> tuple[Index, Labels]:
     """Convert labels to indices into the sorted distinct labels; return both.
 
     Raises
@@ -76,7 +84,7 @@ def as_classes(y: Any) -> tuple[Index, Any]:
     return np.asarray(freeze(np.asarray(index).ravel().astype(np.intp))), freeze(np.array(classes))
 
 
-def as_targets(y: Any) -> Vector:
+def as_targets(y: Targets) -> Vector:
     """Convert regression targets to float64, shape (n,).
 
     Raises
@@ -114,7 +122,7 @@ def as_targets(y: Any) -> Vector:
     return np.asarray(freeze(values))
 
 
-def as_weights(sample_weight: Any, n_samples: int) -> Vector:
+def as_weights(sample_weight: Targets, n_samples: int) -> Vector:
     """Convert sample weights to float64, shape (n,); ones if None.
 
     Raises
@@ -144,7 +152,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> Vector:
     return np.asarray(freeze(weights))
 
 
-def as_groups(groups: Any, n_samples: int) -> Index:
+def as_groups(groups: Targets, n_samples: int) -> Index:
     """Convert group labels to numbers from 0, shape (n,); a single group if None.
 
     Raises
@@ -165,7 +173,7 @@ def as_groups(groups: Any, n_samples: int) -> Index:
         raise InvalidDataError(f"groups holds labels that cannot be sorted ({error}).") from error
 
 
-def one_per_row(y: Any, decision: Vector) -> Any:
+def one_per_row(y: Targets, decision: Vector) -> Labels:
     """Convert y to a vector with one entry per decision value.
 
     Raises
@@ -181,7 +189,7 @@ def one_per_row(y: Any, decision: Vector) -> Any:
     return labels.ravel()
 
 
-def _as_column(y: Any, what: str) -> Any:
+def _as_column(y: Targets, what: str) -> Labels:
     """Convert a vector, or a matrix with a single row or column, to one dimension."""
     if y is None:
         raise InvalidDataError(f"y is missing; pass one {what} per sample.")
@@ -196,7 +204,7 @@ def _as_column(y: Any, what: str) -> Any:
     return column
 
 
-def _require_one_kind(labels: Any) -> None:
+def _require_one_kind(labels: Iterable[object]) -> None:
     kinds = sorted({type(_plain(label)).__name__ for label in labels})
     if len(kinds) > 1:
         raise InvalidDataError(
@@ -204,7 +212,7 @@ def _require_one_kind(labels: Any) -> None:
         )
 
 
-def _missing(labels: Any) -> Any:
+def _missing(labels: Labels) -> Mask:
     """Mask of missing labels, without a loop where the dtype allows."""
     if labels.dtype.kind in "biu":
         return np.zeros(len(labels), dtype=bool)
@@ -214,5 +222,5 @@ def _missing(labels: Any) -> Any:
     return np.array([is_missing(label) or str(label) == "<NA>" for label in labels.tolist()])
 
 
-def _plain(label: Any) -> Any:
+def _plain(label: object) -> object:
     return label.item() if isinstance(label, np.generic) else label

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data.objects import NUMERIC
-from qpsvm.data.targets import as_targets, one_per_row
+from qpsvm.data.samples import Stored
+from qpsvm.data.targets import Labels, Targets, as_targets, one_per_row
 from qpsvm.display import short_repr
 from qpsvm.numerics import contents
 from qpsvm.numerics.arrays import Index, Vector, restore_frozen
@@ -36,13 +37,13 @@ class TrainingSet:
         Column names, when X came as a DataFrame.
     """
 
-    X: Any
+    X: Stored
     weights: Vector
     kept: Index
     n_given: int
     feature_names: tuple[str, ...] | None
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     @property
@@ -63,7 +64,7 @@ class TrainingSet:
         return "dense" if self.X.dtype.kind in NUMERIC else "objects"
 
     @property
-    def targets(self) -> Any:
+    def targets(self) -> Labels:
         """Label or target of every sample, shape (n,); ones if there are no labels."""
         return np.full(self.n_samples, 1)
 
@@ -85,15 +86,16 @@ class TrainingSet:
             and self.feature_names != other.feature_names
         )
         mine, theirs = (
-            (data.targets, data.kept, data.n_given, data.weights) for data in (self, other)
+            [data.targets, data.kept, np.asarray(data.n_given), data.weights]
+            for data in (self, other)
         )
         return bool(same and not names_differ and all(map(np.array_equal, mine, theirs)))
 
-    def predictions(self, decision: Vector) -> Any:
+    def predictions(self, decision: Vector) -> Labels:
         """Convert decision values to predictions: +1 (inside) or -1 without labels."""
         return np.where(np.asarray(decision) >= 0.0, 1, -1)
 
-    def score(self, decision: Vector, y: Any) -> float:
+    def score(self, decision: Vector, y: Targets) -> float:
         """Score of decision values against targets y: the share of correct predictions."""
         return float(np.mean(self.predictions(decision) == one_per_row(y, decision)))
 
@@ -112,16 +114,16 @@ class BinaryTrainingSet(TrainingSet):
     """
 
     signs: Vector
-    classes: Any
+    classes: Labels
 
     @property
-    def targets(self) -> Any:
+    def targets(self) -> Labels:
         return self.predictions(self.signs)
 
     def equals(self, other: Any) -> bool:
         return super().equals(other) and np.array_equal(self.classes, other.classes)
 
-    def predictions(self, decision: Vector) -> Any:
+    def predictions(self, decision: Vector) -> Labels:
         """Convert decision values to labels: the second label where positive."""
         return self.classes[(np.asarray(decision) > 0).astype(np.intp)]
 
@@ -140,15 +142,16 @@ class MulticlassTrainingSet(TrainingSet):
     """
 
     codes: Index
-    classes: Any
+    classes: Labels
 
     @property
-    def targets(self) -> Any:
+    def targets(self) -> Labels:
         return self.classes[self.codes]
 
-    def predictions(self, decision: Vector) -> Any:
+    def predictions(self, decision: Vector) -> Labels:
         """The label of the largest of the k decision values in each row (ties: the first)."""
-        return self.classes[np.argmax(decision, axis=1)]
+        chosen: Labels = self.classes[np.argmax(decision, axis=1)]
+        return chosen
 
 
 @short_repr
@@ -165,14 +168,14 @@ class RegressionTrainingSet(TrainingSet):
     values: Vector
 
     @property
-    def targets(self) -> Any:
+    def targets(self) -> Labels:
         return self.values
 
-    def predictions(self, decision: Vector) -> Any:
+    def predictions(self, decision: Vector) -> Labels:
         """The decision values, unchanged."""
         return np.asarray(decision)
 
-    def score(self, decision: Vector, y: Any) -> float:
+    def score(self, decision: Vector, y: Targets) -> float:
         """Coefficient of determination ``R^2`` of the decision values against y."""
         values = as_targets(one_per_row(y, decision))
         unexplained = float(np.sum((values - decision) ** 2))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from qpsvm.audits.claims import Claim, Reading
 from qpsvm.audits.readers import liblinear_estimators, libsvm_estimators, pipelines, sgd
 from qpsvm.audits.readers.arrays import Arrays, arrays
+from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.data.samples import Samples
+from qpsvm.data.targets import Targets
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 
 LIBRARIES = ("sklearn", "sklearnex", "daal4py")
 """Packages whose estimators of these names are known; Intel's extend scikit-learn's."""
 
-ESTIMATORS: Mapping[str, Callable[[Any, Inputs], Reading]] = {
+ESTIMATORS: Mapping[str, Callable[[Estimator, Inputs], Reading]] = {
     "SVC": libsvm_estimators.svc,
     "NuSVC": libsvm_estimators.nu_svc,
     "SVR": libsvm_estimators.svr,
@@ -28,7 +30,7 @@ ESTIMATORS: Mapping[str, Callable[[Any, Inputs], Reading]] = {
 }
 
 
-def read(model: Any, inputs: Inputs) -> Reading:
+def read(model: Estimator, inputs: Inputs) -> Reading:
     """Translate a model of any known kind to qpsvm's programs.
 
     Raises
@@ -63,11 +65,11 @@ def read(model: Any, inputs: Inputs) -> Reading:
 
 
 def read_claims(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: Estimator,
+    X: Samples,
+    y: Targets = None,
     *,
-    sample_weight: Any = None,
+    sample_weight: Targets = None,
     C: float | None = None,
     nu: float | None = None,
     epsilon: float | None = None,
@@ -102,7 +104,7 @@ def read_claims(
 
 
 def _read_estimator(
-    reader: Callable[[Any, Inputs], Reading], model: Any, inputs: Inputs
+    reader: Callable[[Estimator, Inputs], Reading], model: Estimator, inputs: Inputs
 ) -> Reading:
     """Call a reader, and turn errors by unexpected attributes into AuditRefusedError."""
     try:

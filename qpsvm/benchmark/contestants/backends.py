@@ -70,7 +70,7 @@ SHORTEST = 1e-3
 """Least time limit of a solver, seconds, when building the program used up the time."""
 
 
-def require_form(form: Any) -> Form:
+def require_form(form: str) -> Form:
     """Return ``form``, or raise SuiteError unless it is "primal" or "dual"."""
     if form not in FORMS:
         raise SuiteError(f"form is {form!r}; it is 'primal' or 'dual'.")

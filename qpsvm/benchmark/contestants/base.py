@@ -14,10 +14,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
+from numpy.typing import ArrayLike
+
 from qpsvm.backends import installed_version
+from qpsvm.benchmark.arrays import Matrix, Vector
+from qpsvm.kernels import Kernel
 from qpsvm.machines import TrainingProblem
 from qpsvm.qp import Status
 
+Formulation: TypeAlias = Any
+"""Any formulation of ``qpsvm.formulations``; each has parameters of its own."""
+Fitted: TypeAlias = Any
+"""Result of ``Contestant.fit``, of a type that each contestant chooses."""
 Problem: TypeAlias = TrainingProblem[Any, Any]
 """One program of any family, in either form."""
 
@@ -43,10 +51,10 @@ class Task:
     seed, threads : int
     """
 
-    formulation: Any
-    X: Any
-    y: Any
-    kernel: Any
+    formulation: Formulation
+    X: Matrix
+    y: Vector | None
+    kernel: Kernel
     eps: float
     time_limit: float = 60.0
     seed: int = 0
@@ -82,9 +90,9 @@ class Answer:
 
     claimed: Status
     solution: Any = None
-    alpha: Any = None
-    coef: Any = None
-    intercept: Any = 0.0
+    alpha: ArrayLike | None = None
+    coef: ArrayLike | None = None
+    intercept: float = 0.0
     width: float | None = None
     own_rule: bool = False
     problem: Problem | None = None
@@ -93,7 +101,7 @@ class Answer:
     build_seconds: float = float("nan")
     setup_seconds: float = float("nan")
     solve_seconds: float = float("nan")
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     message: str = ""
 
 
@@ -128,9 +136,9 @@ class Contestant(ABC):
         return ""
 
     @abstractmethod
-    def fit(self, task: Task) -> Any:
+    def fit(self, task: Task) -> Fitted:
         """Solve the task; the whole call is timed."""
 
     @abstractmethod
-    def answer(self, task: Task, fitted: Any) -> Answer:
+    def answer(self, task: Task, fitted: Fitted) -> Answer:
         """Return the answer that ``fit`` found; not timed."""

@@ -5,16 +5,23 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.audits import Claim, read_claims
-from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
+from qpsvm.benchmark.arrays import Matrix
+from qpsvm.benchmark.contestants.base import Answer, Contestant, Fitted, Formulation, Task
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from qpsvm.qp import Status
+
+Estimator: TypeAlias = Any
+"""Class of another package, or a function that makes its estimators; few ship types."""
+
+Parameters: TypeAlias = Mapping[str, object]
+"""Parameters of an estimator under its own names."""
 
 
 class EstimatorContestant(Contestant):
@@ -35,7 +42,7 @@ class EstimatorContestant(Contestant):
     """Parameters that follow from the program, the accuracy, the seed and the threads."""
 
     @abstractmethod
-    def parameters(self, task: Task) -> Mapping[str, Any]:
+    def parameters(self, task: Task) -> Parameters:
         """Return the parameters that the task determines, under the estimator's names.
 
         Raises
@@ -45,7 +52,7 @@ class EstimatorContestant(Contestant):
         """
 
     @abstractmethod
-    def estimator(self) -> Any:
+    def estimator(self) -> Estimator:
         """Return the class of the estimator."""
 
     def refusal(self, task: Task) -> str:
@@ -55,7 +62,7 @@ class EstimatorContestant(Contestant):
             return str(error)
         return ""
 
-    def fit(self, task: Task) -> Any:
+    def fit(self, task: Task) -> Fitted:
         parameters = {**self.parameters(task), **self.options}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what did not converge is measured
@@ -66,7 +73,7 @@ class EstimatorContestant(Contestant):
             X = narrow(task.X)
             return model.fit(X) if task.y is None else model.fit(X, task.y)
 
-    def answered(self, model: Any, *, converged: bool, **numbers: Any) -> Answer:
+    def answered(self, model: Fitted, *, converged: bool, **numbers: Any) -> Answer:
         """Return an answer that claims the estimator's own stopping rule."""
         return Answer(
             claimed=Status.OPTIMAL if converged else Status.ITERATION_LIMIT,
@@ -77,7 +84,7 @@ class EstimatorContestant(Contestant):
         )
 
 
-def narrow(X: Any) -> Any:
+def narrow(X: Matrix) -> Matrix:
     """Give sparse samples 32-bit indices; LIBSVM and LIBLINEAR refuse wider ones.
 
     Files in svmlight's format are read with indices of 64 bits, and who fits these estimators has
@@ -89,7 +96,7 @@ def narrow(X: Any) -> Any:
     return type(X)(parts, shape=X.shape)
 
 
-def claim_of(model: Any, task: Task) -> Claim:
+def claim_of(model: Fitted, task: Task) -> Claim:
     """Read a fitted model as ``qpsvm.audit`` does, and require that it is of the task's program.
 
     Raises
@@ -111,7 +118,7 @@ def claim_of(model: Any, task: Task) -> Claim:
     return claim
 
 
-def require(formulation: Any, family: type[Any], **choices: Any) -> None:
+def require(formulation: Formulation, family: type[Formulation], **choices: object) -> None:
     """Raise UnsupportedProgramError unless a formulation has this class and these fields.
 
     Parameters
@@ -137,7 +144,7 @@ def require_linear(kernel: Kernel) -> None:
         raise UnsupportedProgramError(f"it has the linear kernel only, not {kernel}")
 
 
-def libsvm_kernel(kernel: Kernel) -> dict[str, Any]:
+def libsvm_kernel(kernel: Kernel) -> dict[str, object]:
     """Return LIBSVM's parameters of a kernel."""
     if isinstance(kernel, Linear):
         return {"kernel": "linear"}

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -86,5 +85,5 @@ def faster(a: Timing, b: Timing, noise: float | None = None) -> bool:
     return math.log(b.seconds / a.seconds) > NORMAL * math.hypot(*errors)
 
 
-def _frozen(counts: Counts) -> Any:
+def _frozen(counts: Counts) -> Counts:
     return freeze(counts.copy())

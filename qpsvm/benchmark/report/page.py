@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.resources
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from qpsvm.benchmark.calls import Call, parse
 from qpsvm.benchmark.cells import Instance
@@ -91,7 +90,7 @@ def _text(package: str, *path: str) -> str:
     return importlib.resources.files(package).joinpath(*path).read_text("utf-8")
 
 
-def page_data(summary: Summary) -> dict[str, Any]:
+def page_data(summary: Summary) -> dict[str, object]:
     """Return the data that the page's script reads: rows, times and curves."""
     rows = summary.results.rows
     names = column_names(rows)
@@ -151,7 +150,7 @@ def page_data(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _program(instance: Instance, summary: Summary) -> dict[str, Any]:
+def _program(instance: Instance, summary: Summary) -> dict[str, object]:
     """Return the properties that programs are filtered by, C apart from other parameters."""
     family = parse(instance.family)
     others = {name: entry for name, entry in family.arguments.items() if name != "C"}
@@ -166,7 +165,7 @@ def _program(instance: Instance, summary: Summary) -> dict[str, Any]:
     }
 
 
-def _entry(row: Row, gap: float) -> dict[str, Any]:
+def _entry(row: Row, gap: float) -> dict[str, object]:
     return {
         "key": row.cell.key,
         "outcome": row.outcome,
@@ -192,7 +191,7 @@ def _details(row: Row) -> dict[str, str]:
     }
 
 
-def _words(entry: Any) -> str:
+def _words(entry: object) -> str:
     if entry == "" or (isinstance(entry, float) and math.isnan(entry)):
         return NOTHING
     return value(entry) or NOTHING
