@@ -13,6 +13,36 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+__all__ = [
+    "ArithmeticModeError",
+    "AuditRefusedError",
+    "BackendError",
+    "BackendNotInstalledError",
+    "ConflictingConstraintsError",
+    "DataFileError",
+    "IndefiniteKernelError",
+    "InfeasibleProgramError",
+    "InvalidDataError",
+    "InvalidParameterError",
+    "InvalidProgramError",
+    "KernelError",
+    "MemoryLimitError",
+    "MissingPackageError",
+    "ModelFileError",
+    "NoOptimumError",
+    "NotPositiveSemidefiniteError",
+    "NotSeparableError",
+    "QPSVMError",
+    "SolverFailedError",
+    "StoreError",
+    "SuiteError",
+    "ToleranceNotReachedError",
+    "ToleranceNotReachedWarning",
+    "UnboundedProgramError",
+    "UnknownBackendError",
+    "UnsupportedProgramError",
+]
+
 
 class QPSVMError(Exception):
     """Base class of every error raised by qpsvm."""

@@ -1,26 +1,32 @@
 """Audits: models of other libraries, verified against the exact programs they claim to solve.
 
-``qpsvm.audit(model, X, y)`` is the function; this package has the types of its arguments and
-results, and ``files``, the readers of other libraries' model files.
+``qpsvm.audit(model, X, y)`` is the function; this package has what it takes and returns, and
+``files``, which reads the model files of other libraries. ``read_claims`` only reads a model, and
+``solution_of`` makes a solution of plain numbers, for ``qpsvm.verify``.
 """
 
 from qpsvm.audits import files
 from qpsvm.audits.auditing import audit
-from qpsvm.audits.claims import Library
+from qpsvm.audits.claims import Claim, Library
 from qpsvm.audits.machine import AuditedMachine, Optimum
 from qpsvm.audits.own_predictions import OwnPredictions
 from qpsvm.audits.readers.arrays import Arrays
+from qpsvm.audits.readers.registry import read_claims
 from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import KernelRounding
+from qpsvm.audits.solutions import solution_of
 
 __all__ = [
     "Arrays",
     "Audit",
     "AuditedMachine",
+    "Claim",
     "KernelRounding",
     "Library",
     "Optimum",
     "OwnPredictions",
     "audit",
     "files",
+    "read_claims",
+    "solution_of",
 ]

@@ -13,11 +13,14 @@ from qpsvm.audits import own_predictions, predictions
 from qpsvm.audits.claims import Claim, Library, Problem, Reading, Solution
 from qpsvm.audits.machine import AuditedMachine, Optimum
 from qpsvm.audits.predictions import DecisionRanges
+from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.registry import read
 from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import KernelRounding, RoundedKernel, rounded_gap
 from qpsvm.certificates import PredictionComparison, certify
+from qpsvm.data.samples import Samples, Stored
+from qpsvm.data.targets import Targets
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem
@@ -43,11 +46,11 @@ WITHOUT_MULTIPLIERS = (
 
 
 def audit(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: Estimator,
+    X: Samples,
+    y: Targets = None,
     *,
-    sample_weight: Any = None,
+    sample_weight: Targets = None,
     C: float | None = None,
     nu: float | None = None,
     epsilon: float | None = None,
@@ -152,7 +155,7 @@ def audit(
 def _machine(
     claim: Claim,
     library: Library,
-    samples: Any,
+    samples: Stored,
     *,
     eps: float,
     optimum: bool,
@@ -226,7 +229,7 @@ def _rounding(
 
 
 def _compared(
-    claim: Claim, solution: Solution, best: Solution, report: KKTReport, samples: Any
+    claim: Claim, solution: Solution, best: Solution, report: KKTReport, samples: Stored
 ) -> tuple[Optimum | None, DecisionRanges | None]:
     """Compare the model with the optimum; (None, None) if no optimum was found."""
     problem, own = claim.problem, report.certificate

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from qpsvm.data.samples import Stored
+from qpsvm.data.targets import Labels
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.machines import SVMProblem, SVMSolution
@@ -27,6 +29,8 @@ from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 Problem: TypeAlias = TrainingProblem[Any, Any]
+Combine: TypeAlias = Callable[[Dense, int], Dense]
+"""Function from the decision values of several machines to one value per class."""
 Solution: TypeAlias = SVMSolution | JointSolution
 
 
@@ -165,11 +169,11 @@ class Reading:
     model: str
     library: Library
     claims: tuple[Claim, ...]
-    samples: Any
-    combine: Callable[[Dense, int], Dense] | None = None
+    samples: Stored
+    combine: Combine | None = None
     n_classes: int = 0
     remarks: tuple[str, ...] = ()
-    classes: Any = None
+    classes: Labels | None = None
     in_pairs: bool = False
 
 

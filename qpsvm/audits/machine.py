@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from qpsvm.audits.claims import Library, Problem, Solution
 from qpsvm.audits.rounding import KernelRounding
@@ -164,7 +163,7 @@ class AuditedMachine:
             f"its float32 kernel cache {part:.0%}",
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All fields except arrays, in plain Python types, for JSON."""
         best, rounding = self.optimum, self.rounding
         return {

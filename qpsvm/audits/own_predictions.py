@@ -21,8 +21,11 @@ import scipy.sparse as sp
 
 from qpsvm.audits.claims import Reading
 from qpsvm.audits.machine import OWN_PREDICTIONS, AuditedMachine
+from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.rebuilt import Decisions, decisions
 from qpsvm.data import RegressionTrainingSet
+from qpsvm.data.samples import Samples
+from qpsvm.data.targets import Labels
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneVsOne, SoftMargin
@@ -92,13 +95,13 @@ class OwnPredictions:
             f"{self.largest_difference:.2g}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The figures by name, for JSON."""
         return {**vars(self), "passed": self.passed}
 
 
 def compare(
-    model: Any, X: Any, reading: Reading, machines: tuple[AuditedMachine, ...]
+    model: Estimator, X: Samples, reading: Reading, machines: tuple[AuditedMachine, ...]
 ) -> OwnPredictions | None:
     """Compare a model's own training predictions with those of its stored numbers.
 
@@ -135,7 +138,7 @@ def compare(
 # --- what the model says ---------------------------------------------------------------------
 
 
-def _own(model: Any, X: Any) -> tuple[Any, Any]:
+def _own(model: Estimator, X: Samples) -> tuple[Any, Any]:
     """Call ``predict(X)`` and, if the model has it, ``decision_function(X)``."""
     ways = (X, X.toarray()) if sp.issparse(X) else (X,)  # it may have been fitted on dense samples
     decide = getattr(model, "decision_function", None)
@@ -196,7 +199,7 @@ def _labels(
     return [classes[row].tolist() for row in most], rebuilt.signs_are_sure
 
 
-def _alone(labels: Any) -> Right:
+def _alone(labels: Labels) -> Right:
     return [[label] for label in labels.tolist()]
 
 

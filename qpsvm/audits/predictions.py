@@ -8,17 +8,18 @@ end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from qpsvm.audits.claims import Problem, Solution
+from qpsvm.audits.claims import Combine, Problem, Solution
 from qpsvm.certificates import Certificate, PredictionComparison, certify
 from qpsvm.certificates.comparison import Range, compare
 from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.data import RegressionTrainingSet
+from qpsvm.data.samples import Stored
 from qpsvm.exceptions import ArithmeticModeError, InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Precomputed
 from qpsvm.numerics.arrays import Dense, Index, Mask
@@ -30,8 +31,6 @@ enclosure takes about as long as the exact solve (8 s beside 11 s); it grows wit
 
 ROUNDED = 64.0 * EPS
 """Share of a combined value that its own rounding is below: sums of a few dozen terms."""
-
-Combine: TypeAlias = Callable[[Dense, int], Dense]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +70,7 @@ def proof_of(problem: Problem, best: Solution) -> Certificate:
     return certify(problem, best)
 
 
-def ranges(problem: Problem, solution: Solution, proof: Certificate, X: Any) -> DecisionRanges:
+def ranges(problem: Problem, solution: Solution, proof: Certificate, X: Stored) -> DecisionRanges:
     """Compute intervals of decision values for every row of X.
 
     Parameters
@@ -143,7 +142,7 @@ def of_votes(
 # --- small pieces --------------------------------------------------------------------------------
 
 
-def _squares(problem: Problem, X: Any) -> Any:
+def _squares(problem: Problem, X: Stored) -> Any:
     """``k(x, x)`` of the samples where the kernel is precomputed (its diagonal); else None."""
     if not isinstance(problem.kernel, Precomputed):
         return None

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from qpsvm.audits.claims import Reading
 from qpsvm.audits.machine import AuditedMachine
+from qpsvm.data.samples import Stored
 from qpsvm.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
@@ -83,7 +84,7 @@ def decisions(reading: Reading, machines: tuple[AuditedMachine, ...], u: float) 
     return Decisions(np.column_stack(columns), np.column_stack(errors))
 
 
-def _values(machine: AuditedMachine, samples: Any) -> Dense:
+def _values(machine: AuditedMachine, samples: Stored) -> Dense:
     """Decision values of one machine's program, for all samples."""
     model, solution = machine.problem.model, machine.solution
     if isinstance(solution, SVMSolution) and _takes_all(machine, samples):
@@ -92,7 +93,7 @@ def _values(machine: AuditedMachine, samples: Any) -> Dense:
     return np.asarray(solution.decision_function(samples))
 
 
-def _takes_all(machine: AuditedMachine, samples: Any) -> bool:
+def _takes_all(machine: AuditedMachine, samples: Stored) -> bool:
     """Return whether the machine's program has all samples, so that kernel values can be reused."""
     return machine.problem.data.n_samples == int(samples.shape[0])
 
@@ -115,7 +116,7 @@ def _rounding(machine: AuditedMachine, reading: Reading, u: float) -> Dense:
     return np.asarray(sums + 16.0 * u * np.abs(solution.intercept) + TINY)
 
 
-def _squares(machine: AuditedMachine, samples: Any) -> Vector:
+def _squares(machine: AuditedMachine, samples: Stored) -> Vector:
     """``k(x, x)`` of every training sample; for tanh its upper bound 1."""
     kernel, model = machine.problem.kernel, machine.problem.model
     if isinstance(kernel, Sigmoid):
@@ -127,7 +128,7 @@ def _squares(machine: AuditedMachine, samples: Any) -> Vector:
     return np.asarray(np.abs(kernel.diagonal(samples)))
 
 
-def _kernel_error(kernel: Any, samples: Any, u: float, library: str) -> float:
+def _kernel_error(kernel: Any, samples: Stored, u: float, library: str) -> float:
     """Bound on rounding inside a kernel function, relative to ``sqrt(k(x, x) k(z, z))``."""
     if type(kernel) in (Linear, Precomputed):
         return 0.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -123,7 +122,7 @@ class Audit(Formats):
         """Headline of the audit in one sentence: the finding, its reason, proven predictions."""
         return self.evidence.headline.sentence
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All fields except arrays, in plain Python types, for JSON."""
         own = self.own_predictions
         return {

@@ -12,6 +12,7 @@ from qpsvm.backends.base import (
     Progress,
     Settings,
     Stop,
+    installed_version,
 )
 from qpsvm.backends.registry import BackendInfo, available, choose, get
 from qpsvm.qp.multipliers import multipliers_at
@@ -28,5 +29,6 @@ __all__ = [
     "available",
     "choose",
     "get",
+    "installed_version",
     "multipliers_at",
 ]

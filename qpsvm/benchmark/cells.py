@@ -1,4 +1,4 @@
-"""What is measured once: one contestant, asked for one accuracy, on one program."""
+"""Measurements to be made: one contestant, one program, one accuracy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, order=True)
 class Instance:
-    """A program of the benchmark, whoever solves it in whichever form. All fields are calls.
+    """One program of the benchmark, in any form. All fields are calls (``calls.py``).
 
     Attributes
     ----------
@@ -70,14 +70,14 @@ class Cell:
 
     @property
     def sweep(self) -> Cell:
-        """Cells that differ in accuracy and repeat only share this."""
+        """The cell without accuracy and repeat: the same for all cells of a sweep."""
         return replace(self, eps=math.inf, repeat=0)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, read back by ``from_dict``."""
+    def to_dict(self) -> dict[str, object]:
+        """Return JSON values, read back by ``from_dict``."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Cell:
-        """The cell that ``to_dict`` wrote."""
+        """Return the cell that ``to_dict`` wrote."""
         return cls(**{**values, "instance": Instance(**values["instance"])})

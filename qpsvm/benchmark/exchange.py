@@ -10,18 +10,18 @@ from qpsvm.benchmark.data import load_samples
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.suites import Suite
 from qpsvm.exceptions import SuiteError
-from qpsvm.machines.form import Form
+from qpsvm.machines import Form
+from qpsvm.qp import QuadraticProgram
 from qpsvm.qp.exchange import write_parquet
-from qpsvm.qp.program import QuadraticProgram
 
 LARGEST = 4_000_000
-"""Numbers in the dense matrices of one program: 32 MB."""
+"""Most numbers in the dense matrices of one program: 32 MB."""
 
 
 def programs(
     suite: Suite, forms: tuple[Form, ...] = ("primal", "dual"), *, largest: int = LARGEST
 ) -> Iterator[tuple[str, QuadraticProgram]]:
-    """Every program of a suite in every form, each under a name that says what it is.
+    """Yield every program of a suite in every form, with a descriptive name.
 
     Parameters
     ----------

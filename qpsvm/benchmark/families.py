@@ -17,7 +17,7 @@ FAMILIES: Mapping[str, type[Any]] = {
     for name in formulations.__all__
     if name not in SEVERAL_PROGRAMS
 }
-"""Everything that is one program."""
+"""Formulations that are one program, by name."""
 
 KERNELS: Mapping[str, type[Kernel]] = {
     "linear": Linear,
@@ -50,7 +50,7 @@ def formulation_of(text: Call | str) -> Any:
 
 
 def kernel_of(text: Call | str) -> Kernel:
-    """The kernel with its parameters, those that depend on samples not yet resolved.
+    """Build the kernel that a suite's text names; ``gamma='scale'`` is resolved later.
 
     Parameters
     ----------

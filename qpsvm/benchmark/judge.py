@@ -1,9 +1,9 @@
-"""The judge: what an answer is worth, whoever gave it and whatever it claims.
+"""The judge: measure any answer to a program, whoever gave it and whatever it claims.
 
 The arithmetic is that of ``qpsvm.audit``: numbers become a solution of the program that was asked
-for (``audit.claims``), ``qpsvm.verify`` measures it, ``qpsvm.certify_infeasible`` measures evidence
-that there is none. Nothing an answer says about itself is believed; numbers that are missing, not
-finite or of another shape make no optimum.
+for (``qpsvm.audits.solution_of``), ``qpsvm.verify`` measures it, and ``qpsvm.certify_infeasible``
+measures evidence that there is no optimum. Nothing an answer says about itself is believed; numbers
+that are missing, not finite or of another shape make no optimum.
 """
 
 from __future__ import annotations
@@ -16,31 +16,27 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.audits.claims import Claim, Library, Problem, multipliers
-from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Task
-from qpsvm.certificates import certify, certify_infeasible
-from qpsvm.certificates.rigorous.arithmetic import require_ieee
+from qpsvm import KKTReport, certify, certify_infeasible, solve, verify
+from qpsvm.audits import solution_of
+from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Problem, Task
+from qpsvm.certificates import require_ieee
 from qpsvm.exceptions import InvalidDataError, QPSVMError
-from qpsvm.kkt_report import KKTReport
-from qpsvm.machines.intercept import Interval
-from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.precision import TINY
-from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solving import solve
-from qpsvm.verification import verify
+from qpsvm.machines import SVMSolution
+from qpsvm.qp import QPSolution, Status
+
+TINY = float(np.finfo(np.float64).tiny)
+"""Smallest normal number: nothing is divided by less."""
 
 SEARCH_SECONDS = 10.0
-"""For an optimum of a program that is said to have none."""
+"""Time for the search for an optimum of a program that is said to have none, seconds."""
 
 SOME_OPTIMUM = 1e-3
-"""Relative gap, infeasibility and rounding at which there certainly is one."""
+"""Relative gap, infeasibility and rounding that prove that there is an optimum."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What was found: the fields of a ``Row`` that depend on the answer alone.
+    """The fields of a ``Row`` that depend on the answer alone.
 
     ``gap`` is that of the answer's own multipliers; ``verified`` is empty, ``primal`` and ``dual``
     NaN, where nothing can be said.
@@ -108,7 +104,7 @@ def judge(task: Task, answer: Answer) -> Judged:
 
 
 def _is_asked_for(problem: Problem, task: Task) -> bool:
-    """Whether it is the program of the task, in either form."""
+    """Whether a problem is the program of the task, in either form."""
     asked = task.problem
     return problem is asked or (
         problem.formulation == task.formulation
@@ -168,62 +164,28 @@ def _solution(problem: Problem, answer: Answer) -> Any:
     if answer.solution is not None:
         solution = answer.solution
         return problem.recover(solution) if isinstance(solution, QPSolution) else solution
-    if not isinstance(problem, SVMProblem):
-        raise InvalidDataError(
-            f"Alphas alone are no solution of {problem.family}; hand out a complete one."
-        )
-    claim = Claim(
-        name="",
-        problem=problem,
-        intercept=_number(answer.intercept, "intercept"),
-        alpha=_alpha(problem, answer.alpha),
-        coef=None if answer.coef is None else _vector(answer.coef, problem.data.n_features, "coef"),
-        width=None if answer.width is None else _number(answer.width, "width"),
+    return _of_numbers(problem, answer)
+
+
+def _of_numbers(problem: Problem, answer: Answer) -> SVMSolution:
+    if answer.alpha is None and answer.coef is None:
+        raise InvalidDataError("The answer has neither a solution nor alphas nor weights.")
+    return solution_of(
+        problem,
+        alpha=answer.alpha,
+        coef=answer.coef,
+        intercept=answer.intercept,
+        width=answer.width,
     )
-    return claim.completed(claim.draft(), Library("")).solution
-
-
-def _alpha(problem: SVMProblem, alpha: Any) -> Any:
-    """Dual variables, shape (N,); ``alpha - alpha*`` where a sample has two sides."""
-    n, N = problem.data.n_given, len(problem.model.conditions)
-    if 2 * problem.data.n_samples == N and np.shape(alpha) == (n,):
-        return multipliers(problem, _vector(alpha, n, "alpha"))
-    return _vector(alpha, N, "alpha")
 
 
 def _weights_alone(problem: Problem, answer: Answer) -> Judged:
-    """The objective of weights and an intercept bounds the optimum from above, and that is all.
+    """Measure weights without multipliers: their objective bounds the optimum from above only.
 
     Not evaluated where (w, b) may be infeasible, as the optimum is above such an objective.
     """
-    model: Any = problem.model
-    if not isinstance(model, SupportVectorModel) or model.constraints is not None:
-        raise InvalidDataError(
-            f"Weights alone bound no optimum of {problem.family}; hand out a complete solution."
-        )
-    if not model.is_linear or answer.coef is None:
-        raise InvalidDataError("The answer has neither a solution nor alphas nor weights.")
-    coef = _vector(answer.coef, problem.data.n_features, "coef")
-    b = _number(answer.intercept, "intercept")
-    nothing = np.zeros(len(model.conditions))
-    machine: Any = SVMSolution(
-        alpha=nothing,
-        expansion=None,
-        coef=coef,
-        intercept=b,
-        intercept_interval=Interval(b, b),
-        width=0.0,
-        slack=nothing,
-        constraint_multipliers=np.zeros(0),
-        conditions=model.conditions,
-        kernel=model.kernel,
-        data=model.data,
-        qp=QPSolution(Status.UNKNOWN),
-    )
-    # what else weights imply: the best width, if the program has one
-    claim = Claim("", problem, b, coef=coef, width=answer.width)
-    machine = claim.completed(machine, Library("")).solution if model.conditions.width else machine
-    primal = model.primal_objective(model.decision_values(machine))
+    machine = _of_numbers(problem, answer)
+    primal = problem.model.primal_objective(problem.model.decision_values(machine))
     if not math.isfinite(primal):
         raise InvalidDataError(f"The objective of these weights is {primal}.")
     outcome = "undecided" if answer.claimed is Status.OPTIMAL else _outcome(answer, passed=False)
@@ -231,24 +193,9 @@ def _weights_alone(problem: Problem, answer: Answer) -> Judged:
         outcome,
         _claimed(answer),
         primal=primal,
-        size=max(abs(primal), model.objective_floor, TINY),
+        size=max(abs(primal), problem.model.objective_floor, TINY),
         message="weights without multipliers: a bound from above only",
     )
-
-
-def _vector(values: Any, size: int, name: str) -> Any:
-    if values is None or np.iscomplexobj(values) or np.shape(values) != (size,):
-        raise InvalidDataError(f"{name} has shape {np.shape(values)}, the program needs ({size},).")
-    vector = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(vector).all():
-        raise InvalidDataError(f"{name} has {int(np.sum(~np.isfinite(vector)))} NaN or infinities.")
-    return vector
-
-
-def _number(value: Any, name: str) -> float:
-    if np.iscomplexobj(value) or np.shape(value) != () or not math.isfinite(float(value)):
-        raise InvalidDataError(f"{name} is {value!r}; it must be a finite number.")
-    return float(value)
 
 
 # --- claims that there is no optimum --------------------------------------------------------------
@@ -279,7 +226,7 @@ def _without_optimum(problem: Problem, answer: Answer) -> Judged:
 
 
 def _has_an_optimum(problem: Problem) -> bool:
-    """Whether one is found: nearly feasible, and nearly optimal."""
+    """Whether a nearly feasible and nearly optimal solution is found."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the certificate says what was reached

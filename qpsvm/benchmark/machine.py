@@ -1,4 +1,4 @@
-"""Where a measurement was made, as far as it explains its times. No names of hosts or people."""
+"""Description of the machine that explains its times, without names of hosts or people."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from qpsvm.backends.base import installed_version
+from qpsvm.backends import installed_version
 
 PACKAGES = ("numpy", "scipy", "scikit-learn")
-"""What every contestant stands on; solvers say their own versions."""
+"""Packages whose versions are recorded for every contestant."""
 
 
 @functools.cache
-def describe() -> Mapping[str, Any]:
-    """The machine it runs on: processor, cores this process may use, memory, system, Python, BLAS.
+def describe() -> Mapping[str, str | int]:
+    """Describe this machine: processor, usable cores, memory, system, Python, BLAS.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What is still to be measured: a function of the suite and the rows there are.
+"""Cells still to be measured, as a function of a suite and its rows so far.
 
 Nothing else is remembered, so a run that was killed continues as if it had not been. A plan holds
 at most one accuracy and one repeat of each sweep and cell: all programs at loose accuracy come
@@ -16,13 +16,13 @@ from qpsvm.benchmark.rows import Row
 from qpsvm.benchmark.suites import Suite
 
 CUT_OFF = frozenset({"time limit", "memory limit"})
-"""A tighter accuracy needs no less."""
+"""Outcomes that end a sweep: a tighter accuracy needs no less time or memory."""
 
 REGARDLESS_OF_EPS = frozenset({"unsupported", "not installed"})
-"""The rest of the sweep would say the same."""
+"""Outcomes that do not depend on eps: the rest of the sweep would have them, too."""
 
 NOT_REPEATED = CUT_OFF | REGARDLESS_OF_EPS | {"crash", "error", "not run"}
-"""There is no time to be measured again."""
+"""Outcomes without a time, which are not repeated."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Plan:
 
 
 def make_plan(suite: Suite, done: Mapping[Cell, Row]) -> Plan:
-    """The next step, given the rows there are; nothing to do when ``cells`` and ``rows`` are empty.
+    """Return the next step; the run is complete when ``cells`` and ``rows`` are empty.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _is_cut_off(row: Row) -> bool:
 
 
 def _reached(row: Row, suite: Suite) -> bool:
-    """The tightest target, by its own bounds: what is measured against others' is no better."""
+    """Whether a row reaches the tightest target by its own lower bound."""
     own = suboptimality(row, {row.instance: row.dual})
     return own <= min(suite.targets, default=0.0)
 
@@ -100,7 +100,7 @@ def _repeats(row: Row, suite: Suite) -> list[Cell]:
 
 
 def _left_out(cell: Cell, end: Row) -> Row:
-    """The row of a cell that comes after the end of its sweep."""
+    """Return the row "not run" of a cell after the end of its sweep."""
     if end.outcome in REGARDLESS_OF_EPS:
         return replace(end, cell=cell)
     why = (

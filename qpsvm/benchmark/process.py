@@ -1,7 +1,8 @@
-"""A cell in a process of its own: limits, and what becomes of processes that do not come back."""
+"""Measure a cell in a process of its own, within limits of time and memory."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,7 +18,6 @@ from qpsvm.benchmark import machine
 from qpsvm.benchmark.cells import Cell
 from qpsvm.benchmark.rows import Row
 from qpsvm.benchmark.tracebacks import shortened
-from qpsvm.files import json_text
 
 THREADS = (
     "OMP_NUM_THREADS",
@@ -28,20 +28,20 @@ THREADS = (
     "NUMEXPR_NUM_THREADS",
     "RAYON_NUM_THREADS",
 )
-"""Read by libraries when they are loaded, so they are set before the process begins."""
+"""Environment variables for threads, which libraries read when they are loaded."""
 
 PATIENCE = 600.0
-"""Seconds for loading the samples, and for judging: neither is measured."""
+"""Time limit of loading the samples, and of judging, seconds; neither is measured."""
 
 _NO_MEMORY = ("bad_alloc", "memory allocation", "MemoryError", "out of memory")
-"""What libraries say before they abort because an allocation failed."""
+"""Words that libraries print before they abort because an allocation failed."""
 
 _LAST_WORDS = 4000
-"""Bytes of stderr."""
+"""Bytes of stderr that are kept, from its end."""
 
 
 class Children:
-    """The processes of one run, so that all of them can be ended at once.
+    """All processes of one run, which can be ended together.
 
     A copy in another process knows none of them: they end with the process that started them.
     """
@@ -55,19 +55,19 @@ class Children:
         return type(self), ()
 
     def add(self, pid: int) -> None:
-        """A process has begun; after ``end`` it is ended at once."""
+        """Add a process that has begun; after ``end`` it is killed at once."""
         with self._lock:
             self._running.add(pid)
             if self._ended:
                 _kill(pid)
 
     def remove(self, pid: int) -> None:
-        """It is gone."""
+        """Remove a process that has ended."""
         with self._lock:
             self._running.discard(pid)
 
     def end(self) -> None:
-        """End all of them, and any that would begin later."""
+        """Kill all processes, and any that begins later."""
         with self._lock:
             self._ended = True
             for pid in self._running:
@@ -121,20 +121,20 @@ def measure_apart(cell: Cell, children: Children | None = None) -> Row:
 def _command(cell: Cell, channel: Connection) -> list[str]:
     # -P: a file here that is called like a package is not that package
     python = [sys.executable, "-P", "-m", "qpsvm.benchmark.worker"]
-    return [*python, str(channel.fileno()), json_text.dumps(cell.to_dict())]
+    return [*python, str(channel.fileno()), json.dumps(cell.to_dict())]
 
 
 def _listen(
     cell: Cell, process: subprocess.Popen[bytes], reader: Connection, errors: IO[bytes]
 ) -> Row:
-    """The row that the process sends, or the one that says why it did not."""
+    """Return the row that the process sends, or a row with the reason why it sent none."""
     fit = 1.1 * cell.time_limit + 1.0
     allowed = {"warming up": fit, "fitting": fit}
     phase = "loading"
     row = Row(cell, "crash", machine=machine.describe())
     while reader.poll(allowed.get(phase, PATIENCE)):
         try:
-            message: Any = json_text.loads(reader.recv_bytes().decode("utf-8"))
+            message: Any = json.loads(reader.recv_bytes().decode("utf-8"))
         except EOFError:
             return _crashed(row, phase, process, errors)
         phase, row = message["phase"], Row.from_dict(message["row"])

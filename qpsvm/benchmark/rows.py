@@ -1,4 +1,4 @@
-"""What is known after a measurement. A row is plain values: the store is a text file."""
+"""Rows: the results of measurements, as plain values for a text file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from qpsvm.benchmark.cells import Cell, Instance
 
 SCHEMA = 1
-"""Of the store; a reader refuses others."""
+"""Version of the store's format; readers refuse others."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ class Row:
     form: str = ""
     problem_hash: str = ""
     version: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     suite: str = ""
-    machine: Mapping[str, Any] = field(default_factory=dict)
+    machine: Mapping[str, object] = field(default_factory=dict)
     qpsvm: str = ""
     load: float = math.nan
     message: str = ""
@@ -105,21 +105,21 @@ class Row:
 
     @property
     def instance(self) -> Instance:
-        """The program."""
+        """The program of the cell."""
         return self.cell.instance
 
     @property
     def contestant(self) -> str:
-        """Who solved it."""
+        """The contestant of the cell."""
         return self.cell.contestant
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON values: infinite and unknown numbers as texts, in the order of the fields."""
-        return {"schema": SCHEMA, "key": self.cell.key, **_plain(asdict(self))}
+    def to_dict(self) -> dict[str, object]:
+        """Return JSON values in the order of the fields, infinite and unknown numbers as texts."""
+        return {"schema": SCHEMA, "key": self.cell.key, **plain(asdict(self))}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Row:
-        """The row that ``to_dict`` wrote; keys this version does not know are left out."""
+        """Return the row that ``to_dict`` wrote; unknown keys are left out."""
         known = {
             # a text that spells a number stays a text
             f.name: _number(values[f.name]) if f.type == "float" else values[f.name]
@@ -152,20 +152,21 @@ OUTCOMES: Mapping[str, str] = {
 
 
 FALSE = frozenset({"false optimal", "false infeasible"})
-"""Claims that were refuted."""
+"""Outcomes of claims that were refuted."""
 
 
-def _plain(value: Any) -> Any:
+def plain(value: object) -> Any:
+    """Return JSON values: infinite and unknown numbers as texts, anything unknown in words."""
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)
     if value is None or isinstance(value, str | int | float | bool):
         return value
     # a number of NumPy's; anything else in words
-    return _plain(value.item()) if isinstance(value, np.generic) else repr(value)
+    return plain(value.item()) if isinstance(value, np.generic) else repr(value)
 
 
 def _number(value: Any) -> Any:

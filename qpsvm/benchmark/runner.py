@@ -1,4 +1,4 @@
-"""A suite from the first cell to the last: plan, measure, store, again.
+"""Run a suite from the first cell to the last: plan, measure, store, repeat.
 
 Every measurement is a joblib task of its own, so a surrounding ``joblib.parallel_config`` decides
 where they run: threads of this process (each waits for a child), processes, a cluster. Rows come
@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
 
 import joblib
 
@@ -31,12 +30,12 @@ from qpsvm.benchmark.store import Results, open_store
 from qpsvm.benchmark.suites import Suite
 
 _START = 1.5
-"""Seconds a process takes until it measures, roughly: they count in the estimate only."""
+"""Rough seconds until a process begins to measure; used in the estimate only."""
 
 
 @dataclass(frozen=True)
 class RunProgress:
-    """After each row.
+    """Progress of a run, reported after each row.
 
     Attributes
     ----------
@@ -65,7 +64,7 @@ class RunProgress:
 
     @property
     def seconds_left(self) -> float:
-        """The time so far, times what is left per what was done: jobs and load are in it."""
+        """Estimated seconds left: the time so far, scaled by the work left over the work done."""
         expected = _Expected(self.done.values())
         past = sum(map(_spent, self.measured))
         return self.seconds * sum(map(expected, self.remaining)) / past
@@ -134,7 +133,7 @@ def run(
 def _rows(
     suite: Suite, done: Mapping[Cell, Row], jobs: int | None
 ) -> Generator[tuple[Plan, Row], None, None]:
-    """Rows as they come, until the plan is empty; the caller adds each of them to ``done``."""
+    """Yield rows until the plan is empty; the caller adds each of them to ``done``."""
     children = Children()
     try:
         while (plan := make_plan(suite, done)).cells or plan.rows:
@@ -149,7 +148,7 @@ def _rows(
 def _measured(
     cells: Sequence[Cell], done: Mapping[Cell, Row], jobs: int | None, children: Children
 ) -> Iterator[Row]:
-    """Rows in the order in which they are finished; long ones begin first."""
+    """Yield rows as they finish; long cells begin first."""
     expected = _Expected(done.values())
     tasks = [
         joblib.delayed(measure_apart)(cell, children)
@@ -168,10 +167,10 @@ def _measured(
 
 
 class _Expected:
-    """Seconds that a cell will take, from the rows of its sweep, its contestant, or all."""
+    """Expected seconds of a cell, from the rows of its sweep, its contestant, or all."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
-        groups: dict[Any, list[float]] = {}
+        groups: dict[object, list[float]] = {}
         for row in rows:
             if row.outcome != "not run":
                 for group in (row.cell.sweep, row.contestant, None):
@@ -195,7 +194,7 @@ def _spent(row: Row) -> float:
     return _START + sum(part for part in (fit, row.judge_seconds) if math.isfinite(part))
 
 
-def _header(suite: Suite, jobs: int | None, command: str) -> Mapping[str, Any]:
+def _header(suite: Suite, jobs: int | None, command: str) -> Mapping[str, object]:
     return {
         "suite": {
             "name": suite.name,
@@ -215,7 +214,7 @@ def _header(suite: Suite, jobs: int | None, command: str) -> Mapping[str, Any]:
 
 
 def _require_known(suite: Suite) -> None:
-    """A name that nobody knows ends the run before it begins."""
+    """Raise SuiteError for unknown contestants, formulations and kernels before the run begins."""
     for contestant in suite.contestants():
         registry.get(contestant)
     for instance in suite.instances():

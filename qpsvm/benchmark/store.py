@@ -7,6 +7,7 @@ readers pass over it, and whoever continues the run cuts it off.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,17 +16,16 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from qpsvm.benchmark.rows import SCHEMA, Row
+from qpsvm.benchmark.rows import SCHEMA, Row, plain
 from qpsvm.exceptions import StoreError
-from qpsvm.files import json_text
 
 _BEGIN = b'{"schema": '
-"""How every line begins."""
+"""Beginning of every line."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """What a store holds.
+    """Contents of a store.
 
     Attributes
     ----------
@@ -51,19 +51,19 @@ class Store:
         self._stream = stream
 
     def read(self) -> Results:
-        """What it holds by now."""
+        """Read what has been written so far."""
         return read(self.path)
 
-    def begin(self, header: Mapping[str, Any]) -> None:
+    def begin(self, header: Mapping[str, object]) -> None:
         """Add the line that begins a run."""
-        self._add({"schema": SCHEMA, "session": dict(header)})
+        self._add({"schema": SCHEMA, "session": plain(header)})
 
     def append(self, row: Row) -> None:
-        """Add a row; on disk when this returns."""
+        """Add a row; it is on disk when this returns."""
         self._add(row.to_dict())
 
-    def _add(self, values: Mapping[str, Any]) -> None:
-        line = memoryview(json_text.dumps(values).encode("utf-8") + b"\n")
+    def _add(self, values: Mapping[str, object]) -> None:
+        line = memoryview(json.dumps(values, ensure_ascii=False).encode("utf-8") + b"\n")
         try:
             while line:
                 line = line[self._stream.write(line) :]
@@ -77,7 +77,7 @@ class Store:
 
 @contextmanager
 def open_store(path: str | os.PathLike[str], *, resume: bool = False) -> Iterator[Store]:
-    """A store to write to, locked as long as the block runs.
+    """Open a store for writing, locked as long as the block runs.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def open_store(path: str | os.PathLike[str], *, resume: bool = False) -> Iterato
 
 
 def read(path: str | os.PathLike[str]) -> Results:
-    """Everything a store holds; a torn last line is passed over.
+    """Read a store; a torn last line is ignored.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def read(path: str | os.PathLike[str]) -> Results:
     rows: dict[str, Row] = {}
     for number, line in enumerate(_lines(target, content).splitlines(), start=1):
         try:
-            values = json_text.loads(line.decode("utf-8"))
+            values = json.loads(line.decode("utf-8"))
             if values["schema"] != SCHEMA:
                 raise ValueError(f"schema {values['schema']!r}, this version reads {SCHEMA}")
             if "session" in values:
@@ -152,7 +152,7 @@ def read(path: str | os.PathLike[str]) -> Results:
 
 
 def _lines(target: Path, content: bytes) -> bytes:
-    """The complete lines; what follows them must be the beginning of another."""
+    """Return the complete lines; the rest must be the beginning of another line."""
     end = content.rfind(b"\n") + 1
     torn = content[end : end + len(_BEGIN)]
     if not _BEGIN.startswith(torn):

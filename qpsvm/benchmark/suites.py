@@ -68,7 +68,7 @@ class Suite:
     targets: tuple[float, ...] = (1e-4, 1e-6, 1e-8)
 
     def with_contestants(self, names: Sequence[str]) -> Suite:
-        """The suite with more contestants, each asked for whatever anybody is, on every program.
+        """Return the suite with more contestants, each on every program and at every accuracy.
 
         References are measured for their bounds, with limits of their own, which are nobody else's.
         """
@@ -81,7 +81,7 @@ class Suite:
         return replace(self, cells=tuple(cells))
 
     def only(self, texts: Sequence[str]) -> Suite:
-        """Cells whose program or contestant has one of these texts in it; all without any.
+        """Return cells whose program or contestant contains one of the texts; all without texts.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class Suite:
             yield tuple(cells)
 
     def contestants(self) -> tuple[str, ...]:
-        """Who takes part, in the order of the file."""
+        """Names of the contestants, in the order of the file."""
         return tuple(dict.fromkeys(cell.contestant for cell in self.cells))
 
     def instances(self) -> tuple[Instance, ...]:
@@ -114,7 +114,7 @@ class Suite:
 
 
 def load_suite(name: str | Path) -> Suite:
-    """A suite by its name, or from a TOML file.
+    """Load a suite by its name, or from a TOML file.
 
     Raises
     ------
@@ -138,14 +138,14 @@ def load_suite(name: str | Path) -> Suite:
 
 
 def suite_files() -> list[Path]:
-    """The suites that come with qpsvm: from an installed package, or beside it in a checkout."""
+    """Files of the suites of qpsvm, in the installed package or the checkout."""
     package = Path(qpsvm.__file__).parent
     folders = (package / "benchmark" / "suites", package.parent / "benchmarks" / "suites")
     return sorted(path for folder in folders for path in folder.glob("*.toml"))
 
 
 def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
-    """The suite that a parsed file describes; see the module's docstring.
+    """Return the suite that a parsed file describes; see the module's docstring.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def _axis(grid: Mapping[str, Any], axis: str, groups: Mapping[str, Any], name: s
 
 
 def _members(item: Any, groups: Mapping[str, Any], name: str) -> list[Any]:
-    """The item itself, or those of the group that it names."""
+    """Return the members of the group that an item names, or the item itself."""
     if not isinstance(item, str) or not item.startswith("@"):
         return [item]
     members = groups.get(item[1:])

@@ -1,4 +1,4 @@
-"""Where something was raised, as text that a store keeps."""
+"""Tracebacks as texts for the store."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 import traceback
 
 LONGEST = 4000
-"""Characters of a traceback that are kept, from its end: what was raised stands there."""
+"""Characters of a traceback that are kept, from its end, where the exception is."""
 
 FOLDERS = re.compile(r'File ".*?([^/\\"]+[/\\][^/\\"]+)"')
-"""A path; its last folder and the file tell enough, and the rest is somebody's own."""
+"""A path in a traceback; only its last folder and the file are kept."""
 
 
 def calls(error: BaseException) -> str:
-    """The traceback of an exception as Python prints it."""
+    """Return the traceback of an exception as Python prints it, shortened."""
     return shortened("".join(traceback.format_exception(error)))
 
 
 def shortened(text: str) -> str:
-    """A traceback with short paths, cut at its beginning if it is long.
+    """Shorten the paths in a traceback, and cut its beginning if it is long.
 
     Examples
     --------

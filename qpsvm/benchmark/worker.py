@@ -1,4 +1,4 @@
-"""One cell, measured: in this process by ``measure``, in a process of its own by ``main``.
+"""Measure one cell: in this process by ``measure``, in a process of its own by ``main``.
 
 ``python -m qpsvm.benchmark.worker FD CELL`` writes a message to the file descriptor FD at the
 beginning of each phase: stdout and stderr belong to the solvers. It lives as long as stdin is open.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import importlib
+import json
 import math
 import os
 import sys
@@ -17,12 +18,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 import qpsvm
 from qpsvm.benchmark import machine
+from qpsvm.benchmark.arrays import Matrix, Vector
 from qpsvm.benchmark.cells import Cell
 from qpsvm.benchmark.contestants import registry
 from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
@@ -31,26 +33,27 @@ from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.judge import judge
 from qpsvm.benchmark.rows import FALSE, Row
 from qpsvm.benchmark.tracebacks import calls
-from qpsvm.data.fingerprints import fingerprint
+from qpsvm.data import fingerprint
 from qpsvm.exceptions import (
     BackendNotInstalledError,
     MissingPackageError,
     QPSVMError,
     UnsupportedProgramError,
 )
-from qpsvm.files import json_text
 
 WARMING, FITTING, ANSWERING = "warming up", "fitting", "answering"
 JUDGING, DONE = "judging", "done"
 
+Result = TypeVar("Result")
+
 Tell = Callable[[str, Row], None]
 
 _WARM_UP_SAMPLES = 5
-"""Of each class."""
+"""Samples of each class in the fit that warms up."""
 
 
 def measure(cell: Cell, tell: Tell | None = None) -> Row:
-    """Load, fit, judge.
+    """Measure a cell: load the samples, fit the contestant, judge its answer.
 
     ``total_seconds`` is the wall clock of ``contestant.fit(task)`` and nothing else: modules are
     imported and libraries initialised before, by a fit of a few samples.
@@ -115,7 +118,7 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
 
 
 class _NotMeasuredError(Exception):
-    """Samples that could not be loaded, or an answer that could not be judged: nobody's failure."""
+    """Samples could not be loaded, or an answer not judged; no failure of the contestant."""
 
 
 _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
@@ -127,7 +130,7 @@ _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
 
 
 _UNEXPECTED = frozenset({"error", "not measured"})
-"""Outcomes of exceptions whose place is worth knowing: the others say all in their message."""
+"""Outcomes of exceptions whose traceback is kept."""
 
 
 def _failed(row: Row, error: Exception) -> Row:
@@ -147,11 +150,11 @@ def _loaded(cell: Cell) -> Samples:
 
 
 def _nobody(phase: str, row: Row) -> None:
-    """Whoever measures in the same process need not be told."""
+    """Ignore the phases of a measurement in this process."""
     del phase, row
 
 
-def _task(cell: Cell, X: Any, y: Any) -> Task:
+def _task(cell: Cell, X: Matrix, y: Vector | None) -> Task:
     return Task(
         formulation=formulation_of(cell.instance.family),
         X=X,
@@ -181,7 +184,7 @@ def _described(row: Row, task: Task, samples: Samples) -> Row:
 
 
 def _digest(samples: Samples) -> bytes:
-    """Of the numbers in memory."""
+    """Hash of the samples in memory."""
     X = samples.X
     digest = hashlib.blake2b(np.asarray(samples.y).tobytes())
     for array in (X.data, X.indices, X.indptr) if hasattr(X, "nnz") else (X,):
@@ -190,7 +193,7 @@ def _digest(samples: Samples) -> bytes:
 
 
 def _warm_up(contestant: Contestant, cell: Cell, samples: Samples) -> None:
-    """Fit a few samples: what is loaded or set up at the first call is not the solver's work."""
+    """Fit a few samples, so that what is loaded at the first call is not timed."""
     X, y = samples.X, samples.y
     chosen = np.arange(min(2 * _WARM_UP_SAMPLES, X.shape[0]))
     if y is not None:
@@ -203,8 +206,8 @@ def _warm_up(contestant: Contestant, cell: Cell, samples: Samples) -> None:
         contestant.fit(_task(cell, X[chosen], None if y is None else np.asarray(y)[chosen]))
 
 
-def _timed(action: Callable[[], Any]) -> tuple[float, float, Any]:
-    """Wall clock, processor time, result; garbage is collected before and not meanwhile."""
+def _timed(action: Callable[[], Result]) -> tuple[float, float, Result]:
+    """Return wall clock, processor time and result; garbage is collected before, not meanwhile."""
     gc.collect()
     gc.disable()
     try:
@@ -242,7 +245,7 @@ def _words(error: BaseException) -> str:
 
 
 def main(descriptor: int, cell: Cell) -> None:
-    """Measure the cell; never returns.
+    """Measure a cell, send its row, and end the process.
 
     Nothing is cleaned up at the end: a library that crashes on its way out has done its work.
     """
@@ -254,14 +257,14 @@ def main(descriptor: int, cell: Cell) -> None:
         if phase == JUDGING:  # which is no work of the contestant's
             _limit_memory(math.inf)
         message = {"phase": phase, "row": row.to_dict()}
-        channel.send_bytes(json_text.dumps(message).encode("utf-8"))
+        channel.send_bytes(json.dumps(message).encode("utf-8"))
 
     tell(DONE, measure(cell, tell))
     os._exit(0)
 
 
 def _end_with_parent() -> None:
-    """Be ended by the system when the parent's end of stdin closes, that is when it dies.
+    """Let the system end this process when the parent dies and its end of stdin closes.
 
     A thread that waits for that would wait for a solver that keeps the interpreter's lock.
     """
@@ -288,4 +291,4 @@ def _limit_memory(limit: float) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Cell.from_dict(json_text.loads(sys.argv[2])))
+    main(int(sys.argv[1]), Cell.from_dict(json.loads(sys.argv[2])))

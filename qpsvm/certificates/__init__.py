@@ -7,6 +7,7 @@ from qpsvm.certificates.gap import Certificate
 from qpsvm.certificates.infeasibility import InfeasibilityCertificate, certify_infeasible
 from qpsvm.certificates.inseparable import Inseparability, inseparability, not_separable
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds
+from qpsvm.certificates.rigorous.arithmetic import require_ieee
 from qpsvm.certificates.screening import STATUSES, Screening
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "conflict",
     "inseparability",
     "not_separable",
+    "require_ieee",
     "without_constraints",
 ]

@@ -45,7 +45,7 @@ def note(message: str) -> None:
     typer.echo(message, err=True)
 
 
-def print_json(content: Any) -> None:
+def print_json(content: object) -> None:
     """Print strict JSON on stdout."""
     typer.echo(json_text.dumps(content, indent=2))
 

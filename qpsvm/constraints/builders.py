@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from qpsvm.constraints.columns import _columns, _label, _positions
 from qpsvm.constraints.rows import Column, Constraint, LinearConstraints, Names
-from qpsvm.data.inputs import as_samples
+from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arrays import (

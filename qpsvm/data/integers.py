@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from qpsvm.numerics.arrays import Index
 
@@ -16,7 +17,7 @@ EXACT = 2.0**53
 """The largest number up to which float64 represents every integer exactly."""
 
 
-def rounded_integers(original: Any, converted: Any) -> Index:
+def rounded_integers(original: ArrayLike, converted: Any) -> Index:
     """Positions of the integers that change in float64, shape (m, n_dimensions).
 
     Parameters
@@ -52,14 +53,14 @@ def rounded_integers(original: Any, converted: Any) -> Index:
     return np.asarray(np.argwhere(changed), dtype=np.intp)
 
 
-def integers_of(original: Any) -> Any:
+def integers_of(original: ArrayLike) -> Any:
     """Convert to an array that keeps integers exact, even beside floats."""
     if isinstance(original, list | tuple):
         return np.array(original, dtype=object)
     return np.asarray(original)
 
 
-def _is_rounded(entry: Any) -> bool:
+def _is_rounded(entry: object) -> bool:
     if isinstance(entry, bool) or not isinstance(entry, int | np.integer):
         return False
     number = int(entry)

@@ -19,7 +19,7 @@ NUMERIC = "biufc"
 """Kinds of NumPy dtypes that are numbers."""
 
 
-def is_numeric(X: Any) -> bool:
+def is_numeric(X: object) -> bool:
     """Return whether all entries of X are numbers or missing values."""
     if sp.issparse(X) or isinstance(X, SinglePrecision):
         return True
@@ -32,7 +32,7 @@ def is_numeric(X: Any) -> bool:
     return all(_is_number(entry) for entry in entries.flat)
 
 
-def as_objects(X: Any, name: str = "X", *, one_each: bool = False) -> Any:
+def as_objects(X: object, name: str = "X", *, one_each: bool = False) -> Any:
     """Convert X to a read-only array of one object per sample (n,), or a table (n, d).
 
     A list of samples is one with an entry for each, as it came: a number among words stays one. A
@@ -79,7 +79,7 @@ def require_unmasked(values: Any, name: str) -> None:
         )
 
 
-def _table(X: Any, *, one_each: bool = False) -> Any:
+def _table(X: object, *, one_each: bool = False) -> Any:
     """A new array of the entries of X, without NumPy's conversions between types."""
     if not isinstance(X, list | tuple):
         array = np.array(X)
@@ -101,17 +101,17 @@ def _own(samples: Any) -> None:
             samples[place] = contents.own_copy(sample)
 
 
-def _has_missing(entry: Any) -> bool:
+def _has_missing(entry: object) -> bool:
     if isinstance(entry, np.void):  # a record
         return entry.dtype.names is not None and any(map(is_missing, entry.item()))
     return is_missing(entry)
 
 
-def _is_number(entry: Any) -> bool:
+def _is_number(entry: object) -> bool:
     return isinstance(entry, Number | np.number | np.bool_) or is_missing(entry)
 
 
-def is_missing(entry: Any) -> bool:
+def is_missing(entry: object) -> bool:
     """Return whether an entry is None, NaN, NaT or pandas' NA."""
     if entry is None or (isinstance(entry, float | np.floating) and math.isnan(entry)):
         return True

@@ -8,21 +8,12 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.inputs import (
-    as_classes,
-    as_signs,
-    as_targets,
-    as_weights,
-    feature_names,
-    samples_for,
-)
 from qpsvm.data.objects import NUMERIC
+from qpsvm.data.samples import Stored
+from qpsvm.data.targets import Labels, Targets, as_targets, one_per_row
 from qpsvm.display import short_repr
-from qpsvm.exceptions import InvalidDataError
-from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.numerics import contents
-from qpsvm.numerics.arrays import Index, Vector, freeze, restore_frozen
-from qpsvm.numerics.single_precision import SinglePrecision, rows_of
+from qpsvm.numerics.arrays import Index, Vector, restore_frozen
 
 
 @short_repr
@@ -46,13 +37,13 @@ class TrainingSet:
         Column names, when X came as a DataFrame.
     """
 
-    X: Any
+    X: Stored
     weights: Vector
     kept: Index
     n_given: int
     feature_names: tuple[str, ...] | None
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     @property
@@ -73,7 +64,7 @@ class TrainingSet:
         return "dense" if self.X.dtype.kind in NUMERIC else "objects"
 
     @property
-    def targets(self) -> Any:
+    def targets(self) -> Labels:
         """Label or target of every sample, shape (n,); ones if there are no labels."""
         return np.full(self.n_samples, 1)
 
@@ -95,15 +86,16 @@ class TrainingSet:
             and self.feature_names != other.feature_names
         )
         mine, theirs = (
-            (data.targets, data.kept, data.n_given, data.weights) for data in (self, other)
+            [data.targets, data.kept, np.asarray(data.n_given), data.weights]
+            for data in (self, other)
         )
         return bool(same and not names_differ and all(map(np.array_equal, mine, theirs)))
 
-    def predictions(self, decision: Vector) -> Any:
+    def predictions(self, decision: Vector) -> Labels:
         """Convert decision values to predictions: +1 (inside) or -1 without labels."""
         return np.where(np.asarray(decision) >= 0.0, 1, -1)
 
-    def score(self, decision: Vector, y: Any) -> float:
+    def score(self, decision: Vector, y: Targets) -> float:
         """Score of decision values against targets y: the share of correct predictions."""
         return float(np.mean(self.predictions(decision) == one_per_row(y, decision)))
 
@@ -122,16 +114,16 @@ class BinaryTrainingSet(TrainingSet):
     """
 
     signs: Vector
-    classes: Any
+    classes: Labels
 
     @property
-    def targets(self) -> Any:
+    def targets(self) -> Labels:
         return self.predictions(self.signs)
 
     def equals(self, other: Any) -> bool:
         return super().equals(other) and np.array_equal(self.classes, other.classes)
 
-    def predictions(self, decision: Vector) -> Any:
+    def predictions(self, decision: Vector) -> Labels:
         """Convert decision values to labels: the second label where positive."""
         return self.classes[(np.asarray(decision) > 0).astype(np.intp)]
 
@@ -150,15 +142,16 @@ class MulticlassTrainingSet(TrainingSet):
     """
 
     codes: Index
-    classes: Any
+    classes: Labels
 
     @property
-    def targets(self) -> Any:
+    def targets(self) -> Labels:
         return self.classes[self.codes]
 
-    def predictions(self, decision: Vector) -> Any:
+    def predictions(self, decision: Vector) -> Labels:
         """The label of the largest of the k decision values in each row (ties: the first)."""
-        return self.classes[np.argmax(decision, axis=1)]
+        chosen: Labels = self.classes[np.argmax(decision, axis=1)]
+        return chosen
 
 
 @short_repr
@@ -175,14 +168,14 @@ class RegressionTrainingSet(TrainingSet):
     values: Vector
 
     @property
-    def targets(self) -> Any:
+    def targets(self) -> Labels:
         return self.values
 
-    def predictions(self, decision: Vector) -> Any:
+    def predictions(self, decision: Vector) -> Labels:
         """The decision values, unchanged."""
         return np.asarray(decision)
 
-    def score(self, decision: Vector, y: Any) -> float:
+    def score(self, decision: Vector, y: Targets) -> float:
         """Coefficient of determination ``R^2`` of the decision values against y."""
         values = as_targets(one_per_row(y, decision))
         unexplained = float(np.sum((values - decision) ** 2))
@@ -190,129 +183,3 @@ class RegressionTrainingSet(TrainingSet):
         if total == 0.0:  # constant targets: all or nothing
             return 1.0 if unexplained == 0.0 else 0.0
         return 1.0 - unexplained / total
-
-
-# --- from what the caller has --------------------------------------------------------------------
-
-
-def unlabelled_training_set(X: Any, kernel: Kernel, sample_weight: Any = None) -> TrainingSet:
-    """Check samples without labels and build a training set.
-
-    Raises
-    ------
-    InvalidDataError
-        As ``as_samples`` and ``as_weights``; a precomputed kernel matrix that is not square.
-    """
-    return TrainingSet(**_samples(X, None, kernel, sample_weight))
-
-
-def binary_training_set(
-    X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
-) -> BinaryTrainingSet:
-    """Check samples with two kinds of labels and build a training set.
-
-    Raises
-    ------
-    InvalidDataError
-        As ``as_samples``, ``as_signs`` and ``as_weights``; another number of labels than rows; a
-        class of which no row is left.
-    """
-    signs, classes = as_signs(y)
-    base = _samples(X, len(signs), kernel, sample_weight)
-    signs = freeze(signs[base["kept"]])
-    for sign, label in zip((-1.0, 1.0), classes.tolist(), strict=True):
-        if not (signs == sign).any():
-            raise InvalidDataError(
-                f"Every sample of class {label!r} has weight 0; a classifier needs samples of two "
-                "classes."
-            )
-    return BinaryTrainingSet(**base, signs=signs, classes=classes)
-
-
-def multiclass_training_set(
-    X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
-) -> MulticlassTrainingSet:
-    """Check samples with two or more kinds of labels and build a training set.
-
-    Raises
-    ------
-    InvalidDataError
-        As ``binary_training_set``.
-    """
-    codes, classes = as_classes(y)
-    base = _samples(X, len(codes), kernel, sample_weight)
-    codes = freeze(codes[base["kept"]])
-    present = np.bincount(codes, minlength=len(classes)) > 0
-    if not present.all():
-        raise InvalidDataError(
-            f"Every sample of class {classes.tolist()[int(np.argmin(present))]!r} has weight 0; "
-            "leave its rows out."
-        )
-    return MulticlassTrainingSet(**base, codes=codes, classes=classes)
-
-
-def regression_training_set(
-    X: Any, y: Any, kernel: Kernel, sample_weight: Any = None
-) -> RegressionTrainingSet:
-    """Check samples with numeric targets and build a training set.
-
-    Raises
-    ------
-    InvalidDataError
-        As ``as_samples``, ``as_targets`` and ``as_weights``; another number of targets than rows.
-    """
-    values = as_targets(y)
-    base = _samples(X, len(values), kernel, sample_weight)
-    return RegressionTrainingSet(**base, values=freeze(values[base["kept"]]))
-
-
-# --- small pieces -----------------------------------------------------------------------------
-
-
-def _samples(X: Any, n_labels: int | None, kernel: Kernel, sample_weight: Any) -> dict[str, Any]:
-    """Check the fields that every training set has."""
-    samples = samples_for(kernel, X)
-    n = samples.shape[0]
-    if n_labels is not None and n_labels != n:
-        raise InvalidDataError(
-            f"X has {n} rows and y has {n_labels} labels; pass one label per row."
-        )
-    is_gram = isinstance(kernel, Precomputed)
-    if is_gram:
-        if n != samples.shape[1]:
-            raise InvalidDataError(
-                f"With kernel='precomputed', X is the kernel matrix and must be square, got shape "
-                f"{samples.shape}."
-            )
-        if sp.issparse(samples):
-            samples = freeze(samples.toarray())
-    weights = as_weights(sample_weight, n)
-    kept = np.flatnonzero(weights)
-    if len(kept) < n:
-        samples = samples[np.ix_(kept, kept)] if is_gram else rows_of(samples, kept)
-        if not isinstance(samples, SinglePrecision):
-            freeze(samples)
-        weights = freeze(weights[kept])
-    return {
-        "X": samples,
-        "weights": weights,
-        "kept": freeze(kept),
-        "n_given": n,
-        "feature_names": feature_names(X),
-    }
-
-
-def one_per_row(y: Any, decision: Vector) -> Any:
-    """Convert y to a vector with one entry per decision value.
-
-    Raises
-    ------
-    InvalidDataError
-        Another shape.
-    """
-    labels = np.asarray(y)
-    if labels.shape not in ((len(decision),), (len(decision), 1)):
-        raise InvalidDataError(
-            f"y has shape {labels.shape} for {len(decision)} rows of X; pass one label a row."
-        )
-    return labels.ravel()

@@ -24,9 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from qpsvm.data.training_sets import (
-    multiclass_training_set,
-)
+from qpsvm.data.preparation import multiclass_training_set
 from qpsvm.formulations.family import (
     Family,
     require_choice,

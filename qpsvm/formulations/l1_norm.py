@@ -26,10 +26,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.training_sets import (
-    BinaryTrainingSet,
-    binary_training_set,
-)
+from qpsvm.data.preparation import binary_training_set
+from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.display import short_repr
 from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
 from qpsvm.formulations.prices import as_class_weight, prices

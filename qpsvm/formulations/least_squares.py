@@ -22,10 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.data.training_sets import (
-    BinaryTrainingSet,
-    binary_training_set,
-)
+from qpsvm.data.preparation import binary_training_set
+from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.formulations.family import Family, require_flag, require_price
 from qpsvm.formulations.prices import as_class_weight, prices
 from qpsvm.kernels import Kernel

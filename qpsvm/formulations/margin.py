@@ -26,10 +26,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from qpsvm.data.training_sets import (
-    BinaryTrainingSet,
-    binary_training_set,
-)
+from qpsvm.data.preparation import binary_training_set
+from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.formulations.family import Family, is_number, require_choice, require_flag, require_price
 from qpsvm.formulations.prices import as_class_weight, price_factors, prices
 from qpsvm.kernels import Kernel

@@ -23,11 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qpsvm.data.inputs import as_classes
-from qpsvm.data.training_sets import (
-    BinaryTrainingSet,
-    multiclass_training_set,
-)
+from qpsvm.data.preparation import multiclass_training_set
+from qpsvm.data.targets import as_classes
+from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.prices import class_factors
 from qpsvm.kernels import as_kernel

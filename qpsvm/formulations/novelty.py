@@ -36,7 +36,8 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.data.training_sets import TrainingSet, unlabelled_training_set
+from qpsvm.data.preparation import unlabelled_training_set
+from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family, require_price, require_share
 from qpsvm.formulations.prices import price_factors, prices

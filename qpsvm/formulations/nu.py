@@ -35,12 +35,8 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.data.training_sets import (
-    BinaryTrainingSet,
-    RegressionTrainingSet,
-    binary_training_set,
-    regression_training_set,
-)
+from qpsvm.data.preparation import binary_training_set, regression_training_set
+from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family, require_price, require_share
 from qpsvm.formulations.prices import as_class_weight, in_range, prices

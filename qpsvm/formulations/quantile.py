@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
+from qpsvm.data.preparation import regression_training_set
+from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.formulations.family import Family, require_flag, require_price, require_share
 from qpsvm.formulations.prices import in_range, price_factors, prices
 from qpsvm.formulations.regression import spread

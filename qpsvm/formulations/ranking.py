@@ -23,8 +23,9 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.inputs import as_groups, as_targets
-from qpsvm.data.training_sets import RegressionTrainingSet, one_per_row, regression_training_set
+from qpsvm.data.preparation import regression_training_set
+from qpsvm.data.targets import as_groups, as_targets, one_per_row
+from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.family import Family, require_choice, require_flag, require_price

@@ -26,7 +26,8 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
+from qpsvm.data.preparation import regression_training_set
+from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family, is_number, require_choice, require_flag, require_price
 from qpsvm.formulations.prices import price_factors, prices

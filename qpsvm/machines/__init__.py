@@ -7,6 +7,7 @@ was learned. ``joint`` is the same for machines with one decision function per c
 """
 
 from qpsvm.machines.conditions import Conditions
+from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
@@ -14,6 +15,7 @@ from qpsvm.machines.solution import SVMSolution
 
 __all__ = [
     "Conditions",
+    "Form",
     "Interval",
     "ReducedProblem",
     "ReducedSolution",

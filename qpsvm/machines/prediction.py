@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from qpsvm.data.inputs import as_samples, feature_names
 from qpsvm.data.objects import as_objects
+from qpsvm.data.samples import as_samples, feature_names
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed

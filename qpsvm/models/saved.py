@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from qpsvm.data import BinaryTrainingSet
 from qpsvm.data.fingerprints import fingerprint
-from qpsvm.data.inputs import as_samples, feature_names
+from qpsvm.data.samples import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kkt_report import KKTReport

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.inputs import as_samples
+from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
 

@@ -12,12 +12,13 @@ as objects, without ``pyplot`` and without touching its settings: no window, no 
 from qpsvm.plotting.complementarity import Complementarity
 from qpsvm.plotting.convergence import Convergence
 from qpsvm.plotting.histogram import Group, Histogram, Line
-from qpsvm.plotting.picture import Picture
+from qpsvm.plotting.picture import CLASS_COLOURS, Picture
 from qpsvm.plotting.plane import Plane
 from qpsvm.plotting.residuals import Checks, SortedViolations
 from qpsvm.plotting.targets import Targets
 
 __all__ = [
+    "CLASS_COLOURS",
     "Checks",
     "Complementarity",
     "Convergence",

@@ -9,7 +9,7 @@ it is ``v / d``, cut off at the bounds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CASES = ("alpha = 0", "between", "at a bound")
 CORNER = 1e-9
@@ -107,7 +110,7 @@ class Complementarity(Picture):
             f"{'; '.join(parts)}.{line}"
         )
 
-    def draw(self, figure: Any, style: Style) -> None:
+    def draw(self, figure: Figure, style: Style) -> None:
         axes = picture.new_axes(figure, style)
         low, high = self._horizontal_range()
         bottom, top = self._vertical_range()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from qpsvm.display import short_repr
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style
 from qpsvm.plotting.residuals import LOWEST
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Event(Protocol):
@@ -122,7 +125,7 @@ class Convergence(Picture):
             parts.append(f"the verifier measures {', '.join(stages)}")
         return f"Convergence: {'; '.join(parts)}. Asked for: {self.tolerance:.2g}."
 
-    def draw(self, figure: Any, style: Style) -> None:
+    def draw(self, figure: Figure, style: Style) -> None:
         axes = picture.new_axes(figure, style)
         axes.set_yscale("log")
         way, stages = self.on_the_way, self.verified

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style, count, literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 BINS = 48
 OVERLAID = 2
@@ -109,7 +113,7 @@ class Histogram(Picture):
     def height(self) -> float:
         return 0.8 + ROW_HEIGHT * len(self._shown) if self._in_rows else picture.HEIGHT
 
-    def draw(self, figure: Any, style: Style) -> None:
+    def draw(self, figure: Figure, style: Style) -> None:
         bins = self._bins()
         rows = len(self._shown) if self._in_rows else 1
         axes = None
@@ -139,7 +143,7 @@ class Histogram(Picture):
             if len(self.groups) > 1:
                 picture.legend(figure, style, OVERLAID)
 
-    def _bars(self, axes: Any, style: Style, i: int, group: Group, bins: Any) -> None:
+    def _bars(self, axes: Axes, style: Style, i: int, group: Group, bins: Any) -> None:
         values = _finite(group.values)
         text = f"{literal(group.label)} ({len(values):,})" if group.label else ""
         # the colours differ in lightness, and the patterns too: told apart without colour as well

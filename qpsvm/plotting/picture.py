@@ -6,10 +6,18 @@ import io
 import itertools
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from qpsvm.exceptions import MissingPackageError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 5.0, 3.3
 """Inches. At 72 points an inch the picture is 360 points wide: as many as a phone has pixels, so
@@ -31,6 +39,9 @@ HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "++++", "oo")
 CASE_COLOURS = ("#8A8F98", "#0072B2", "#D55E00")
 CASE_MARKERS = ("o", "s", "^")
 """Of the KKT cases "zero", "free" and "bound"."""
+
+Numbers: TypeAlias = NDArray[np.integer[Any] | np.floating[Any]]
+"""Array of numbers to draw."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +90,10 @@ class Picture(ABC):
         return HEIGHT
 
     @abstractmethod
-    def draw(self, figure: Any, style: Style) -> None:
+    def draw(self, figure: Figure, style: Style) -> None:
         """Draw into an empty Matplotlib figure."""
 
-    def figure(self, *, dark: bool = False) -> Any:
+    def figure(self, *, dark: bool = False) -> Figure:
         """Draw into a new Matplotlib figure.
 
         Parameters
@@ -133,9 +144,9 @@ class Picture(ABC):
 # --- what pictures are made of -------------------------------------------------------------------
 
 
-def new_axes(figure: Any, style: Style, *where: Any, **options: Any) -> Any:
+def new_axes(figure: Figure, style: Style, *where: Any, **options: Any) -> Axes:
     """Add axes with only a left and a bottom line."""
-    axes = figure.add_subplot(*where, **options)
+    axes: Axes = figure.add_subplot(*where, **options)
     axes.patch.set_alpha(0.0)
     axes.tick_params(colors=style.soft, labelsize=SMALL, labelfontfamily=FONT, which="both")
     axes.grid(color=style.grid, linewidth=0.6)
@@ -146,14 +157,14 @@ def new_axes(figure: Any, style: Style, *where: Any, **options: Any) -> Any:
     return axes
 
 
-def label(axes: Any, style: Style, x: str = "", y: str = "") -> None:
+def label(axes: Axes, style: Style, x: str = "", y: str = "") -> None:
     """Label the axes."""
-    writing = {"color": style.ink, "fontfamily": FONT, "fontsize": TEXT}
+    writing: dict[str, Any] = {"color": style.ink, "fontfamily": FONT, "fontsize": TEXT}
     axes.set_xlabel(x, **writing)
     axes.set_ylabel(y, **writing)
 
 
-def legend(figure: Any, style: Style, columns: int, handles: Any = None) -> None:
+def legend(figure: Figure, style: Style, columns: int, handles: Any = None) -> None:
     """Place a legend above the axes, where it covers no data."""
     from matplotlib.font_manager import FontProperties
 
@@ -172,9 +183,15 @@ def legend(figure: Any, style: Style, columns: int, handles: Any = None) -> None
     )
 
 
-def dots(axes: Any, x: Any, y: Any, style: Style, **options: Any) -> None:
+def dots(
+    axes: Axes,
+    x: Sequence[float] | Numbers,
+    y: Sequence[float] | Numbers,
+    style: Style,
+    **options: Any,
+) -> None:
     """Draw points, as an image if there are many."""
-    settings = {
+    settings: dict[str, Any] = {
         "linestyle": "none",
         "markersize": 5.5 if len(x) <= RASTERISED else 3.5,
         "markeredgecolor": style.paper,
@@ -194,7 +211,7 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def literal(text: Any, limit: int = 24) -> str:
+def literal(text: object, limit: int = 24) -> str:
     """A label as plain text: without mathematics or control characters, and not too long.
 
     Characters that the font does not have become a box, without Matplotlib's warning.

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
 from qpsvm.display import short_repr
-from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import CLASS_COLOURS, CLASS_MARKERS, Picture, Style, count, literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 KERNEL_VALUES = 2e7
 """About a second of them: with many support vectors the grid gets coarser."""
 FINEST, COARSEST = 160, 40
 RINGS = 500
+
+
+Grid: TypeAlias = tuple[Dense, ...]
+"""Both coordinates of the points at which decision values are drawn."""
 
 
 @short_repr
@@ -45,7 +53,7 @@ class Plane(Picture):
     group: Index
     groups: tuple[str, ...]
     support: Index
-    values: Callable[[Dense], Any]
+    values: Callable[[Dense], Vector]
     levels: tuple[float, ...]
     features: tuple[str, str]
 
@@ -98,7 +106,7 @@ class Plane(Picture):
     def height(self) -> float:
         return 3.9
 
-    def draw(self, figure: Any, style: Style) -> None:
+    def draw(self, figure: Figure, style: Style) -> None:
         axes = picture.new_axes(figure, style)
         axes.grid(visible=False)
         grid, values = self._grid()
@@ -127,7 +135,7 @@ class Plane(Picture):
         if len(self.groups) > 1:
             picture.legend(figure, style, min(3, len(self.groups)))
 
-    def _level_lines(self, axes: Any, style: Style, grid: Any, values: Any) -> None:
+    def _level_lines(self, axes: Axes, style: Style, grid: Grid, values: Vector) -> None:
         if len(self.groups) > 1:
             axes.contourf(
                 *grid, values, levels=[-np.inf, self.levels[0], np.inf],
@@ -141,7 +149,7 @@ class Plane(Picture):
                     zorder=2 + 3 * self._many,
                 )  # fmt: skip
 
-    def _regions(self, axes: Any, style: Style, grid: Any, values: Any) -> None:
+    def _regions(self, axes: Axes, style: Style, grid: Grid, values: Vector) -> None:
         best = np.argmax(values, axis=-1)
         for g in range(values.shape[-1]):
             others = np.max(np.delete(values, g, axis=-1), axis=-1)
@@ -154,7 +162,7 @@ class Plane(Picture):
                     zorder=2 + 3 * self._many,
                 )  # fmt: skip
 
-    def _grid(self) -> tuple[Any, Any]:
+    def _grid(self) -> tuple[Grid, Vector]:
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         room = 0.06 * np.where(high > low, high - low, 1.0)
         used = max(1, int(np.count_nonzero(self.support)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style, count
 from qpsvm.qp.kkt import Check
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LOWEST = 1e-18
 """Below the rounding of a double: a logarithmic axis ends there, and zeros are drawn there."""
@@ -59,7 +62,7 @@ class SortedViolations(Picture):
             f"{'is' if beyond == 1 else 'are'} beyond the tolerance of {self.tolerance:.2g}."
         )
 
-    def draw(self, figure: Any, style: Style) -> None:
+    def draw(self, figure: Figure, style: Style) -> None:
         ordered = np.sort(self.violation)[::-1]
         n = len(ordered)
         ranks = np.unique(np.geomspace(1, n, POINTS).round().astype(np.intp))
@@ -122,7 +125,7 @@ class Checks(Picture):
     def _sorted(self) -> list[Check]:
         return sorted(self.checks, key=lambda check: -check.scaled)
 
-    def draw(self, figure: Any, style: Style) -> None:
+    def draw(self, figure: Figure, style: Style) -> None:
         axes = picture.new_axes(figure, style)
         axes.set_xscale("log")
         rows = np.arange(len(self.checks))
@@ -134,7 +137,7 @@ class Checks(Picture):
             case = 1 if check.passed else 2
             axes.plot([LOWEST, at], [i, i], color=style.grid, linewidth=1.2, zorder=1)
             picture.dots(
-                axes, [at], [i], style, color=picture.CASE_COLOURS[case],
+                axes, [at], [float(i)], style, color=picture.CASE_COLOURS[case],
                 marker="o" if check.passed else "^", markersize=6.5,
             )  # fmt: skip
             axes.plot([check.tolerance], [i], marker="|", markersize=11.0, color=style.ink)

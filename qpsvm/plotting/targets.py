@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CASES = ("alpha = 0", "on the edge", "beyond")
 
@@ -55,7 +58,7 @@ class Targets(Picture):
             f"largest deviation is {deviation.max():.3g}, the median {np.median(deviation):.3g}."
         )
 
-    def draw(self, figure: Any, style: Style) -> None:
+    def draw(self, figure: Figure, style: Style) -> None:
         axes = picture.new_axes(figure, style)
         many = len(self.target) > picture.RASTERISED
         ends = np.array([np.min(self.target), np.max(self.target)])

@@ -3,6 +3,7 @@
 ``QuadraticProgram`` -> (a solver) -> ``QPSolution`` -> ``kkt.residuals``.
 """
 
+from qpsvm.qp import exchange
 from qpsvm.qp.canonical import from_canonical
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
@@ -33,6 +34,7 @@ __all__ = [
     "Tolerances",
     "drop_dependent_equalities",
     "drop_infinite_rows",
+    "exchange",
     "fold_bounds",
     "from_canonical",
     "multipliers_at",

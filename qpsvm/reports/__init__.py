@@ -9,32 +9,56 @@
     reports.write("report.html", report)    # or .json, .md, .tex, .txt
     report.pictures[0].figure().savefig("histogram.pdf")
 
+Reports of other things are made of the same pieces: ``blocks`` has the document, ``columns``
+declares tables, ``numbers`` writes figures; ``html_of``, ``markdown_of`` and ``print_sections``
+show any document.
+
 Importing this needs nothing beyond qpsvm's own dependencies; Jinja2 and Matplotlib, the extra
 ``qpsvm[report]``, are imported when a page is rendered. The JSON is described in
 ``docs/report.md`` and by ``qpsvm.reports.schema()``.
 """
 
+from qpsvm.reports import blocks, columns, numbers
 from qpsvm.reports.build import build
 from qpsvm.reports.comparison import Comparison, ComparisonRow
 from qpsvm.reports.content import Facts
 from qpsvm.reports.dictionary import SCHEMA, schema
-from qpsvm.reports.files import require_reportable, require_writable, text_of, write
+from qpsvm.reports.files import (
+    require_reportable,
+    require_writable,
+    suffix_of,
+    text_of,
+    write,
+    write_text,
+)
+from qpsvm.reports.html import html_of
+from qpsvm.reports.markdown import markdown_of
 from qpsvm.reports.page import Page
 from qpsvm.reports.report import Report
-from qpsvm.reports.templating import require_packages
+from qpsvm.reports.templating import Extra, require_packages
+from qpsvm.reports.text import print_sections
 
 __all__ = [
     "SCHEMA",
     "Comparison",
     "ComparisonRow",
+    "Extra",
     "Facts",
     "Page",
     "Report",
+    "blocks",
     "build",
+    "columns",
+    "html_of",
+    "markdown_of",
+    "numbers",
+    "print_sections",
     "require_packages",
     "require_reportable",
     "require_writable",
     "schema",
+    "suffix_of",
     "text_of",
     "write",
+    "write_text",
 ]

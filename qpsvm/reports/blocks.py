@@ -11,6 +11,22 @@ from typing import ClassVar, TypeAlias
 from qpsvm.plotting import Picture
 from qpsvm.reports.grade import Grade
 
+__all__ = [
+    "Block",
+    "Cell",
+    "Document",
+    "Figure",
+    "Figures",
+    "Formula",
+    "Gallery",
+    "Heading",
+    "Listing",
+    "Listings",
+    "Section",
+    "Sentences",
+    "Table",
+]
+
 
 @dataclass(frozen=True)
 class Cell:

@@ -9,6 +9,8 @@ from typing import Any, Generic, TypeVar
 from qpsvm.reports.blocks import Cell, Heading, Table
 from qpsvm.reports.numbers import value
 
+__all__ = ["TableColumn", "cells", "numbers", "table_of", "words"]
+
 Item = TypeVar("Item")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from qpsvm.display import Table, short_repr
 from qpsvm.kkt_report import KKTReport
@@ -86,7 +86,7 @@ class Comparison(Table):
     rows: tuple[ComparisonRow, ...]
     eps: float
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, object]:
         """One row per backend and program, with the fields of ``ComparisonRow`` as columns."""
         names = [field.name for field in fields(ComparisonRow)]
         return {name: [getattr(row, name) for row in self.rows] for name in names}
@@ -138,7 +138,7 @@ class Comparison(Table):
                 found.setdefault(key, []).append(f"{row.kernel} {row.form}")
         return [(word, name, tuple(where), why) for (word, name, why), where in found.items()]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All rows and results in plain Python types."""
         return {
             "eps": self.eps,

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
 from qpsvm.certificates import PredictionComparison
 from qpsvm.certificates.reduced import ReducedReport
@@ -132,7 +131,7 @@ class ReportContent(SolvedProblem):
         """Score of the machine on its training samples; ``kind.score_name`` names it."""
         return self.kind.score(self, self.table)
 
-    def samples(self, limit: int | None = None) -> list[dict[str, Any]]:
+    def samples(self, limit: int | None = None) -> list[dict[str, object]]:
         """One row per condition, worst violation first; the keys are in ``docs/report.md``.
 
         Parameters

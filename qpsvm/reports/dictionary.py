@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib.resources
-from typing import Any
 
 from qpsvm.files import json_text
 from qpsvm.reports.content import ReportContent
@@ -18,13 +17,13 @@ SCHEMA = 2
 """Version of the JSON; it grows with every change that could break a reader."""
 
 
-def schema() -> dict[str, Any]:
+def schema() -> dict[str, object]:
     """The JSON Schema (draft 2020-12) of ``Report.to_dict`` and of a page's JSON."""
     text = importlib.resources.files(__package__).joinpath("report.schema.json").read_text("utf-8")
     return dict(json_text.loads(text))
 
 
-def page_dict(page: Page, *, samples: int | None = None) -> dict[str, Any]:
+def page_dict(page: Page, *, samples: int | None = None) -> dict[str, object]:
     """Convert a page to plain types; a page with a single report becomes that report.
 
     Parameters
@@ -57,12 +56,12 @@ def n_rows(report: ReportContent) -> int:
     return 0 if report.table is None else len(report.table)
 
 
-def _bound(report: ReportContent) -> dict[str, Any] | None:
+def _bound(report: ReportContent) -> dict[str, object] | None:
     found = getattr(report.verified, "bound", None)
     return None if found is None else found.to_dict()
 
 
-def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, Any]:
+def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, object]:
     """Convert a report to plain Python types: strict JSON by the schema of ``docs/report.md``.
 
     Parameters
@@ -135,7 +134,7 @@ def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, An
     return dict(json_text.plain(result))
 
 
-def _problem(report: ReportContent) -> dict[str, Any]:
+def _problem(report: ReportContent) -> dict[str, object]:
     program, repair = report.program, getattr(report.problem, "kernel_repair", None)
     return {
         "family": report.family,
@@ -157,7 +156,7 @@ def _problem(report: ReportContent) -> dict[str, Any]:
     }
 
 
-def _data(report: ReportContent) -> dict[str, Any]:
+def _data(report: ReportContent) -> dict[str, object]:
     data, classes = report.data, report.kind.classes(report)
     return {
         "source": report.source,
@@ -172,7 +171,7 @@ def _data(report: ReportContent) -> dict[str, Any]:
     }
 
 
-def _solver(report: ReportContent) -> dict[str, Any]:
+def _solver(report: ReportContent) -> dict[str, object]:
     statistics, own = report.statistics, report.qp_solution
     return {
         "backend": statistics.backend,

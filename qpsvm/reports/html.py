@@ -9,17 +9,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qpsvm.files import json_text
 from qpsvm.plotting import Picture
-from qpsvm.reports.blocks import Section
+from qpsvm.reports.blocks import Document, Section
 from qpsvm.reports.dictionary import n_rows, page_dict
 from qpsvm.reports.document import document
 from qpsvm.reports.grade import Tone, tone_of
 from qpsvm.reports.page import Page
-from qpsvm.reports.templating import now, resource, template
+from qpsvm.reports.templating import REPORT, Extra, now, resource, template
 
 SHOWN_SAMPLES = 200
 EMBEDDED_SAMPLES = 10_000
@@ -34,16 +34,69 @@ def html(page: Page) -> str:
     MissingPackageError
         Jinja2 or Matplotlib is not installed.
     """
-    content, scripts = document(page, samples=SHOWN_SAMPLES), (resource("page.js"),)
-    text = template("page.html.j2", filters=FILTERS).render(
-        document=content,
+    content = document(page, samples=SHOWN_SAMPLES)
+    return html_of(
+        content,
         contents=tuple(_contents(content.sections)),
-        style=resource("page.css"),
-        scripts=scripts,
-        script_hashes=content_hashes(scripts),
-        data=embedded_json(page_dict(page, samples=EMBEDDED_SAMPLES)),
+        data=page_dict(page, samples=EMBEDDED_SAMPLES),
         embedded=_embedded(page),
+    )
+
+
+def html_of(
+    content: Document,
+    *,
+    contents: Sequence[Section],
+    data: object,
+    embedded: str,
+    name: str = "page.html.j2",
+    package: str = "qpsvm.reports",
+    style: str = "",
+    before: Sequence[str] = (),
+    scripts: Sequence[str] = (),
+    extra: Extra = REPORT,
+    **variables: object,
+) -> str:
+    """Write any document as the text of one HTML file that needs no other.
+
+    Parameters
+    ----------
+    content : Document
+    contents : sequence of Section
+        Sections in the list of links.
+    data : object
+        What scripts read, as JSON in the element ``qpsvm-data``.
+    embedded : str
+        A sentence that says what ``data`` holds.
+    name, package : str
+        Template, and the package whose folder ``templates`` holds it; it may extend
+        ``page.html.j2``.
+    style : str
+        Rules after those of every page.
+    before, scripts : sequence of str
+        Scripts before and after that of every page; no others run.
+    extra : Extra
+        Packages that must be installed.
+    **variables
+        What the template reads besides.
+
+    Raises
+    ------
+    MissingPackageError
+        A package of the extra is not installed.
+    """
+    page = template(name, filters=FILTERS, package=package, extra=extra)
+    all_scripts = (*before, resource("page.js"), *scripts)
+    text = page.render(
+        document=content,
+        contents=contents,
+        style=resource("page.css") + style,
+        scripts=all_scripts,
+        script_hashes=content_hashes(all_scripts),
+        data=embedded_json(data),
+        embedded=embedded,
         written=now(),
+        **variables,
     )
     return str(text).lstrip()
 

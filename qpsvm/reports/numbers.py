@@ -9,6 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from qpsvm.plotting.picture import count
+
+__all__ = [
+    "NOTHING",
+    "at_least",
+    "at_most",
+    "count",
+    "figure",
+    "percentage",
+    "residual",
+    "share",
+    "value",
+]
+
 NOTHING = "-"
 
 SMALL, LARGE = 1e-3, 10.0

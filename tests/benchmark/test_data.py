@@ -12,8 +12,9 @@ import sklearn.svm
 
 import qpsvm
 from qpsvm.benchmark.contestants.estimators import narrow
-from qpsvm.benchmark.data import BUNDLED, load_samples, needs_folder
+from qpsvm.benchmark.data import load_samples, needs_folder
 from qpsvm.benchmark.families import formulation_of, kernel_of
+from qpsvm.benchmark.stored import BUNDLED
 from qpsvm.exceptions import SuiteError
 from tests.realdata.folder import loader, needs_data
 from tests.tolerances import SAME_OBJECTIVE

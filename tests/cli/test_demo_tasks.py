@@ -8,13 +8,22 @@ import pytest
 from typer.testing import CliRunner
 
 from qpsvm import backends
-from qpsvm.cli import app, demo
-from qpsvm.cli.demo import FEW_SAMPLES, PARTNER, PROGRAMS, SLOW, Task, with_fewer_samples
+from qpsvm.cli import app
+from qpsvm.cli.demo_tasks import (
+    FEW_SAMPLES,
+    PARTNER,
+    PROGRAMS,
+    SLOW,
+    Task,
+    choose_backends,
+    problems_on,
+    with_fewer_samples,
+)
 
 
 def tasks():
-    names, _ = demo.choose_backends()
-    large, small = (demo._problems(count)[1] for count in (None, FEW_SAMPLES))
+    names, _ = choose_backends()
+    large, small = (problems_on(count)[1] for count in (None, FEW_SAMPLES))
     return names, with_fewer_samples([Task(*program, names) for program in large], small)
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import qpsvm
-from qpsvm.data.inputs import as_samples, as_targets
+from qpsvm.data.samples import as_samples
+from qpsvm.data.targets import as_targets
 from qpsvm.exceptions import InvalidDataError
 
 LAST = 2**53

@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 import qpsvm
 from qpsvm.backends import get
-from qpsvm.data.inputs import as_samples
+from qpsvm.data.samples import as_samples
 from qpsvm.exceptions import InvalidDataError, InvalidProgramError
 from qpsvm.numerics.layout import NARROW, WIDE, index_width, plain, plain_sparse
 from qpsvm.qp import QuadraticProgram

@@ -16,7 +16,7 @@ import qpsvm
 from qpsvm import reports
 from qpsvm.backends import Settings, get
 from qpsvm.data.fingerprints import fingerprint
-from qpsvm.data.inputs import as_samples
+from qpsvm.data.samples import as_samples
 from qpsvm.exceptions import InvalidDataError, NotSeparableError
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 from tests.tolerances import ROUNDING, SAME_OBJECTIVE

@@ -14,55 +14,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
-from qpsvm import formulations, kernels
+from qpsvm.audits.files import entries
 from qpsvm.audits.files.opening import read_bytes, require_file
 from qpsvm.display import short_repr
-from qpsvm.exceptions import ModelFileError, QPSVMError
+from qpsvm.exceptions import ModelFileError
 from qpsvm.files import json_text, npz
 from qpsvm.kernels import Kernel
-from qpsvm.numerics.arrays import Vector, freeze
-
-KEYS = ("formulation", "kernel", "classes", "alpha", "coef", "intercept", "width")
-
-FORMULATIONS: Mapping[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (
-        formulations.HardMargin,
-        formulations.SoftMargin,
-        formulations.NuClassification,
-        formulations.LeastSquares,
-        formulations.L1Norm,
-        formulations.EpsilonRegression,
-        formulations.NuRegression,
-        formulations.QuantileRegression,
-        formulations.OneClass,
-        formulations.DataDescription,
-        formulations.Ranking,
-        formulations.CrammerSinger,
-    )
-}
-"""Those that are one machine."""
-
-KERNELS: Mapping[str, type[Kernel]] = {
-    kind.name: kind
-    for kind in (
-        kernels.Linear,
-        kernels.Polynomial,
-        kernels.RBF,
-        kernels.Sigmoid,
-        kernels.Precomputed,
-    )
-}
+from qpsvm.numerics.arrays import Vector
 
 MAX_JSON_BYTES = 2**28
 """Largest JSON file that is read: as Python objects its numbers take some ten times as much."""
 
 _MAX_BRACKETS = 10_000
 """More lists and objects than one per class are nested for nesting's sake."""
-
-_LARGEST = float(np.finfo(np.float64).max)
 
 
 @short_repr
@@ -157,136 +121,26 @@ def from_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> ArrayMo
     return _model(source, "npz", data)
 
 
-# --- both -------------------------------------------------------------------------------------
-
-
 def _model(source: str, format: Literal["json", "npz"], data: Mapping[str, Any]) -> ArrayModel:
     try:
-        _require_keys(data)
-        coef = _numbers(data, "coef", (1, 2))
-        intercept = _numbers(data, "intercept", (0, 1))
-        _require_one_intercept_each(coef, intercept)
-        width = _numbers(data, "width", (0,))
+        entries.require_keys(data)
+        coef = entries.numbers(data, "coef", (1, 2))
+        intercept = entries.numbers(data, "intercept", (0, 1))
+        entries.require_one_intercept_each(coef, intercept)
+        width = entries.numbers(data, "width", (0,))
         return ArrayModel(
             source=source,
             format=format,
-            formulation=_built(data, "formulation", FORMULATIONS),
-            kernel=_built(data, "kernel", KERNELS),
-            classes=_classes(data, 2 if coef is None or coef.ndim == 1 else len(coef)),
-            alpha=_numbers(data, "alpha", (1,)),
+            formulation=entries.built(data, "formulation", entries.FORMULATIONS),
+            kernel=entries.built(data, "kernel", entries.KERNELS),
+            classes=entries.classes_of(data, 2 if coef is None or coef.ndim == 1 else len(coef)),
+            alpha=entries.numbers(data, "alpha", (1,)),
             coef=coef,
             intercept=float(intercept) if intercept.ndim == 0 else intercept,
             width=None if width is None else float(width),
         )
-    except _UnfitError as problem:
+    except entries.UnfitEntryError as problem:
         raise ModelFileError(f"{source!r} is not a usable model: {problem}.") from problem
-
-
-class _UnfitError(Exception):
-    """An entry of the file is invalid; the message says what is wrong and how to correct it."""
-
-
-def _require_keys(data: Mapping[str, Any]) -> None:
-    unknown = [key for key in data if key not in KEYS]
-    if unknown:
-        raise _UnfitError(f"{unknown[0][:40]!r} is not one of {', '.join(KEYS)}; leave it out")
-    if "intercept" not in data:
-        raise _UnfitError("it has no intercept; add one, 0 if there is none")
-    if "alpha" not in data and "coef" not in data:
-        raise _UnfitError("it has neither alpha nor coef; add one of them, or both")
-
-
-def _numbers(data: Mapping[str, Any], key: str, dimensions: tuple[int, ...]) -> Any:
-    """A read-only float64 array from an entry; None if there is no such entry."""
-    if key not in data:
-        return None
-    value = data[key]
-    if isinstance(value, np.ndarray):
-        good = value.dtype.kind in "iuf"
-    else:
-        rows = value if isinstance(value, list) else [value]
-        good = all(_is_number(v) or (isinstance(v, list) and all(map(_is_number, v))) for v in rows)
-    try:
-        array = np.array(value, dtype=np.float64) if good else None
-    except (ValueError, OverflowError):  # lists of different lengths; integers beyond float64
-        array = None
-    if array is None or array.ndim not in dimensions:
-        words = " or ".join(
-            ("a number", "a list of numbers", "a table of numbers")[n] for n in dimensions
-        )
-        raise _UnfitError(f"{key} is not {words}")
-    if array.ndim and 0 in array.shape:
-        raise _UnfitError(f"{key} is empty; write one number per sample, or per feature")
-    if not np.isfinite(array).all():
-        at = np.argwhere(~np.isfinite(array))[0].tolist()
-        raise _UnfitError(
-            f"{key}{at if at else ''} is {array[tuple(at)]}; every number must be finite"
-        )
-    return freeze(array)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _require_one_intercept_each(coef: Any, intercept: Any) -> None:
-    expected = () if coef is None or coef.ndim == 1 else (len(coef),)
-    if intercept.shape != expected:
-        raise _UnfitError(
-            f"intercept has shape {intercept.shape}, but this coef needs {expected}; a single "
-            "machine has a list of weights and one number as intercept"
-        )
-
-
-def _classes(data: Mapping[str, Any], count: int) -> tuple[Any, ...] | None:
-    if "classes" not in data:
-        return None
-    values = data["classes"]
-    if not isinstance(values, list) or len(values) != count:
-        raise _UnfitError(f"classes must be the {count} labels")
-    kinds = {"number" if _is_number(value) else type(value).__name__ for value in values}
-    good = len(kinds) == 1 and kinds < {"number", "str", "bool"} and len(set(values)) == count
-    if not good or any(value != value for value in values):  # noqa: PLR0124 - NaN
-        raise _UnfitError(f"classes are {repr(values)[:80]}; write different labels of one kind")
-    return tuple(values)
-
-
-def _built(data: Mapping[str, Any], key: str, known: Mapping[str, type[Any]]) -> Any:
-    """Build the qpsvm object that ``{"name": ..., parameter: value, ...}`` describes."""
-    if key not in data:
-        return None
-    spec = data[key]
-    if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
-        raise _UnfitError(f"{key} is not an object with a name; write {{'name': ..., ...}}")
-    name = spec["name"]
-    if name not in known:
-        raise _UnfitError(f"the {key} {name[:40]!r} is unknown; known are {', '.join(known)}")
-    parameters = {k: v for k, v in spec.items() if k != "name"}
-    if "class_weight" in parameters:
-        parameters["class_weight"] = _class_weight(parameters["class_weight"])
-    elif not all(value is None or _is_plain(value) for value in parameters.values()):
-        raise _UnfitError(f"the parameters of {name} are not plain numbers and texts")
-    try:
-        return known[name](**parameters)
-    except (QPSVMError, TypeError, ValueError, OverflowError) as error:
-        raise _UnfitError(f"{name} does not accept these parameters ({error})") from error
-
-
-def _class_weight(value: Any) -> Any:
-    """Convert ``[[label, weight], ...]`` to a dict; return None and "balanced" unchanged."""
-    if value is None or isinstance(value, str):
-        return value
-    good = isinstance(value, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(map(_is_plain, pair)) for pair in value
-    )
-    if not good or len(dict(value)) < len(value):
-        raise _UnfitError("class_weight is not a list of pairs [label, weight], one per label")
-    return dict(value)
-
-
-def _is_plain(value: Any) -> bool:
-    """Return whether a value is a boolean, a string, or a number in the range of float64."""
-    return isinstance(value, bool | str) or (_is_number(value) and -_LARGEST <= value <= _LARGEST)
 
 
 def _json_entry(source: str, key: str, array: Any) -> Any:

@@ -36,16 +36,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from qpsvm import kernels
-from qpsvm.audits.files.rows import match_rows
+from qpsvm.audits.files.rows import Precision, match_rows
+from qpsvm.data.samples import Samples
+from qpsvm.data.targets import Targets
 from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 
 SvmType: TypeAlias = Literal["c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"]
 KernelType: TypeAlias = Literal["linear", "polynomial", "rbf", "sigmoid", "precomputed"]
@@ -103,7 +105,7 @@ class LibsvmModel:
     n_sv: Index | None
     rho: Vector
     coefficients: Dense
-    support_vectors: Any
+    support_vectors: Matrix
     serials: Index | None
     sv_digits: int
     parameter_digits: int
@@ -133,7 +135,7 @@ class LibsvmModel:
             return kernels.Sigmoid(gamma, coef0)
         return kernels.as_kernel(self.kernel_type)
 
-    def training_rows(self, X: Any, y: Any = None) -> Index:
+    def training_rows(self, X: Samples, y: Targets = None) -> Index:
         """Find the row of the training data of each support vector.
 
         Parameters
@@ -169,11 +171,11 @@ class LibsvmModel:
             labels = (np.repeat(self.labels, self.n_sv), self._as_numbers(y))
         elif y is not None and self.svm_type.endswith("svr"):
             targets = (self.coefficients[:, 0], self._as_numbers(y))
-        precisions: list[type[np.floating[Any]]] = [np.float64, np.float32]
+        precisions: list[Precision] = [np.float64, np.float32]
         if self.written_by == "ThunderSVM":
             precisions.reverse()
 
-        def match(precision: type[np.floating[Any]]) -> Index:
+        def match(precision: Precision) -> Index:
             return match_rows(
                 self.support_vectors,
                 X,
@@ -209,7 +211,7 @@ class LibsvmModel:
                 )
         return serials - 1
 
-    def _as_numbers(self, y: Any) -> Vector:
+    def _as_numbers(self, y: Targets) -> Vector:
         try:
             return np.asarray(y, dtype=np.float64)
         except (TypeError, ValueError) as error:

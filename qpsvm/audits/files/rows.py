@@ -5,28 +5,32 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.audits.files.digits import EXACT, as_printed
-from qpsvm.data.inputs import as_samples
+from qpsvm.data.samples import Samples, as_samples
+from qpsvm.data.targets import Targets
 from qpsvm.exceptions import ModelFileError
-from qpsvm.numerics.arrays import Index, Vector, row_blocks
+from qpsvm.numerics.arrays import Index, Matrix, Vector, row_blocks
 
 _BLOCK_BYTES = 2**21
 """Rounding takes some ten temporaries as large as its block."""
 
+Precision: TypeAlias = type[np.float64] | type[np.float32]
+"""Type of floating-point numbers that a library stores."""
+
 
 def match_rows(
-    support_vectors: Any,
-    X: Any,
+    support_vectors: Matrix,
+    X: Samples,
     digits: int = EXACT,
     *,
-    dtype: type[np.floating[Any]] = np.float64,
-    labels: tuple[Any, Any] | None = None,
-    targets: tuple[Any, Any] | None = None,
+    dtype: Precision = np.float64,
+    labels: tuple[Targets, Targets] | None = None,
+    targets: tuple[Targets, Targets] | None = None,
     source: str = "the model",
     first_line: int | None = None,
 ) -> Index:
@@ -111,9 +115,7 @@ def match_rows(
 # --- keys -------------------------------------------------------------------------------------
 
 
-def _keys(
-    matrix: Any, digits: int, dtype: type[np.floating[Any]], labels: Vector | None
-) -> Iterator[bytes]:
+def _keys(matrix: Matrix, digits: int, dtype: Precision, labels: Vector | None) -> Iterator[bytes]:
     """Yield a hash of each row's rounded nonzero entries and their columns."""
     n, d = matrix.shape
     for rows in row_blocks(n, d, _BLOCK_BYTES):
@@ -127,7 +129,7 @@ def _keys(
             yield digest.digest()
 
 
-def _rounded(matrix: Any, digits: int, dtype: type[np.floating[Any]]) -> Any:
+def _rounded(matrix: Matrix, digits: int, dtype: Precision) -> Matrix:
     """The entries as they would be printed, in column order, without zeros."""
     block = sp.csr_array(matrix, dtype=np.float64, copy=True)
     block.sum_duplicates()
@@ -163,7 +165,7 @@ def _too_often(rows: list[int]) -> str:
     )
 
 
-def _difference(vector: Any, samples: Any, digits: int, dtype: type[np.floating[Any]]) -> str:
+def _difference(vector: Matrix, samples: Matrix, digits: int, dtype: Precision) -> str:
     """Describe how a support vector differs from the nearest row of X."""
     d = samples.shape[1]
     beyond = vector.indices[(vector.indices >= d) & (vector.data != 0.0)]
@@ -187,5 +189,5 @@ def _difference(vector: Any, samples: Any, digits: int, dtype: type[np.floating[
     )
 
 
-def _vector(values: Any) -> Vector:
+def _vector(values: Targets) -> Vector:
     return np.asarray(values, dtype=np.float64)

@@ -6,18 +6,22 @@ of an array that is too short. So readers access every attribute through these f
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.data.targets import Labels
 from qpsvm.exceptions import AuditRefusedError
-from qpsvm.numerics.arrays import Index
+from qpsvm.numerics.arrays import Index, Matrix
+
+Estimator: TypeAlias = Any
+"""A fitted model of another library; their attributes have no types to rely on."""
 
 REMEDY = "it was changed after the fit, or comes from elsewhere: fit it again"
 
 
-def refuse(model: Any, problem: str) -> NoReturn:
+def refuse(model: Estimator, problem: str) -> NoReturn:
     """Raise AuditRefusedError with a message about a model.
 
     Raises
@@ -28,7 +32,7 @@ def refuse(model: Any, problem: str) -> NoReturn:
     raise AuditRefusedError(f"This {type(model).__name__} {problem}; {REMEDY}.")
 
 
-def attribute(model: Any, name: str) -> Any:
+def attribute(model: Estimator, name: str) -> Any:
     """Return the attribute of that name; refuse a model that lacks it.
 
     Raises
@@ -44,7 +48,7 @@ def attribute(model: Any, name: str) -> Any:
         ) from error
 
 
-def number(model: Any, name: str) -> float:
+def number(model: Estimator, name: str) -> float:
     """Return an attribute that must be one finite real number.
 
     Raises
@@ -59,7 +63,7 @@ def number(model: Any, name: str) -> float:
     return float(array.reshape(()))
 
 
-def numbers(model: Any, name: str, n_dimensions: int | None = None) -> Any:
+def numbers(model: Estimator, name: str, n_dimensions: int | None = None) -> Any:
     """Return an attribute that must be an array of finite real numbers, as float64.
 
     Raises
@@ -79,7 +83,7 @@ def numbers(model: Any, name: str, n_dimensions: int | None = None) -> Any:
     return array
 
 
-def matrix(model: Any, name: str) -> Any:
+def matrix(model: Estimator, name: str) -> Matrix:
     """Return an attribute that must be a finite real matrix, as a float64 array or CSR array.
 
     Raises
@@ -103,7 +107,7 @@ def matrix(model: Any, name: str) -> Any:
     return sp.csr_array((entries, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def real_numbers(model: Any, name: str, value: Any) -> Any:
+def real_numbers(model: Estimator, name: str, value: Any) -> Any:
     """Convert a value to float64 if nothing is lost: no complex part, mask or text.
 
     Raises
@@ -128,7 +132,7 @@ def real_numbers(model: Any, name: str, value: Any) -> Any:
         ) from error
 
 
-def whole_numbers(model: Any, name: str) -> Index:
+def whole_numbers(model: Estimator, name: str) -> Index:
     """Return an attribute that must be a vector of integers.
 
     Raises
@@ -143,7 +147,7 @@ def whole_numbers(model: Any, name: str) -> Index:
     return array.astype(np.intp)
 
 
-def classes(model: Any) -> Any:
+def classes(model: Estimator) -> Labels:
     """Return ``classes_``, which must be a vector of at least two distinct labels.
 
     Raises
@@ -164,7 +168,9 @@ def classes(model: Any) -> Any:
     return array
 
 
-def require_shape(model: Any, name: str, array: Any, shape: tuple[int, ...], why: str) -> None:
+def require_shape(
+    model: Estimator, name: str, array: Matrix, shape: tuple[int, ...], why: str
+) -> None:
     """Refuse an array whose shape does not fit the rest of the model.
 
     Raises
@@ -179,11 +185,11 @@ def require_shape(model: Any, name: str, array: Any, shape: tuple[int, ...], why
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _holds_reals(array: Any) -> bool:
+def _holds_reals(array: Matrix) -> bool:
     reals = (bool, int, float, np.bool_, np.integer, np.floating)
     return all(isinstance(entry, reals) for entry in array.flat)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

@@ -13,7 +13,7 @@ from qpsvm.audits.files import ArrayModel, LiblinearModel, LibsvmModel, read_mod
 from qpsvm.audits.readers import liblinear_files, libsvm_files
 from qpsvm.audits.readers.arrays import Arrays, arrays
 from qpsvm.audits.readers.inputs import Inputs
-from qpsvm.data.inputs import as_classes
+from qpsvm.data.targets import as_classes
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.models import SavedModel
 
@@ -44,7 +44,7 @@ def _arrays(model: ArrayModel, inputs: Inputs) -> Reading:
         )
     coef, intercept = model.coef, model.intercept
     if model.classes is not None:
-        inputs.codes(model.classes, inputs.samples().shape[0])
+        inputs.codes(np.asarray(model.classes), inputs.samples().shape[0])
         order = [model.classes.index(label) for label in as_classes(inputs.y)[1].tolist()]
         if coef is not None and coef.ndim == 2:
             coef, intercept = coef[order], intercept[order]

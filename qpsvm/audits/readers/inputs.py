@@ -5,17 +5,18 @@ A model that does not match the data is refused: its audit would be about anothe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.inputs import as_classes, as_samples, as_weights
 from qpsvm.data.objects import as_objects, is_numeric
+from qpsvm.data.samples import Samples, Stored, as_samples
+from qpsvm.data.targets import Labels, Targets, as_classes, as_weights
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations.multiclass import Reduction, Split
-from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.arrays import Index, Matrix, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +31,14 @@ class Inputs:
         For model files only.
     """
 
-    X: Any
-    y: Any = None
-    sample_weight: Any = None
+    X: Samples
+    y: Targets = None
+    sample_weight: Targets = None
     C: float | None = None
     nu: float | None = None
     epsilon: float | None = None
 
-    def samples(self, n_features: int | None = None, *, objects: bool = False) -> Any:
+    def samples(self, n_features: int | None = None, *, objects: bool = False) -> Stored:
         """Return X as a float64 array or CSR array, with as many columns as the model has.
 
         Samples that are no numbers are taken, too, where the model's kernel is a function
@@ -64,7 +65,7 @@ class Inputs:
         """Sample weights, shape (n,); ones by default."""
         return as_weights(self.sample_weight, n)
 
-    def codes(self, classes: Any, n: int) -> Index:
+    def codes(self, classes: Labels, n: int) -> Index:
         """Return each sample's class as an index into the model's own list of classes.
 
         Raises
@@ -116,7 +117,7 @@ class Inputs:
         return value
 
 
-def splits(reduction: Reduction, codes: Index, classes: Any) -> list[Split]:
+def splits(reduction: Reduction, codes: Index, classes: Labels) -> list[Split]:
     """The two-class problems of a reduction; for two classes a single problem without a name."""
     if len(classes) == 2:
         everyone = np.full(len(codes), True)
@@ -124,7 +125,7 @@ def splits(reduction: Reduction, codes: Index, classes: Any) -> list[Split]:
     return list(reduction.splits(codes, np.asarray(classes)))
 
 
-def require_finite(owner: str, **numbers: Any) -> None:
+def require_finite(owner: str, **numbers: Matrix) -> None:
     """Refuse a model with NaN or infinite numbers.
 
     Raises
@@ -140,7 +141,7 @@ def require_finite(owner: str, **numbers: Any) -> None:
             )
 
 
-def require_same_rows(owner: str, vectors: Any, samples: Any, rows: Index) -> None:
+def require_same_rows(owner: str, vectors: Matrix, samples: Stored, rows: Index) -> None:
     """Refuse a model whose support vectors are not exactly the given rows of X.
 
     Raises
@@ -173,6 +174,6 @@ def require_same_rows(owner: str, vectors: Any, samples: Any, rows: Index) -> No
         )
 
 
-def _listed(labels: list[Any]) -> str:
+def _listed(labels: Sequence[object]) -> str:
     shown = ", ".join(repr(label) for label in labels[:6])
     return shown + (", ..." if len(labels) > 6 else "")

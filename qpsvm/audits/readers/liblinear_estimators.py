@@ -19,13 +19,14 @@ from typing import Any
 
 from qpsvm.audits.claims import Library, Reading
 from qpsvm.audits.readers import attributes
+from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.linear import Weights, class_weight, weights_and_offset
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, SoftMargin
 
 
-def linear_svc(model: Any, inputs: Inputs) -> Reading:
+def linear_svc(model: Estimator, inputs: Inputs) -> Reading:
     """Read a ``LinearSVC``."""
     found, intercept = _weights(model, inputs)
     classes = attributes.classes(model)
@@ -49,7 +50,7 @@ def linear_svc(model: Any, inputs: Inputs) -> Reading:
     return found.classifier(program, codes, classes, class_weight=factors)
 
 
-def linear_svr(model: Any, inputs: Inputs) -> Reading:
+def linear_svr(model: Estimator, inputs: Inputs) -> Reading:
     """Read a ``LinearSVR``."""
     found, intercept = _weights(model, inputs)
     C, epsilon = (attributes.number(model, name) for name in ("C", "epsilon"))
@@ -60,7 +61,7 @@ def linear_svr(model: Any, inputs: Inputs) -> Reading:
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _weights(model: Any, inputs: Inputs) -> tuple[Weights, Any]:
+def _weights(model: Estimator, inputs: Inputs) -> tuple[Weights, Any]:
     """Read the weights, and the kind of intercept of their program."""
     name = type(model).__name__
     inputs.require_only((), name)

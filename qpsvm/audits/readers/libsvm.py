@@ -27,14 +27,17 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from qpsvm.audits.claims import Claim, Library, Reading, multipliers
+from qpsvm.audits.claims import Claim, Combine, Library, Reading, multipliers
 from qpsvm.audits.readers.inputs import splits
+from qpsvm.data import BinaryTrainingSet
+from qpsvm.data.samples import Stored
+from qpsvm.data.targets import Labels, Targets
 from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError
 from qpsvm.formulations import NuClassification, OneVsOne
+from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arrays import Dense, Index, Vector
@@ -64,14 +67,14 @@ class Expansions:
     model: str
     library: Library
     kernel: Kernel
-    samples: Any
+    samples: Stored
     weights: Vector
     rows: Index
     coefficients: Dense
     intercepts: Vector
     remarks: tuple[str, ...] = ()
 
-    def machine(self, formulation: Any, y: Any = None, factor: float = 1.0) -> Reading:
+    def machine(self, formulation: Family, y: Targets = None, factor: float = 1.0) -> Reading:
         """Read a regressor or one-class model: one program for all samples."""
         problem = self._problem(formulation, y, self.weights)
         expansion = np.zeros(len(self.weights))
@@ -81,9 +84,9 @@ class Expansions:
 
     def pairs(
         self,
-        formulation: Any,
+        formulation: Family,
         codes: Index,
-        classes: Any,
+        classes: Labels,
         *,
         class_weight: Vector | None = None,
         second_is_positive: bool = False,
@@ -121,7 +124,9 @@ class Expansions:
             taking_part = np.where(split.members, weights, 0.0)
             problem = self._problem(formulation, split.labels, taking_part)
             positive = classes[j if second_is_positive else i]
-            factor = 1.0 if problem.data.classes[1] == positive else -1.0
+            data = problem.data
+            assert isinstance(data, BinaryTrainingSet)  # of a program for two classes
+            factor = 1.0 if data.classes[1] == positive else -1.0
             if isinstance(formulation, NuClassification):
                 factor *= float(np.sum(np.abs(expansion))) / formulation.nu
             claims.append(
@@ -133,11 +138,9 @@ class Expansions:
 
     # --- small pieces --------------------------------------------------------------------------
 
-    def _problem(self, formulation: Any, y: Any, weights: Vector) -> Any:
+    def _problem(self, formulation: Family, y: Targets, weights: Vector) -> SVMProblem:
         try:
-            problem: Any = formulation.dual(
-                self.samples, y, kernel=self.kernel, sample_weight=weights
-            )
+            problem = formulation.dual(self.samples, y, kernel=self.kernel, sample_weight=weights)
         except IndefiniteKernelError as error:
             raise AuditRefusedError(
                 f"The kernel matrix of {self.model} ({self.kernel}) has the eigenvalue "
@@ -171,7 +174,11 @@ class Expansions:
         )
 
     def _reading(
-        self, claims: tuple[Claim, ...], combine: Any = None, k: int = 0, classes: Any = None
+        self,
+        claims: tuple[Claim, ...],
+        combine: Combine | None = None,
+        k: int = 0,
+        classes: Labels | None = None,
     ) -> Reading:
         return Reading(
             self.model,

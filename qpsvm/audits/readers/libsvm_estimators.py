@@ -16,6 +16,7 @@ import numpy as np
 from qpsvm import kernels
 from qpsvm.audits.claims import Library, Reading
 from qpsvm.audits.readers import attributes
+from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs, require_same_rows
 from qpsvm.audits.readers.libsvm import Expansions
 from qpsvm.exceptions import AuditRefusedError
@@ -28,7 +29,7 @@ from qpsvm.formulations import (
 )
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.products import variance
-from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 """Names of kernels, as scikit-learn has them."""
@@ -37,7 +38,7 @@ SAME_GAMMA = 1e-6
 """Relative difference of two ways to compute ``gamma="scale"`` from the same data."""
 
 
-def svc(model: Any, inputs: Inputs) -> Reading:
+def svc(model: Estimator, inputs: Inputs) -> Reading:
     """Read an ``SVC``: one soft margin per pair of classes."""
     found = _expansions(model, inputs)
     classes = attributes.classes(model)
@@ -54,7 +55,7 @@ def svc(model: Any, inputs: Inputs) -> Reading:
     )
 
 
-def nu_svc(model: Any, inputs: Inputs) -> Reading:
+def nu_svc(model: Estimator, inputs: Inputs) -> Reading:
     """Read a ``NuSVC``, which ignores its ``class_weight``."""
     found = _expansions(model, inputs)
     classes = attributes.classes(model)
@@ -68,20 +69,20 @@ def nu_svc(model: Any, inputs: Inputs) -> Reading:
     )
 
 
-def svr(model: Any, inputs: Inputs) -> Reading:
+def svr(model: Estimator, inputs: Inputs) -> Reading:
     """Read an ``SVR``."""
     C, epsilon = (attributes.number(model, name) for name in ("C", "epsilon"))
     return _expansions(model, inputs).machine(EpsilonRegression(C, epsilon), inputs.y)
 
 
-def nu_svr(model: Any, inputs: Inputs) -> Reading:
+def nu_svr(model: Estimator, inputs: Inputs) -> Reading:
     """Read a ``NuSVR``; its C is the price of one sample, qpsvm's that of the average."""
     found = _expansions(model, inputs)
     nu, C = (attributes.number(model, name) for name in ("nu", "C"))
     return found.machine(NuRegression(nu, C * float(np.sum(found.weights))), inputs.y)
 
 
-def one_class(model: Any, inputs: Inputs) -> Reading:
+def one_class(model: Estimator, inputs: Inputs) -> Reading:
     """Read a ``OneClassSVM``."""
     found, nu = _expansions(model, inputs), attributes.number(model, "nu")
     return found.machine(OneClass(nu), factor=nu * float(np.sum(found.weights)))
@@ -90,12 +91,12 @@ def one_class(model: Any, inputs: Inputs) -> Reading:
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _breaks_ties(model: Any) -> bool:
+def _breaks_ties(model: Estimator) -> bool:
     """Return whether ``predict`` takes the largest decision value instead of LIBSVM's votes."""
     return bool(getattr(model, "break_ties", False)) and model.decision_function_shape == "ovr"
 
 
-def _expansions(model: Any, inputs: Inputs) -> Expansions:
+def _expansions(model: Estimator, inputs: Inputs) -> Expansions:
     name = type(model).__name__
     inputs.require_only((), name)
     if not hasattr(model, "dual_coef_"):
@@ -129,7 +130,9 @@ def _expansions(model: Any, inputs: Inputs) -> Expansions:
     )
 
 
-def _require_counts(model: Any, coefficients: Any, intercepts: Any, rows: Index) -> None:
+def _require_counts(
+    model: Estimator, coefficients: Matrix, intercepts: Vector, rows: Index
+) -> None:
     """Refuse arrays of inconsistent lengths, which would make LIBSVM read out of bounds."""
     m, is_classifier = len(rows), hasattr(model, "classes_")
     k = len(attributes.classes(model)) if is_classifier else 2
@@ -153,12 +156,12 @@ def _require_counts(model: Any, coefficients: Any, intercepts: Any, rows: Index)
             attributes.refuse(model, f"has {name} = True and was fitted without probabilities")
 
 
-def _is_of_intel(model: Any) -> bool:
+def _is_of_intel(model: Estimator) -> bool:
     """Return whether the estimator is of Intel's extension (oneDAL)."""
     return hasattr(model, "_onedal_estimator")
 
 
-def _support(name: str, model: Any, weights: Any) -> Index:
+def _support(name: str, model: Estimator, weights: Matrix) -> Index:
     """Rows of the support vectors; ``support_`` counts only samples of positive weight.
 
     What predicts with a matrix takes ``support_`` for its columns all the same.
@@ -180,13 +183,13 @@ def _support(name: str, model: Any, weights: Any) -> Index:
     return rows
 
 
-def _is_matrix(model: Any) -> bool:
+def _is_matrix(model: Estimator) -> bool:
     """Return whether LIBSVM was given a kernel matrix instead of samples."""
     kernel = attributes.attribute(model, "kernel")
     return callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
-def _numbers(name: str, model: Any) -> tuple[Dense, Any]:
+def _numbers(name: str, model: Estimator) -> tuple[Dense, Vector]:
     """``dual_coef_`` and ``intercept_``; refused if the model predicts with other numbers."""
     coefficients = attributes.numbers(model, "dual_coef_", 2)
     intercepts = attributes.numbers(model, "intercept_", 1)
@@ -202,7 +205,7 @@ def _numbers(name: str, model: Any) -> tuple[Dense, Any]:
     return coefficients, intercepts
 
 
-def _library(model: Any) -> Library:
+def _library(model: Estimator) -> Library:
     if _is_of_intel(model):
         return Library("oneDAL", f"stopping tolerance of {attributes.number(model, 'tol'):g}")
     stopped_at = f"stopping tolerance of {attributes.number(model, 'tol'):g}"
@@ -212,7 +215,7 @@ def _library(model: Any) -> Library:
     return Library("LIBSVM", stopped_at, float32_kernel=True)
 
 
-def _kernel(model: Any, samples: Any) -> Kernel:
+def _kernel(model: Estimator, samples: Matrix) -> Kernel:
     """The model's kernel with numeric parameters; gamma must match the training data."""
     kind = attributes.attribute(model, "kernel")
     if callable(kind):
@@ -233,7 +236,7 @@ def _kernel(model: Any, samples: Any) -> Kernel:
     return kernels.Polynomial(gamma, int(degree), coef0)
 
 
-def _gamma(model: Any, samples: Any) -> float:
+def _gamma(model: Estimator, samples: Matrix) -> float:
     """The gamma used in predictions; refused if it is not the one that the model states."""
     stated: Any = attributes.attribute(model, "gamma")
     fitted = None

@@ -14,15 +14,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.audits.claims import Claim, Library, Reading
+from qpsvm.audits.claims import Claim, Combine, Library, Problem, Reading
 from qpsvm.audits.readers import attributes
+from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs, require_finite, splits
+from qpsvm.data import MulticlassTrainingSet
+from qpsvm.data.targets import Labels, Targets
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, OneVsOne, OneVsRest
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.formulations.family import Family
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 
 
-def weights_and_offset(model: Any, offset: str) -> tuple[Dense, Vector]:
+def weights_and_offset(model: Estimator, offset: str) -> tuple[Dense, Vector]:
     """``coef_`` with one row per machine (dense), and one intercept per machine.
 
     Raises
@@ -39,7 +43,9 @@ def weights_and_offset(model: Any, offset: str) -> tuple[Dense, Vector]:
     return coef, np.broadcast_to(b, len(coef))
 
 
-def class_weight(model: Any, inputs: Inputs, classes: Any, sample_weight: Any = None) -> Vector:
+def class_weight(
+    model: Estimator, inputs: Inputs, classes: Labels, sample_weight: Targets = None
+) -> Vector:
     """Compute the weight of every class as scikit-learn does.
 
     Raises
@@ -83,7 +89,7 @@ class Weights:
 
     model: str
     library: Library
-    samples: Any
+    samples: Matrix
     weights: Vector
     coef: Dense
     intercept: Vector
@@ -115,16 +121,16 @@ class Weights:
             self.model, self.library, samples, self.weights, coef, nothing, (*self.remarks, remark)
         )
 
-    def machine(self, formulation: Any, y: Any = None, factor: float = 1.0) -> Reading:
+    def machine(self, formulation: Family, y: Targets = None, factor: float = 1.0) -> Reading:
         """Read a regressor or one-class model."""
         problem = formulation.primal(self.samples, y, sample_weight=self.weights)
         return self._reading((self._claim("", problem, 0, factor),))
 
     def classifier(
         self,
-        formulation: Any,
+        formulation: Family,
         codes: Index,
-        classes: Any,
+        classes: Labels,
         *,
         class_weight: Vector | None = None,
         second_is_positive: bool = True,
@@ -151,24 +157,30 @@ class Weights:
         return self._reading(tuple(claims), combine, k, classes)
 
     def joint(
-        self, formulation: CrammerSinger, codes: Index, classes: Any, class_weight: Vector
+        self, formulation: CrammerSinger, codes: Index, classes: Labels, class_weight: Vector
     ) -> Reading:
         """Read a classifier with all classes in one program."""
         weights = self.weights * class_weight[codes]
         labels = np.asarray(classes)[codes]
-        problem: Any = formulation.primal(self.samples, labels, sample_weight=weights)
-        order = [list(classes).index(label) for label in problem.data.classes]
+        problem = formulation.primal(self.samples, labels, sample_weight=weights)
+        data = problem.data
+        assert isinstance(data, MulticlassTrainingSet)  # of a program for several classes
+        order = [list(classes).index(label) for label in data.classes]
         claim = Claim("", problem, self.intercept[order], coef=self.coef[order])
         return self._reading((claim,), classes=classes)
 
     # --- small pieces --------------------------------------------------------------------------
 
-    def _claim(self, name: str, problem: Any, m: int, factor: float = 1.0) -> Claim:
+    def _claim(self, name: str, problem: Problem, m: int, factor: float = 1.0) -> Claim:
         coef, b = self.coef[m] / factor, float(self.intercept[m]) / factor
         return Claim(name=name, problem=problem, intercept=b, coef=coef, factor=factor)
 
     def _reading(
-        self, claims: tuple[Claim, ...], combine: Any = None, k: int = 0, classes: Any = None
+        self,
+        claims: tuple[Claim, ...],
+        combine: Combine | None = None,
+        k: int = 0,
+        classes: Labels | None = None,
     ) -> Reading:
         return Reading(
             self.model,

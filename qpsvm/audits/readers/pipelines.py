@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from qpsvm.audits.claims import Reading
+from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.exceptions import AuditRefusedError
 
 
-def pipeline(model: Any, inputs: Inputs, read: Callable[[Any, Inputs], Reading]) -> Reading:
+def pipeline(
+    model: Estimator, inputs: Inputs, read: Callable[[Estimator, Inputs], Reading]
+) -> Reading:
     """Read the last step of a pipeline, with the samples transformed by the steps before."""
     if not model.steps:
         raise AuditRefusedError("The pipeline has no steps; pass one that ends in a fitted model.")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from qpsvm.audits.claims import Reading
+from qpsvm.audits.claims import Claim, Reading
 from qpsvm.audits.readers import liblinear_estimators, libsvm_estimators, pipelines, sgd
 from qpsvm.audits.readers.arrays import Arrays, arrays
+from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.data.samples import Samples
+from qpsvm.data.targets import Targets
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 
 LIBRARIES = ("sklearn", "sklearnex", "daal4py")
 """Packages whose estimators of these names are known; Intel's extend scikit-learn's."""
 
-ESTIMATORS: Mapping[str, Callable[[Any, Inputs], Reading]] = {
+ESTIMATORS: Mapping[str, Callable[[Estimator, Inputs], Reading]] = {
     "SVC": libsvm_estimators.svc,
     "NuSVC": libsvm_estimators.nu_svc,
     "SVR": libsvm_estimators.svr,
@@ -28,7 +30,7 @@ ESTIMATORS: Mapping[str, Callable[[Any, Inputs], Reading]] = {
 }
 
 
-def read(model: Any, inputs: Inputs) -> Reading:
+def read(model: Estimator, inputs: Inputs) -> Reading:
     """Translate a model of any known kind to qpsvm's programs.
 
     Raises
@@ -62,8 +64,47 @@ def read(model: Any, inputs: Inputs) -> Reading:
     )
 
 
+def read_claims(
+    model: Estimator,
+    X: Samples,
+    y: Targets = None,
+    *,
+    sample_weight: Targets = None,
+    C: float | None = None,
+    nu: float | None = None,
+    epsilon: float | None = None,
+) -> tuple[Claim, ...]:
+    """Read what ``qpsvm.audit`` would verify: programs, and the numbers that are their solutions.
+
+    Parameters
+    ----------
+    model, X, y, sample_weight, C, nu, epsilon
+        As for ``qpsvm.audit``.
+
+    Returns
+    -------
+    tuple of Claim
+        One for each program: several for a model that tells several classes apart in pairs.
+
+    Raises
+    ------
+    AuditRefusedError
+        A kind of model no reader knows, one that is not fitted, or one of other data.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> from sklearn.svm import SVC
+    >>> X, y = [[0.0], [2.0]], [0, 1]
+    >>> (claim,) = qpsvm.audits.read_claims(SVC(kernel="linear").fit(X, y), X, y)
+    >>> claim.problem.formulation, claim.alpha.tolist()
+    (SoftMargin(C=1.0), [0.5, 0.5])
+    """
+    return read(model, Inputs(X, y, sample_weight, C, nu, epsilon)).claims
+
+
 def _read_estimator(
-    reader: Callable[[Any, Inputs], Reading], model: Any, inputs: Inputs
+    reader: Callable[[Estimator, Inputs], Reading], model: Estimator, inputs: Inputs
 ) -> Reading:
     """Call a reader, and turn errors by unexpected attributes into AuditRefusedError."""
     try:

@@ -13,12 +13,11 @@ scikit-learn had ``nu/4 |w|^2`` there: w and rho were twice those of the program
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from qpsvm.audits.claims import Library, Reading
 from qpsvm.audits.readers import attributes
+from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.linear import Weights, class_weight, weights_and_offset
 from qpsvm.exceptions import AuditRefusedError
@@ -27,7 +26,7 @@ from qpsvm.formulations import OneClass, SoftMargin
 LOSSES = ("hinge", "squared_hinge")
 
 
-def classifier(model: Any, inputs: Inputs) -> Reading:
+def classifier(model: Estimator, inputs: Inputs) -> Reading:
     """Read an ``SGDClassifier`` with the hinge or squared hinge loss."""
     if model.loss not in LOSSES:
         raise AuditRefusedError(
@@ -58,7 +57,7 @@ def classifier(model: Any, inputs: Inputs) -> Reading:
     return found.classifier(formulation, codes, classes, class_weight=factors)
 
 
-def one_class(model: Any, inputs: Inputs) -> Reading:
+def one_class(model: Estimator, inputs: Inputs) -> Reading:
     """Read an ``SGDOneClassSVM``."""
     if not model.fit_intercept:
         raise AuditRefusedError(
@@ -79,7 +78,7 @@ def one_class(model: Any, inputs: Inputs) -> Reading:
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _weights(model: Any, inputs: Inputs, offset: str) -> Weights:
+def _weights(model: Estimator, inputs: Inputs, offset: str) -> Weights:
     name = type(model).__name__
     inputs.require_only((), name)
     if not hasattr(model, "coef_"):

@@ -1,4 +1,4 @@
-"""Every backend of qpsvm as it is: the program in the form asked for, no polish, no contract."""
+"""Backends of qpsvm as contestants, without polish and without the tolerance contract."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ import warnings
 from typing import Any
 
 from qpsvm import backends
-from qpsvm.backends.base import Backend, Settings
-from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Contestant, Task
+from qpsvm.backends import Backend, Settings
+from qpsvm.benchmark.contestants.base import NO_OPTIMUM, Answer, Contestant, Problem, Task
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
-from qpsvm.machines.form import Form
-from qpsvm.machines.problem import TrainingProblem
-from qpsvm.qp.solution import QPSolution
+from qpsvm.machines import Form
+from qpsvm.qp import QPSolution
 
 FORMS: tuple[Form, ...] = ("primal", "dual")
 
 
 COUNTED = ("osqp", "qpsolvers:scs", "qpsolvers:daqp")
-"""Their iterations are many and cheap: a count ends them long before any clock."""
+"""Backends that stop at an iteration limit long before any time limit."""
 
 UNTIL_THE_CLOCK = 10_000_000
-"""Iterations of these, as many as peers are given in the suites."""
+"""Iteration limit of the backends in ``COUNTED``; the suites give peers as many."""
 
 
 class BackendContestant(Contestant):
-    """``backend.solve`` on the primal or dual program, and the machine that its answer is.
+    """``backend.solve`` on the primal or dual program, and the machine recovered from its answer.
 
     Parameters
     ----------
@@ -45,7 +44,7 @@ class BackendContestant(Contestant):
     def version(self) -> str:
         return self.backend.version()
 
-    def fit(self, task: Task) -> tuple[TrainingProblem[Any, Any], QPSolution, float, Any]:
+    def fit(self, task: Task) -> tuple[Problem, QPSolution, float, Any]:
         self.backend.load()  # in the first, small fit, which is not measured
         began = time.perf_counter()
         problem = build(task, self.form)
@@ -61,37 +60,35 @@ class BackendContestant(Contestant):
             solution = self.backend.solve(problem.qp, settings)
         return problem, solution, build_seconds, machine_of(problem, solution)
 
-    def answer(
-        self, task: Task, fitted: tuple[TrainingProblem[Any, Any], QPSolution, float, Any]
-    ) -> Answer:
+    def answer(self, task: Task, fitted: tuple[Problem, QPSolution, float, Any]) -> Answer:
         del task
         problem, solution, build_seconds, found = fitted
         return answer_of(problem, solution, build_seconds, found)
 
 
 SHORTEST = 1e-3
-"""Seconds left for the solver where the program alone took all there were."""
+"""Least time limit of a solver, seconds, when building the program used up the time."""
 
 
-def require_form(form: Any) -> Form:
-    """Raise SuiteError unless it is a form."""
+def require_form(form: str) -> Form:
+    """Return ``form``, or raise SuiteError unless it is "primal" or "dual"."""
     if form not in FORMS:
         raise SuiteError(f"form is {form!r}; it is 'primal' or 'dual'.")
     found: Form = form
     return found
 
 
-def build(task: Task, form: Form) -> TrainingProblem[Any, Any]:
-    """The program from the samples, ``task.problem`` in another copy: building it is timed."""
+def build(task: Task, form: Form) -> Problem:
+    """Build the program from the samples anew, because building it is part of the time."""
     if not hasattr(task.formulation, form):
         raise UnsupportedProgramError(f"{task.formulation!r} has no {form} form; ask for another.")
     make = getattr(task.formulation, form)
-    problem: TrainingProblem[Any, Any] = make(task.X, task.y, kernel=task.kernel)
+    problem: Problem = make(task.X, task.y, kernel=task.kernel)
     return problem
 
 
-def machine_of(problem: TrainingProblem[Any, Any], qp: QPSolution) -> Any:
-    """Weights and the best intercept for them, which peers hand out too; None without any."""
+def machine_of(problem: Problem, qp: QPSolution) -> Any:
+    """Recover weights and intercept, as peers do; None if the answer has no usable point."""
     if qp.x is None or qp.status in NO_OPTIMUM:
         return None
     try:
@@ -101,12 +98,12 @@ def machine_of(problem: TrainingProblem[Any, Any], qp: QPSolution) -> Any:
 
 
 def answer_of(
-    problem: TrainingProblem[Any, Any],
+    problem: Problem,
     qp: QPSolution,
     build_seconds: float,
     solution: Any = None,
 ) -> Answer:
-    """What a QPSolution claims; ``solution`` where it was recovered already."""
+    """Return the answer of a QPSolution; ``solution`` is the machine, if recovered already."""
     statistics = qp.statistics
     return Answer(
         claimed=qp.status,
@@ -123,5 +120,5 @@ def answer_of(
 
 
 def names() -> tuple[str, ...]:
-    """Every backend, installed or not."""
+    """Names of all backends, installed or not."""
     return tuple(info.name for info in backends.available())

@@ -1,4 +1,4 @@
-"""What takes part: anything that turns samples into a machine.
+"""Base classes of contestants: anything that turns samples into a machine.
 
 A contestant is one class with two methods. ``fit`` is timed and does the work; ``answer`` is not
 timed and says what was found, in the scale of the program (``docs/benchmark.md`` has an example
@@ -12,14 +12,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
-from qpsvm.backends.base import installed_version
-from qpsvm.machines.problem import TrainingProblem
-from qpsvm.qp.solution import Status
+from numpy.typing import ArrayLike
+
+from qpsvm.backends import installed_version
+from qpsvm.benchmark.arrays import Matrix, Vector
+from qpsvm.kernels import Kernel
+from qpsvm.machines import TrainingProblem
+from qpsvm.qp import Status
+
+Formulation: TypeAlias = Any
+"""Any formulation of ``qpsvm.formulations``; each has parameters of its own."""
+Fitted: TypeAlias = Any
+"""Result of ``Contestant.fit``, of a type that each contestant chooses."""
+Problem: TypeAlias = TrainingProblem[Any, Any]
+"""One program of any family, in either form."""
 
 NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
-"""Claims that there is none."""
+"""Statuses that claim that there is no optimum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,27 +51,25 @@ class Task:
     seed, threads : int
     """
 
-    formulation: Any
-    X: Any
-    y: Any
-    kernel: Any
+    formulation: Formulation
+    X: Matrix
+    y: Vector | None
+    kernel: Kernel
     eps: float
     time_limit: float = 60.0
     seed: int = 0
     threads: int = 1
 
     @cached_property
-    def problem(self) -> TrainingProblem[Any, Any]:
-        """The dual program, kernel values evaluated when they are asked for."""
-        problem: TrainingProblem[Any, Any] = self.formulation.dual(
-            self.X, self.y, kernel=self.kernel
-        )
+    def problem(self) -> Problem:
+        """The dual program; kernel values are evaluated when they are first used."""
+        problem: Problem = self.formulation.dual(self.X, self.y, kernel=self.kernel)
         return problem
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a contestant found, in the scale of ``task.problem``.
+    """The answer of a contestant, in the scale of ``task.problem``.
 
     Either ``solution``, complete; or ``alpha`` and the intercept; or weights ``coef`` and the
     intercept. Weights alone bound the optimum from above only.
@@ -81,23 +90,23 @@ class Answer:
 
     claimed: Status
     solution: Any = None
-    alpha: Any = None
-    coef: Any = None
-    intercept: Any = 0.0
+    alpha: ArrayLike | None = None
+    coef: ArrayLike | None = None
+    intercept: float = 0.0
     width: float | None = None
     own_rule: bool = False
-    problem: TrainingProblem[Any, Any] | None = None
+    problem: Problem | None = None
     native_status: str = ""
     iterations: int | None = None
     build_seconds: float = float("nan")
     setup_seconds: float = float("nan")
     solve_seconds: float = float("nan")
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     message: str = ""
 
 
 class Contestant(ABC):
-    """Base class of everything that takes part.
+    """Base class of all contestants.
 
     Class attributes
     ----------------
@@ -119,17 +128,17 @@ class Contestant(ABC):
 
     @property
     def is_installed(self) -> bool:
-        """Whether the modules are there; nothing is imported to find out."""
+        """Whether the required modules can be found; none is imported."""
         return all(importlib.util.find_spec(module) is not None for module in self.required_modules)
 
     def refusal(self, task: Task) -> str:  # noqa: ARG002
-        """Why it does not take this program; empty if it does. Another program is no answer."""
+        """Return why the contestant does not solve this program; empty if it does."""
         return ""
 
     @abstractmethod
-    def fit(self, task: Task) -> Any:
-        """Solve; everything in here is timed."""
+    def fit(self, task: Task) -> Fitted:
+        """Solve the task; the whole call is timed."""
 
     @abstractmethod
-    def answer(self, task: Task, fitted: Any) -> Answer:
-        """What ``fit`` found. Not timed."""
+    def answer(self, task: Task, fitted: Fitted) -> Answer:
+        """Return the answer that ``fit`` found; not timed."""

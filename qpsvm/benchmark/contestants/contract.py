@@ -7,12 +7,11 @@ import warnings
 from typing import Any
 
 import qpsvm
+from qpsvm import solve
 from qpsvm.benchmark.contestants.backends import SHORTEST, answer_of, build, require_form
-from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
+from qpsvm.benchmark.contestants.base import Answer, Contestant, Problem, Task
 from qpsvm.exceptions import NoOptimumError, ToleranceNotReachedWarning
-from qpsvm.machines.form import Form
-from qpsvm.machines.problem import TrainingProblem
-from qpsvm.solving import solve
+from qpsvm.machines import Form
 
 
 class ContractContestant(Contestant):
@@ -42,7 +41,7 @@ class ContractContestant(Contestant):
             return own
         return f"{own} ({self.backend} {qpsvm.backends.get(self.backend).version()})"
 
-    def fit(self, task: Task) -> tuple[TrainingProblem[Any, Any], Any, float]:
+    def fit(self, task: Task) -> tuple[Problem, Any, float]:
         began = time.perf_counter()
         problem = build(task, self.form)
         build_seconds = time.perf_counter() - began
@@ -62,7 +61,7 @@ class ContractContestant(Contestant):
                 found = error.certificate.evidence
         return problem, found, build_seconds
 
-    def answer(self, task: Task, fitted: tuple[TrainingProblem[Any, Any], Any, float]) -> Answer:
+    def answer(self, task: Task, fitted: tuple[Problem, Any, float]) -> Answer:
         del task
         problem, found, build_seconds = fitted
         if isinstance(found, problem.solution_type):

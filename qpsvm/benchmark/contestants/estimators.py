@@ -1,22 +1,27 @@
-"""What peers have in common: an estimator, parameters for a program, and what its fit says."""
+"""Base class of contestants that fit an estimator of another package."""
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.audits.claims import Claim
-from qpsvm.audits.readers.inputs import Inputs
-from qpsvm.audits.readers.registry import read
-from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
+from qpsvm.audits import Claim, read_claims
+from qpsvm.benchmark.arrays import Matrix
+from qpsvm.benchmark.contestants.base import Answer, Contestant, Fitted, Formulation, Task
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
-from qpsvm.qp.solution import Status
+from qpsvm.qp import Status
+
+Estimator: TypeAlias = Any
+"""Class of another package, or a function that makes its estimators; few ship types."""
+
+Parameters: TypeAlias = Mapping[str, object]
+"""Parameters of an estimator under its own names."""
 
 
 class EstimatorContestant(Contestant):
@@ -37,8 +42,8 @@ class EstimatorContestant(Contestant):
     """Parameters that follow from the program, the accuracy, the seed and the threads."""
 
     @abstractmethod
-    def parameters(self, task: Task) -> Mapping[str, Any]:
-        """The estimator's names for what the task determines.
+    def parameters(self, task: Task) -> Parameters:
+        """Return the parameters that the task determines, under the estimator's names.
 
         Raises
         ------
@@ -47,8 +52,8 @@ class EstimatorContestant(Contestant):
         """
 
     @abstractmethod
-    def estimator(self) -> Any:
-        """The class."""
+    def estimator(self) -> Estimator:
+        """Return the class of the estimator."""
 
     def refusal(self, task: Task) -> str:
         try:
@@ -57,7 +62,7 @@ class EstimatorContestant(Contestant):
             return str(error)
         return ""
 
-    def fit(self, task: Task) -> Any:
+    def fit(self, task: Task) -> Fitted:
         parameters = {**self.parameters(task), **self.options}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what did not converge is measured
@@ -68,8 +73,8 @@ class EstimatorContestant(Contestant):
             X = narrow(task.X)
             return model.fit(X) if task.y is None else model.fit(X, task.y)
 
-    def answered(self, model: Any, *, converged: bool, **numbers: Any) -> Answer:
-        """An answer by the estimator's own stopping rule."""
+    def answered(self, model: Fitted, *, converged: bool, **numbers: Any) -> Answer:
+        """Return an answer that claims the estimator's own stopping rule."""
         return Answer(
             claimed=Status.OPTIMAL if converged else Status.ITERATION_LIMIT,
             own_rule=True,
@@ -79,8 +84,8 @@ class EstimatorContestant(Contestant):
         )
 
 
-def narrow(X: Any) -> Any:
-    """Samples with 32-bit indices where they are sparse: LIBSVM and LIBLINEAR refuse wider ones.
+def narrow(X: Matrix) -> Matrix:
+    """Give sparse samples 32-bit indices; LIBSVM and LIBLINEAR refuse wider ones.
 
     Files in svmlight's format are read with indices of 64 bits, and who fits these estimators has
     to convert them.
@@ -91,15 +96,15 @@ def narrow(X: Any) -> Any:
     return type(X)(parts, shape=X.shape)
 
 
-def claim_of(model: Any, task: Task) -> Claim:
-    """The model as ``qpsvm.audit`` reads it, which must be of the program that was asked for.
+def claim_of(model: Fitted, task: Task) -> Claim:
+    """Read a fitted model as ``qpsvm.audit`` does, and require that it is of the task's program.
 
     Raises
     ------
     QPSVMError
         It is of another program.
     """
-    (claim,) = read(model, Inputs(task.X, task.y)).claims
+    (claim,) = read_claims(model, task.X, task.y)
     intercepts = task.problem.model.intercept, claim.problem.model.intercept
     if intercepts[0] != intercepts[1]:
         raise QPSVMError(f"The model's intercept is {intercepts[1]}, not {intercepts[0]}.")
@@ -113,8 +118,8 @@ def claim_of(model: Any, task: Task) -> Claim:
     return claim
 
 
-def require(formulation: Any, family: type[Any], **choices: Any) -> None:
-    """Raise UnsupportedProgramError unless it is of the family and its fields are these.
+def require(formulation: Formulation, family: type[Formulation], **choices: object) -> None:
+    """Raise UnsupportedProgramError unless a formulation has this class and these fields.
 
     Parameters
     ----------
@@ -139,8 +144,8 @@ def require_linear(kernel: Kernel) -> None:
         raise UnsupportedProgramError(f"it has the linear kernel only, not {kernel}")
 
 
-def libsvm_kernel(kernel: Kernel) -> dict[str, Any]:
-    """A kernel in LIBSVM's words."""
+def libsvm_kernel(kernel: Kernel) -> dict[str, object]:
+    """Return LIBSVM's parameters of a kernel."""
     if isinstance(kernel, Linear):
         return {"kernel": "linear"}
     if isinstance(kernel, RBF):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import scipy.sparse as sp
 
 from qpsvm.benchmark.contestants import scikit_learn
-from qpsvm.benchmark.contestants.base import Answer, Task
+from qpsvm.benchmark.contestants.base import Answer, Fitted, Task
+from qpsvm.benchmark.contestants.estimators import Estimator, Parameters
 from qpsvm.exceptions import UnsupportedProgramError
 
 
@@ -17,21 +17,21 @@ class _OneDAL(scikit_learn.LibsvmMachine):
     required_modules = ("sklearnex",)
     determined: ClassVar[tuple[str, ...]] = (*scikit_learn.LibsvmMachine.determined, "n_jobs")
 
-    def parameters(self, task: Task) -> Mapping[str, Any]:
+    def parameters(self, task: Task) -> Parameters:
         return {**super().parameters(task), "n_jobs": task.threads}
 
-    def estimator(self) -> Any:
+    def estimator(self) -> Estimator:
         import sklearnex.svm
 
         return getattr(sklearnex.svm, self.name.partition(":")[2])
 
-    def fit(self, task: Task) -> Any:
+    def fit(self, task: Task) -> Fitted:
         model = super().fit(task)
         if not hasattr(model, "_onedal_estimator"):
             raise UnsupportedProgramError("the extension handed this program on to scikit-learn")
         return model
 
-    def answer(self, task: Task, fitted: Any) -> Answer:
+    def answer(self, task: Task, fitted: Fitted) -> Answer:
         rows = fitted.support_vectors_
         if sp.issparse(rows):  # columns behind the last entry of all support vectors are lost
             rows.resize(rows.shape[0], task.X.shape[1])

@@ -1,4 +1,4 @@
-"""The most accurate there is, for the best lower bounds; never ranked.
+"""The reference: the best lower bounds that qpsvm can find. It is never ranked.
 
 A start from a solver that suits the size, then ``qpsvm.polish``:
 
@@ -13,34 +13,37 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import qpsvm
+from qpsvm import polish, solve, verify
 from qpsvm.backends import Settings
+from qpsvm.benchmark.arrays import Vector
 from qpsvm.benchmark.contestants import intelex, scikit_learn
 from qpsvm.benchmark.contestants.backends import SHORTEST, build
-from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
+from qpsvm.benchmark.contestants.base import Answer, Contestant, Problem, Task
 from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedWarning
-from qpsvm.machines.problem import SVMProblem
-from qpsvm.polishing import polish
-from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solving import solve
-from qpsvm.verification import verify
+from qpsvm.machines import SVMProblem
+from qpsvm.qp import QPSolution, Status
 
 DENSE_PROGRAM_SIZE = 2000
-"""Variables of a dual program that is solved as a dense one in seconds."""
+"""Largest dual program, in variables, that is solved as a dense one within seconds."""
 
 START_TOLERANCE = 1e-3
-"""Of peers: the polish is faster than their last digits."""
+"""Tolerance of peers that give a starting point; the polish adds digits faster than they do."""
 
 INTERIOR_POINT = ("qpsolvers:piqp", "cvxpy:CLARABEL")
-"""On the sparse primal, the fastest first; the second comes with qpsvm's own dependencies."""
+"""Backends for the sparse primal, fastest first; the second is a dependency of qpsvm."""
+
+
+Start: TypeAlias = tuple[Problem, Any]
+"""A problem and a solution of it, or a QPSolution with evidence that there is none."""
 
 
 class Reference(Contestant):
-    """Starts in turn, each polished, until one is within eps; the one with the smallest gap.
+    """Polish one starting point after another until a solution is within eps; keep the best.
 
     A start without a finite point, or that takes more memory than there is, is left out.
     """
@@ -51,9 +54,9 @@ class Reference(Contestant):
     def version(self) -> str:
         return qpsvm.__version__
 
-    def fit(self, task: Task) -> tuple[Any, Any]:
+    def fit(self, task: Task) -> Start:
         clock = _Clock(task.time_limit)
-        best: tuple[float, Any, Any] | None = None
+        best: tuple[float, Problem, Any] | None = None
         for problem, start in _starts(task, clock):
             if isinstance(start, QPSolution):  # evidence that there is no optimum
                 return problem, start
@@ -73,7 +76,7 @@ class Reference(Contestant):
             raise QPSVMError("None of the reference's starts gave a solution.")
         return best[1:]
 
-    def answer(self, task: Task, fitted: tuple[Any, Any]) -> Answer:
+    def answer(self, task: Task, fitted: Start) -> Answer:
         del task
         problem, found = fitted
         qp = found if isinstance(found, QPSolution) else found.qp
@@ -94,7 +97,7 @@ class _Clock:
         return max(self.ends - time.perf_counter(), SHORTEST)
 
 
-def _starts(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
+def _starts(task: Task, clock: _Clock) -> Iterator[Start]:
     problem = build(task, "dual")
     if isinstance(problem, SVMProblem) and problem.qp.n_variables > DENSE_PROGRAM_SIZE:
         if problem.model.is_linear and problem.data.n_samples > problem.data.n_features:
@@ -112,7 +115,7 @@ def _starts(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
     yield problem, start
 
 
-def _interior_point(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
+def _interior_point(task: Task, clock: _Clock) -> Iterator[Start]:
     problem = build(task, "primal")
     for name in INTERIOR_POINT:
         backend = qpsvm.backends.get(name)
@@ -124,24 +127,28 @@ def _interior_point(task: Task, clock: _Clock) -> Iterator[tuple[Any, Any]]:
             yield problem, solution
 
 
-def _peers(task: Task, problem: SVMProblem, clock: _Clock) -> Iterator[tuple[Any, Any]]:
+def _peers(task: Task, problem: SVMProblem, clock: _Clock) -> Iterator[Start]:
     rough = replace(task, eps=START_TOLERANCE)
     for kind in (*intelex.CONTESTANTS, *scikit_learn.CONTESTANTS):
         peer = kind()
         if peer.refusal(rough) or not peer.is_installed or clock.left <= SHORTEST:
             continue
         answer = peer.answer(rough, peer.fit(rough))
-        alpha = _implied(problem, answer) if answer.alpha is None else answer.alpha
+        given = _implied(problem, answer) if answer.alpha is None else answer.alpha
+        alpha = np.asarray(given, dtype=np.float64)
         if not np.isfinite(alpha).all():  # oneDAL, of a large C
             continue
         beta = problem.model.expansion(alpha)
         start = QPSolution(Status.UNKNOWN).with_statistics(backend=peer.name)
-        machine = {"expansion": beta, "coef": problem.model.coef(beta), "b": answer.intercept}
-        yield problem, problem.model.solution(start, alpha, **machine)
+        coef = problem.model.coef(beta)
+        yield (
+            problem,
+            problem.model.solution(start, alpha, expansion=beta, coef=coef, b=answer.intercept),
+        )
 
 
-def _implied(problem: SVMProblem, answer: Answer) -> Any:
-    """Multipliers of weights: what a violation v costs has the slope ``v / d``, within the box."""
+def _implied(problem: SVMProblem, answer: Answer) -> Vector:
+    """Multipliers that follow from weights: the slope ``v / d`` of the loss, clipped to the box."""
     c = problem.model.conditions
     v = problem.model.violations(problem.data.X @ answer.coef, answer.intercept, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

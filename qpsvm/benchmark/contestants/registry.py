@@ -1,4 +1,4 @@
-"""Contestants by name.
+"""Look up contestants by name.
 
 In this order: the names here, ``qpsvm(...)``, classes in a file (``my_solver.py``), the
 entry-point group ``qpsvm.contestants`` of other packages, and every backend of qpsvm.
@@ -44,7 +44,7 @@ BUILT_IN: Mapping[str, type[Contestant]] = {
 
 
 def get(text: str | Call) -> Contestant:
-    """The contestant that a suite names.
+    """Return the contestant that a suite names.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def get(text: str | Call) -> Contestant:
 
 
 def names() -> list[str]:
-    """Every contestant known by name, installed or not."""
+    """Names of all known contestants, installed or not."""
     own = [*BUILT_IN, *(entry.name for entry in _entry_points())]
     return [*own, *(info.name for info in backends.available())]
 
@@ -98,7 +98,7 @@ def _found(name: str) -> Callable[..., Contestant]:
 
 
 def _entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
-    """Sorted, and without names that are taken."""
+    """Entry points in alphabetical order, without names that are taken."""
     found = importlib.metadata.entry_points(group=ENTRY_POINTS)
     return tuple(sorted((e for e in found if e.name not in BUILT_IN), key=lambda e: e.name))
 
@@ -120,7 +120,7 @@ def _of_entry(entry: importlib.metadata.EntryPoint) -> type[Contestant]:
 
 
 def _of_file(path: Path) -> type[Contestant]:
-    """The one contestant that a file defines."""
+    """Return the only contestant class that a file defines."""
     module = _module(path)
     kinds = [
         value

@@ -11,15 +11,20 @@ intercept as the weight of a constant feature of 1, which is penalised. Its mult
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from qpsvm.benchmark.contestants.base import Answer, Task
-from qpsvm.benchmark.contestants.estimators import EstimatorContestant, require, require_linear
+from qpsvm.benchmark.arrays import Vector
+from qpsvm.benchmark.contestants.base import Answer, Fitted, Formulation, Task
+from qpsvm.benchmark.contestants.estimators import (
+    Estimator,
+    EstimatorContestant,
+    Parameters,
+    require,
+    require_linear,
+)
 from qpsvm.formulations import EpsilonRegression, SoftMargin
-from qpsvm.numerics.arrays import Vector
 
 LOSSES = {"hinge": "svm", "squared_hinge": "squared svm"}
 
@@ -35,7 +40,7 @@ class ReHLine(EstimatorContestant):
         *("class_weight", "constraint", "A", "b"),
     )
 
-    def parameters(self, task: Task) -> Mapping[str, Any]:
+    def parameters(self, task: Task) -> Parameters:
         formulation = task.formulation
         intercept = ("penalized", "none")
         if isinstance(formulation, EpsilonRegression):
@@ -55,12 +60,12 @@ class ReHLine(EstimatorContestant):
             "coordinate_seed": task.seed,
         }
 
-    def estimator(self) -> Any:
+    def estimator(self) -> Estimator:
         import rehline
 
         return _by_loss(rehline.plq_Ridge_Classifier, rehline.plq_Ridge_Regressor)
 
-    def answer(self, task: Task, fitted: Any) -> Answer:
+    def answer(self, task: Task, fitted: Fitted) -> Answer:
         return self.answered(
             fitted,
             converged=bool(fitted.converged_),
@@ -70,17 +75,17 @@ class ReHLine(EstimatorContestant):
         )
 
 
-def _by_loss(classifier: Any, regressor: Any) -> Any:
-    """The estimator that has the loss."""
+def _by_loss(classifier: Estimator, regressor: Estimator) -> Estimator:
+    """Return a function that makes the estimator for the loss in its parameters."""
 
-    def make(**parameters: Any) -> Any:
+    def make(**parameters: Any) -> Fitted:
         is_regression = parameters["loss"]["name"] == "SVR"
         return (regressor if is_regression else classifier)(**parameters)
 
     return make
 
 
-def _alpha(formulation: Any, model: Any) -> Vector:
+def _alpha(formulation: Formulation, model: Fitted) -> Vector:
     C = float(formulation.C)
     if isinstance(formulation, EpsilonRegression):
         above, below = model._Lambda

@@ -7,12 +7,13 @@ one sample and ``NuRegression``'s that of the average. ``audit.readers`` has the
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from qpsvm.benchmark.contestants.base import Answer, Task
+from qpsvm.benchmark.contestants.base import Answer, Fitted, Formulation, Task
 from qpsvm.benchmark.contestants.estimators import (
+    Estimator,
     EstimatorContestant,
+    Parameters,
     claim_of,
     libsvm_kernel,
     require,
@@ -28,7 +29,7 @@ from qpsvm.formulations import (
 
 
 class LibsvmMachine(EstimatorContestant):
-    """A machine of LIBSVM, whatever package it comes in."""
+    """Base class of LIBSVM's machines, in any package."""
 
     distribution = "scikit-learn"
     required_modules = ("sklearn",)
@@ -37,8 +38,8 @@ class LibsvmMachine(EstimatorContestant):
     )
 
     @abstractmethod
-    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
-        """Parameters other than kernel and tolerance.
+    def own(self, formulation: Formulation, n: int) -> Parameters:
+        """Return the parameters other than kernel and tolerance.
 
         Raises
         ------
@@ -46,16 +47,16 @@ class LibsvmMachine(EstimatorContestant):
             It solves another program.
         """
 
-    def parameters(self, task: Task) -> Mapping[str, Any]:
+    def parameters(self, task: Task) -> Parameters:
         own = self.own(task.formulation, task.X.shape[0])
         return {**own, **libsvm_kernel(task.kernel), "tol": task.eps}
 
-    def estimator(self) -> Any:
+    def estimator(self) -> Estimator:
         import sklearn.svm
 
         return getattr(sklearn.svm, self.name.partition(":")[2])
 
-    def answer(self, task: Task, fitted: Any) -> Answer:
+    def answer(self, task: Task, fitted: Fitted) -> Answer:
         claim = claim_of(fitted, task)
         return self.answered(
             fitted,
@@ -71,7 +72,7 @@ class SVC(LibsvmMachine):
 
     name = "sklearn:SVC"
 
-    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
+    def own(self, formulation: Formulation, n: int) -> Parameters:
         del n
         plain = {"loss": "hinge", "class_weight": None, "average_loss": False}
         require(formulation, SoftMargin, intercept="free", **plain)
@@ -83,7 +84,7 @@ class NuSVC(LibsvmMachine):
 
     name = "sklearn:NuSVC"
 
-    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
+    def own(self, formulation: Formulation, n: int) -> Parameters:
         del n
         require(formulation, NuClassification, intercept="free", class_weight=None)
         return {"nu": formulation.nu}
@@ -94,7 +95,7 @@ class SVR(LibsvmMachine):
 
     name = "sklearn:SVR"
 
-    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
+    def own(self, formulation: Formulation, n: int) -> Parameters:
         del n
         plain = {"loss": "epsilon_insensitive", "average_loss": False}
         require(formulation, EpsilonRegression, intercept="free", **plain)
@@ -106,7 +107,7 @@ class NuSVR(LibsvmMachine):
 
     name = "sklearn:NuSVR"
 
-    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
+    def own(self, formulation: Formulation, n: int) -> Parameters:
         require(formulation, NuRegression, intercept="free")
         return {"C": formulation.C / n, "nu": formulation.nu}
 
@@ -116,14 +117,14 @@ class OneClassSVM(LibsvmMachine):
 
     name = "sklearn:OneClassSVM"
 
-    def own(self, formulation: Any, n: int) -> Mapping[str, Any]:
+    def own(self, formulation: Formulation, n: int) -> Parameters:
         del n
         require(formulation, OneClass)
         return {"nu": formulation.nu}
 
 
 class LiblinearMachine(EstimatorContestant):
-    """A machine of LIBLINEAR."""
+    """Base class of LIBLINEAR's machines."""
 
     distribution = "scikit-learn"
     required_modules = ("sklearn",)
@@ -131,10 +132,10 @@ class LiblinearMachine(EstimatorContestant):
         *("C", "epsilon", "loss", "penalty", "fit_intercept", "intercept_scaling", "tol"),
         *("random_state", "class_weight", "multi_class"),
     )
-    family: ClassVar[type[Any]]
-    plain: ClassVar[Mapping[str, Any]]
+    family: ClassVar[type[Formulation]]
+    plain: ClassVar[Parameters]
 
-    def parameters(self, task: Task) -> Mapping[str, Any]:
+    def parameters(self, task: Task) -> Parameters:
         formulation = task.formulation
         require(formulation, self.family, intercept=("penalized", "none"), **self.plain)
         require_linear(task.kernel)
@@ -147,7 +148,7 @@ class LiblinearMachine(EstimatorContestant):
             "random_state": task.seed,
         }
 
-    def answer(self, task: Task, fitted: Any) -> Answer:
+    def answer(self, task: Task, fitted: Fitted) -> Answer:
         claim = claim_of(fitted, task)
         return self.answered(
             fitted,
@@ -162,9 +163,9 @@ class LinearSVC(LiblinearMachine):
 
     name = "sklearn:LinearSVC"
     family = SoftMargin
-    plain: ClassVar[Mapping[str, Any]] = {"class_weight": None, "average_loss": False}
+    plain: ClassVar[Parameters] = {"class_weight": None, "average_loss": False}
 
-    def estimator(self) -> Any:
+    def estimator(self) -> Estimator:
         from sklearn.svm import LinearSVC as Estimator
 
         return Estimator
@@ -175,12 +176,12 @@ class LinearSVR(LiblinearMachine):
 
     name = "sklearn:LinearSVR"
     family = EpsilonRegression
-    plain: ClassVar[Mapping[str, Any]] = {"average_loss": False}
+    plain: ClassVar[Parameters] = {"average_loss": False}
 
-    def parameters(self, task: Task) -> Mapping[str, Any]:
+    def parameters(self, task: Task) -> Parameters:
         return {**super().parameters(task), "epsilon": task.formulation.epsilon}
 
-    def estimator(self) -> Any:
+    def estimator(self) -> Estimator:
         from sklearn.svm import LinearSVR as Estimator
 
         return Estimator

@@ -11,15 +11,20 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.benchmark.contestants.base import Answer, Task
-from qpsvm.benchmark.contestants.estimators import EstimatorContestant, require, require_linear
+from qpsvm.benchmark.contestants.base import Answer, Fitted, Task
+from qpsvm.benchmark.contestants.estimators import (
+    Estimator,
+    EstimatorContestant,
+    Parameters,
+    require,
+    require_linear,
+)
 from qpsvm.formulations import SoftMargin
 
 
@@ -34,7 +39,7 @@ class SnapML(EstimatorContestant):
         *("n_jobs", "class_weight", "kernel", "normalize"),
     )
 
-    def parameters(self, task: Task) -> Mapping[str, Any]:
+    def parameters(self, task: Task) -> Parameters:
         formulation = task.formulation
         plain: Any = {"class_weight": None, "average_loss": False}
         require(formulation, SoftMargin, intercept=("penalized", "none"), **plain)
@@ -48,17 +53,17 @@ class SnapML(EstimatorContestant):
             "n_jobs": task.threads,
         }
 
-    def estimator(self) -> Any:
+    def estimator(self) -> Estimator:
         from snapml import SupportVectorMachine
 
         return SupportVectorMachine
 
-    def fit(self, task: Task) -> Any:
+    def fit(self, task: Task) -> Fitted:
         # it refuses csr_array; no numbers are copied
         X = sp.csr_matrix(task.X) if sp.issparse(task.X) else task.X
         return super().fit(replace(task, X=X))
 
-    def answer(self, task: Task, fitted: Any) -> Answer:
+    def answer(self, task: Task, fitted: Fitted) -> Answer:
         restore_arithmetic()
         intercept = fitted.intercept_ if task.formulation.intercept == "penalized" else 0.0
         return self.answered(
@@ -70,7 +75,7 @@ class SnapML(EstimatorContestant):
 
 
 def restore_arithmetic() -> None:
-    """The C library's default floating-point environment, in this thread."""
+    """Restore the C library's default floating-point environment in this thread."""
     if sys.platform == "linux":
         ctypes.CDLL(None).fesetenv(ctypes.c_void_p(-1))  # FE_DFL_ENV
 

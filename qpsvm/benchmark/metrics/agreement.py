@@ -1,4 +1,4 @@
-"""Whether two rankings say the same, within the uncertainty that they state.
+"""Agreement of two rankings within their stated uncertainty.
 
 Two runs measure the difference of two contestants' scores as ``d`` and ``d'``; each of the four
 scores has a standard error over other runs, independent of the others. If these are right, then::
@@ -24,7 +24,7 @@ from qpsvm.benchmark.metrics.rankings import Ranking
 
 @dataclass(frozen=True)
 class PairDifference:
-    """Two contestants in two runs.
+    """A pair of contestants, compared in two runs.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class PairDifference:
 
     @property
     def swapped(self) -> bool:
-        """Whether the two runs order them differently."""
+        """Whether the two runs order the pair differently."""
         return self.difference_a * self.difference_b < 0.0
 
     def within(self, z: float) -> bool:

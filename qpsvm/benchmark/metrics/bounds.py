@@ -46,7 +46,7 @@ ROUNDING = 1e-9
 infeasibility that is none."""
 
 SOLVED = frozenset({"optimal", "unclaimed optimal"})
-"""The verifier agrees that this is an optimum."""
+"""Outcomes that the verifier confirms to be an optimum."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Contradiction:
 
 
 def is_reference(contestant: str) -> bool:
-    """Whether it takes part for its bounds alone.
+    """Whether a contestant takes part only for its bounds.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def suboptimality(row: Row, best: Mapping[Instance, float]) -> float:
 
 
 def is_unmeasurable(row: Row, best: Mapping[Instance, float]) -> bool:
-    """Whether it has an answer that nothing is known to measure against."""
+    """Whether a row has an answer, but its program has no lower bound to measure it against."""
     own = {row.instance: row.primal}  # the best bound there can be
     return row.instance not in best and math.isfinite(suboptimality(row, own))
 
@@ -184,7 +184,7 @@ def _contradicts(row: Row, bound: float) -> bool:
 
 
 def _missing(row: Row) -> float:
-    """What the answer's own gap holds besides P - D: the price of constraints that are missed."""
+    """Relative price of missed constraints: the answer's own gap without ``P - D``."""
     if not math.isfinite(row.gap):
         return 0.0
     return max(row.gap - abs(row.primal - row.dual) / row.size, 0.0)

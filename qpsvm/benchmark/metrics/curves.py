@@ -1,4 +1,4 @@
-"""Accuracy-time curves: what a contestant reaches with more time, by sweeping its tolerance."""
+"""Accuracy-time curves: the gap that a contestant reaches against its time, over tolerances."""
 
 from __future__ import annotations
 

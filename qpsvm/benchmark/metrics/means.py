@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpsvm.benchmark.arrays import Dense, Index
 from qpsvm.benchmark.metrics.resampling import Statistic, other_programs, other_runs, quantiles
 from qpsvm.benchmark.metrics.tables import Table, penalised, table_of
 from qpsvm.benchmark.metrics.times import Times
-from qpsvm.numerics.arrays import Dense, Index
 
 SHIFT = 0.1
-"""Seconds below which differences count little: starting Python's machinery is of that size."""
+"""Shift of the mean, seconds: differences far below it hardly count."""
 
 
 @dataclass(frozen=True)

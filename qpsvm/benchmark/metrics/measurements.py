@@ -20,7 +20,7 @@ from qpsvm.benchmark.metrics.noise import interval, pooled_noise
 from qpsvm.benchmark.rows import Row
 
 Column: TypeAlias = tuple[Instance, str]
-"""A program, and who solved it; with a number of threads where a store has several."""
+"""A program and a contestant, with its threads where a store has several numbers."""
 
 WORST_FIRST = (
     "false optimal",
@@ -35,7 +35,7 @@ WORST_FIRST = (
     "undecided",
     "unclaimed optimal",
 )
-"""What a cell counts as when its repeats disagree."""
+"""Outcomes from worst to best: the worst counts when repeats disagree."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class Measurement:
 
     @property
     def measured(self) -> bool:
-        """Whether it was not left out, at the end of a sweep."""
+        """Whether the cell was measured, and not left out at the end of a sweep."""
         return self.outcome != "not run"
 
     def reaches(self, target: float) -> bool:
-        """Whether its gap is at most that, within the time it was given.
+        """Whether the gap is at most ``target`` and was reached within the time limit.
 
         Not every solver can be told a limit, and a process ends a little after it.
         """
@@ -141,7 +141,7 @@ def measurements(
 
 
 def column_names(rows: Iterable[Row]) -> tuple[str, ...]:
-    """Of every row, the contestant, and its threads where these differ between rows.
+    """Names of columns, one per row: the contestant, with its threads where these differ.
 
     ``cvxopt [1 threads]`` and ``cvxopt [2 threads]`` are two contestants.
     """
@@ -153,13 +153,13 @@ def column_names(rows: Iterable[Row]) -> tuple[str, ...]:
 
 
 def outcome_of(repeats: Iterable[Row]) -> tuple[str, bool]:
-    """What a cell counts as, and whether all its repeats say so."""
+    """Return the outcome of a cell, and whether all its repeats have it."""
     found = {row.outcome for row in repeats}
     order = {outcome: place for place, outcome in enumerate(WORST_FIRST)}
     return min(found, key=lambda o: (order.get(o, len(order)), o)), len(found) == 1
 
 
 def _seconds(repeats: Iterable[Row]) -> list[float]:
-    """Total seconds of all repeats; nothing if one has none."""
+    """Return the seconds of all repeats; none if one of them has none."""
     seconds = [row.total_seconds for row in repeats]
     return seconds if all(0.0 < s < math.inf for s in seconds) else []

@@ -1,4 +1,4 @@
-"""How well a time is known: the scatter of repeats, in logarithms.
+"""Uncertainty of a measured time, from the scatter of its repeats in logarithms.
 
 Times are positive and their noise is relative, so everything is about ``log t``. The standard
 deviation is pooled over all cells that were repeated, c with n_c repeats each::
@@ -27,7 +27,7 @@ import numpy as np
 import scipy.special
 
 LEVEL = 0.95
-"""Of every interval."""
+"""Confidence level of all intervals."""
 
 NORMAL = float(scipy.special.ndtri(0.5 + LEVEL / 2))
 """Half the width of an interval of ``LEVEL``, in standard errors: 1.96."""

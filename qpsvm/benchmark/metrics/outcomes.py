@@ -1,4 +1,4 @@
-"""What became of every cell, and who claims an optimum that is none."""
+"""Counts of outcomes, and claims that were refuted."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class FalseClaim:
 
     @property
     def machine_is_optimal(self) -> bool:
-        """Whether the machine is within eps all the same: it is its multipliers that are wrong."""
+        """Whether the machine is within eps, so that only its multipliers are wrong."""
         return self.outcome == "false optimal" and self.gap <= self.eps
 
 
 def outcome_table(rows: Iterable[Row]) -> OutcomeTable:
-    """How often each contestant had which outcome."""
+    """Count the outcomes of each contestant."""
     cells = _cells(rows)
     names = tuple(dict.fromkeys(who for who, _ in cells))
     counts: dict[str, Counter[str]] = {who: Counter() for who in names}
@@ -86,7 +86,7 @@ def outcome_table(rows: Iterable[Row]) -> OutcomeTable:
 
 
 def false_claims(rows: Iterable[Row]) -> tuple[FalseClaim, ...]:
-    """Every refuted claim, one a cell, the furthest from what it claims first.
+    """Return refuted claims, one per cell, the furthest from its claim first.
 
     Raises
     ------

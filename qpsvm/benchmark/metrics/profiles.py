@@ -26,13 +26,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpsvm.benchmark.arrays import Dense, Index, Vector, freeze
 from qpsvm.benchmark.metrics.resampling import other_runs, quantiles
 from qpsvm.benchmark.metrics.tables import table_of
 from qpsvm.benchmark.metrics.times import Times
-from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 
 DRAWS = 200
-"""Enough for a band in a picture."""
+"""Bootstrap draws: enough for a band in a picture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Profile:
     reversed_pairs: tuple[tuple[str, str], ...]
 
     def share(self, contestant: str, tau: float) -> float:
-        """``rho_s(tau)``."""
+        """Share of programs within a factor tau of the fastest, ``rho_s(tau)``."""
         step = int(np.searchsorted(self.taus, tau, side="right")) - 1
         return float(self.shares[self.contestants.index(contestant), step]) if step >= 0 else 0.0
 
@@ -71,7 +71,7 @@ class Profile:
 def performance_profile(
     times: Times, contestants: Sequence[str] | None = None, *, seed: int = 0
 ) -> Profile:
-    """``rho_s(tau)`` of every contestant, on the programs in common.
+    """Performance profile ``rho_s(tau)`` of every contestant, on the programs in common.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def performance_profile(
 
 
 def _ratios(seconds: Dense) -> Dense:
-    """``r_ps``, shape (m, K)."""
+    """Ratios to the fastest time, ``r_ps``, shape (m, K)."""
     fastest = np.min(seconds, axis=1, keepdims=True, initial=math.inf)
     ratios: Dense = np.full(seconds.shape, math.inf)
     np.divide(seconds, fastest, out=ratios, where=seconds < math.inf)
@@ -112,7 +112,7 @@ def _ratios(seconds: Dense) -> Dense:
 
 
 def _shares(ratios: Dense, taus: Vector) -> Dense:
-    """``rho_s(tau)``, shape (K, T)."""
+    """Shares of programs within each factor, ``rho_s(tau)``, shape (K, T)."""
     m, K = ratios.shape
     counts = [np.searchsorted(np.sort(ratios[:, s]), taus, side="right") for s in range(K)]
     shares: Dense = np.array(counts, dtype=np.float64).reshape(K, len(taus)) / max(m, 1)

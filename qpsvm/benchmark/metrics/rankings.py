@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.stats
 
+from qpsvm.benchmark.arrays import Index, Vector
 from qpsvm.benchmark.metrics.means import SHIFT, log_means
 from qpsvm.benchmark.metrics.resampling import other_programs, other_runs, quantiles
 from qpsvm.benchmark.metrics.tables import Table, table_of
 from qpsvm.benchmark.metrics.times import Times
-from qpsvm.numerics.arrays import Index, Vector
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Ranking:
 
     @property
     def contestants(self) -> tuple[str, ...]:
-        """The fastest first."""
+        """Names of the contestants, the fastest first."""
         return tuple(rank.contestant for rank in self.ranks)
 
 

@@ -1,4 +1,4 @@
-"""What another run, or other programs, would have given: a seeded bootstrap of a table.
+"""Seeded bootstrap of a table of times: other runs and other programs.
 
 Two questions have two answers. *Another run* on the same machine measures the same programs with
 other noise (parametric bootstrap)::
@@ -19,9 +19,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qpsvm.benchmark.arrays import Dense, Index
 from qpsvm.benchmark.metrics.noise import LEVEL
 from qpsvm.benchmark.metrics.tables import Table
-from qpsvm.numerics.arrays import Dense, Index
 
 DRAWS = 1000
 
@@ -30,7 +30,7 @@ FEWEST_PROGRAMS = 6
 ``1 - 2^(1-n) < 0.95``."""
 
 Statistic = Callable[[Dense, Index], Dense]
-"""Of seconds, shape (m, K), and the rows of the table that they belong to."""
+"""A function of seconds, shape (m, K), and of the rows of the table that they belong to."""
 
 
 def other_runs(table: Table, statistic: Statistic, draws: int = DRAWS, seed: int = 0) -> Dense:
@@ -48,7 +48,7 @@ def other_runs(table: Table, statistic: Statistic, draws: int = DRAWS, seed: int
 
 
 def other_programs(table: Table, statistic: Statistic, draws: int = DRAWS, seed: int = 0) -> Dense:
-    """The same with programs drawn with replacement; all NaN if there are few of them.
+    """``statistic`` of programs drawn with replacement; all NaN if there are few of them.
 
     Where the noise is unknown, the programs alone are drawn.
     """

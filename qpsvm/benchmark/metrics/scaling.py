@@ -108,7 +108,7 @@ def scaling_fits(
 
 
 def series_of(instance: Instance, by: Size = "n") -> str:
-    """The program without its size: what has the same text is on one line.
+    """Return the text of a program without its size; programs with equal text form a series.
 
     Examples
     --------

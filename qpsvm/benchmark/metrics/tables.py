@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpsvm.benchmark.arrays import Dense, Vector, freeze
 from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.metrics.times import Times
-from qpsvm.numerics.arrays import Dense, Vector, freeze
 
 
 @dataclass(frozen=True, eq=False)

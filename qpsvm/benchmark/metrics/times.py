@@ -23,10 +23,10 @@ from qpsvm.benchmark.metrics.measurements import Column, Measurement, measuremen
 from qpsvm.benchmark.rows import Row
 
 NO_BOUND = "no bound"
-"""There is an answer, and nobody has a lower bound to measure it against."""
+"""Outcome of an answer whose program has no lower bound to measure it against."""
 
 NO_ATTEMPT = frozenset({"unsupported", "not installed", "not measured", NO_BOUND})
-"""These say nothing about a solver's strength: no failure, no time, no place."""
+"""Outcomes that count neither as a time nor as a failure."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Timing:
 
     @property
     def attempted(self) -> bool:
-        """Whether the contestant takes such a program at all, and it can be told how well."""
+        """Whether the contestant takes such programs, and its answer can be measured."""
         return self.outcome not in NO_ATTEMPT
 
 
@@ -138,7 +138,7 @@ def kind_of(instance: Instance) -> str:
 
 
 def by_kind(times: Times) -> dict[str, dict[Column, Timing]]:
-    """The same times, apart for each kind of program, in the order of first appearance."""
+    """Split times by kind of program, in the order of first appearance."""
     kinds: dict[str, dict[Column, Timing]] = {}
     for column, timing in times.items():
         kinds.setdefault(kind_of(column[0]), {})[column] = timing

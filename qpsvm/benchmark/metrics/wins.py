@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qpsvm.benchmark.arrays import freeze
 from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.metrics.noise import NORMAL
 from qpsvm.benchmark.metrics.times import Times, Timing
-from qpsvm.numerics.arrays import freeze
 
 Counts = npt.NDArray[np.int64]
 
@@ -86,5 +85,5 @@ def faster(a: Timing, b: Timing, noise: float | None = None) -> bool:
     return math.log(b.seconds / a.seconds) > NORMAL * math.hypot(*errors)
 
 
-def _frozen(counts: Counts) -> Any:
+def _frozen(counts: Counts) -> Counts:
     return freeze(counts.copy())

@@ -1,4 +1,4 @@
-"""What a store says: in a terminal, as Markdown, as one page that needs no network.
+"""Reports of a store: in a terminal, as Markdown, as one HTML page that needs no network.
 
 ::
 

@@ -1,11 +1,11 @@
-"""Two runs side by side as blocks: what changed, and whether they rank alike."""
+"""Comparison of two runs as a document: changes, and whether the rankings agree."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 
-from qpsvm.benchmark.compare import (
+from qpsvm.benchmark.changes import (
     Comparison,
     ContestantChange,
     KindAgreement,
@@ -14,17 +14,16 @@ from qpsvm.benchmark.compare import (
 )
 from qpsvm.benchmark.metrics import Timing
 from qpsvm.benchmark.report.entries import bracket, short
-from qpsvm.plotting.picture import count
 from qpsvm.reports.blocks import Block, Cell, Document, Listing, Section, Sentences, Table
 from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
-from qpsvm.reports.numbers import NOTHING, figure, residual, value
+from qpsvm.reports.numbers import NOTHING, count, figure, residual, value
 
 LISTED = 20
 """Times and outcomes that are listed one by one, the largest changes."""
 
 
 def comparison_document(comparisons: Sequence[Comparison], a: str, b: str) -> Document:
-    """What ``compare`` found, target by target.
+    """Return the document of a comparison, target by target.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ def agree(comparisons: Sequence[Comparison]) -> bool | None:
 
 
 def verdict(comparisons: Sequence[Comparison]) -> str:
-    """The whole in a sentence."""
+    """Return the result of the comparison in a sentence."""
     words = {
         True: "The rankings of both runs agree within their stated uncertainty.",
         False: "The rankings of the two runs differ by more than their stated uncertainty.",
@@ -117,7 +116,7 @@ def _target(found: Comparison, key: str) -> Iterator[Block]:
 
 
 def _size(change: TimeChange) -> float:
-    """Largest where only one run reached the gap."""
+    """Size of a change, for sorting: largest where only one run reached the gap."""
     return abs(change.log_ratio) if change.a.reached and change.b.reached else math.inf
 
 

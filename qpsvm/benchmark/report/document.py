@@ -1,4 +1,4 @@
-"""What a report says, in which order: from a summary to blocks."""
+"""Make the document of a report from a summary."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from qpsvm.benchmark.report.tables import (
     wins_table,
 )
 from qpsvm.benchmark.rows import OUTCOMES
-from qpsvm.plotting.picture import count
 from qpsvm.reports.blocks import Block, Document, Listing, Section, Sentences
+from qpsvm.reports.numbers import count
 
 LISTED = 50
 """Refuted claims that are listed one by one, the worst of them."""
@@ -44,7 +44,7 @@ NOBODY = "Nobody reached a certified gap of {:g}: the outcomes say what became o
 
 
 def document(summary: Summary, *, listed: int = LISTED, detailed: bool = True) -> Document:
-    """The summary as blocks.
+    """Return the document of a summary.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def document(summary: Summary, *, listed: int = LISTED, detailed: bool = True) -
 
 
 def verdict(summary: Summary) -> str:
-    """The whole in a few sentences."""
+    """Return the result of the run in a few sentences."""
     rows = summary.results.rows
     who, programs = {row.contestant for row in rows}, {row.instance for row in rows}
     size = (

@@ -11,29 +11,29 @@ from qpsvm.reports.numbers import NOTHING, figure, residual
 
 
 def short(number: float) -> str:
-    """Three digits; a dash for what is unknown or not finite."""
+    """Write a number with three digits; a dash if it is not finite."""
     return figure(number, 3) if math.isfinite(number) else NOTHING
 
 
 def percent(share: float) -> str:
-    """A share without decimals."""
+    """Write a share as a percentage without decimals."""
     return f"{100.0 * share:.0f} %"
 
 
 def interval(low: float, high: float) -> Cell:
-    """From low to high, if it is known."""
+    """Write an interval as "low to high"; a dash if it is unknown."""
     known = math.isfinite(low) and math.isfinite(high)
     return Cell(f"{short(low)} to {short(high)}", low) if known else Cell(NOTHING)
 
 
 def bracket(low: float, high: float) -> str:
-    """An interval in brackets after a number, if it is known."""
+    """Write an interval in brackets, to follow a number; nothing if it is unknown."""
     known = math.isfinite(low) and math.isfinite(high)
     return f" ({short(low)} to {short(high)})" if known else ""
 
 
 def time_cell(timing: Timing | None) -> Cell:
-    """Seconds with half their interval, or what became of it and the smallest gap.
+    """Write seconds with half their interval, or the outcome and the smallest gap.
 
     A dash where there is nothing to measure, "no bound" where nothing is known to measure it by.
     """

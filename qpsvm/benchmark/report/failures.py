@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from qpsvm.benchmark.rows import Row
-from qpsvm.plotting.picture import count
 from qpsvm.reports.blocks import Block, Listing, Sentences
+from qpsvm.reports.numbers import count
 
 PLACE = re.compile(r'\s*File "(.+)", line (\d+), in (.+)')
 
 
 def failures(rows: Sequence[Row], listed: int) -> Iterator[Block]:
-    """Every traceback once, with the cells it ended.
+    """Yield every distinct traceback with the number of its cells.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def failures(rows: Sequence[Row], listed: int) -> Iterator[Block]:
 
 
 def _frames(traceback: str) -> Iterator[tuple[str, str]]:
-    """Place and line of code of every call, or each line of what is no Python traceback."""
+    """Yield place and code of every call; each line of text that is no Python traceback."""
     place = ""
     for line in traceback.splitlines():
         match = PLACE.fullmatch(line)

@@ -1,4 +1,4 @@
-"""Benchmark reports as files: the suffix says how, written completely or not at all."""
+"""Write benchmark reports to files, completely or not at all; the suffix gives the format."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from collections.abc import Callable, Mapping
 from qpsvm.benchmark.report.document import document
 from qpsvm.benchmark.report.page import NEEDS, html
 from qpsvm.benchmark.report.summary import Summary
-from qpsvm.reports.files import require_writable, suffix_of, write_text
-from qpsvm.reports.markdown import markdown_of
-from qpsvm.reports.templating import require_packages
+from qpsvm.reports import (
+    markdown_of,
+    require_packages,
+    require_writable,
+    suffix_of,
+    write_text,
+)
 
 
 def _markdown(summary: Summary) -> str:
@@ -21,7 +25,7 @@ WRITERS: Mapping[str, Callable[[Summary], str]] = {"html": html, "htm": html, "m
 
 
 def text_of(summary: Summary, suffix: str) -> str:
-    """The report in the format of a suffix: ``"html"`` or ``"md"``.
+    """Return the text of a report in the format ``"html"`` or ``"md"``.
 
     Raises
     ------
@@ -32,7 +36,7 @@ def text_of(summary: Summary, suffix: str) -> str:
 
 
 def write(path: str | os.PathLike[str], summary: Summary) -> None:
-    """Write a report; the suffix says how.
+    """Write a report to a file; the suffix gives the format.
 
     Parameters
     ----------
@@ -51,7 +55,7 @@ def write(path: str | os.PathLike[str], summary: Summary) -> None:
 
 
 def require_reportable(path: str | os.PathLike[str]) -> None:
-    """Raise unless ``write`` can succeed: known suffix, writable folder, packages.
+    """Check before the work that ``write`` can succeed: suffix, folder, packages.
 
     Raises
     ------

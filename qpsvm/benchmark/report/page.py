@@ -1,4 +1,4 @@
-"""The page: the document of every other format, and above it all rows, with filters and plots.
+"""The HTML page: all rows with filters and plots, and below them the document.
 
 Plotly's script comes out of the installed package and into the file. The page computes nothing but
 what depends on its filters: which programs and contestants are left, and their profile.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.resources
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from qpsvm.benchmark.calls import Call, parse
 from qpsvm.benchmark.cells import Instance
@@ -23,10 +22,9 @@ from qpsvm.benchmark.metrics import (
 from qpsvm.benchmark.report.document import document
 from qpsvm.benchmark.report.summary import Summary
 from qpsvm.benchmark.rows import FALSE, Row
-from qpsvm.plotting.picture import CLASS_COLOURS
-from qpsvm.reports.html import FILTERS, content_hashes, embedded_json
+from qpsvm.plotting import CLASS_COLOURS
+from qpsvm.reports import Extra, html_of, require_packages
 from qpsvm.reports.numbers import NOTHING, value
-from qpsvm.reports.templating import Extra, now, resource, template
 
 PACKAGE = "qpsvm.benchmark.report"
 NEEDS = Extra("bench", ("jinja2", "plotly"))
@@ -63,40 +61,37 @@ GOOD = frozenset({"optimal", "unclaimed optimal", "infeasible"})
 
 
 def html(summary: Summary) -> str:
-    """The report as the text of one HTML file.
+    """Return the report as the text of one HTML file.
 
     Raises
     ------
     MissingPackageError
         Jinja2 or Plotly is not installed.
     """
-    # before the script is looked for: this says what is missing
-    page = template("bench.html.j2", filters=FILTERS, package=PACKAGE, extra=NEEDS)
-    own = (resource(name, PACKAGE) for name in ("profile.js", "bench.js"))
-    scripts = (_plotly(), resource("page.js"), *own)
+    require_packages(NEEDS)  # before Plotly's script is looked for: this says what is missing
     content = document(summary)
-    text = page.render(
-        document=content,
+    return html_of(
+        content,
         contents=content.sections,  # not the inner ones: there can be dozens
+        data=page_data(summary),
+        embedded="The element qpsvm-data holds all rows as JSON.",
+        name="bench.html.j2",
+        package=PACKAGE,
+        style=_text(PACKAGE, "templates", "bench.css"),
+        before=[_text("plotly", "package_data", "plotly.min.js")],
+        scripts=[_text(PACKAGE, "templates", name) for name in ("profile.js", "bench.js")],
+        extra=NEEDS,
         columns=COLUMNS,
         refuted=bool(summary.claims),
-        style=resource("page.css") + resource("bench.css", PACKAGE),
-        scripts=scripts,
-        script_hashes=content_hashes(scripts),
-        data=embedded_json(page_data(summary)),
-        embedded="The element qpsvm-data holds all rows as JSON.",
-        written=now(),
     )
-    return str(text).lstrip()
 
 
-def _plotly() -> str:
-    files = importlib.resources.files("plotly").joinpath("package_data", "plotly.min.js")
-    return files.read_text("utf-8")
+def _text(package: str, *path: str) -> str:
+    return importlib.resources.files(package).joinpath(*path).read_text("utf-8")
 
 
-def page_data(summary: Summary) -> dict[str, Any]:
-    """What the page's script reads: rows, times and curves, names by their number."""
+def page_data(summary: Summary) -> dict[str, object]:
+    """Return the data that the page's script reads: rows, times and curves."""
     rows = summary.results.rows
     names = column_names(rows)
     contestants = list(dict.fromkeys(names))
@@ -155,8 +150,8 @@ def page_data(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _program(instance: Instance, summary: Summary) -> dict[str, Any]:
-    """What programs are filtered by; C apart from the other parameters."""
+def _program(instance: Instance, summary: Summary) -> dict[str, object]:
+    """Return the properties that programs are filtered by, C apart from other parameters."""
     family = parse(instance.family)
     others = {name: entry for name, entry in family.arguments.items() if name != "C"}
     return {
@@ -170,7 +165,7 @@ def _program(instance: Instance, summary: Summary) -> dict[str, Any]:
     }
 
 
-def _entry(row: Row, gap: float) -> dict[str, Any]:
+def _entry(row: Row, gap: float) -> dict[str, object]:
     return {
         "key": row.cell.key,
         "outcome": row.outcome,
@@ -187,7 +182,7 @@ def _entry(row: Row, gap: float) -> dict[str, Any]:
 
 
 def _details(row: Row) -> dict[str, str]:
-    """Everything that is known of a row, in words."""
+    """Return all fields of a row as texts."""
     fields = {**vars(row.instance), **vars(row.cell), **vars(row)}
     return {
         name.replace("_", " "): _words(entry)
@@ -196,14 +191,14 @@ def _details(row: Row) -> dict[str, str]:
     }
 
 
-def _words(entry: Any) -> str:
+def _words(entry: object) -> str:
     if entry == "" or (isinstance(entry, float) and math.isnan(entry)):
         return NOTHING
     return value(entry) or NOTHING
 
 
 class _Texts:
-    """Texts by number: most rows share most of theirs."""
+    """Distinct texts and their numbers, because most rows share most of their texts."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}

@@ -1,20 +1,21 @@
-"""Where a store comes from: machine, suite, and the command that measures it again."""
+"""Origin of a store: machine, suite, and the command that measures it again."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from qpsvm.benchmark.report.summary import Summary
-from qpsvm.files import json_text
+from qpsvm.benchmark.rows import plain
 from qpsvm.reports.blocks import Listing, Listings
 from qpsvm.reports.numbers import figure, value
 
 HEADER = {"created": "Begun", "qpsvm": "qpsvm", "jobs": "Cells at once"}
-"""What the header of a store says, as a report calls it."""
+"""Keys of a store's header, and their names in a report."""
 
 
 def provenance(summary: Summary) -> Listings:
-    """Machine and measurement as names and values."""
+    """Return machine and measurement as names and values."""
     machine = dict(summary.results.header.get("machine", {}))
     if "memory" in machine:
         machine["memory"] = f"{machine['memory'] / 1e9:.1f} GB"
@@ -34,7 +35,7 @@ def _measurement(summary: Summary) -> Iterator[tuple[str, str]]:
     for key, name in HEADER.items():
         if key in header:
             yield name, value(header[key])
-    machines = {json_text.dumps(row.machine) for row in rows if row.machine}
+    machines = {json.dumps(plain(row.machine)) for row in rows if row.machine}
     if len(machines) > 1:
         yield "Machines", f"{len(machines)}: their times are side by side here"
     yield "Threads", value(sorted({cell.threads for cell in cells}))
@@ -45,7 +46,7 @@ def _measurement(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def command(summary: Summary) -> str:
-    """The command that measured the store."""
+    """Return the command that measured the store."""
     header = summary.results.header
     return str(header.get("command", "")) or f"qpsvm bench run {summary.name} --store STORE"
 

@@ -1,4 +1,4 @@
-"""Everything a report says, as values: every format is written from this."""
+"""Summary of a store, from which every format of a report is written."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Loss:
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """Who stands where on programs of one kind, at one certified gap.
+    """Results of all contestants on programs of one kind, at one certified gap.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Standing:
 
     @property
     def contestants(self) -> tuple[str, ...]:
-        """Everybody that takes such programs: the ranked by rank, the others after them."""
+        """Contestants that take such programs: the ranked by rank, then the others."""
         ranked = self.ranking.contestants
         return (*ranked, *(who for who in self.wins.contestants if who not in ranked))
 
@@ -98,7 +98,7 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What a store says.
+    """All results of a store.
 
     Attributes
     ----------
@@ -131,12 +131,12 @@ class Summary:
 
     @property
     def name(self) -> str:
-        """Of the suite."""
+        """Name of the suite."""
         return str(self.results.header.get("suite", {}).get("name", "")) or "unnamed"
 
     @property
     def missing(self) -> int:
-        """Cells of the suite that have no row: the run was ended before them.
+        """Cells of the suite without a row, because the run ended before them.
 
         The suite is that of the last run into this store, the only one that ``store.read`` hands
         out: after a run of a part of a larger suite, cells of the rest are not missed.
@@ -150,7 +150,7 @@ class Summary:
 
 
 def summarize(results: Results) -> Summary:
-    """Everything a report says about a store.
+    """Summarise a store for a report.
 
     Parameters
     ----------

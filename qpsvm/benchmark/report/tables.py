@@ -26,11 +26,11 @@ from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
 from qpsvm.reports.numbers import NOTHING, figure, residual, value
 
 FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0, math.inf)
-"""Of the fastest time, in tables of performance profiles."""
+"""Factors of the fastest time in tables of performance profiles."""
 
 
 def claims_table(claims: tuple[FalseClaim, ...], listed: int) -> Table:
-    """Who claims an optimum, or that there is none, and is wrong; the worst first."""
+    """Table of refuted claims, the worst first."""
     columns: tuple[TableColumn[FalseClaim], ...] = (
         words("Contestant", lambda claim: claim.contestant),
         words("Outcome", _claimed),
@@ -54,7 +54,7 @@ def _claimed(claim: FalseClaim) -> str:
 
 
 def outcomes_table(outcomes: OutcomeTable) -> Table:
-    """How often each contestant had which outcome."""
+    """Table of how often each contestant had each outcome."""
 
     def count_of(outcome: str) -> TableColumn[str]:
         return numbers(outcome, lambda who: outcomes.counts[who].get(outcome, 0))
@@ -84,7 +84,7 @@ class _Ranked:
 
 
 def means_table(standings: Sequence[Standing], key: str, *, detailed: bool) -> Table:
-    """Places and shifted geometric means, kind by kind; in short without the last two columns."""
+    """Table of places and shifted geometric means by kind; two columns more if detailed."""
     columns: tuple[TableColumn[_Ranked], ...] = (
         words("Contestant", lambda row: row.rank.contestant),
         words("Kind of program", lambda row: row.kind),
@@ -138,7 +138,7 @@ def _where(loss: Loss | None) -> str:
 
 
 def times_table(standing: Standing, key: str) -> Table:
-    """Seconds to the gap, program by program."""
+    """Table of seconds to the gap, program by program."""
 
     def time_of(who: str) -> TableColumn[Instance]:
         return cells(who, lambda of: time_cell(standing.times.get((of, who))), numeric=True)
@@ -167,7 +167,7 @@ def _fastest(standing: Standing, instance: Instance) -> str:
 
 
 def wins_table(standing: Standing, key: str) -> Table:
-    """Wins, losses and ties of every pair."""
+    """Table of wins, losses and ties of every pair."""
     wins = standing.wins
     at = {who: wins.contestants.index(who) for who in standing.contestants}
 
@@ -199,7 +199,7 @@ def wins_table(standing: Standing, key: str) -> Table:
 
 
 def profile_table(standing: Standing, key: str) -> Table:
-    """The performance profile at a few factors."""
+    """Table of the performance profile at a few factors."""
     profile = standing.profile
 
     def share_at(factor: float) -> TableColumn[str]:
@@ -223,7 +223,7 @@ def _factor_name(factor: float) -> str:
 
 
 def scaling_table(fits: Iterable[Fit], key: str) -> Table:
-    """How seconds grow with the number of samples."""
+    """Table of how seconds grow with the number of samples."""
     columns: tuple[TableColumn[Fit], ...] = (
         words("Contestant", lambda fit: fit.contestant),
         words("Programs", lambda fit: fit.series),
@@ -243,7 +243,7 @@ def scaling_table(fits: Iterable[Fit], key: str) -> Table:
 
 
 def contestants_table(rows: Iterable[Row]) -> Table:
-    """Versions and settings, as the first row of each contestant has them."""
+    """Table of versions and settings, from the first row of each contestant."""
     first: dict[str, Row] = {}
     for row in rows:
         if row.contestant not in first or not first[row.contestant].version:

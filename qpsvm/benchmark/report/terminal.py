@@ -1,14 +1,14 @@
-"""Reports on a console: what is refuted, what became of every cell, the means; comparisons."""
+"""Print short reports and comparisons on a console."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qpsvm.benchmark.compare import Comparison
+from qpsvm.benchmark.changes import Comparison
 from qpsvm.benchmark.report.comparison import agree, comparison_document
 from qpsvm.benchmark.report.document import document
 from qpsvm.benchmark.report.summary import Summary
-from qpsvm.reports.text import print_sections
+from qpsvm.reports import print_sections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ LISTED = 10
 
 
 def print_summary(summary: Summary, console: Console) -> None:
-    """The short form of a report; the verdict comes last."""
+    """Print the short form of a report; the verdict comes last."""
     content = document(summary, listed=LISTED, detailed=False)
     print_sections(content, console)
     console.print(f"{content.title}: {content.verdict}", soft_wrap=True)
@@ -28,7 +28,7 @@ def print_summary(summary: Summary, console: Console) -> None:
 def print_comparison(
     comparisons: Sequence[Comparison], names: tuple[str, str], console: Console
 ) -> bool | None:
-    """Two runs side by side; returns whether their rankings agree, None if that is unknown.
+    """Print a comparison; return whether the rankings agree, None if that is unknown.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,8 +38,8 @@ def list_suites(
         console().print(rows)
 
 
-def _contents(suite: Suite, *, in_full: bool) -> dict[str, Any]:
-    contents: dict[str, Any] = {
+def _contents(suite: Suite, *, in_full: bool) -> dict[str, object]:
+    contents: dict[str, object] = {
         "name": suite.name,
         "description": suite.description,
         "cells": len(suite.cells),

@@ -83,12 +83,12 @@ class Kind(ABC):
         data = solved.data
         return None if table is None else float(data.score(table.decision, data.targets))
 
-    def further_columns(self, solved: SolvedProblem) -> Mapping[str, Any]:
+    def further_columns(self, solved: SolvedProblem) -> Mapping[str, Vector]:
         """Additional entries of the sample table's rows, by key."""
         del solved
         return {}
 
-    def classes(self, solved: SolvedProblem) -> list[tuple[Any, int]]:
+    def classes(self, solved: SolvedProblem) -> list[tuple[object, int]]:
         """Every class with its number of samples; empty if there are no classes."""
         del solved
         return []

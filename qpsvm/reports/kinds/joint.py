@@ -47,7 +47,7 @@ class Joint(Kind):
             return None
         return float(data.score(table.decision.reshape(n, k), data.targets))
 
-    def classes(self, solved: SolvedProblem) -> list[tuple[Any, int]]:
+    def classes(self, solved: SolvedProblem) -> list[tuple[object, int]]:
         data = solved.problem.data
         counts = np.bincount(data.codes, minlength=len(data.classes))
         return list(zip(data.classes.tolist(), counts.tolist(), strict=True))

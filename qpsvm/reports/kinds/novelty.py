@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from qpsvm.machines.samples import SampleTable
+from qpsvm.numerics.arrays import Mask
 from qpsvm.plotting import Group, Histogram, Line, Picture
 from qpsvm.plotting.picture import count
 from qpsvm.reports.kinds.base import (
@@ -56,7 +57,7 @@ class Novelty(Kind):
         yield plane(solved, group, ("",), table.case, (0.0,))
 
 
-def _inside(solved: SolvedProblem, table: SampleTable) -> Any:
+def _inside(solved: SolvedProblem, table: SampleTable) -> Mask:
     """Mask of samples with decision values of zero or more, up to a solver's accuracy."""
     return table.decision >= -_noise(solved)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from qpsvm.machines.samples import SampleTable
+from qpsvm.numerics.arrays import Vector
 from qpsvm.plotting import Group, Histogram, Line, Picture
 from qpsvm.plotting.picture import count
 from qpsvm.reports.kinds.base import CONDITION, ON_THE_LINE, SAMPLE, Column, Kind, alpha_against
@@ -34,7 +35,7 @@ class Ranks(Kind):
         del solved
         return None if table is None else float(np.mean(table.margin > 0.0))
 
-    def further_columns(self, solved: SolvedProblem) -> Mapping[str, Any]:
+    def further_columns(self, solved: SolvedProblem) -> Mapping[str, Vector]:
         data, table = solved.problem.data, solved.table
         better, worse = data.pairs.T
         if table is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Reduced(Kind):
         except (QPSVMError, ValueError, AttributeError):
             return None  # not a machine that predicts
 
-    def classes(self, solved: SolvedProblem) -> list[tuple[Any, int]]:
+    def classes(self, solved: SolvedProblem) -> list[tuple[object, int]]:
         data = solved.problem.data
         counts = np.bincount(data.codes, minlength=len(data.classes))
         return list(zip(data.classes.tolist(), counts.tolist(), strict=True))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from qpsvm.machines.samples import SampleTable
-from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.plotting import Complementarity, Group, Histogram, Line, Picture, Targets
 from qpsvm.plotting.complementarity import Condition
 from qpsvm.plotting.picture import count
@@ -51,7 +51,7 @@ class Regression(Kind):
             return None
         return float(data.score(table.decision[: data.n_samples], data.targets))
 
-    def further_columns(self, solved: SolvedProblem) -> Mapping[str, Any]:
+    def further_columns(self, solved: SolvedProblem) -> Mapping[str, Vector]:
         signs = solved.problem.model.conditions.signs
         if (signs > 0.0).all():
             return {"side": np.full(len(signs), "either")}
@@ -105,7 +105,7 @@ def _case_of_samples(solved: SolvedProblem, table: SampleTable) -> Index:
 
 
 def _signed_alpha(
-    solved: SolvedProblem, table: SampleTable, deviation: Vector, finite: Any, case: Index
+    solved: SolvedProblem, table: SampleTable, deviation: Vector, finite: Mask, case: Index
 ) -> Complementarity | None:
     """Picture of ``alpha - alpha*`` against the deviation from the target."""
     c, n = solved.problem.model.conditions, solved.problem.data.n_samples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class TwoClass(Kind):
     score_name: ClassVar[str] = "training accuracy"
     columns: ClassVar[tuple[Column, ...]] = (SAMPLE, LABEL, DECISION, MARGIN, *CONDITION)
 
-    def classes(self, solved: SolvedProblem) -> list[tuple[Any, int]]:
+    def classes(self, solved: SolvedProblem) -> list[tuple[object, int]]:
         data = solved.problem.data
         counts = [int(np.count_nonzero(data.signs == sign)) for sign in (-1.0, 1.0)]
         return list(zip(data.classes.tolist(), counts, strict=True))

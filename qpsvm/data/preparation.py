@@ -1,0 +1,129 @@
+"""Make training sets of what the caller has, leaving out samples of weight zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.data.samples import Samples, feature_names, samples_for
+from qpsvm.data.targets import Targets, as_classes, as_signs, as_targets, as_weights
+from qpsvm.data.training_sets import (
+    BinaryTrainingSet,
+    MulticlassTrainingSet,
+    RegressionTrainingSet,
+    TrainingSet,
+)
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.numerics.arrays import freeze
+from qpsvm.numerics.single_precision import SinglePrecision, rows_of
+
+
+def unlabelled_training_set(
+    X: Samples, kernel: Kernel, sample_weight: Targets = None
+) -> TrainingSet:
+    """Check samples without labels and build a training set.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_samples`` and ``as_weights``; a precomputed kernel matrix that is not square.
+    """
+    return TrainingSet(**_samples(X, None, kernel, sample_weight))
+
+
+def binary_training_set(
+    X: Samples, y: Targets, kernel: Kernel, sample_weight: Targets = None
+) -> BinaryTrainingSet:
+    """Check samples with two kinds of labels and build a training set.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_samples``, ``as_signs`` and ``as_weights``; another number of labels than rows; a
+        class of which no row is left.
+    """
+    signs, classes = as_signs(y)
+    base = _samples(X, len(signs), kernel, sample_weight)
+    signs = freeze(signs[base["kept"]])
+    for sign, label in zip((-1.0, 1.0), classes.tolist(), strict=True):
+        if not (signs == sign).any():
+            raise InvalidDataError(
+                f"Every sample of class {label!r} has weight 0; a classifier needs samples of two "
+                "classes."
+            )
+    return BinaryTrainingSet(**base, signs=signs, classes=classes)
+
+
+def multiclass_training_set(
+    X: Samples, y: Targets, kernel: Kernel, sample_weight: Targets = None
+) -> MulticlassTrainingSet:
+    """Check samples with two or more kinds of labels and build a training set.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``binary_training_set``.
+    """
+    codes, classes = as_classes(y)
+    base = _samples(X, len(codes), kernel, sample_weight)
+    codes = freeze(codes[base["kept"]])
+    present = np.bincount(codes, minlength=len(classes)) > 0
+    if not present.all():
+        raise InvalidDataError(
+            f"Every sample of class {classes.tolist()[int(np.argmin(present))]!r} has weight 0; "
+            "leave its rows out."
+        )
+    return MulticlassTrainingSet(**base, codes=codes, classes=classes)
+
+
+def regression_training_set(
+    X: Samples, y: Targets, kernel: Kernel, sample_weight: Targets = None
+) -> RegressionTrainingSet:
+    """Check samples with numeric targets and build a training set.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_samples``, ``as_targets`` and ``as_weights``; another number of targets than rows.
+    """
+    values = as_targets(y)
+    base = _samples(X, len(values), kernel, sample_weight)
+    return RegressionTrainingSet(**base, values=freeze(values[base["kept"]]))
+
+
+def _samples(
+    X: Samples, n_labels: int | None, kernel: Kernel, sample_weight: Targets
+) -> dict[str, Any]:
+    """Check the fields that every training set has."""
+    samples = samples_for(kernel, X)
+    n = samples.shape[0]
+    if n_labels is not None and n_labels != n:
+        raise InvalidDataError(
+            f"X has {n} rows and y has {n_labels} labels; pass one label per row."
+        )
+    is_gram = isinstance(kernel, Precomputed)
+    if is_gram:
+        if n != samples.shape[1]:
+            raise InvalidDataError(
+                f"With kernel='precomputed', X is the kernel matrix and must be square, got shape "
+                f"{samples.shape}."
+            )
+        if sp.issparse(samples):
+            samples = freeze(samples.toarray())
+    weights = as_weights(sample_weight, n)
+    kept = np.flatnonzero(weights)
+    if len(kept) < n:
+        samples = samples[np.ix_(kept, kept)] if is_gram else rows_of(samples, kept)
+        if not isinstance(samples, SinglePrecision):
+            freeze(samples)
+        weights = freeze(weights[kept])
+    return {
+        "X": samples,
+        "weights": weights,
+        "kept": freeze(kept),
+        "n_given": n,
+        "feature_names": feature_names(X),
+    }

@@ -1,0 +1,195 @@
+"""Conversion and checks of the samples that the caller passes.
+
+Every refusal names the argument, the row or column, the value seen and the remedy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.data.integers import integers_of, rounded_integers
+from qpsvm.data.objects import as_objects, is_numeric, require_unmasked
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.kernels import Kernel
+from qpsvm.numerics.arrays import Matrix, all_finite, freeze, immutable
+from qpsvm.numerics.layout import is_immutable, plain, plain_sparse
+from qpsvm.numerics.single_precision import SinglePrecision
+
+Samples: TypeAlias = Any
+"""Samples that a caller passes: an array, a sparse matrix, a DataFrame, lists, or objects."""
+
+Stored: TypeAlias = Any
+"""Checked samples: a float64 array or CSR array, ``SinglePrecision``, or an array of objects."""
+
+
+def samples_for(kernel: Kernel, X: Samples) -> Stored:
+    """Convert X to the samples a kernel takes: a numeric table, or objects.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_samples`` and ``as_objects``.
+    """
+    if kernel.takes_objects and not is_numeric(X):
+        return as_objects(X)
+    return as_samples(X, keep_single=True)
+
+
+def as_samples(X: Samples, name: str = "X", *, keep_single: bool = False) -> Stored:
+    """Convert X to a read-only float64 array or CSR array of shape (n, d), n and d at least 1.
+
+    In the layout of ``qpsvm.numerics.layout``; a copy, unless that is what X is already and nobody
+    can write to it (an array with ``flags.writeable = False``, a ``numpy.memmap`` opened for
+    reading). With ``keep_single`` such an array of float32 is not copied either, but wrapped:
+    ``SinglePrecision``.
+
+    Raises
+    ------
+    InvalidDataError
+        Not two-dimensional, empty, not numeric (with the column), NaN or infinite (with the row);
+        integers that float64 would round (with row, column and value).
+    """
+    if isinstance(X, SinglePrecision):
+        return X if keep_single else freeze(X[:])
+    matrix = _sparse(X, name) if sp.issparse(X) else _dense(X, name, keep_single)
+    if 0 in matrix.shape:
+        raise InvalidDataError(
+            f"{name} is empty: shape {matrix.shape}; pass at least one sample and one feature."
+        )
+    _require_exact_integers(matrix, X, name)
+    _require_finite_rows(matrix, X, name)
+    return SinglePrecision(matrix) if matrix.dtype == np.float32 else freeze(matrix)
+
+
+def feature_names(X: Samples) -> tuple[str, ...] | None:
+    """Column names of a DataFrame, if all of them are strings; else None."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(c, str) for c in columns):
+        return None
+    return tuple(columns)
+
+
+def _sparse(X: Matrix, name: str) -> Matrix:
+    if np.issubdtype(X.dtype, np.complexfloating):
+        raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
+    if X.ndim != 2:
+        raise InvalidDataError(_not_two_dimensional(name, X.shape))
+    try:
+        return plain_sparse(X, sp.csr_array)
+    except ValueError as error:
+        raise InvalidDataError(
+            f"{name} is not a usable sparse matrix ({error}); rebuild it, for instance with "
+            "scipy.sparse.coo_array((values, (rows, columns)), shape=...)."
+        ) from error
+
+
+def _dense(X: Samples, name: str, keep_single: bool) -> Stored:
+    _require_numeric_columns(X, name)
+    require_unmasked(X, name)
+    try:
+        raw = np.asarray(X)
+        if np.issubdtype(raw.dtype, np.complexfloating):
+            raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
+        if raw.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
+            raise TypeError(f"its dtype is {raw.dtype}")
+        text = [v for v in raw.flat if isinstance(v, str | bytes)] if raw.dtype == "O" else []
+        if text:
+            raise TypeError(f"it holds text such as {text[0]!r}")
+        is_single = raw.dtype == np.float32 and raw.flags.c_contiguous
+        keeps = keep_single and is_single and is_immutable(raw)
+        matrix = plain(raw, np.float32) if keeps else immutable(raw)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InvalidDataError):
+            raise
+        raise InvalidDataError(
+            f"{name} must be a table of numbers ({error}); encode text and categories first, "
+            "for instance with sklearn.preprocessing.OneHotEncoder, or pass a kernel function of "
+            "your own, which may take any samples."
+        ) from error
+    if matrix.ndim != 2:
+        raise InvalidDataError(_not_two_dimensional(name, matrix.shape))
+    return matrix
+
+
+def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:
+    remedy = (
+        f" Reshape it with {name}.reshape(-1, 1) (one feature) or {name}.reshape(1, -1) "
+        "(one sample)."
+        if len(shape) == 1
+        else f" Flatten every sample, {name}.reshape(len({name}), -1); for a kernel function of "
+        "your own put each into an entry of an array of objects."
+        if len(shape) > 2
+        else ""
+    )
+    return f"{name} must have two dimensions (samples, features), got shape {shape}." + remedy
+
+
+def _require_numeric_columns(X: Samples, name: str) -> None:
+    """Refuse a DataFrame with a column that is not numeric, and name the first."""
+    dtypes = getattr(X, "dtypes", None)
+    columns = getattr(X, "columns", None)
+    if dtypes is None or columns is None:
+        return
+    for column, dtype in zip(columns, dtypes, strict=True):
+        if getattr(dtype, "kind", "O") not in "biuf":
+            raise InvalidDataError(
+                f"{name} column {column!r} is not numeric (dtype {dtype}); encode it, for instance "
+                "with sklearn.preprocessing.OneHotEncoder, or drop it."
+            )
+
+
+def _require_exact_integers(matrix: Matrix, original: Samples, name: str) -> None:
+    """Refuse integers that float64 would round, since distinct ones could become equal."""
+    if sp.issparse(original) and original.dtype.kind in "fb":
+        places = []
+    elif sp.issparse(original):
+        coo = original.tocoo()
+        places = [
+            (int(coo.row[i]), int(coo.col[i]), coo.data[i])
+            for (i,) in rounded_integers(coo.data, np.asarray(coo.data, dtype=np.float64))
+        ]
+    elif hasattr(original, "dtypes") and hasattr(original, "iloc"):
+        # column by column: pandas makes floats of integers beside floats
+        columns = [original.iloc[:, j].to_numpy() for j in range(original.shape[1])]
+        places = [
+            (int(i), j, column[i])
+            for j, column in enumerate(columns)
+            for (i,) in rounded_integers(column, matrix[:, j])
+        ]
+    else:
+        rounded = rounded_integers(original, matrix)
+        exact: Any = integers_of(original) if len(rounded) else None
+        places = [(int(i), int(j), exact[i, j]) for i, j in rounded]
+    if not places:
+        return
+    row, column, value = min(places, key=lambda place: place[:2])
+    names = feature_names(original)
+    where = f"column {names[column]!r}" if names else f"column {column}"
+    raise InvalidDataError(
+        f"{name} has {value} in row {row}, {where}, an integer that float64 rounds to "
+        f"{int(float(value))} ({len(places)} such entries): different values would become equal; "
+        "subtract a common offset, split the column in two, or encode identifiers as categories."
+    )
+
+
+def _require_finite_rows(matrix: Matrix, original: Samples, name: str) -> None:
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if all_finite(values):
+        return
+    if sp.issparse(matrix):
+        coo = matrix.tocoo()
+        bad = np.flatnonzero(~np.isfinite(coo.data))
+        row, column = int(coo.row[bad[0]]), int(coo.col[bad[0]])
+        value, rows = coo.data[bad[0]], len(np.unique(coo.row[bad]))
+    else:
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
+        value, rows = matrix[row, column], int((~np.isfinite(matrix)).any(axis=1).sum())
+    names = feature_names(original)
+    where = f"column {names[column]!r}" if names else f"column {column}"
+    raise InvalidDataError(
+        f"{name} has {value} in row {row}, {where} ({rows} such rows); impute the missing values, "
+        "for instance with sklearn.impute.SimpleImputer, or drop the rows."
+    )

@@ -1,0 +1,226 @@
+"""Conversion and checks of labels, targets, weights and groups: one value per sample.
+
+Every refusal names the argument, the row, the value seen and the remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from qpsvm.data.integers import integers_of, rounded_integers
+from qpsvm.data.objects import is_missing, require_unmasked
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.numerics.arrays import Index, Mask, Vector, freeze
+
+Targets: TypeAlias = Any
+"""One value per sample that a caller passes: an array, a list, a column of a DataFrame."""
+
+Labels: TypeAlias = npt.NDArray[Any]
+"""One value per sample or class as an array of any dtype: labels, targets or groups."""
+
+
+def as_signs(y: Targets) -> tuple[Vector, Labels]:
+    """Convert two kinds of labels to -1 and +1; return also the sorted labels (negative first).
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_classes``; more than two classes.
+    """
+    codes, classes = as_classes(y)
+    if len(classes) > 2:
+        shown = ", ".join(repr(_plain(c)) for c in classes[:6]) + (
+            ", ..." if len(classes) > 6 else ""
+        )
+        looks_continuous = np.issubdtype(classes.dtype, np.floating) and not np.array_equal(
+            classes, np.round(classes)
+        )
+        hint = (
+            "these look like regression targets, not classes; use EpsilonRegression"
+            if looks_continuous
+            else "select two classes, train one against the rest (OneVsRest) or in pairs "
+            "(OneVsOne), or all at once (CrammerSinger)"
+        )
+        raise InvalidDataError(
+            f"y has {len(classes)} classes ({shown}); this formulation takes two: {hint}."
+        )
+    return freeze(np.where(codes == 1, 1.0, -1.0)), classes
+
+
+def as_classes(y: Targets) -> tuple[Index, Labels]:
+    """Convert labels to indices into the sorted distinct labels; return both.
+
+    Raises
+    ------
+    InvalidDataError
+        Not one-dimensional, empty, missing values, mixed kinds, or only one class.
+    """
+    labels = _as_column(y, "label")
+    missing = _missing(labels)
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise InvalidDataError(
+            f"y[{row}] is {_plain(labels[row])!r} ({int(missing.sum())} missing labels); drop "
+            "those rows."
+        )
+    if np.issubdtype(labels.dtype, np.complexfloating):
+        raise InvalidDataError("y holds complex numbers; pass two different labels.")
+    if labels.dtype.kind == "U" and isinstance(y, list | tuple):
+        _require_one_kind(y)  # NumPy has already turned [1, "a"] into text
+    try:
+        classes, index = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        _require_one_kind(labels.tolist())
+        raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
+    if len(classes) == 1:
+        raise InvalidDataError(
+            f"y has only one class, {_plain(classes[0])!r}; a classifier needs samples of two."
+        )
+    return np.asarray(freeze(np.asarray(index).ravel().astype(np.intp))), freeze(np.array(classes))
+
+
+def as_targets(y: Targets) -> Vector:
+    """Convert regression targets to float64, shape (n,).
+
+    Raises
+    ------
+    InvalidDataError
+        Not one-dimensional, empty, not numeric, NaN or infinite (with the row); integers that
+        float64 would round.
+    """
+    raw = raw_column = _as_column(y, "target")
+    if raw.dtype.kind not in "biuf":
+        try:
+            if raw.dtype.kind != "O" or any(isinstance(v, str | bytes) for v in raw.tolist()):
+                raise TypeError(f"its dtype is {raw.dtype}")
+            raw = raw.astype(np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidDataError(
+                f"y must hold numbers to predict ({error}); for classes use a classifier such as "
+                "SoftMargin."
+            ) from error
+    values = np.array(raw, dtype=np.float64)
+    given = y if isinstance(y, list | tuple) else raw_column
+    rounded = rounded_integers(given, values.reshape(np.shape(given)))
+    if len(rounded):
+        row = int(np.max(rounded[0]))  # a column, or a row, of a matrix
+        exact = integers_of(given).ravel()[row]
+        raise InvalidDataError(
+            f"y[{row}] is {exact}, an integer that float64 rounds to {int(values[row])} "
+            f"({len(rounded)} such targets); subtract a common offset."
+        )
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise InvalidDataError(
+            f"y[{bad[0]}] is {values[bad[0]]} ({bad.size} such targets); drop those rows."
+        )
+    return np.asarray(freeze(values))
+
+
+def as_weights(sample_weight: Targets, n_samples: int) -> Vector:
+    """Convert sample weights to float64, shape (n,); ones if None.
+
+    Raises
+    ------
+    InvalidDataError
+        Another length, not numeric, negative, not finite, or all zero.
+    """
+    if sample_weight is None:
+        return np.asarray(freeze(np.ones(n_samples)))
+    require_unmasked(sample_weight, "sample_weight")
+    raw = np.asarray(sample_weight)
+    if raw.dtype.kind not in "biuf":
+        raise InvalidDataError(f"sample_weight must hold numbers, its dtype is {raw.dtype}.")
+    weights = np.array(raw, dtype=np.float64).reshape(-1) if raw.ndim else raw.astype(np.float64)
+    if weights.shape != (n_samples,) or (raw.ndim > 1 and 1 not in raw.shape):
+        raise InvalidDataError(
+            f"sample_weight has shape {raw.shape} for {n_samples} rows of X; pass one weight a row."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if bad.size:
+        raise InvalidDataError(
+            f"sample_weight[{bad[0]}] is {weights[bad[0]]} ({bad.size} such weights); weights are "
+            "finite and at least 0."
+        )
+    if not weights.any():
+        raise InvalidDataError("sample_weight is 0 for every row; nothing would be left to learn.")
+    return np.asarray(freeze(weights))
+
+
+def as_groups(groups: Targets, n_samples: int) -> Index:
+    """Convert group labels to numbers from 0, shape (n,); a single group if None.
+
+    Raises
+    ------
+    InvalidDataError
+        Another length, or labels that cannot be sorted.
+    """
+    if groups is None:
+        return np.zeros(n_samples, dtype=np.intp)
+    labels = np.asarray(groups)
+    if labels.shape != (n_samples,):
+        raise InvalidDataError(
+            f"groups has shape {labels.shape} for {n_samples} rows of X; pass one group a row."
+        )
+    try:
+        return np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    except TypeError as error:
+        raise InvalidDataError(f"groups holds labels that cannot be sorted ({error}).") from error
+
+
+def one_per_row(y: Targets, decision: Vector) -> Labels:
+    """Convert y to a vector with one entry per decision value.
+
+    Raises
+    ------
+    InvalidDataError
+        Another shape.
+    """
+    labels = np.asarray(y)
+    if labels.shape not in ((len(decision),), (len(decision), 1)):
+        raise InvalidDataError(
+            f"y has shape {labels.shape} for {len(decision)} rows of X; pass one label a row."
+        )
+    return labels.ravel()
+
+
+def _as_column(y: Targets, what: str) -> Labels:
+    """Convert a vector, or a matrix with a single row or column, to one dimension."""
+    if y is None:
+        raise InvalidDataError(f"y is missing; pass one {what} per sample.")
+    require_unmasked(y, "y")
+    column = y.toarray() if sp.issparse(y) else np.asarray(y)
+    if column.ndim == 2 and 1 in column.shape:
+        column = column.ravel()
+    if column.ndim != 1:
+        raise InvalidDataError(f"y must be one-dimensional, got shape {column.shape}.")
+    if column.size == 0:
+        raise InvalidDataError(f"y is empty; pass one {what} per sample.")
+    return column
+
+
+def _require_one_kind(labels: Iterable[object]) -> None:
+    kinds = sorted({type(_plain(label)).__name__ for label in labels})
+    if len(kinds) > 1:
+        raise InvalidDataError(
+            f"y mixes labels of kinds {', '.join(kinds)}; use one kind for both classes."
+        )
+
+
+def _missing(labels: Labels) -> Mask:
+    """Mask of missing labels, without a loop where the dtype allows."""
+    if labels.dtype.kind in "biu":
+        return np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind == "f":
+        return np.isnan(labels)
+    # pandas' NA, also where it has become text
+    return np.array([is_missing(label) or str(label) == "<NA>" for label in labels.tolist()])
+
+
+def _plain(label: object) -> object:
+    return label.item() if isinstance(label, np.generic) else label
