@@ -42,7 +42,7 @@ def test_every_name_is_in_its_module(name: str, path: str) -> None:
 
 def test_the_page_has_ten_questions_with_an_answer_each() -> None:
     tour = PAGE.partition("## Ten questions\n")[2].partition("\n## ")[0]
-    answers = re.split(r"^\*\*\d+\. .*\?\*\*$", tour, flags=re.MULTILINE)[1:]
+    answers = re.split(r"^### \d+\. .*\?$", tour, flags=re.MULTILINE)[1:]
     assert len(answers) == 10
     for answer in answers:
         assert re.search(r"` in\s+`", answer), answer

@@ -14,9 +14,9 @@ ROWS = Path(__file__).with_name("rows.jsonl")
 HEAD = """# Strong duality, measured
 
 Primal and dual of every family are built separately and solved by different backends at `eps=1e-8`.
-The certificate of each answer is an interval that holds the optimum. *gap*: certified relative
+The certificate of each answer is an interval that contains the optimum. *gap*: certified relative
 duality gap. *worst*: the worst check of the verifier in units of `eps` (KKT residuals, gap, every
-sample; at most 1e-8 passes). *seconds*: with verification, polish and escalation included.
+sample; at most 1e-8 passes). *seconds*: including verification, polish and escalation.
 
 Made by `benchmarks/duality/measure.py` and `report.py`; the raw rows, one per solve, are in
 `benchmarks/duality/rows.jsonl`.
@@ -39,7 +39,7 @@ def main() -> None:
     certified = sum(gap <= 1e-8 for gap in best)
     apart = [spread for group in groups.values() if (spread := _spread(group)) is not None]
     print(f"- {certified} of {len(best)} programs (problem x form) certified to a gap of 1e-8.")
-    print(f"- {passed} of {len(rows)} solves passed every check at 1e-8; the others say so below.")
+    print(f"- {passed} of {len(rows)} solves passed every check at 1e-8; the failures follow.")
     print(f"- Largest spread of the passing answers to one problem: {max(apart):.1e}.\n")
     failures = [row for row in rows if not row.get("passed")]
     if failures:
@@ -54,7 +54,7 @@ def main() -> None:
             )
         print()
     print("## Family by family\n")
-    print("Over all data sets and kernels: the largest gap, the worst check, the seconds in all.\n")
+    print("Over all data sets and kernels: the largest gap, the worst check, the total seconds.\n")
     print("| family | form | backend | problems | gap | worst | seconds |")
     print("|---|---|---|---|---|---|---|")
     cells: dict[tuple[str, str, str], list[dict[str, Any]]] = {}

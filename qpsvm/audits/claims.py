@@ -1,7 +1,7 @@
 """Claims: a model of another library as programs of qpsvm with claimed solutions.
 
-A reader has done the translation: the program is built, and alpha, w, b are in qpsvm's scale. From
-here on nothing depends on where a model came from.
+A reader builds the program and converts alpha, w and b to qpsvm's scale. The rest of an audit does
+not depend on the library of the model.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Claim:
         )
 
     def completed(self, draft: Solution, library: Library) -> Solution:
-        """Complete a draft by what its weights imply, ready for ``qpsvm.verify``."""
+        """Complete a draft by the fields that its weights imply, for ``qpsvm.verify``."""
         if self.stated is not None:
             return self.stated
         if isinstance(draft, JointSolution):

@@ -1,12 +1,11 @@
 """Comparison of a model's own predictions with those of its stored numbers.
 
-An audit verifies the numbers that a model stores. What its ``predict`` does may be something else:
-that of a subclass, or of an attribute read beside the stored numbers. So the model's own
-``predict`` and ``decision_function`` are called on the training data and held against the decision
-values f that the stored numbers give (``rebuilt``). Decision values and predicted numbers have to
-agree up to rounding. Labels are compared where rounding cannot change them: where ``|f(x)|``, or
-the lead of the first of several classes, is larger. What a model predicts for other samples is not
-looked at.
+An audit verifies the numbers that a model stores. Its ``predict`` may use other numbers: a subclass
+may override it, or it may read further attributes. So the model's own ``predict`` and
+``decision_function`` are called on the training data and compared with the decision values f that
+follow from the stored numbers (``rebuilt``). Decision values and predicted numbers must agree up to
+rounding. Labels are compared where rounding cannot change them, that is where ``|f(x)|``, or the
+lead of the first of several classes, exceeds the rounding. Other samples are not examined.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Comparison of a model's training predictions with those of the exact optima of its programs.
 
-The optimum that was computed has a certificate of its own, and its ball is far smaller than the
-model's: it bounds every decision value of the *exact* optimum. A label of several machines together
-is proven only if the votes that decide it are: each machine's interval goes into the vote at
-whichever end is worse.
+The computed optimum has its own certificate, with a far smaller weight error than the model's. It
+bounds every decision value of the *exact* optimum. A label of several machines together is proven
+only if the votes that decide it are proven: each machine's interval enters the vote at its worse
+end.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Effect of a kernel in single precision on the duality gap of a solution.
 
-LIBSVM keeps the rows of its matrix as float32, so that it solves the program of a rounded kernel
-``K'``. The same alpha, ``beta = R'alpha / kappa``, b and t have two objectives there, too::
+LIBSVM stores the rows of its kernel matrix as float32, so it solves the program of a rounded kernel
+``K'``. The same alpha, ``beta = R'alpha / kappa``, b and t also have two objectives there::
 
     P' = kappa/2 beta'K'beta + price_b b + price_t t + sum_k loss_k(p - R(K'beta + b) - e t)
     D' = p'a - 1/2 (kappa beta_a'K'beta_a + d'a^2),     beta_a = R'a / kappa for a feasible a
 
-(``machines.conditions`` has the program). What remains of the gap there is due to stopping early;
-the rest of it is due to rounding.
+(``machines.conditions`` has the program). The gap that remains there is due to early stopping;
+the rest of the gap is due to rounding.
 """
 
 from __future__ import annotations

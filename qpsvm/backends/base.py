@@ -40,7 +40,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a backend can do; shown by ``qpsvm backends``.
+    """Features that a backend supports; shown by ``qpsvm backends``.
 
     Attributes
     ----------

@@ -297,5 +297,5 @@ def _plus_identity(K: Dense, shift: float) -> Dense:
 
 
 def _rounding(K: Dense) -> float:
-    """Tolerance on negative eigenvalues of K, relative to its largest entry."""
+    """Tolerance on negative eigenvalues of K: ``PSD_RTOL sqrt(n)`` times its largest entry."""
     return PSD_RTOL * math.sqrt(len(K)) * max(float(K.max()), -float(K.min()))

@@ -161,7 +161,7 @@ class PrimalDualPair(TrainingSetup):
 
     @cached_property
     def objective_floor(self) -> float:
-        """Smallest scale of the relative gap, where the objective is smaller still.
+        """Lower limit of the scale of the relative gap; zero if the optimum is surely positive.
 
         Zero where the optimum is above zero, which it is unless w = 0 costs nothing; never above
         the 1 of the usual ``max(1, |objective|)``.

@@ -1,4 +1,4 @@
-"""Conversion of arguments to read-only float64 arrays, with errors that say what is wrong."""
+"""Conversion of arguments to read-only float64 arrays, with descriptive errors."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _objects(array: Any) -> Any:
 
 
 def all_finite(values: Any) -> bool:
-    """True unless an entry is NaN or infinite; without a temporary array where all are fine."""
+    """Return whether all entries are finite, without a temporary array in the usual case."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.sum(values)) or np.isfinite(values).all())
 
@@ -211,7 +211,7 @@ def _describe(value: Any) -> str:
 
 
 def default_memory_limit() -> int:
-    """A quarter of the machine's memory, in bytes (2 GiB where the machine does not say)."""
+    """A quarter of the machine's memory, in bytes (2 GiB if it is unknown)."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
     except (AttributeError, OSError, ValueError):

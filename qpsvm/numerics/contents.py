@@ -38,7 +38,7 @@ def own_copy(entry: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two arrays of objects have equal contents; False where comparison fails.
+    """Return whether two arrays of objects have equal contents; False where comparison fails.
 
     Examples
     --------

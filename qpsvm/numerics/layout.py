@@ -19,7 +19,7 @@ WIDE = np.dtype(np.int64)
 
 
 def is_immutable(array: Any) -> bool:
-    """True for an array that nobody can write to, through it or what it is a view of."""
+    """Return whether an array cannot be written to, neither directly nor through its base."""
     if not isinstance(array, np.ndarray):
         return False
     while isinstance(array, np.ndarray):
@@ -82,7 +82,7 @@ def index_width(n_entries: int, shape: tuple[int, ...]) -> np.dtype[Any]:
 
 
 def _own(part: Any, lent: tuple[Any, ...]) -> Any:
-    """The array as a read-only one, copied if somebody else may write to it."""
+    """The array as a read-only one, copied if other code may write to it."""
     is_shared = any(np.may_share_memory(part, other) for other in lent)
     own = part.copy() if is_shared and not is_immutable(part) else part
     own.flags.writeable = False  # before SciPy takes views of it: they are immutable as well

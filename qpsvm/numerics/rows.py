@@ -11,7 +11,7 @@ from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, row_blocks
 
 
 class FoldedRows(NamedTuple):
-    """``Gx <= h`` with the finite bounds below it, and which variables those rows belong to."""
+    """Rows ``Gx <= h`` followed by the finite bounds, with the variables of the bounds' rows."""
 
     G: Matrix
     h: Vector

@@ -53,7 +53,7 @@ PROPAGATIONS = 3
 @short_repr
 @dataclass(frozen=True)
 class ProgramBound:
-    """How far a point of a quadratic program is from its optimum, at most.
+    """Bound on the distance of a point of a quadratic program from its optimum.
 
     Attributes
     ----------
@@ -295,7 +295,7 @@ class _Bounding:
         return np.asarray(g), np.asarray(EPS * terms)
 
     def _is_affordable(self) -> bool:
-        """Whether the rows of P that moving w takes are few enough to be formed."""
+        """Return whether the rows of P that moving w takes are few enough to be formed."""
         return self.program.P.prefers_sparse or len(self._rows) <= MOVABLE_SIZE
 
     def _movable(self) -> Index:
@@ -308,7 +308,7 @@ class _Bounding:
         return np.flatnonzero(curved)
 
     def _price(self, x: Vector, moved: NearestPoint) -> float:
-        """What the real change of the multipliers may add to the gap."""
+        """Bound on the change of the gap by the change of the multipliers in real numbers."""
         if not moved.change.any():
             return 0.0
         program = self.program

@@ -1,4 +1,4 @@
-"""The way back from the textbook's six matrices: whatever solved them can be verified."""
+"""Conversion of any solver's solution of ``canonical()`` to a solution of the program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCE = "solution of the canonical form"
 
 
 def from_canonical(program: QuadraticProgram, x: Any, z: Any = None, y: Any = None) -> QPSolution:
-    """A solution of ``program.canonical()`` as one of the program, ready for ``qpsvm.verify``.
+    """Convert a solution of ``program.canonical()`` to one of the program, for ``qpsvm.verify``.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def centre(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
 
 @dataclass(frozen=True, eq=False)
 class RestoreOffset:
-    """``y = y~ - c'F'x``; evidence of no optimum is the same in both programs.
+    """Inverse of centring a factor: ``y = y~ - c'F'x``; certificates of infeasibility are kept.
 
     With ``F'x`` as the given program rounds it: the gradient ``F (F'x) + a y`` of a verifier then
     has the error of ``F'x`` times the centred rows, and not times the offset.
@@ -86,7 +86,7 @@ class RestoreOffset:
         return self._shifted(solution, -1.0)
 
     def forward(self, solution: QPSolution) -> QPSolution:
-        """A solution of the program with the offset as one of the centred program."""
+        """Map a solution of the given program to the centred program."""
         return self._shifted(solution, 1.0)
 
     def _shifted(self, solution: QPSolution, sign: float) -> QPSolution:
@@ -148,7 +148,7 @@ def _gathered_squares(R: Selection) -> Vector:
 
 
 def _per_sample(a: Vector, R: Selection) -> Vector | None:
-    """T with ``a = R t``; None if variables of one sample disagree."""
+    """Find T with ``a = R t``; None if variables of one sample disagree."""
     used = R.signs != 0.0
     t = np.zeros(R.n_samples)
     t[R.samples(np.flatnonzero(used))] = a[used] / R.signs[used]
@@ -161,7 +161,7 @@ def _per_sample(a: Vector, R: Selection) -> Vector | None:
 
 @dataclass(frozen=True, eq=False)
 class RestoreVariable:
-    """``x_k = x~_k - c'x_J``.
+    """Inverse of centring columns: ``x_k = x~_k - c'x_J``.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class RestoreVariable:
         return self._moved(solution, -1.0)
 
     def forward(self, solution: QPSolution) -> QPSolution:
-        """A solution of the program with the offset as one of the centred program."""
+        """Map a solution of the given program to the centred program."""
         return self._moved(solution, 1.0)
 
     def _moved(self, solution: QPSolution, sign: float) -> QPSolution:
@@ -250,7 +250,7 @@ def _column_squares(X: Any, weights: Vector) -> Vector:
 
 
 def _minus(M: Any, a: Vector, c: Vector) -> Any:
-    """``M - a c'``: sparse where M is, with entries in columns where c is not zero."""
+    """``M - a c'``; sparse M stays sparse, with entries in columns where c is not zero."""
     if not sp.issparse(M):
         dense = np.asarray(M)
         return dense - (c if (a == 1.0).all() else np.outer(a, c))

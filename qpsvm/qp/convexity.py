@@ -1,4 +1,4 @@
-"""Whether a Hessian is positive semidefinite, and how far rounding leaves that open.
+"""Test of convexity: a Hessian's semidefiniteness, and the doubt that rounding leaves.
 
 A stored matrix is seldom semidefinite to the last bit: a rounded Gram matrix has eigenvalues of
 ``-1e-17``. Three answers are possible, in this order:
@@ -43,7 +43,7 @@ RATIONAL_SIZE = 32
 
 @dataclass(frozen=True, eq=False)
 class Convexity:
-    """What is known about the eigenvalues of a symmetric matrix.
+    """Result of a test of convexity: the verdict, and a diagonal that makes P semidefinite.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def _doubt_of(block: Dense) -> float | None:
 
 
 def _doubt_of_large(block: Any) -> float | None:
-    """The same for a block that is kept sparse."""
+    """The doubt about a symmetric block that stays sparse; None if it is not convex."""
     entries, exponent = _of_size_one(block.data)
     scaled = block.copy()
     scaled.data = entries
@@ -112,13 +112,13 @@ def _doubt_of_large(block: Any) -> float | None:
 
 
 def _of_size_one(entries: Dense) -> tuple[Dense, int]:
-    """Entries divided by a power of two so that squares do not overflow, and its exponent."""
+    """Scale entries by a power of two so that squares do not overflow; return the exponent too."""
     exponent = math.frexp(float(np.max(np.abs(entries), initial=0.0)))[1]
     return np.asarray(np.ldexp(entries, -exponent)), exponent
 
 
 def _factors_sparse(matrix: Any, shift: float) -> bool:
-    """Whether ``P + shift I = L D L'`` with positive D only; no pivot is exchanged."""
+    """Return whether ``P + shift I = L D L'`` with positive D only; no pivot is exchanged."""
     from scipy.sparse.linalg import splu
 
     shifted = sp.csc_array(matrix + shift * sp.eye_array(matrix.shape[0]))
@@ -136,7 +136,7 @@ def _factors_sparse(matrix: Any, shift: float) -> bool:
 
 
 def _factors(matrix: Dense, shift: float) -> bool:
-    """Whether the Cholesky factorisation of ``P + shift I`` succeeds."""
+    """Return whether the Cholesky factorisation of ``P + shift I`` succeeds."""
     from scipy.linalg.lapack import dpotrf
 
     shifted = np.array(matrix, order="C")
@@ -147,7 +147,7 @@ def _factors(matrix: Dense, shift: float) -> bool:
 
 
 def _blocks(matrix: Any) -> Iterator[tuple[Index, Any]]:
-    """The blocks that a permutation makes P fall into: their variables, and the matrix."""
+    """Yield the diagonal blocks of P up to permutation: their variables, and the matrix."""
     from scipy.sparse.csgraph import connected_components
 
     sparse = sp.csr_array(matrix)
@@ -164,7 +164,7 @@ def _blocks(matrix: Any) -> Iterator[tuple[Index, Any]]:
 
 
 def is_semidefinite_exactly(matrix: Dense) -> bool:
-    """Whether a small symmetric matrix is positive semidefinite, decided in rational numbers.
+    """Return whether a small symmetric matrix is semidefinite, in rational numbers.
 
     Symmetric elimination: every pivot must be positive, or zero with a row of zeros.
 

@@ -35,7 +35,7 @@ MAX_DENSE_RAY = 1500
 
 
 def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
-    """How far ``z`` and ``y`` are from proving that the constraints contradict each other.
+    """Violation of ``z`` and ``y`` as a proof that the constraints contradict each other.
 
     For ``z >= 0`` every feasible x satisfies ``c'x <= h'z + b'y`` with ``c = G'z + A'y``. The proof
     is that c'x cannot be that small within the bounds: its minimum over ``lb <= x <= ub`` is larger
@@ -69,7 +69,7 @@ def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
 
 
 def _remainder(program: QuadraticProgram, z: Vector, y: Vector) -> float:
-    """What is left of ``c_k`` where it should be zero; infinite if nothing is contradicted."""
+    """Remainder of sums ``c_k`` that should be zero; infinite if there is no contradiction."""
     c = program.G.T @ z + program.A.T @ y
     terms = abs(program.G).T @ z + abs(program.A).T @ np.abs(y)
     bound = np.where(c > 0.0, program.lb, program.ub)  # where c_k x_k is smallest
@@ -85,7 +85,7 @@ def _remainder(program: QuadraticProgram, z: Vector, y: Vector) -> float:
 
 
 def _contradiction(program: QuadraticProgram) -> Restrictions:
-    """What multipliers (z, y) of contradictory rows satisfy, the contradiction aside.
+    """Conditions on multipliers (z, y) of contradictory rows, without the contradiction itself.
 
     ``(G'z + A'y)_k`` is zero for a variable without bounds, not negative for one without an upper
     bound, not positive for one without a lower bound; ``z >= 0``, zero where h is infinite.
@@ -106,7 +106,7 @@ def _contradiction(program: QuadraticProgram) -> Restrictions:
 
 
 def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
-    """How far ``x`` is from proving that the objective falls without end.
+    """Violation of ``x`` as a proof that the objective is unbounded.
 
     It proves it when ``q'x < 0``, ``Px = 0``, ``Ax = 0``, ``Gx <= 0``, and x points into every
     finite bound. Returned is the largest violation, each relative to the terms of its sum (as in
@@ -148,7 +148,7 @@ def _missed_by_ray(program: QuadraticProgram, x: Vector) -> float:
 
 
 def _recession(program: QuadraticProgram) -> Restrictions:
-    """What a direction x satisfies along which rows, bounds and the curvature allow any step."""
+    """Conditions on a direction x along which rows, bounds and curvature allow any step."""
     null_space = _null_space_rows(program)
     finite = np.isfinite(program.h)
     parts = [] if null_space is None else [null_space]
@@ -164,7 +164,7 @@ def _recession(program: QuadraticProgram) -> Restrictions:
 
 
 def _beside(vector: Vector, cone: Restrictions) -> Vector | None:
-    """The nearest vector in a cone; None if that is not near, since zero is in every cone."""
+    """The nearest vector in a cone; None unless it is close, since every cone contains zero."""
     found = nearest_feasible(cone, vector)
     if found.blocked is not None:
         return None
@@ -186,12 +186,12 @@ def _largest_ratio(sums: Vector, terms: Vector) -> float:
 
 
 def has_proof_of_infeasibility(program: QuadraticProgram, solution: QPSolution) -> bool:
-    """True when the multipliers prove that the constraints contradict each other."""
+    """Return whether the multipliers prove that the constraints are contradictory."""
     return farkas_violation(program, solution) <= EVIDENCE_TOLERANCE
 
 
 def has_proof_of_unboundedness(program: QuadraticProgram, solution: QPSolution) -> bool:
-    """True when x is a direction in which the objective falls without leaving the constraints."""
+    """Return whether x is a feasible direction along which the objective falls forever."""
     return ray_violation(program, solution) <= EVIDENCE_TOLERANCE
 
 
@@ -199,7 +199,7 @@ def has_proof_of_unboundedness(program: QuadraticProgram, solution: QPSolution) 
 
 
 def find_infeasibility(program: QuadraticProgram, seconds: float = 10.0) -> QPSolution | None:
-    """Multipliers that prove the constraints contradictory, or None.
+    """Find multipliers that prove the constraints contradictory, or None.
 
     They are the dual solution of ``min t`` subject to ``Gx - t <= h``, ``|Ax - b| <= t``,
     ``lb <= x <= ub``, ``t >= 0``: if the smallest t is positive, no point satisfies everything.
@@ -237,7 +237,7 @@ def find_infeasibility(program: QuadraticProgram, seconds: float = 10.0) -> QPSo
 
 
 def find_unboundedness(program: QuadraticProgram, seconds: float = 10.0) -> QPSolution | None:
-    """A direction along which the objective falls without end, or None.
+    """Find a direction along which the objective is unbounded below, or None.
 
     The solution of ``min q'd`` subject to ``Pd = 0``, ``Ad = 0``, ``Gd <= 0``, d pointing into
     every finite bound, ``-1 <= d <= 1``.

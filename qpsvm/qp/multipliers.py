@@ -14,7 +14,7 @@ ACTIVE = 1e-7
 
 
 def multipliers_at(program: QuadraticProgram, x: Vector, tol: float = ACTIVE) -> QPSolution:
-    """The multipliers that make x as stationary as it can be.
+    """Compute the multipliers that minimise the stationarity residual at x.
 
     Minimises ``|Px + q + G'z + A'y - z_lower + z_upper|`` over ``z, z_lower, z_upper >= 0`` that
     vanish on rows and bounds which are not active at x: non-negative least squares (Lawson and
@@ -71,7 +71,7 @@ def multipliers_at(program: QuadraticProgram, x: Vector, tol: float = ACTIVE) ->
 
 
 def _row_sizes(program: QuadraticProgram) -> Vector:
-    """``max(|h_j|, max_k |G_jk|)``, the scale the verifier holds a row's violation against."""
+    """Scale of a row's violation in the verifier: ``max(|h_j|, max_k |G_jk|)``."""
     if program.n_inequalities == 0:
         return np.zeros(0)
     largest = abs(program.G).max(axis=1)

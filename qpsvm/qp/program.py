@@ -33,7 +33,7 @@ Storage = Literal["natural", "dense", "sparse", "cvxopt"]
 
 @short_repr
 class CanonicalForm(NamedTuple):
-    """The textbook six: minimize ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``."""
+    """The textbook matrices of ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``."""
 
     P: Matrix
     q: Vector
@@ -183,17 +183,17 @@ class QuadraticProgram:
 
     @property
     def n_inequalities(self) -> int:
-        """Rows of G, bounds not counted."""
+        """Number of rows of G, without bounds."""
         return int(self.h.shape[0])
 
     @property
     def n_equalities(self) -> int:
-        """Rows of A."""
+        """Number of rows of A."""
         return int(self.b.shape[0])
 
     @property
     def is_linear(self) -> bool:
-        """True when P is stored as a matrix and every entry is zero (a linear program)."""
+        """Return whether P is a stored matrix of zeros: a linear program."""
         matrix = getattr(self.P, "matrix", None)
         if matrix is None or self.P.diagonal().any():  # the quick look that nearly always decides
             return False
@@ -201,7 +201,7 @@ class QuadraticProgram:
 
     @property
     def is_convex(self) -> bool:
-        """Whether P is positive semidefinite as far as double precision can tell; computed once.
+        """Return whether P is positive semidefinite up to rounding; computed once.
 
         Without it a stationary point proves nothing, and no verifier passes it.
         ``qpsvm.qp.convexity`` has the tolerance.
@@ -210,7 +210,7 @@ class QuadraticProgram:
 
     @property
     def convexity(self) -> Convexity:
-        """Whether P is positive semidefinite, and how far rounding leaves that open."""
+        """Test whether P is positive semidefinite, with the doubt that rounding leaves."""
         known: Convexity | None = getattr(self, "_convexity", None)
         if known is None:
             known = self.P.convexity()
@@ -251,7 +251,7 @@ class QuadraticProgram:
     def canonical(
         self, storage: Storage = "natural", *, memory_limit: int | None = None
     ) -> CanonicalForm:
-        """The textbook six ``(P, q, G, h, A, b)``, bounds folded into G and h.
+        """Return the textbook matrices ``(P, q, G, h, A, b)``, bounds folded into G and h.
 
         Rows of G come in this order: the program's own (finite) rows, ``-x_i <= -lb_i`` for the
         finite lower bounds, ``x_i <= ub_i`` for the finite upper bounds.

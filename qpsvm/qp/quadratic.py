@@ -96,16 +96,16 @@ class Quadratic(ABC):
 
     @property
     def is_psd_by_construction(self) -> bool:
-        """True when the type itself guarantees ``x'Px >= 0``."""
+        """Return whether the type guarantees ``x'Px >= 0``."""
         return False
 
     @property
     def prefers_sparse(self) -> bool:
-        """True when a solver with sparse linear algebra should be given ``to_sparse()``."""
+        """Return whether solvers with sparse linear algebra should use ``to_sparse()``."""
         return False
 
     def term_sizes(self, x: Vector) -> Vector:
-        """``|P| |x|``, or an upper bound on it: what the rounding of ``P x`` is relative to."""
+        """``|P| |x|`` or an upper bound on it, the scale of the rounding of ``P x``."""
         matrix = getattr(self, "matrix", None)
         if matrix is not None:
             return np.asarray(abs(matrix) @ np.abs(x))
@@ -169,7 +169,7 @@ class Quadratic(ABC):
         return float(np.max(np.abs(self.matvec(x))[used] / terms[used], initial=0.0))
 
     def convexity(self) -> Convexity:
-        """Whether P is positive semidefinite, and how far rounding leaves that open."""
+        """Test whether P is positive semidefinite, with the doubt that rounding leaves."""
         matrix = getattr(self, "matrix", None)
         if self.is_psd_by_construction:
             return Convexity.proven(self.size)
@@ -183,7 +183,7 @@ class Quadratic(ABC):
         return float(PSD_RTOL * np.sqrt(self.size) * largest_magnitude(self.diagonal()))
 
     def is_positive_semidefinite(self) -> bool:
-        """Whether P has no eigenvalue below ``-PSD_RTOL * sqrt(n) * max diagonal``.
+        """Return whether P has no eigenvalue below ``-PSD_RTOL * sqrt(n) * max diagonal``.
 
         A Cholesky factorisation of P plus a multiple of I at rounding level decides it, at a third
         of the cost of an eigenvalue; Lanczos for large sparse matrices.
@@ -202,7 +202,7 @@ class Quadratic(ABC):
         return bool(info == 0)
 
     def require_positive_semidefinite(self, name: str = "P") -> None:
-        """Raise unless ``convexity`` says so, with the smallest eigenvalue.
+        """Raise unless P is convex; the error has the smallest eigenvalue.
 
         Raises
         ------

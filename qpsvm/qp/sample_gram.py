@@ -84,7 +84,7 @@ class SampleGram:
         return int(self.X.shape[0])
 
     def parts(self) -> tuple[Any, ...]:
-        """What defines K: the kernel and the samples, or the matrix itself."""
+        """Objects that define K: the kernel and the samples, or the matrix itself."""
         if isinstance(self.kernel, _Lookup):
             return (self.kernel.matrix,)
         if isinstance(self.kernel, Combinations):
@@ -93,12 +93,12 @@ class SampleGram:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the matrix has been evaluated."""
+        """Return whether the matrix has been evaluated."""
         return "dense" in self.__dict__
 
     @property
     def is_worth_keeping(self) -> bool:
-        """Whether the matrix will be evaluated and kept at the next product."""
+        """Return whether the matrix will be evaluated and kept at the next product."""
         return self.is_kept or 8 * self.size**2 <= KEPT_BYTES
 
     def of_samples(self, samples: Index) -> SampleGram:
@@ -129,7 +129,7 @@ class SampleGram:
         return self.products(v[:, None])[:, 0]
 
     def products(self, V: Dense) -> Dense:
-        """``K V`` for V of shape (n, m), read-only: one pass over K for what is not remembered."""
+        """``K V`` for V of shape (n, m), read-only, in one pass over K."""
         recent = self._recent
         found = [recent.get(_key(column)) for column in V.T]
         missing = [j for j, product in enumerate(found) if product is None]

@@ -45,7 +45,7 @@ class Selection:
         return len(self.signs)
 
     def parts(self) -> tuple[Any, ...]:
-        """What defines R."""
+        """Objects that define R."""
         index = np.arange(self.n_samples) if self.index is None else self.index
         return (self.signs, index)
 

@@ -44,13 +44,13 @@ class Reversible(Inverse, Protocol):
 
 @dataclass(frozen=True)
 class Identity:
-    """The inverse of no transform."""
+    """The inverse of the identity transform."""
 
     def __call__(self, solution: QPSolution) -> QPSolution:
         return solution
 
     def forward(self, solution: QPSolution) -> QPSolution:
-        """The solution as it is."""
+        """Return the solution unchanged."""
         return solution
 
 
@@ -78,7 +78,7 @@ class ReversibleChain:
         return solution
 
     def forward(self, solution: QPSolution) -> QPSolution:
-        """A solution of the given program as one of the last."""
+        """Map a solution of the given program to the last program of the chain."""
         for link in self.links:
             solution = link.forward(solution)
         return solution
@@ -89,7 +89,7 @@ class ReversibleChain:
 
 @dataclass(frozen=True, eq=False)
 class UnfoldBounds:
-    """``z = (z_G, z_lower on finite lb, z_upper on finite ub)`` back into its three parts."""
+    """Inverse of folding bounds: split ``z = (z_G, z_lower, z_upper)`` into its parts."""
 
     n_rows: int
     n_variables: int
@@ -106,7 +106,7 @@ class UnfoldBounds:
         return solution.replace(z=parts[0], z_lower=z_lower, z_upper=z_upper)
 
     def forward(self, solution: QPSolution) -> QPSolution:
-        """A solution of the program with bounds as one of the folded program."""
+        """Map a solution of the program with bounds to the folded program."""
         if solution.z is None or solution.z_lower is None or solution.z_upper is None:
             return solution.replace(z=None, z_lower=None, z_upper=None)
         z = np.concatenate([solution.z, solution.z_lower[self.lower], solution.z_upper[self.upper]])
@@ -131,7 +131,7 @@ def fold_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, UnfoldBoun
 
 @dataclass(frozen=True, eq=False)
 class RestoreRows:
-    """Multipliers of the rows that left are zero."""
+    """Inverse of dropping rows: their multipliers are zero."""
 
     kept: Index
     n_rows: int
@@ -214,7 +214,7 @@ def _dense(matrix: Matrix) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class Unscale:
-    """``x = D x'``, ``z = E_G z'/c``, ``y = E_A y'/c``, ``z_bound = D^-1 z_bound'/c``."""
+    """Inverse of ``scale``: ``x = D x'``, ``z = E_G z'/c``, ``y = E_A y'/c``; see ``scale``."""
 
     variables: Vector
     inequalities: Vector
@@ -237,7 +237,7 @@ class Unscale:
         return solution.replace(**changes)
 
     def forward(self, solution: QPSolution) -> QPSolution:
-        """A solution of the given program as one of the scaled program."""
+        """Map a solution of the given program to the scaled program."""
         way_there = Unscale(
             1.0 / self.variables,
             1.0 / self.inequalities,

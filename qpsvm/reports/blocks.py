@@ -1,7 +1,6 @@
 """Documents made of a few kinds of blocks, which every output format can write.
 
-The blocks hold texts as people read them. Nothing in them is markup: whoever writes a format
-escapes.
+The blocks contain plain texts without markup; each format escapes the texts that it writes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The content of a report, independent of its format.
 
-``ReportContent`` holds a solved problem and what its caller says of it, and computes nothing about
-them but words and pictures: every figure is the verifier's or the certificate's own.
+``ReportContent`` has a solved problem and the caller's remarks. It adds only words and pictures:
+every figure comes from the verifier or the certificate.
 """
 
 from __future__ import annotations

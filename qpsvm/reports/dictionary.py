@@ -1,6 +1,6 @@
 """Reports as plain Python types, the content of the JSON file.
 
-``report.schema.json`` describes it, ``docs/report.md`` explains it, and a test holds them together.
+``report.schema.json`` describes it, ``docs/report.md`` explains it, and a test compares both.
 """
 
 from __future__ import annotations

@@ -3,17 +3,17 @@
 ========================  ======================================================================
 ``OPTIMAL``               every check passed and the distance from the optimum is bounded: the
                           objective is proven to be the best possible one, to ``eps``
-``SAME_PREDICTIONS``      not that, but every training prediction is proven to be the optimum's
-``BOUNDED``               not that either, but the objective is proven to be within a gap of the
-                          best possible one; what that can change is counted
-``UNPROVEN``              nothing bounds the distance from the optimum
+``SAME_PREDICTIONS``      not optimal, but every training prediction is proven to be the optimum's
+``BOUNDED``               neither of these, but the objective is proven to be within a gap of the
+                          optimum; the labels that this leaves undecided are counted
+``UNPROVEN``              there is no bound on the distance from the optimum
 ``WRONG``                 labels are proven to differ from the optimum's, the objective is far above
-                          that of an optimum that was computed, a condition that must hold is
-                          missed, or it is the answer to another problem
+                          that of a computed optimum, a hard condition or constraint is violated,
+                          or it is the answer to another problem
 ========================  ======================================================================
 
-A grade is about what is proven, so it is never better than the evidence. ``passed`` is the
-verifier's: only ``OPTIMAL`` passes.
+A grade depends only on proofs, so it is never better than the evidence. ``passed`` is the
+verifier's verdict: only ``OPTIMAL`` passes.
 """
 
 from __future__ import annotations

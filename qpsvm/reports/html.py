@@ -1,7 +1,7 @@
 """Self-contained HTML pages: one file with pictures, styles and scripts inside.
 
 Jinja2 escapes every text; pictures are SVG as data URIs, which follow the reader's preference for
-light or dark. The page's policy forbids every script but its own, by its hash.
+light or dark mode. The page's policy allows only its own scripts, by their hashes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A solved problem with its verdict, and the figures derived from both.
 
-Every figure is the verifier's or the certificate's own.
+Every figure comes from the verifier or the certificate.
 """
 
 from __future__ import annotations

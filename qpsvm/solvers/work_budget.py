@@ -57,7 +57,7 @@ class WorkBudget:
         self.work += work
 
     def may_go_on(self, residual: float) -> bool:
-        """Whether work is left and no stop was requested."""
+        """Return whether work is left and no stop was requested."""
         self.residual = residual
         self.is_over = (
             self.is_over

@@ -5,9 +5,9 @@
     model = read_model("a9a.model")          # LIBSVM, ThunderSVM, LIBLINEAR, JSON, NPZ, qpsvm
     model.training_rows(X, y)                # which rows its support vectors are
 
-Sizes are looked up before anything is read, counts are held against the file before anything is
-allocated, and time and memory are linear in the file. What a file says is turned into programs by
-``qpsvm.audit``.
+Sizes are checked before anything is read, and counts are compared with the size of the file before
+anything is allocated, so that time and memory are linear in the file. ``qpsvm.audit`` turns the
+content of a file into programs.
 """
 
 from qpsvm.audits.files.arrays import ArrayModel

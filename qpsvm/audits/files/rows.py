@@ -156,7 +156,7 @@ def _by_target(
 
 
 def _too_often(rows: list[int]) -> str:
-    """Message for rows of X that fewer copies have than there are support vectors; may be empty."""
+    """Message that more support vectors than rows of X have the same values; may be empty."""
     if not rows:
         return ""
     return (

@@ -1,7 +1,7 @@
 """Checked access to the attributes of a fitted estimator.
 
-Python lets anybody set an attribute to anything, and the libraries' own predictions read past the
-end of an array that is too short. So a reader looks at every attribute through these functions.
+In Python, attributes can be set to anything, and the libraries' own predictions read past the end
+of an array that is too short. So readers access every attribute through these functions.
 """
 
 from __future__ import annotations

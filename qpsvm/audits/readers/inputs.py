@@ -1,6 +1,6 @@
 """The caller's training data and parameters, checked against the model.
 
-A model that does not match is refused: its audit would be about another program.
+A model that does not match the data is refused: its audit would be about another program.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reader of LIBLINEAR's model files; ``readers.linear`` has the programs.
 
-They hold no parameters of the training, and no multipliers from which one could be told.
+These files contain neither training parameters nor multipliers from which to infer them.
 
 LIBLINEAR multiplies its one-class dual by ``nu n``, as LIBSVM does: its w and rho are ``nu n``
 times those of ``OneClass(nu)``.

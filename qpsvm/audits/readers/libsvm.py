@@ -12,12 +12,12 @@ nu-SVR       ``alpha - alpha*``                      ``NuRegression(nu, C n)``  
 one-class    ``alpha`` (``1'alpha = nu n``)          ``OneClass(nu)``                ``nu n``
 ===========  ======================================  ==============================  =============
 
-Its coefficients and decision values are ``factor`` times those of the program. nu-SVC does not keep
-rho; that ``1'alpha = nu`` at the optimum gives it back. nu-SVR does not keep epsilon: predictions
-do not depend on it, and the best one for w and b is taken.
+LIBSVM's coefficients and decision values are ``factor`` times those of the program. nu-SVC does not
+store rho, which follows from ``1'alpha = nu`` at the optimum. nu-SVR does not store epsilon;
+predictions do not depend on it, and the optimal one for w and b is used.
 
-Several classes are told apart in pairs ``i < j``, in the library's own order of classes: row
-``j - 1`` of the coefficients holds those of class i, row i those of class j.
+For several classes there is a machine for every pair ``i < j``, in the library's own order of
+classes: row ``j - 1`` of the coefficients has those of class i, row i those of class j.
 
 Source: Chang and Lin, "LIBSVM: a library for support vector machines", *ACM TIST* 2 (2011),
 sections 2 and 7.

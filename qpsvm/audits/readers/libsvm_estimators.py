@@ -1,10 +1,10 @@
 """Reader of scikit-learn's ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM`` (LIBSVM).
 
-The classes of Intel's extension have the same attributes and another solver.
+The estimators of Intel's extension have the same attributes, but another solver.
 
-Scikit-learn sorts the classes. For two of them it turns LIBSVM's signs around, so that the second
-has the positive values; for more the first of a pair has. What predicts are private copies of
-``dual_coef_`` and ``intercept_``: a model in which they differ is refused.
+Scikit-learn sorts the classes. For two classes it reverses LIBSVM's signs, so that the second class
+has positive values; for more classes, the first class of a pair has. Predictions use private copies
+of ``dual_coef_`` and ``intercept_``; a model in which these differ is refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reader of LIBSVM's and ThunderSVM's model files.
 
-They hold no parameters of the training but those of the kernel. What the caller does not give is
-taken from the numbers where they tell it:
+These files contain no training parameters except those of the kernel. Parameters that the caller
+does not give are inferred from the coefficients if possible:
 
 ==================  ===========================================================================
 C (C-SVC, SVR)      the largest ``|c_i| / u_i``, if several samples of one side have exactly that
@@ -11,7 +11,7 @@ nu (one-class)      ``sum c_i / n``
 ==================  ===========================================================================
 
 with the coefficients c of ``readers.libsvm``, sample weights u and their sum n. (A model that is
-optimal for some C is optimal for its largest alpha as C, too; not the other way round.)
+optimal for some C is also optimal for C equal to its largest alpha; the converse does not hold.)
 """
 
 from __future__ import annotations

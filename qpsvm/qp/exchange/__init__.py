@@ -1,4 +1,4 @@
-"""Programs on paper and on disk: for other solvers, other languages, other people.
+"""Export and import of programs: NPZ, QPS, Parquet and LaTeX.
 
 ==============  ==================================  ==============================================
 format          functions                           what survives

@@ -1,4 +1,4 @@
-"""What the formats share: P as a matrix, files that appear whole, and one sentence for errors."""
+"""Parts shared by the formats: P as a matrix, atomic writing, and a uniform error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Path: TypeAlias = str | os.PathLike[str]
 
 
 def hessian(P: Quadratic, memory_limit: int | None) -> Matrix:
-    """P as an exactly symmetric matrix: as it is stored, or evaluated.
+    """P as an exactly symmetric matrix, stored or evaluated.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def hessian(P: Quadratic, memory_limit: int | None) -> Matrix:
 
 @contextmanager
 def writing(path: Path) -> Iterator[IO[bytes]]:
-    """A binary file that gets its name when everything is in it.
+    """Open a binary file that gets its name only when it is complete.
 
     Raises
     ------
@@ -51,5 +51,5 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def unusable(path: Path, kind: str, reason: object) -> DataFileError:
-    """The error for a file that can be read and is no program."""
+    """Build the error for a readable file that is not a program."""
     return DataFileError(f"{os.fspath(path)!r} is not a usable {kind} file: {reason}")

@@ -1,4 +1,4 @@
-"""Lines, fields and entries of a QPS file, and what is refused about each of them alone."""
+"""Strict parsing of the lines, fields and entries of a QPS file."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ DENSE_SHARE = 2 / 3
 
 
 class Refusal(Exception):  # noqa: N818
-    """Why a line, or the whole file, is not taken."""
+    """The reason why a line or the whole file is refused."""
 
 
 def pairs(fields: list[str]) -> list[tuple[str, float]]:
-    """``row number row number ...``."""
+    """Yield the pairs of ``row number row number ...``."""
     if not fields or len(fields) % 2:
         raise Refusal(f"{shown(fields)} is not a list of rows, each with a number.")
     return [(row, number(value)) for row, value in zip(fields[::2], fields[1::2], strict=True)]
 
 
 def number(word: str, *, infinite: bool = False) -> float:
-    """A finite number, or with ``infinite`` one that says inf in so many letters."""
+    """Parse a finite number; with ``infinite``, also an explicit infinity."""
     try:
         value = float(word)
     except ValueError:
@@ -45,26 +45,26 @@ def number(word: str, *, infinite: bool = False) -> float:
 
 
 def known(table: Mapping[str, _T], name: str, what: str) -> _T:
-    """The entry of a table, refused if there is none."""
+    """Look up an entry of a table; refuse the line if there is none."""
     if name not in table:
         raise Refusal(f"{what} {name[:40]!r} is not declared.")
     return table[name]
 
 
 def once(table: dict[str, _T], name: str, value: _T, what: str) -> None:
-    """A new entry of a table, refused if there is one."""
+    """Add an entry to a table; refuse the line if it exists already."""
     if name in table:
         raise Refusal(f"{what} {name[:40]!r} is given twice.")
     table[name] = value
 
 
 def shown(fields: list[str]) -> str:
-    """The line, or its beginning."""
+    """The line, or its beginning, for a message."""
     return repr(" ".join(fields)[:60])
 
 
 class Entries:
-    """The entries of a sparse matrix as they come."""
+    """The entries of a sparse matrix in the order of the file."""
 
     def __init__(self) -> None:
         self.values, self.rows, self.columns = array("d"), array("i"), array("i")
@@ -75,7 +75,7 @@ class Entries:
         self.columns.append(column)
 
     def matrix(self, name: str, shape: tuple[int, int], *, triangle: bool = False) -> Matrix:
-        """The matrix, or the symmetric one of which either triangle was given."""
+        """Build the matrix; a symmetric matrix from either triangle."""
         values, rows, columns = (np.array(part) for part in (self.values, self.rows, self.columns))
         if triangle:
             rows, columns = np.maximum(rows, columns), np.minimum(rows, columns)

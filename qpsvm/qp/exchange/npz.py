@@ -1,4 +1,4 @@
-"""NPZ: a program with all its numbers, to the bit, without pickle.
+"""NPZ files of programs: every number exact, without pickle.
 
 =====================================  ============================================================
 member                                 content
@@ -95,7 +95,7 @@ def _stored(name: str, matrix: Matrix) -> dict[str, Any]:
 
 
 def read_npz(path: Path) -> QuadraticProgram:
-    """Read a program that ``write_npz`` wrote, trusting nothing in the file.
+    """Read a program that ``write_npz`` wrote, with strict checks.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def _names(arrays: dict[str, Any]) -> Mapping[str, str]:
 
 
 class _Reader:
-    """The arrays of a file, handed out once each after their checks."""
+    """The arrays of a file, each checked and handed out once."""
 
     def __init__(self, arrays: dict[str, Any]) -> None:
         self._arrays = arrays
@@ -168,7 +168,7 @@ class _Reader:
         return array
 
     def matrix(self, name: str, rows: int, columns: int | None) -> Matrix:
-        """A matrix of that many rows and columns (any number of them with None)."""
+        """Take a matrix with the given numbers of rows and columns (None: any)."""
         matrix = self._take(name) if name in self._arrays else self._columns(name)
         expected = (rows, matrix.shape[-1] if columns is None else columns)
         if matrix.shape != expected:

@@ -1,4 +1,4 @@
-"""Parquet test sets of the qpbenchmark project: many programs in one file, for its solvers.
+"""Parquet test sets of the qpbenchmark project: many programs in one file.
 
 One row per program, nine columns (its ``ProblemList.KEYS``)::
 
@@ -101,7 +101,7 @@ def _dense(matrix: Matrix, name: str, memory_limit: int | None) -> Matrix:
 
 
 def read_parquet(path: Path) -> dict[str, QuadraticProgram]:
-    """Read a test set of the qpbenchmark project, by whomever written.
+    """Read a test set of the qpbenchmark project, written by any program.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 def _require_columns(schema: Any, types: Any) -> None:
-    """Lists of numbers, or nothing at all, and a text."""
+    """Check the columns: lists of numbers or null, and a text."""
     for key in (*NUMBERS, "name"):
         fields = schema.get_all_field_indices(key)
         if len(fields) != 1:
@@ -166,7 +166,7 @@ def _require_columns(schema: Any, types: Any) -> None:
 
 
 def _require_size(metadata: Any) -> None:
-    """A few compressed bytes can stand for any number of zeros."""
+    """Refuse sizes beyond the limit, since a few compressed bytes can mean many zeros."""
     groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
     values = sum(group.column(i).num_values for group in groups for i in range(group.num_columns))
     limit = default_memory_limit()

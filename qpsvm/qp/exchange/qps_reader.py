@@ -1,4 +1,4 @@
-"""QPS, read strictly: what has two meanings, or none here, is refused with its line.
+"""Strict reader of QPS files: ambiguous or unsupported content is refused with its line.
 
 Readers of MPS disagree, and most of them guess. A negative ``UP`` bound without a lower one means
 ``x >= -inf`` to SAS and an infeasible program to HiGHS; repeated entries are summed, or the last
@@ -85,7 +85,7 @@ def read_qps(path: Path) -> QuadraticProgram:
 
 
 class _Row(NamedTuple):
-    """A row of the file: its type, the part of the program it belongs to, and where there."""
+    """A row of the file: its type, the part of the program it belongs to, and its index there."""
 
     kind: str
     part: str  # q, G or A
@@ -93,7 +93,7 @@ class _Row(NamedTuple):
 
 
 class _Reader:
-    """A program, line by line."""
+    """A program in construction, line by line."""
 
     def __init__(self) -> None:
         self.characters_left = default_memory_limit()
@@ -110,7 +110,7 @@ class _Reader:
         self.upper: dict[str, float] = {}
 
     def take(self, line: str) -> None:
-        """One line of the file."""
+        """Process one line of the file."""
         self.characters_left -= len(line)
         if len(line) == LONGEST_LINE or self.characters_left < 0:
             raise Refusal("too long; the file is damaged or made to fill the memory.")
@@ -155,7 +155,7 @@ class _Reader:
         self.seen.add(section)
 
     def _without_set(self, fields: list[str], named: bool) -> list[str]:
-        """The fields without the name of the set of right-hand sides or bounds."""
+        """Drop the name of the set of right-hand sides or bounds from the fields."""
         if not named:
             return fields
         first = self.sets.setdefault(self.section, fields[0])
@@ -202,7 +202,7 @@ class _Reader:
             once(self.upper, column[0], upper, "the upper bound of")
 
     def program(self) -> QuadraticProgram:
-        """What the lines say together."""
+        """Build the program from all lines."""
         if self.section != "ENDATA":
             raise Refusal("it ends without ENDATA; part of it is missing.")
         if not self.count["q"]:

@@ -1,4 +1,4 @@
-"""QPS (free MPS with a QUADOBJ section), written so that nothing is lost and nothing is implied.
+"""Writer of QPS files (free MPS with a QUADOBJ section), exact and explicit.
 
 ====================  =============================================================================
 line                  meaning
@@ -116,7 +116,7 @@ def _compressed(stream: IO[bytes], path: Path) -> Any:
 
 
 def _sections(program: QuadraticProgram, P: Matrix, name: str) -> Iterator[list[str]]:
-    """The file in pieces of one column or section."""
+    """Yield the file in pieces of one column or section."""
     free = np.isinf(program.h)
     yield [f"NAME {name}"]
     # as JSON: a name with a line break must not become a line of the file
@@ -149,7 +149,7 @@ def _sections(program: QuadraticProgram, P: Matrix, name: str) -> Iterator[list[
 
 
 def _columns(matrix: Matrix) -> Iterator[Iterator[tuple[int, float]]]:
-    """Row numbers and values of the non-zeros, column by column."""
+    """Yield row numbers and values of the nonzeros, column by column."""
     for j in range(matrix.shape[1]):
         if sp.issparse(matrix):
             piece = slice(matrix.indptr[j], matrix.indptr[j + 1])

@@ -1,4 +1,4 @@
-r"""The program as a formula: what a paper would print, with the shapes of everything in it.
+r"""The program as a LaTeX formula, with the shapes of its matrices.
 
 The result needs the packages amsmath and amssymb. Numbers are printed in full, never rounded.
 """
@@ -34,7 +34,7 @@ _SPECIAL = {
 
 
 def latex(program: QuadraticProgram, *, names: Mapping[str, str] | None = None) -> str:
-    r"""``minimise 1/2 x'Px + q'x  subject to  Gx <= h, Ax = b, lb <= x <= ub``, typeset.
+    r"""Format ``minimise 1/2 x'Px + q'x  subject to  Gx <= h, Ax = b, lb <= x <= ub`` as LaTeX.
 
     Parts that do not exist are left out: a zero P or q, missing rows, infinite bounds. Bounds that
     are the same for every variable appear as numbers. The last lines give the shapes, and how a
@@ -89,7 +89,7 @@ def latex(program: QuadraticProgram, *, names: Mapping[str, str] | None = None) 
 
 
 def _named(names: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The symbol of each part, and a line for every name that is none."""
+    """The symbol of each part, and a definition for every name that is not a symbol."""
     symbols = dict(_SYMBOLS)
     meanings = []
     for key in _SYMBOLS.keys() & names.keys():
@@ -202,7 +202,7 @@ def _name(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as LaTeX shows it: none of it is markup."""
+    """Escape a text for LaTeX."""
     return "".join(_SPECIAL.get(character, character) for character in text)
 
 

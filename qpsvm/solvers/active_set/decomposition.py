@@ -62,7 +62,7 @@ def load() -> tuple[Any, Any]:
 def suits(
     program: BoxProgram, columns: KernelColumns, settings: ActiveSetSettings = DEFAULTS
 ) -> bool:
-    """Whether a program is the dual of a classifier or a regression that LIBSVM can solve.
+    """Return whether a program is the dual of a classifier or a regression that LIBSVM can solve.
 
     And one that a decomposition is quick with.
     """
@@ -118,12 +118,12 @@ class _Classifier:
         return cls(-float(q[0]), signs, _finite(program, -float(q[0])))
 
     def is_steep(self, _: BoxProgram, __: float) -> bool:
-        """Whether the bounds are too far apart for LIBSVM: never for a classifier."""
+        """Return whether the bounds are too far apart for LIBSVM: never for a classifier."""
         return False
 
     @property
     def can_be_fitted(self) -> bool:
-        """Whether both classes are present and no weight underflows."""
+        """Return whether both classes are present and no weight underflows."""
         return bool((self.signs != self.signs[0]).any() and (self.upper / self.cost > 0.0).all())
 
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
@@ -162,13 +162,13 @@ class _Regression:
         return cls(above, below, targets, float(epsilons[0]), upper)
 
     def is_steep(self, program: BoxProgram, limit: float) -> bool:
-        """Whether the bounds are too far apart for LIBSVM to converge soon."""
+        """Return whether the bounds are too far apart for LIBSVM to converge soon."""
         moves = float(np.median(program.upper[self.above] * program.diagonal[self.above]))
         return not moves <= limit * float(np.std(self.targets))
 
     @property
     def can_be_fitted(self) -> bool:
-        """Whether bounds and targets can be scaled without underflow or overflow."""
+        """Return whether bounds and targets can be scaled without underflow or overflow."""
         upper = self.upper / np.std(self.targets)
         return bool((upper > 0.0).all() and np.isfinite(upper).all())
 
@@ -199,7 +199,7 @@ def _machine(program: BoxProgram, columns: KernelColumns) -> _Classifier | _Regr
 
 
 def _is_balance(program: BoxProgram, signs: Vector) -> bool:
-    """Whether the only row is ``s'x = 0``, up to its sign."""
+    """Return whether the only row is ``s'x = 0``, up to its sign."""
     a = program.A[0]
     return (
         len(program.b) == 1

@@ -266,7 +266,7 @@ class _KernelSearch:
 
 
 def _is_small(P: KernelQuadratic, for_columns: int) -> bool:
-    """Whether the whole kernel matrix fits into memory and is worth keeping."""
+    """Return whether the whole kernel matrix fits into memory and is worth keeping."""
     return P.gram.is_worth_keeping and 8 * P.gram.size**2 <= for_columns
 
 

@@ -108,7 +108,7 @@ class _WorkingSetSearch:
 
     @property
     def takes_all(self) -> bool:
-        """Whether every working set is the whole program."""
+        """Return whether every working set is the whole program."""
         few = self.box.size <= min(self.settings.smallest_working_set, self.largest)
         return few or isinstance(self.box.P, FactorCurvature)
 

@@ -92,7 +92,7 @@ class BoxProgram:
         return self.clip(x)
 
     def is_free(self, x: Vector) -> Mask:
-        """Whether each variable is strictly between its bounds."""
+        """Return whether each variable is strictly between its bounds."""
         return (x > self.lower) & (x < self.upper)
 
     def natural_residual(self, x: Vector, r: Vector) -> Vector:
@@ -130,17 +130,17 @@ class BoxProgram:
         return (float(np.abs(r) @ room) + missed) / self.objective_scale(point)
 
     def objective_scale(self, point: Point) -> float:
-        """What gaps are relative to: the objective, or what counts as zero if that is larger."""
+        """Scale of the relative gap: the objective, or the value that counts as zero if larger."""
         mean = float(np.mean(self.diagonal)) or 1.0
         negligible = negligible_objective(self.q, mean, point.x)
         return max(abs(self.objective(point)), negligible)
 
     def scale(self, point: Point) -> float:
-        """What residuals are relative to: the largest entry of q, or of ``P x`` where q is zero."""
+        """Scale of relative residuals: the largest entry of q, or of ``P x`` if q is zero."""
         return float(np.max(np.abs(self.q))) or float(np.max(np.abs(point.Px)))
 
     def is_optimal(self, point: Point, eps: float) -> bool:
-        """Whether relative gap and residuals are at most eps, the drift of ``P x`` included.
+        """Return whether relative gap and residuals are at most eps, the drift of ``P x`` included.
 
         The gap alone may be small where single samples are far from what they should be. Nor is it
         enough that only rounding is left: with x of 1e5 that is more than what was asked for.
@@ -150,7 +150,7 @@ class BoxProgram:
         return self.is_near(point, eps) and self.relative_gap(point) + drifted <= eps
 
     def is_near(self, point: Point, eps: float) -> bool:
-        """Whether the relative residuals are at most eps."""
+        """Return whether the relative residuals are at most eps."""
         return self.residual(point) + point.drift <= eps * self.scale(point)
 
     def tolerances(self, point: Point) -> Vector:
@@ -178,7 +178,7 @@ class BoxProgram:
         return float(tolerances[is_open] @ room[is_open]) / self.objective_scale(point)
 
     def is_settled(self, point: Point) -> bool:
-        """Whether residuals are below their rounding errors; false for NaN."""
+        """Return whether residuals are below their rounding errors; false for NaN."""
         natural = self.natural_residual(point.x, self.gradient(point.Px, point.y))
         return bool((natural <= self.tolerances(point)).all()) and self.rows_hold(point.x)
 
@@ -237,7 +237,7 @@ class Boxed:
 
     @staticmethod
     def suits(program: QuadraticProgram) -> bool:
-        """Whether the rows are few and the Hessian is not a sparse matrix."""
+        """Return whether the rows are few and the Hessian is not a sparse matrix."""
         rows = program.n_equalities + program.n_inequalities
         return rows <= MAX_ROWS and not program.P.prefers_sparse
 

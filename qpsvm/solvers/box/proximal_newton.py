@@ -99,7 +99,7 @@ def solve(
 
 
 def _same_objective(program: BoxProgram, one: Point, other: Point) -> bool:
-    """Whether two objectives differ by rounding only."""
+    """Return whether two objectives differ by rounding only."""
     difference = program.objective(one) - program.objective(other)
     return abs(difference) <= SAME_OBJECTIVE * program.objective_terms(one)
 
@@ -199,7 +199,7 @@ class _Proximal:
         return None
 
     def is_maximal(self, point: Point, target: Vector) -> bool:
-        """Whether ``v = x(r)`` up to rounding, so that the gradient of D vanishes."""
+        """Return whether ``v = x(r)`` up to rounding, so that the gradient of D vanishes."""
         apart = np.abs(self.program.clip(target) - point.x)
         return bool((apart * self.sigma <= self.program.tolerances(point)).all())
 

@@ -77,7 +77,7 @@ class FeaturePairs:
 
     @classmethod
     def pays(cls, X: Any) -> bool:
-        """Whether pairwise products are less work than dense products of blocks."""
+        """Return whether pairwise products are less work than dense products of blocks."""
         n, rank = X.shape
         return bool(rank <= MOST_FEATURES and WORTH * cls.count(X) < n * rank**2 // 2)
 

@@ -50,7 +50,7 @@ class Search:
 
     @property
     def may_continue(self) -> bool:
-        """Whether iterations are left and no stop was requested."""
+        """Return whether iterations are left and no stop was requested."""
         return self.stopped is None and self.iterations < self.limit
 
     def report(self, objective: float, gap: float, iterations: int = 1) -> Status | None:

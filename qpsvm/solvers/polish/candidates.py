@@ -33,7 +33,7 @@ class Candidates:
 
     @property
     def is_done(self) -> bool:
-        """Whether the goal is reached."""
+        """Return whether the goal is reached."""
         return self.score <= self.goal
 
     def offer(self, candidate: QPSolution) -> bool:

@@ -56,7 +56,7 @@ class Descended:
 
 
 def suits(program: FactorProgram) -> bool:
-    """Whether LIBLINEAR solves this program, a free intercept aside."""
+    """Return whether LIBLINEAR solves this program, a free intercept aside."""
     p, F = program, program.F
     return bool(
         F.index is None
@@ -74,14 +74,14 @@ def suits(program: FactorProgram) -> bool:
 
 
 def _takes(X: Any) -> bool:
-    """Whether LIBLINEAR takes these samples and its copy of them fits into memory."""
+    """Return whether LIBLINEAR takes these samples and its copy of them fits into memory."""
     if sp.issparse(X) and not X.indices.dtype == X.indptr.dtype == np.int32:
         return False
     return not isinstance(X, SinglePrecision) and COPY * stored_values(X).size <= LARGEST_COPY
 
 
 def _has_free_intercept(p: FactorProgram) -> bool:
-    """Whether the only row is ``y'x = 0`` with labels y."""
+    """Return whether the only row is ``y'x = 0`` with labels y."""
     return (
         len(p.A) == 1 and not p.F.constant and not p.b.any() and np.array_equal(p.A[0], p.F.signs)
     )

@@ -60,7 +60,7 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
 
 
 def can_polish(program: FactorProgram) -> bool:
-    """Whether one working set holds all variables."""
+    """Return whether one working set holds all variables."""
     return program.size <= DEFAULTS.largest_early_set and program.F.zeros == 0
 
 

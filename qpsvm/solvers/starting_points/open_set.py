@@ -256,7 +256,7 @@ def _near(g: Vector, margin: float) -> float:
 
 
 def _rows_can_hold(p: FactorProgram, is_open: Mask, x: Vector) -> bool:
-    """Whether the variables that are open have the room that the rows of A need."""
+    """Return whether the variables that are open have the room that the rows of A need."""
     with np.errstate(invalid="ignore"):
         ends = np.where(p.A != 0.0, p.A * p.lower, 0.0), np.where(p.A != 0.0, p.A * p.upper, 0.0)
     need = p.b - p.A @ np.where(is_open, 0.0, x)

@@ -66,7 +66,7 @@ class SmoothedOptimum:
 
 
 def suits(program: FactorProgram) -> bool:
-    """Whether every variable has two bounds and no curvature, or curvature and a lower bound."""
+    """Return whether all variables have two bounds without, or one bound with curvature."""
     finite = np.isfinite(program.upper)
     one_sided = np.isinf(program.upper) & (program.d > 0.0)
     lower = np.isfinite(program.lower)
