@@ -1,4 +1,4 @@
-"""Solutions of a program made of numbers that somebody else computed."""
+"""Solutions of a program, made of plain numbers from any source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def solution_of(
     intercept: float = 0.0,
     width: float | None = None,
 ) -> SVMSolution:
-    """Make a solution of a program, for ``qpsvm.verify``, of numbers that somebody else computed.
+    """Make a solution of a program, for ``qpsvm.verify``, of plain numbers from any source.
 
     Nothing is improved and nothing is claimed of it. Weights without alpha get multipliers of zero,
     which prove nothing: only the primal objective of such a solution says something.
