@@ -1,4 +1,4 @@
-"""``qpsvm.solve``: any problem, any backend, under the tolerance contract of ``contract.py``."""
+"""``qpsvm.solve``: any problem, any backend, by the steps of ``policy.py``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, overload
 
 import numpy as np
 
-from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Callback, Settings
 from qpsvm.certificates import (
     certify_infeasible,
@@ -16,9 +15,8 @@ from qpsvm.certificates import (
     not_separable,
     without_constraints,
 )
-from qpsvm.contract import Attempt, Contract, fulfil, is_settled
+from qpsvm.contract import NO_OPTIMUM
 from qpsvm.exceptions import (
-    BackendError,
     InfeasibleProgramError,
     InvalidDataError,
     InvalidParameterError,
@@ -32,25 +30,13 @@ from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.exact_types import require_stored
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
-from qpsvm.machines.routes import ByPrimal, Route, route_of
 from qpsvm.machines.warm_start import NothingKnownError, transfer_warm_start
+from qpsvm.policy import solve_by_policy
 from qpsvm.qp.infeasibility import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport
-
-_GIVEN_UP = (Status.FAILED, Status.INACCURATE)
-_NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
-
-BY_PRIMAL = (
-    "the columns differ by orders of magnitude: the primal program is solved, by CVXOPT, which "
-    "keeps the most digits"
-)
-
-HOPELESS = 1e3
-"""Rounding of a program's gradient in units of ``eps``, from which its residuals cannot pass
-whatever the point: no second solver is asked then."""
 
 
 @overload
@@ -205,12 +191,9 @@ def solve(
         callback=callback,
         options={} if options is None else options,
     )
-    outcome, reason = _carry_out(problem, backend, settings)
+    outcome = solve_by_policy(problem, backend, settings)
     solution = outcome.solution
-    if reason:
-        notes = filter(None, (reason, solution.statistics.note))
-        solution = solution.with_statistics(note="; ".join(notes))
-    if solution.status in _NO_OPTIMUM:
+    if solution.status in NO_OPTIMUM:
         if isinstance(problem, SVMProblem):
             raise _no_machine(problem, solution)
         if strict:
@@ -274,49 +257,6 @@ def _no_optimum(solution: QPSolution) -> NoOptimumError:
         "The objective falls without end along the verified direction in x of the solution "
         "returned without strict=True; add bounds, or check the sign of q."
     )
-
-
-def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tuple[Attempt, str]:
-    """Carry out the contract; for ``"auto"`` with the reason for the backend."""
-    route = route_of(problem, any_form=backend == "auto")
-    solver, reason = _resolve(backend, route)
-    outcome = fulfil(Contract(problem, route, solver, settings))
-    if backend != "auto" or not _asks_again(outcome, route, settings.eps):
-        return outcome, reason
-    if isinstance(route, ByPrimal):
-        route = route_of(problem, any_form=False)
-        name, second_reason = registry.choose(route.reduced.program)
-    else:
-        name, second_reason = registry.choose_again(route.reduced.program, solver.label)
-    try:
-        second = fulfil(Contract(problem, route, registry.get(name), settings))
-    except (BackendError, MemoryError) as error:  # what the first one found is not lost
-        return outcome, f"{reason}; then {name!r} could not take the program: {error}"
-    if outcome.is_at_rounding and not is_settled(second):
-        return outcome, reason
-    return second if is_settled(second) else outcome.better_of(second), second_reason
-
-
-def _asks_again(outcome: Attempt, route: Route, eps: float) -> bool:
-    """Whether ``"auto"`` tries a second backend after an answer that does not pass."""
-    status = outcome.solution.status
-    if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
-        if status not in (*_GIVEN_UP, Status.ITERATION_LIMIT):
-            return False
-        hopeless = route.gradient_rounding(outcome.solution) > HOPELESS * eps
-        return not (outcome.is_at_rounding and hopeless)
-    return status in _GIVEN_UP and not outcome.is_at_rounding
-
-
-def _resolve(backend: str | Backend, route: Route) -> tuple[Backend, str]:
-    if isinstance(backend, Backend):
-        return backend, ""
-    if backend != "auto":
-        return registry.get(backend), ""
-    if isinstance(route, ByPrimal):
-        return registry.get("cvxopt"), BY_PRIMAL
-    name, reason = registry.choose(route.reduced.program)
-    return registry.get(name), reason
 
 
 def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:

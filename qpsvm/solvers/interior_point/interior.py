@@ -17,6 +17,9 @@ from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 REACHED = "certified gap reached"
 """Why a search ends well."""
 
+SLOW = "progress is too slow: gives way to another backend"
+"""Why a search ends that need not go on, since another backend stands by."""
+
 Report = Callable[[int, Accuracy], Status | None]
 """Told the number of iterations and how good the iterate is; a status ends the search."""
 
@@ -80,6 +83,8 @@ class _Walk:
         The variables that are not fixed.
     point : arrays of shape (active,), (p,) and (r,)
         The best, ``best`` from the optimum.
+    history : list of float
+        ``best`` at every iteration since variables were fixed.
     """
 
     def __init__(
@@ -90,6 +95,7 @@ class _Walk:
         self.x, self.active = np.zeros(program.size), np.arange(program.size)
         self.best, self.point, self.last = np.inf, self.iterate.solution(), 0
         self.fix_at = settings.fix_below_gap
+        self.history: list[float] = []
 
     def to_the_end(self, eps: float, limit: int, report: Report) -> tuple[Status, str]:
         """Iterate; return the status and the reason to stop."""
@@ -106,9 +112,8 @@ class _Walk:
                 return Status.INACCURATE, "diverges: there may be no optimum"
             if iterate.iterations >= limit:
                 return Status.ITERATION_LIMIT, "iteration limit"
-            patience = settings.patience if self.best < 1.0 else settings.long_patience
-            if iterate.iterations - self.last > patience:
-                return Status.INACCURATE, "no progress: rounding"
+            if ended := self.without_progress():
+                return ended
             if stop := report(iterate.iterations, measured):
                 return stop, f"stopped: {stop.value}"
             try:
@@ -120,13 +125,33 @@ class _Walk:
                 self.fix_at = 0.03 * measured.gap
                 self._fix_decided_variables(measured)
 
+    def without_progress(self) -> tuple[Status, str] | None:
+        """The status and the reason to stop where the gap falls no longer, or too slowly."""
+        own = self.settings
+        patience = own.patience if self.best < 1.0 else own.long_patience
+        if self.iterate.iterations - self.last > patience:
+            return Status.INACCURATE, "no progress: rounding"
+        return (Status.ITERATION_LIMIT, SLOW) if self.is_slow() else None
+
+    def is_slow(self) -> bool:
+        """Whether the last iterations lowered the gap by too little, far from the optimum.
+
+        A gap that does not fall at all is stopped by rounding, which other means cure.
+        """
+        own, n = self.settings, self.settings.slow_iterations
+        self.history.append(self.best)
+        if n == 0 or len(self.history) <= n or self.best <= own.slow_above_gap:
+            return False
+        before, middle = self.history[-1 - n], self.history[-1 - n // 2]
+        return own.slow_factor * before < self.best < middle and before < 1.0
+
     def _fix_decided_variables(self, measured: Accuracy) -> None:
         kept, at = _undecided(self.iterate, measured)
         if 0 < len(kept) < 0.6 * len(self.active):
             self.x[self.active] = at
             self.active, self.iterate = self.active[kept], self.iterate.narrowed(kept, at)
             self.point = self.iterate.solution()
-            self.best, self.last = np.inf, self.iterate.iterations
+            self.best, self.last, self.history = np.inf, self.iterate.iterations, []
 
 
 def _undecided(iterate: Iterate, measured: Accuracy) -> tuple[Index, Vector]:
