@@ -41,6 +41,12 @@ OF_FEASIBILITY = frozenset(
 )
 """Checks that a point fails because it misses rows or bounds; moving it there mends them."""
 
+OF_ROWS = ("inequality", "equality", "lower_bound", "upper_bound")
+
+NEARER = 0.5
+"""Share of what an earlier point missed the rows by, at which another search for a point that
+satisfies them is worth its time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Contract:
@@ -154,6 +160,16 @@ class Attempt:
         return verify(contract.program, self.solution, eps=eps).passed
 
     @property
+    def is_contradicted(self) -> bool:
+        """Whether the rows contradict each other by less than residuals tell.
+
+        All residuals are within ``eps``, and yet no point near satisfies the rows, which no other
+        answer would change.
+        """
+        others = (check for check in self.report.checks if check.name != "certified_gap")
+        return is_blocked(self.report) and all(check.passed for check in others)
+
+    @property
     def is_hopeless(self) -> bool:
         """Whether a polish of an answer that misses by rounding alone is no use.
 
@@ -175,40 +191,62 @@ class Attempt:
             return best
         if isinstance(problem, SVMProblem) and problem.model.n_constraints:
             with np.errstate(all="ignore"):  # of a solver's nonsense
-                moved = contract.route.start(problem.to_qp(contract.route.machine(solution)))
+                own = contract.route.start(problem.to_qp(contract.route.machine(solution)))
             candidate = solution.replace(
-                x=moved.x, z=moved.z, y=moved.y, z_lower=moved.z_lower, z_upper=moved.z_upper
+                x=own.x, z=own.z, y=own.y, z_lower=own.z_lower, z_upper=own.z_upper
             )
             best = best.better_of(contract.attempt(candidate))
         candidates = repaired(contract.program, best.solution)
         while not best.is_settled and not deadline.has_passed():
-            following = next(candidates, None)
-            if following is None:
+            moved = next(candidates, None)
+            if moved is None:
                 break
-            best = best.better_of(contract.attempt(following))
+            following = contract.attempt(moved)
+            best = best.better_of(following)
+            if is_blocked(following.report):  # the search has failed twice
+                break
         return best
 
-    def distance(self, candidate: QPSolution) -> float:
-        """How far a candidate of the polish is from optimal.
 
-        The worst check of the candidate, or of the nearest point that satisfies the rows. Without
-        the second a polish would go on because of a row all of whose terms are rounding.
-        """
-        contract = self.contract
+class Distance:
+    """How far candidates of a polish are from optimal: what the polish is measured by.
+
+    The worst check of a candidate, or of the nearest point that satisfies the rows. Without the
+    second a polish would go on because of a row all of whose terms are rounding.
+
+    Parameters
+    ----------
+    start : Attempt
+        What the polish begins with.
+    """
+
+    def __init__(self, start: Attempt) -> None:
+        self._start, self._contract = start, start.contract
+        self._missed = math.inf
+
+    def __call__(self, candidate: QPSolution) -> float:
+        contract, missed = self._contract, 0.0
         if isinstance(contract.problem, QuadraticProgram):  # a bound pays near the optimum only
             measured = residuals(contract.problem, contract.route.own(candidate))
             eps = contract.settings.eps
-            missed = {r.name for r in measured if r.name != "natural" and not r.scaled <= eps}
-            if not missed <= OF_FEASIBILITY:
+            names = {r.name for r in measured if r.name != "natural" and not r.scaled <= eps}
+            if not names <= OF_FEASIBILITY:
                 return measured.worst
-        report = self.report if candidate is self.solution else contract.measure(candidate)
+            missed = max(r.scaled for r in measured if r.name in OF_ROWS)
+            if missed > NEARER * self._missed:  # no nearer to the rows than what was blocked
+                return math.inf
+        is_start = candidate is self._start.solution
+        report = self._start.report if is_start else contract.measure(candidate)
         failed = {check.name for check in report.checks if not check.passed}
-        if not failed or not failed <= OF_FEASIBILITY or _is_blocked(report):
+        if is_blocked(report):
+            self._missed = min(self._missed, missed)
+            return report.worst
+        if not failed or not failed <= OF_FEASIBILITY:
             return report.worst
         moved = next(repaired(contract.program, candidate), candidate)
         return min(report.worst, contract.measure(moved).worst)
 
 
-def _is_blocked(report: KKTReport) -> bool:
-    """Whether the search for a point that satisfies the rows has already failed."""
+def is_blocked(report: KKTReport) -> bool:
+    """Whether no point near the answer satisfies the rows of a bare program."""
     return report.bound is not None and report.bound.upper == math.inf

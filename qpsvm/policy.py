@@ -14,7 +14,7 @@ from typing import Any
 
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Settings
-from qpsvm.contract import NO_OPTIMUM, Attempt, Contract
+from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, Distance
 from qpsvm.exceptions import BackendError
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.routes import ByPrimal, route_of
@@ -92,12 +92,11 @@ def _first_state(call: Call) -> SolveState:
     if not call.is_auto:
         return first
     stands_by = registry.stands_by(route.reduced.program, contract.backend.label)
+    if contract.backend.watches_progress and not stands_by:
+        return first
     gives_way = stands_by and settings.max_iterations is None
-    return replace(
-        first,
-        settings=settings.replace(gives_way=gives_way),
-        deadline=call.deadline.share(NUMBERS.first_share),
-    )
+    share = call.deadline.share(NUMBERS.first_share)
+    return replace(first, settings=settings.replace(gives_way=gives_way), deadline=share)
 
 
 def _others(state: SolveState) -> Iterator[SolveState]:
@@ -127,10 +126,8 @@ def _resolved(backend: str | Backend) -> Backend:
 
 def _ask(state: SolveState) -> SolveState:
     """The backend solves."""
-    backend, limit = state.contract.backend, state.deadline
-    if backend.watches_progress:
-        limit = state.call.deadline
-    settings = state.settings.replace(deadline=limit)
+    backend = state.contract.backend
+    settings = state.settings.replace(deadline=state.deadline)
     answer = backend.solve(state.contract.program, settings)
     if state.call.settings.warm_start is not None and not backend.capabilities.warm_start:
         notes = filter(None, (answer.statistics.note, NO_WARM_START))
@@ -170,7 +167,7 @@ def _polish(state: SolveState) -> SolveState:
         contract.program,
         best.solution,
         goal=contract.settings.eps * NUMBERS.polish_share,
-        measure=best.distance,
+        measure=Distance(best),
         budget=WorkBudget(limit=WORK_LIMIT, deadline=state.deadline),
     )
     if polished is best.solution:
@@ -190,7 +187,7 @@ def _may_attempt_again(state: SolveState) -> bool:
         return False
     if status is Status.ITERATION_LIMIT and state.settings.max_iterations is not None:
         return False  # the caller wanted it so
-    return not state.best.is_at_rounding
+    return not (state.best.is_contradicted or state.best.is_at_rounding)
 
 
 def _attempt_again(state: SolveState) -> SolveState:
@@ -212,6 +209,8 @@ def _may_ask_another(state: SolveState) -> bool:
     if not state.call.is_auto or state.best.is_settled or state.call.deadline.has_passed():
         return False
     status, best = state.best.solution.status, state.best
+    if best.is_contradicted:
+        return False
     if isinstance(state.contract.route, ByPrimal):
         if status in (Status.TIME_LIMIT, Status.INTERRUPTED) and not state.reached_own_limit:
             return False

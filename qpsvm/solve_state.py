@@ -24,7 +24,7 @@ class PolicySettings:
     first_share : float
         Share of the time limit for the first backend of ``"auto"`` and its polish; what it leaves
         is for a second one. The package's own engines, which end where their progress does, may
-        take all of it.
+        take all of it where no second interior-point method is affordable.
     tighter : float
         ``eps`` of the second attempt, as a share of the caller's.
     smallest_eps : float
@@ -182,7 +182,7 @@ class Result:
     solution : QPSolution
         Of the problem's own program, with its final status.
     machine : object
-        The problem's solution: an SVMSolution, a JointSolution, or the QPSolution of a bare program.
+        The problem's solution: an SVMSolution, a JointSolution, or a bare program's QPSolution.
     report : KKTReport
         What the status rests on.
     """

@@ -95,7 +95,6 @@ class Backend(ABC):
         Whether the solver has lines of its own for ``verbose``; otherwise the events are printed.
     watches_progress : bool
         Whether it ends by itself where its progress does, and sooner with ``Settings.gives_way``.
-        ``"auto"`` gives any other backend a share of the time limit only.
     """
 
     name: ClassVar[str]

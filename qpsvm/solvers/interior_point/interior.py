@@ -83,8 +83,8 @@ class _Walk:
         The variables that are not fixed.
     point : arrays of shape (active,), (p,) and (r,)
         The best, ``best`` from the optimum.
-    history : list of float
-        ``best`` at every iteration since variables were fixed.
+    gaps : list of float
+        The smallest relative gap so far at every iteration since variables were fixed.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class _Walk:
         self.x, self.active = np.zeros(program.size), np.arange(program.size)
         self.best, self.point, self.last = np.inf, self.iterate.solution(), 0
         self.fix_at = settings.fix_below_gap
-        self.history: list[float] = []
+        self.gaps: list[float] = []
 
     def to_the_end(self, eps: float, limit: int, report: Report) -> tuple[Status, str]:
         """Iterate; return the status and the reason to stop."""
@@ -112,6 +112,7 @@ class _Walk:
                 return Status.INACCURATE, "diverges: there may be no optimum"
             if iterate.iterations >= limit:
                 return Status.ITERATION_LIMIT, "iteration limit"
+            self.gaps.append(min([*self.gaps[-1:], measured.gap]))
             if ended := self.without_progress():
                 return ended
             if stop := report(iterate.iterations, measured):
@@ -138,12 +139,11 @@ class _Walk:
 
         A gap that does not fall at all is stopped by rounding, which other means cure.
         """
-        own, n = self.settings, self.settings.slow_iterations
-        self.history.append(self.best)
-        if n == 0 or len(self.history) <= n or self.best <= own.slow_above_gap:
+        own, gaps, n = self.settings, self.gaps, self.settings.slow_iterations
+        if n == 0 or len(gaps) <= n or gaps[-1] <= own.slow_above_gap:
             return False
-        before, middle = self.history[-1 - n], self.history[-1 - n // 2]
-        return own.slow_factor * before < self.best < middle and before < 1.0
+        before, middle = gaps[-1 - n], gaps[-1 - n // 2]
+        return own.slow_factor * before < gaps[-1] < middle and before < 1.0
 
     def _fix_decided_variables(self, measured: Accuracy) -> None:
         kept, at = _undecided(self.iterate, measured)
@@ -151,7 +151,7 @@ class _Walk:
             self.x[self.active] = at
             self.active, self.iterate = self.active[kept], self.iterate.narrowed(kept, at)
             self.point = self.iterate.solution()
-            self.best, self.last, self.history = np.inf, self.iterate.iterations, []
+            self.best, self.last, self.gaps = np.inf, self.iterate.iterations, []
 
 
 def _undecided(iterate: Iterate, measured: Accuracy) -> tuple[Index, Vector]:

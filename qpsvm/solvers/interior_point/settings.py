@@ -111,7 +111,7 @@ class InteriorPointSettings:
     patience: int = 12
     long_patience: int = 60
     slow_iterations: int = 10
-    slow_factor: float = 0.5
+    slow_factor: float = 0.2
     slow_above_gap: float = 1e-4
     fix_below_gap: float = 0.3
     fix_reach: float = 1.0
