@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,16 @@ from qpsvm.qp.kkt import checked_vectors, residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import KKTReport, verify
+
+Solution_co = TypeVar("Solution_co", covariant=True)
+
+
+class Solvable(Protocol[Solution_co]):
+    """Whatever has solutions of its own: a program, an SVM problem, several of these together."""
+
+    @property
+    def solution_type(self) -> type[Solution_co]: ...
+
 
 NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Settings
-from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, Distance
+from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, Distance, is_blocked
 from qpsvm.exceptions import BackendError
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.routes import ByPrimal, route_of
@@ -71,7 +71,8 @@ def solve_by_policy(
     result = _result(state)
     seconds[STEPS[-1].name] += clock() - ended
     solution = result.solution.with_statistics(seconds=seconds, asked=state.asked)
-    return replace(result, solution=solution)
+    machine = solution if result.machine is result.solution else result.machine.replace(qp=solution)
+    return Result(solution, machine, result.report)
 
 
 # --- backends in turn ----------------------------------------------------------------------------
@@ -173,7 +174,7 @@ def _polish(state: SolveState) -> SolveState:
     if polished is best.solution:
         return state
     found = contract.attempt(polished)
-    if not found.is_settled and not state.deadline.has_passed():
+    if not (found.is_settled or is_blocked(found.report) or state.deadline.has_passed()):
         found = found.repaired(state.deadline)
     return replace(state, found=best.better_of(found))
 
@@ -311,7 +312,8 @@ def _is_first_attempt(state: SolveState) -> bool:
 
 
 def _may_repair(state: SolveState) -> bool:
-    return state.is_open and not state.gave_way
+    """A search for a point that satisfies the rows which has failed is not made again."""
+    return state.is_open and not state.gave_way and not is_blocked(state.best.report)
 
 
 ATTEMPT = (

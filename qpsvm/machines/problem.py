@@ -205,7 +205,7 @@ class TrainingProblem(Generic[Model, Solution]):
 class SVMProblem(TrainingProblem[SupportVectorModel, SVMSolution]):
     """A machine with one decision function as a quadratic program; see ``TrainingProblem``."""
 
-    solution_type: ClassVar[type[Any]] = SVMSolution
+    solution_type: ClassVar[type[SVMSolution]] = SVMSolution
 
 
 def _require(solution: Any, kind: type[Any], caller: str) -> None:
