@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,18 +132,7 @@ class _Walk:
         patience = own.patience if self.best < 1.0 else own.long_patience
         if self.iterate.iterations - self.last > patience:
             return Status.INACCURATE, "no progress: rounding"
-        return (Status.ITERATION_LIMIT, SLOW) if self.is_slow() else None
-
-    def is_slow(self) -> bool:
-        """Whether the last iterations lowered the gap by too little, far from the optimum.
-
-        A gap that does not fall at all is stopped by rounding, which other means cure.
-        """
-        own, gaps, n = self.settings, self.gaps, self.settings.slow_iterations
-        if n == 0 or len(gaps) <= n or gaps[-1] <= own.slow_above_gap:
-            return False
-        before, middle = gaps[-1 - n], gaps[-1 - n // 2]
-        return own.slow_factor * before < gaps[-1] < middle and before < 1.0
+        return (Status.ITERATION_LIMIT, SLOW) if is_slow(self.gaps, own) else None
 
     def _fix_decided_variables(self, measured: Accuracy) -> None:
         kept, at = _undecided(self.iterate, measured)
@@ -152,6 +141,24 @@ class _Walk:
             self.active, self.iterate = self.active[kept], self.iterate.narrowed(kept, at)
             self.point = self.iterate.solution()
             self.best, self.last, self.gaps = np.inf, self.iterate.iterations, []
+
+
+def is_slow(gaps: Sequence[float], settings: InteriorPointSettings) -> bool:
+    """Whether the last iterations lowered the gap by too little, far from the optimum.
+
+    A gap that does not fall at all is stopped by rounding, which other means cure.
+
+    Parameters
+    ----------
+    gaps : sequence of float
+        The smallest relative gap so far at every iteration.
+    settings : InteriorPointSettings
+    """
+    n = settings.slow_iterations
+    if n == 0 or len(gaps) <= n or gaps[-1] <= settings.slow_above_gap:
+        return False
+    before, middle = gaps[-1 - n], gaps[-1 - n // 2]
+    return settings.slow_factor * before < gaps[-1] < middle and before < 1.0
 
 
 def _undecided(iterate: Iterate, measured: Accuracy) -> tuple[Index, Vector]:
