@@ -24,8 +24,8 @@ class Progress:
     Attributes
     ----------
     stage : str
-        ``"solve"`` while the solver iterates; ``"polish"``, ``"escalate"`` and ``"done"`` around
-        it.
+        ``"solve"`` while the solver iterates; ``"polish"``, ``"escalate"``, ``"second backend"``
+        and ``"done"`` around it.
     backend : str
     iteration : int or None
         The solver's own count.
@@ -72,7 +72,7 @@ class Settings:
     options : mapping
         Settings of the solver by its own names; they win over qpsvm's.
     attempt : int
-        0 at first; 1 when the tolerance contract asks a second time, with a smaller ``eps``.
+        0 at first; 1 when the solve policy asks a second time, with a smaller ``eps``.
     deadline : Deadline or None
         When the call of which this is a part has to end; None for ``time_limit`` from now on.
     gives_way : bool
