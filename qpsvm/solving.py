@@ -66,7 +66,7 @@ def solve(
     3. *first search for evidence*: where the answer is far from optimal, for a proof that there is
        no optimum, by two linear programs of a second at most.
     4. *repair*: the answer is moved onto rows and bounds that it misses by little.
-    5. *polish*: the active set that the answer suggests is solved for, until that gains no more.
+    5. *polish*: the active set that the answer suggests is solved for.
     6. *second attempt*: steps 1, 2, 4 and 5 with a hundredth of ``eps`` and without a warm start.
     7. *second backend*: for ``"auto"``, steps 1 to 6 with another backend. A first one whose
        progress is too slow gives way at once, and goes on to its end where the other fails.

@@ -19,13 +19,11 @@ Sources: for the semismooth Newton view of the inner iteration Hintermueller, It
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
-from qpsvm.qp.kkt import residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.polish.active_set_equations import (
@@ -44,11 +42,6 @@ SIGMA_START, SIGMA_LARGEST, SIGMA_SMALLEST = 1e-3, 1.0, 1e-9
 """Relative size of the proximal term."""
 
 MAX_UNKNOWNS_DENSE, MAX_UNKNOWNS_SPARSE = 4000, 200_000
-PATIENCE, FALL = 8, 0.9
-"""Centres in a row whose worst residual stays above this share of the lowest so far, and none of
-which gives a better point, after which the polish gives up. Centres that converge gain more in
-every round; those of constraints that contradict each other by little settle at what is missed."""
-
 WORK_LIMIT = 3e11
 """Work, see ``WorkBudget``: some ten seconds."""
 
@@ -99,7 +92,6 @@ class _GeneralPolish:
     def proximal_rounds(self) -> None:
         """Proximal rounds around moving centres, each followed by the plain equations."""
         centre, sigma, smallest = _start(self.found.best), SIGMA_START, SIGMA_SMALLEST
-        lowest, stalled = math.inf, 0
         for _ in range(OUTER_ROUNDS):
             settled, guess, rounds = self.settle(centre, sigma)
             if settled is None:
@@ -109,14 +101,9 @@ class _GeneralPolish:
                 continue
             x = np.clip(settled.x, self.program.lb, self.program.ub)
             centre = Point(x, np.maximum(settled.z, 0.0), settled.y)
-            equations, score = self.equations(guess), self.found.score
+            equations = self.equations(guess)
             solved = None if equations is None else equations.solve(centre)
             if solved is not None and self.keep(solved, guess):
-                return
-            worst = residuals(self.program, self.solution(centre, guess)).worst
-            stalled = 0 if worst < FALL * lowest or self.found.score < score else stalled + 1
-            lowest = min(lowest, worst)
-            if stalled > PATIENCE:
                 return
             if rounds <= 4:  # the nearer the optimum, the less damping is needed
                 smallest /= 1.5
@@ -155,12 +142,8 @@ class _GeneralPolish:
 
     def keep(self, point: Point, guess: ActiveSetGuess) -> bool:
         """Keep the point if it is the best so far; True when the goal is reached."""
-        self.found.offer(self.solution(point, guess))
+        self.found.offer(_with_bound_multipliers(self.program, self.found.best, point, guess))
         return self.found.is_done
-
-    def solution(self, point: Point, guess: ActiveSetGuess) -> QPSolution:
-        """A full solution, with the multipliers of bounds from stationarity."""
-        return _with_bound_multipliers(self.program, self.found.best, point, guess)
 
 
 def _start(solution: QPSolution) -> Point:
