@@ -11,6 +11,7 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs
 
 import qpsvm
+from qpsvm import policy
 from qpsvm.backends import Backend, Capabilities, Settings, registry
 from qpsvm.contract import Contract
 from qpsvm.exceptions import ToleranceNotReachedWarning
@@ -120,6 +121,13 @@ def test_after_the_deadline_the_answer_is_verified_and_nothing_else(
     assert len(result.solution.statistics.asked) == 1
 
 
+@pytest.mark.parametrize("backend", ["ipm", "active-set", "cvxopt"])
+def test_an_engine_stops_after_as_many_checks_as_the_limit_has_seconds(backend: str) -> None:
+    result, _ = timed(qpsvm.SoftMargin(C=10.0).dual(X, Y), 4.0, backend)
+    assert result.solution.status is Status.TIME_LIMIT
+    assert (result.solution.statistics.iterations or 0) <= 4
+
+
 def test_the_parts_of_a_reduction_have_one_limit() -> None:
     data, labels = load_iris(return_X_y=True)
     problem = qpsvm.OneVsOne(qpsvm.SoftMargin(C=1.0)).dual(data, labels)
@@ -167,6 +175,19 @@ def test_the_seconds_of_the_steps_add_up_to_those_of_the_call(
     assert min(statistics.seconds.values()) > 0.0
     own = result.machine.qp if isinstance(problem, TrainingProblem) else result.machine
     assert own.statistics == statistics
+
+
+def test_the_seconds_after_the_last_step_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, result_of = Ticking(), policy._result
+
+    def lasting(state: Any) -> Result:
+        clock.now += 100
+        return result_of(state)
+
+    monkeypatch.setattr(policy, "_result", lasting)
+    settings = Settings(deadline=Deadline.after(None, clock))
+    statistics = solve_by_policy(PROGRAM, "cvxopt", settings).solution.statistics
+    assert statistics.total_seconds == clock.now - 1.0 > 100.0
 
 
 # --- one backend gives way to another ------------------------------------------------------------
