@@ -191,7 +191,7 @@ def test_warm_starts_of_either_kind_are_taken() -> None:
     other = qpsvm.SoftMargin().dual(X[:30], Y[:30])
     assert qpsvm.solve(other, "osqp", warm_start=first).status is Status.OPTIMAL
     with pytest.raises(InvalidParameterError, match="warm_start is a str"):
-        qpsvm.solve(PROBLEM, "osqp", warm_start="yes")  # type: ignore[call-overload]
+        qpsvm.solve(PROBLEM, "osqp", warm_start="yes")  # type: ignore[arg-type]
 
 
 def test_an_interior_point_method_has_no_use_for_a_warm_start_and_says_so() -> None:
@@ -295,7 +295,7 @@ def test_unknown_backends_and_problems_are_refused() -> None:
     with pytest.raises(UnknownBackendError, match="cvxopt"):
         qpsvm.solve(PROBLEM, "cvxoptt")
     with pytest.raises(InvalidParameterError, match="takes an SVMProblem or a QuadraticProgram"):
-        qpsvm.solve(X, "cvxopt")  # type: ignore[call-overload]
+        qpsvm.solve(X, "cvxopt")  # type: ignore[arg-type]
 
 
 def test_auto_says_what_it_chose_and_why() -> None:

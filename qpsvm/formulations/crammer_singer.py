@@ -52,7 +52,7 @@ from qpsvm.machines.problem import TrainingProblem
 class JointProblem(TrainingProblem[JointModel, JointSolution]):
     """A multiclass problem as one quadratic program; see ``TrainingProblem``."""
 
-    solution_type: ClassVar[type[Any]] = JointSolution
+    solution_type: ClassVar[type[JointSolution]] = JointSolution
 
 
 @dataclass(frozen=True, repr=False)

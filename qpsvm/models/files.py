@@ -69,8 +69,9 @@ def save(
     InvalidParameterError
         Arguments of the wrong kind.
     """
-    if isinstance(problem, ReducedProblem):
-        raise _of_several_machines(problem)
+    given: Any = problem  # whatever its type says
+    if isinstance(given, ReducedProblem):
+        raise _of_several_machines(given)
     require_pair("models.save", problem, solution)
     if type(report) is not KKTReport:
         raise InvalidParameterError(

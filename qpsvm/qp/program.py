@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +24,7 @@ from qpsvm.numerics.rows import fold, take_rows
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.convexity import Convexity
 from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.stored_quadratic import as_quadratic
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class QuadraticProgram:
     >>> program
     QuadraticProgram(1 variable, 0 inequalities, 0 equalities, 1 finite bound, P dense)
     """
+
+    solution_type: ClassVar[type[QPSolution]] = QPSolution
 
     __slots__ = ("A", "G", "P", "_convexity", "b", "h", "lb", "names", "q", "ub")
 
