@@ -85,3 +85,19 @@ def _perturbed(solution: QPSolution, size: float, seed: int) -> QPSolution:
         noisy = vector + size * rng.uniform(-1, 1, vector.shape)
         changes[name] = noisy if name in ("x", "y") else np.where(vector > 0, noisy, vector)
     return solution.replace(**changes)
+
+
+def test_a_search_that_finds_nothing_better_is_given_up() -> None:
+    # every measure is a verification, which may cost half a second
+    program = QuadraticProgram(None, [1.0, 1.0], A=[[1.0, 1.0]], b=[0.0], lb=[0.0, -np.inf])
+    rough = QPSolution(
+        Status.UNKNOWN, x=[1.0, -1.0], z=[], y=[-1.0], z_lower=[0.0] * 2, z_upper=[0.0] * 2
+    )
+    measured = list[QPSolution]()
+
+    def never_better(candidate: QPSolution) -> float:
+        measured.append(candidate)
+        return 1.0
+
+    assert polish(program, rough, measure=never_better) is rough
+    assert len(measured) <= 30

@@ -38,6 +38,10 @@ from qpsvm.solvers.work_budget import WorkBudget
 PLAIN_ROUNDS = 10
 INNER_ROUNDS = 20
 OUTER_ROUNDS = 60
+PATIENCE = 15
+"""Proximal rounds in a row that find nothing better, after which the search is given up: nine take
+the proximal term from its start to its smallest. Each is verified, which can cost half a second."""
+
 SIGMA_START, SIGMA_LARGEST, SIGMA_SMALLEST = 1e-3, 1.0, 1e-9
 """Relative size of the proximal term."""
 
@@ -92,6 +96,7 @@ class _GeneralPolish:
     def proximal_rounds(self) -> None:
         """Proximal rounds around moving centres, each followed by the plain equations."""
         centre, sigma, smallest = _start(self.found.best), SIGMA_START, SIGMA_SMALLEST
+        best, n_vain = self.found.score, 0
         for _ in range(OUTER_ROUNDS):
             settled, guess, rounds = self.settle(centre, sigma)
             if settled is None:
@@ -104,6 +109,9 @@ class _GeneralPolish:
             equations = self.equations(guess)
             solved = None if equations is None else equations.solve(centre)
             if solved is not None and self.keep(solved, guess):
+                return
+            best, n_vain = self.found.score, 0 if self.found.score < best else n_vain + 1
+            if n_vain > PATIENCE:
                 return
             if rounds <= 4:  # the nearer the optimum, the less damping is needed
                 smallest /= 1.5
