@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,9 +27,6 @@ from qpsvm.qp.convexity import Convexity
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.stored_quadratic import as_quadratic
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Storage = Literal["natural", "dense", "sparse", "cvxopt"]
 
@@ -71,7 +69,7 @@ class QuadraticProgram:
     Raises
     ------
     InvalidProgramError
-        Shapes that disagree, NaN, an asymmetric P, ``lb > ub``.
+        Shapes that disagree, NaN, an asymmetric P, ``lb > ub``; names that are no mapping.
     NotPositiveSemidefiniteError
         With ``check_psd``: P has a negative eigenvalue (in the message).
 
@@ -138,7 +136,7 @@ class QuadraticProgram:
             fields[vector_name] = as_vector(vector, vector_name, rows.shape[0])
         fields["lb"] = as_vector(lb, "lb", size, fill=-np.inf)
         fields["ub"] = as_vector(ub, "ub", size, fill=np.inf)
-        fields["names"] = dict(names or {})
+        fields["names"] = _as_names(names)
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         self._require_consistent_bounds()
@@ -291,7 +289,7 @@ class QuadraticProgram:
         >>> G, h
         (array([[-1.]]), array([0.]))
         """
-        if storage not in get_args(Storage):
+        if not isinstance(storage, str) or storage not in get_args(Storage):
             raise InvalidProgramError(
                 f"storage is {storage!r}; choose 'natural', 'dense', 'sparse' or 'cvxopt'."
             )
@@ -334,6 +332,23 @@ class QuadraticProgram:
             f"{_count(self.n_equalities, 'equality', 'equalities')}, "
             f"{_count(bounds, 'finite bound', 'finite bounds')}, P {kind})"
         )
+
+
+def _as_names(names: Any) -> dict[str, str]:
+    """A copy of the names for people; empty if None.
+
+    Raises
+    ------
+    InvalidProgramError
+        No mapping.
+    """
+    if names is None:
+        return {}
+    if not isinstance(names, Mapping):
+        raise InvalidProgramError(
+            f"names is {names!r}; pass a mapping such as {{'x': 'weights'}}, or None."
+        )
+    return dict(names)
 
 
 def _rebuild(arguments: tuple[Any, ...], names: dict[str, str]) -> QuadraticProgram:
