@@ -25,7 +25,7 @@ from qpsvm.qp.infeasibility import find_infeasibility, find_unboundedness
 from qpsvm.qp.kkt import checked_vectors, residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.verification import verify
+from qpsvm.verification import verify, verify_evaluated
 
 Solution_co = TypeVar("Solution_co", covariant=True)
 
@@ -85,11 +85,14 @@ class Contract:
 
     def measure(self, solution: QPSolution) -> KKTReport:
         """The verifier's report on a solution of the reduced program, mapped back."""
-        return verify(self.problem, self.route.machine(solution), eps=self.settings.eps)
+        return self.attempt(solution).report
 
     def attempt(self, solution: QPSolution) -> Attempt:
         """A solution of the reduced program with the verifier's report."""
-        return Attempt(solution, self.measure(solution), self)
+        own, eps = self.route.evaluate(solution), self.settings.eps
+        if isinstance(self.problem, TrainingProblem):
+            return Attempt(solution, verify_evaluated(self.problem, own, eps=eps), self, own)
+        return Attempt(solution, verify(self.problem, own, eps=eps), self, own)
 
     def is_proof(self, evidence: QPSolution) -> bool:
         """Whether the vectors prove that there is no optimum."""
@@ -137,11 +140,14 @@ class Attempt:
     report : KKTReport
     contract : Contract
         The program that the solution is of, and the way back.
+    own : Evaluation, JointEvaluation or QPSolution
+        The problem's own solution, evaluated; of a bare program the solution.
     """
 
     solution: QPSolution
     report: KKTReport
     contract: Contract
+    own: Any
 
     @property
     def is_settled(self) -> bool:
@@ -202,7 +208,7 @@ class Attempt:
             return best
         if isinstance(problem, SVMProblem) and problem.model.n_constraints:
             with np.errstate(all="ignore"):  # of a solver's nonsense
-                own = contract.route.start(problem.to_qp(contract.route.machine(solution)))
+                own = contract.route.start(problem.recovery.to_qp(self.own))
             candidate = solution.replace(
                 x=own.x, z=own.z, y=own.y, z_lower=own.z_lower, z_upper=own.z_upper
             )

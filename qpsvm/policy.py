@@ -264,7 +264,8 @@ def _search(state: SolveState, at_most: float) -> SolveState:
     if evidence is None:
         return state
     solution = evidence.replace(statistics=state.best.solution.statistics)
-    return replace(state, found=Attempt(solution, state.best.report, state.contract))
+    own = state.contract.route.evaluate(solution)
+    return replace(state, found=Attempt(solution, state.best.report, state.contract, own))
 
 
 def _decide(state: SolveState) -> SolveState:
@@ -295,9 +296,14 @@ def _result(state: SolveState) -> Result:
     route, statistics = found.contract.route, found.solution.statistics
     notes = filter(None, (state.reason, statistics.note, route.reduced.note))
     solution = found.solution.with_statistics(note="; ".join(notes))
-    machine = route.machine(solution)
-    own = machine if isinstance(machine, QPSolution) else machine.qp
-    return Result(own, machine, found.report)
+    mapped = found.own if isinstance(found.own, QPSolution) else found.own.solution.qp
+    qp = mapped.replace(
+        status=solution.status,
+        native_status=solution.native_status,
+        statistics=solution.statistics,
+    )
+    machine = qp if isinstance(found.own, QPSolution) else found.own.solution.replace(qp=qp)
+    return Result(qp, machine, found.report)
 
 
 def _run(steps: tuple[Step, ...], state: SolveState) -> SolveState:
