@@ -102,7 +102,7 @@ def test_after_the_deadline_the_answer_is_verified_and_nothing_else(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured, searched = [], []
-    measure, evidence = Contract.measure, Contract.evidence
+    measure, evidence = Contract.attempt, Contract.evidence
     deadline = Deadline(at=0.0, clock=lambda: 1.0)  # has passed before the backend is asked
 
     def counted(contract: Contract, solution: QPSolution) -> Any:
@@ -113,7 +113,7 @@ def test_after_the_deadline_the_answer_is_verified_and_nothing_else(
         searched.append(arguments)
         return evidence(contract, *arguments)
 
-    monkeypatch.setattr(Contract, "measure", counted)
+    monkeypatch.setattr(Contract, "attempt", counted)
     monkeypatch.setattr(Contract, "evidence", noted)
     result = solve_by_policy(PROBLEMS[name], "auto", Settings(deadline=deadline))
     assert len(measured) == 1
@@ -307,13 +307,13 @@ def test_a_gap_that_creeps_is_slow_and_one_that_stands_is_not() -> None:
 def test_little_is_measured_where_rows_contradict_each_other_by_little(
     seed: int, by_equalities: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measure, measured = Contract.measure, []
+    measure, measured = Contract.attempt, []
 
     def counted(contract: Contract, solution: QPSolution) -> Any:
         measured.append(solution)
         return measure(contract, solution)
 
-    monkeypatch.setattr(Contract, "measure", counted)
+    monkeypatch.setattr(Contract, "attempt", counted)
     program = barely_infeasible(seed, by_equalities=by_equalities)
     result = solve_by_policy(program, "auto", Settings())
     assert result.solution.status in (Status.PRIMAL_INFEASIBLE, Status.INACCURATE, Status.OPTIMAL)

@@ -253,7 +253,7 @@ def test_what_a_callback_raises_comes_out_as_it_is(backend: str) -> None:
 
 
 def test_interrupted_while_it_is_verified_an_answer_is_not_lost(monkeypatch) -> None:
-    measure, calls = Contract.measure, []
+    measure, calls = Contract.attempt, []
 
     def interrupted(contract, solution):
         calls.append(solution)
@@ -261,7 +261,7 @@ def test_interrupted_while_it_is_verified_an_answer_is_not_lost(monkeypatch) -> 
             raise KeyboardInterrupt
         return measure(contract, solution)
 
-    monkeypatch.setattr(Contract, "measure", interrupted)
+    monkeypatch.setattr(Contract, "attempt", interrupted)
     solution = qpsvm.solve(PROBLEM, "active-set")
     assert solution.status is Status.OPTIMAL
     assert qpsvm.verify(PROBLEM, solution).passed
