@@ -31,7 +31,7 @@ Solution_co = TypeVar("Solution_co", covariant=True)
 
 
 class Solvable(Protocol[Solution_co]):
-    """Whatever has solutions of its own: a program, an SVM problem, several of these together."""
+    """A problem that ``solve`` and ``polish`` take, with the type of its solutions."""
 
     @property
     def solution_type(self) -> type[Solution_co]: ...
@@ -226,7 +226,7 @@ class Attempt:
 
 
 class Distance:
-    """How far candidates of a polish are from optimal: what the polish is measured by.
+    """The distance of a polish's candidates from optimality, which the polish reduces.
 
     The worst check of a candidate, or of the nearest point that satisfies the rows. Without the
     second a polish would go on because of a row all of whose terms are rounding.

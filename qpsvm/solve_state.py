@@ -59,7 +59,7 @@ NUMBERS = PolicySettings()
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """What the caller of ``qpsvm.solve`` asks for.
+    """The arguments of one call of ``qpsvm.solve``.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class SolveState:
-    """What is known between two steps.
+    """The state of a solve between two steps.
 
     Attributes
     ----------

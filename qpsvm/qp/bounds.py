@@ -299,7 +299,7 @@ class _Bounding:
 
     @cached_property
     def _steps(self) -> Vector:
-        """How many times a term of each reduced cost is rounded, at most, shape (n,).
+        """The largest number of roundings of a term of each reduced cost, shape (n,).
 
         Thousands of terms that are added one after the other may all be rounded the same way.
         """
