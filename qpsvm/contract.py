@@ -156,7 +156,7 @@ class Attempt:
 
     def better_of(self, other: Attempt) -> Attempt:
         """Return whichever of two attempts the verifier measures to be closer to optimal."""
-        return other if other.report.worst < self.report.worst else self
+        return other if distance(other.report) < distance(self.report) else self
 
     @property
     def is_at_rounding(self) -> bool:
@@ -251,17 +251,29 @@ class Distance:
                 return measured.worst
             missed = max(r.scaled for r in measured if r.name in OF_ROWS)
             if missed > NEARER * self._missed:  # no nearer to the rows than what was blocked
-                return math.inf
+                return 1.0 + measured.worst
         is_start = candidate is self._start.solution
         report = self._start.report if is_start else contract.measure(candidate)
         failed = {check.name for check in report.checks if not check.passed}
         if is_blocked(report):
             self._missed = min(self._missed, missed)
-            return report.worst
+            return distance(report)
         if not failed or not failed <= OF_FEASIBILITY:
             return report.worst
         moved = next(repaired(contract.program, candidate), candidate)
         return min(report.worst, contract.measure(moved).worst)
+
+
+def distance(report: KKTReport) -> float:
+    """How far an answer is from passing: its worst check.
+
+    Where there is no bound on the optimum, 1 more than the worst of the other checks: answers
+    without one are compared as well.
+    """
+    if report.worst < math.inf:
+        return report.worst
+    others = [c.scaled / c.tolerance for c in report.checks if c.name != "certified_gap"]
+    return 1.0 + report.eps * max(others, default=math.inf)
 
 
 def is_blocked(report: KKTReport) -> bool:

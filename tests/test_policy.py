@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris, make_blobs
 import qpsvm
 from qpsvm import policy
 from qpsvm.backends import Backend, Capabilities, Settings, registry
-from qpsvm.contract import Contract
+from qpsvm.contract import Contract, distance
 from qpsvm.exceptions import ToleranceNotReachedWarning
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.numerics.deadline import NEVER, Deadline
@@ -318,3 +318,16 @@ def test_little_is_measured_where_rows_contradict_each_other_by_little(
     result = solve_by_policy(program, "auto", Settings())
     assert result.solution.status in (Status.PRIMAL_INFEASIBLE, Status.INACCURATE, Status.OPTIMAL)
     assert len(measured) <= 10  # every one is a search for a point that satisfies the rows
+
+
+def test_of_two_answers_without_a_bound_the_one_with_smaller_residuals_is_nearer() -> None:
+    program = QuadraticProgram(np.eye(1), [0.0], A=[[1.0], [1.0]], b=[1.0, 1.0 + 1e-6])
+    near, far = (
+        qpsvm.verify(
+            program,
+            QPSolution(Status.UNKNOWN, x=[x], z=[], y=[-x, 0.0], z_lower=[0.0], z_upper=[0.0]),
+        )
+        for x in (1.0, 2.0)
+    )
+    assert near.worst == far.worst == np.inf
+    assert 1.0 <= distance(near) < distance(far) < np.inf
