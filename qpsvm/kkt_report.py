@@ -9,11 +9,8 @@ from typing import Any
 from qpsvm.certificates import Certificate
 from qpsvm.display import LINES, data_frame, first_lines
 from qpsvm.machines.samples import MarginSummary, SampleTable
-from qpsvm.qp.bounds import ProgramBound
-from qpsvm.qp.kkt import (
-    Check,
-    KKTResiduals,
-)
+from qpsvm.qp.kkt_residuals import Check, KKTResiduals
+from qpsvm.qp.program_bound import ProgramBound
 from qpsvm.qp.solution import SolveStatistics
 
 

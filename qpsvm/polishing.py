@@ -33,7 +33,7 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.deadline import Deadline
-from qpsvm.qp.kkt import Tolerances
+from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.polish.dispatch import polish as polish_program

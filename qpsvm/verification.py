@@ -35,14 +35,8 @@ from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.qp.bounds import bound
-from qpsvm.qp.kkt import (
-    Check,
-    Residual,
-    Tolerances,
-    checked_vectors,
-    residuals,
-    residuals_beside,
-)
+from qpsvm.qp.kkt import checked_vectors, residuals, residuals_beside
+from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 

@@ -26,7 +26,7 @@ from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.precision import TINY
 from qpsvm.polishing import polish
-from qpsvm.qp.kkt import Tolerances
+from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.solving import solve
 from qpsvm.verification import verify, verify_evaluated
 

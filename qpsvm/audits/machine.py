@@ -10,7 +10,7 @@ from qpsvm.audits.rounding import KernelRounding
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.display import short_repr
 from qpsvm.kkt_report import KKTReport
-from qpsvm.qp.kkt import Check
+from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.assessment import evidence_of_machine, predictions_of_machine
 from qpsvm.reports.grade import Evidence, Grade
 

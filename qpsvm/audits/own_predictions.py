@@ -30,7 +30,7 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneVsOne, SoftMargin
 from qpsvm.numerics.arrays import Dense, Mask
-from qpsvm.qp.kkt import Check
+from qpsvm.qp.kkt_residuals import Check
 
 Right: TypeAlias = list[list[Any]]
 """For every sample the labels that are right: several where a library does not say which of the

@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.deadline import Deadline
-from qpsvm.qp.kkt import Tolerances
+from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.solution import QPSolution, Status
 
 SHORTEST = 1e-9

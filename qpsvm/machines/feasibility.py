@@ -21,7 +21,8 @@ from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Mask, Vector
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
-from qpsvm.qp.nearest import MatrixRows, Restrictions, nearest_feasible
+from qpsvm.qp.nearest import nearest_feasible
+from qpsvm.qp.restrictions import MatrixRows, Restrictions
 
 SOLVER_TOLERANCE = 1e-6
 """Share of a row's terms by which solvers miss it: up to this, recovery moves the weights until

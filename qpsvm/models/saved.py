@@ -21,7 +21,7 @@ from qpsvm.machines.form import Form
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.models.scaling import Scaling
 from qpsvm.numerics.arrays import Index, Vector, row_blocks
-from qpsvm.qp.kkt import Check
+from qpsvm.qp.kkt_residuals import Check
 from qpsvm.qp.solution import QPSolution
 from qpsvm.verification import verify
 

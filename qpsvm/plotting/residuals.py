@@ -11,7 +11,7 @@ from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style, count
-from qpsvm.qp.kkt import Check
+from qpsvm.qp.kkt_residuals import Check
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

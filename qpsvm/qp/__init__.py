@@ -6,7 +6,8 @@
 from qpsvm.qp import exchange
 from qpsvm.qp.canonical import from_canonical
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.kkt import Check, KKTResiduals, Residual, Tolerances, residuals
+from qpsvm.qp.kkt import residuals
+from qpsvm.qp.kkt_residuals import Check, KKTResiduals, Residual, Tolerances
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import CanonicalForm, QuadraticProgram

@@ -26,18 +26,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.numerics.rows import terms_per_row
-from qpsvm.qp.nearest import EPS, MatrixRows, NearestPoint, Restrictions, nearest_feasible
+from qpsvm.qp.implied_bounds import implied_bounds, stacked
+from qpsvm.qp.nearest import EPS, NearestPoint, nearest_feasible
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.program_bound import FeasiblePair, ProgramBound
+from qpsvm.qp.restrictions import MatrixRows, Restrictions
 from qpsvm.qp.solution import QPSolution
 
 MOVABLE_SIZE = 3000
@@ -47,80 +48,6 @@ not sparse, only those of the variables in question."""
 NEGLIGIBLE = 1e-10
 """Share of the objective that the rounding of a reduced cost may contribute through one far bound;
 a variable inside bounds further apart than that is made stationary like one without bounds."""
-
-PROPAGATIONS = 3
-"""Passes over the rows in search of bounds that follow from them."""
-
-
-@short_repr
-@dataclass(frozen=True)
-class ProgramBound:
-    """Bound on the distance of a point of a quadratic program from its optimum.
-
-    Attributes
-    ----------
-    objective : float
-        Of x as it came; NaN where it cannot be computed.
-    upper : float
-        At least the optimum: the objective of a feasible point near x. Infinite if none was found.
-    lower : float
-        At most the optimum: the dual objective of feasible multipliers. Minus infinity if none were
-        found.
-    rounding : float
-        Estimate of what rounding may have done to both, absolute.
-    reason : str
-        Why there is no bound; empty if there is one.
-    """
-
-    objective: float
-    upper: float
-    lower: float
-    rounding: float
-    reason: str = ""
-
-    @property
-    def gap_upper(self) -> float:
-        """The objective of x is at most this far from the optimum; infinite if unknown."""
-        highest = np.maximum(self.upper, self.objective)  # NaN stays NaN
-        gap = float(highest - np.minimum(self.lower, self.objective)) + self.rounding
-        return gap if math.isfinite(gap) else math.inf
-
-    @property
-    def relative_gap(self) -> float:
-        """``gap_upper / max(1, |objective|)``."""
-        if not math.isfinite(self.gap_upper):
-            return math.inf
-        return self.gap_upper / max(1.0, abs(self.objective))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures by name, for JSON."""
-        figures = {"gap_upper": self.gap_upper, "relative_gap": self.relative_gap}
-        return {**vars(self), **figures}
-
-
-@dataclass(frozen=True, eq=False)
-class FeasiblePair:
-    """A primal feasible point and dual feasible multipliers, up to rounding.
-
-    Attributes
-    ----------
-    x : array of shape (n,)
-    w : array of shape (n,)
-        The point that stationarity is about; x itself if the program is bounded or curved enough.
-    y, z : arrays of shape (p,) and (m,)
-    z_lower, z_upper : arrays of shape (n,)
-    left : array of shape (m + p,)
-        What x misses of rows, inequalities first, that contradict each other by the rounding of
-        their numbers.
-    """
-
-    x: Vector
-    w: Vector
-    y: Vector
-    z: Vector
-    z_lower: Vector
-    z_upper: Vector
-    left: Vector
 
 
 def bound(
@@ -383,34 +310,8 @@ class _Bounding:
         return 0.5 * float(np.sum(np.where(doubt > 0.0, doubt * reach**2, 0.0)))
 
 
-def implied_bounds(program: QuadraticProgram) -> tuple[Vector, Vector]:
-    """Bounds of x that follow from the rows and the bounds the program has.
-
-    ``a'x <= r`` says of every x_j what the smallest value of the other terms leaves for it.
-    """
-    lower, upper = program.lb.copy(), program.ub.copy()
-    rows = sp.coo_array(_stacked(_stacked(program.G, program.A), -program.A))
-    right = np.concatenate([program.h, program.b, -program.b])
-    k, j, a = rows.coords[0], rows.coords[1], rows.data
-    k, j, a = k[a != 0.0], j[a != 0.0], a[a != 0.0]
-    for _ in range(PROPAGATIONS):
-        least = np.where(a > 0.0, a * lower[j], a * upper[j])
-        infinite = np.isinf(least)
-        known = np.bincount(k, np.where(infinite, 0.0, least), len(right))
-        count = np.bincount(k, infinite, len(right))
-        others = np.where(
-            count[k] - infinite == 0, known[k] - np.where(infinite, 0.0, least), -np.inf
-        )
-        end = (right[k] - others) / a
-        # what rounding may have done to an end is nothing beside a tenth of it
-        end = end + np.where(a > 0.0, 0.1, -0.1) * np.abs(end)
-        np.minimum.at(upper, j[a > 0.0], end[a > 0.0])
-        np.maximum.at(lower, j[a < 0.0], end[a < 0.0])
-    return lower, upper
-
-
 def _primal_restrictions(program: QuadraticProgram) -> Restrictions:
-    rows = _stacked(program.G, program.A)
+    rows = stacked(program.G, program.A)
     is_equality = np.arange(rows.shape[0]) >= program.n_inequalities
     return Restrictions(
         MatrixRows.of(rows),
@@ -434,12 +335,6 @@ def _stationarity_rows(program: QuadraticProgram, rows: Index, movable: Index) -
     if any(sp.issparse(part) for part in parts):
         return sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts]))
     return np.hstack(parts)
-
-
-def _stacked(upper: Matrix, lower: Matrix) -> Matrix:
-    if sp.issparse(upper) or sp.issparse(lower):
-        return sp.csr_array(sp.vstack([sp.csr_array(upper), sp.csr_array(lower)]))
-    return np.vstack([upper, lower])
 
 
 def _row_name(program: QuadraticProgram, row: int) -> str:

@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.qp.nearest import CONTRADICTION, MatrixRows, Restrictions, nearest_feasible
+from qpsvm.qp.nearest import CONTRADICTION, nearest_feasible
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.restrictions import MatrixRows, Restrictions
 from qpsvm.qp.solution import QPSolution, Status
 
 EVIDENCE_TOLERANCE = 1e-9

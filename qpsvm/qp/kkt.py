@@ -47,17 +47,14 @@ Facchinei and Pang, *Finite-Dimensional Variational Inequalities*, section 1.5.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.display import short_repr
-from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.numerics.exact_sums import without_tiny_rows
+from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, worst_of
 from qpsvm.qp.program import QuadraticProgram, finite_dot
 from qpsvm.qp.solution import QPSolution
 
@@ -66,127 +63,6 @@ NOT_CONVEX = "P is not positive semidefinite: stationarity does not mean optimal
 INFINITE = math.inf
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 """Share of the terms of a sum below which it may be their rounding, and counts as zero."""
-
-
-@dataclass(frozen=True)
-class Tolerances:
-    """One tolerance per scaled residual, derived from the one number ``eps`` a user gives.
-
-    ===============  ==========  =============================================================
-    residual         tolerance   why
-    ===============  ==========  =============================================================
-    natural          sqrt(eps)   ``z s <= eps`` allows ``min(z, s) = sqrt(eps)``: asking for
-                                 ``eps`` would refuse points whose gap is far below it
-    all the others   eps         the contract
-    ===============  ==========  =============================================================
-
-    Raises
-    ------
-    InvalidParameterError
-        Unless ``0 < eps < 1``.
-    """
-
-    eps: float = 1e-8
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.eps, (int, float)) and 0.0 < self.eps < 1.0):
-            raise InvalidParameterError(
-                f"eps is {self.eps!r}; it is a relative accuracy between 0 and 1, such as 1e-8."
-            )
-
-    def of(self, residual: str) -> float:
-        """The tolerance of the scaled residual with that name."""
-        return math.sqrt(self.eps) if residual == "natural" else self.eps
-
-
-@short_repr
-@dataclass(frozen=True)
-class Residual:
-    """One measured residual: ``absolute`` in the program's units, ``scaled`` without units."""
-
-    name: str
-    absolute: float
-    scaled: float
-
-
-@short_repr
-@dataclass(frozen=True)
-class Check:
-    """A residual held against its tolerance."""
-
-    name: str
-    absolute: float
-    scaled: float
-    tolerance: float
-
-    @property
-    def passed(self) -> bool:
-        """``scaled <= tolerance``; NaN is not."""
-        return self.scaled <= self.tolerance
-
-
-@short_repr
-@dataclass(frozen=True)
-class KKTResiduals:
-    """Every residual of the module's table, and the two objectives.
-
-    Attributes
-    ----------
-    stationarity, inequality, equality, lower_bound, upper_bound : Residual
-    multiplier_sign, complementarity, duality_gap, natural : Residual
-    primal_objective, dual_objective : float
-        NaN where they cannot be computed.
-    problems : tuple of str
-        What was missing, of a wrong shape, or not finite.
-    """
-
-    stationarity: Residual
-    inequality: Residual
-    equality: Residual
-    lower_bound: Residual
-    upper_bound: Residual
-    multiplier_sign: Residual
-    complementarity: Residual
-    duality_gap: Residual
-    natural: Residual
-    primal_objective: float
-    dual_objective: float
-    problems: tuple[str, ...] = ()
-
-    def __iter__(self) -> Iterator[Residual]:
-        for name in RESIDUAL_NAMES:
-            yield getattr(self, name)
-
-    @property
-    def worst(self) -> float:
-        """Largest scaled residual other than the natural one (see Tolerances for why not it)."""
-        return _worst([residual.scaled for residual in self if residual.name != "natural"])
-
-    @property
-    def relative_gap(self) -> float:
-        """``|primal - dual| / max(1, |primal|)``."""
-        return self.duality_gap.scaled
-
-    def check(self, tolerances: Tolerances) -> tuple[Check, ...]:
-        """Hold every residual against its tolerance."""
-        return tuple(Check(r.name, r.absolute, r.scaled, tolerances.of(r.name)) for r in self)
-
-    def passed(self, eps: float) -> bool:
-        """True when every residual is within ``Tolerances(eps)``."""
-        return all(check.passed for check in self.check(Tolerances(eps)))
-
-
-RESIDUAL_NAMES = (
-    "stationarity",
-    "inequality",
-    "equality",
-    "lower_bound",
-    "upper_bound",
-    "multiplier_sign",
-    "complementarity",
-    "duality_gap",
-    "natural",
-)
 
 
 def residuals(
@@ -323,8 +199,8 @@ def _measure(
     nearer_scaled = np.abs(np.minimum(multipliers * norms / q_scale, slacks / scales))
     natural = Residual(
         "natural",
-        _worst([*_largest(nearer), stationarity.absolute, equality.absolute]),
-        _worst([*_largest(nearer_scaled), stationarity.scaled, equality.scaled]),
+        worst_of([*_largest(nearer), stationarity.absolute, equality.absolute]),
+        worst_of([*_largest(nearer_scaled), stationarity.scaled, equality.scaled]),
     )
     return KKTResiduals(
         stationarity=stationarity,
@@ -409,19 +285,11 @@ def _unusable(problems: tuple[str, ...]) -> KKTResiduals:
 
 
 def _residual(name: str, absolute: Vector, scaled: Vector) -> Residual:
-    return Residual(name, _worst(_largest(absolute)), _worst(_largest(scaled)))
+    return Residual(name, worst_of(_largest(absolute)), worst_of(_largest(scaled)))
 
 
 def _largest(values: Vector) -> list[float]:
     return [float(np.max(values, initial=0.0))]  # np.max passes NaN on
-
-
-def _worst(values: list[float]) -> float:
-    return max((_finite(value) for value in values), default=0.0)
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else INFINITE
 
 
 def _objective_unit(program: QuadraticProgram) -> float:

@@ -18,7 +18,7 @@ satisfied by no point; what is left of them is reported.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.qp.least_change import least_change
+from qpsvm.qp.restrictions import MatrixRows, Restrictions
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
@@ -49,73 +50,9 @@ CONTRADICTION = 64.0 * EPS
 """Rows that no search makes hold together, missed by less than this share of their terms: they
 contradict each other by the rounding of their own numbers, and what is left of them is priced."""
 
-SMALL_MATRIX = 2**12
-"""Entries up to which a sparse matrix is made dense: choosing its rows and multiplying them then
-takes microseconds, where a sparse one takes a tenth of a millisecond per operation."""
 
 SEARCH_SECONDS = 5.0
 """Longest search for a feasible point by a linear program."""
-
-
-class Rows(Protocol):
-    """Linear rows of any storage, of which some can be taken out."""
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-
-    def estimate(self, x: Vector) -> tuple[Vector, Vector]:
-        """``R x`` in plain arithmetic and ``|R| |x|``."""
-
-    def take(self, index: Index) -> Matrix:
-        """Some rows, dense or CSR."""
-
-
-@dataclass(frozen=True, eq=False)
-class MatrixRows:
-    """Rows of a stored matrix."""
-
-    matrix: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(number of rows, number of variables)."""
-        return (int(self.matrix.shape[0]), int(self.matrix.shape[1]))
-
-    def estimate(self, x: Vector) -> tuple[Vector, Vector]:
-        """``R x`` and ``|R| |x|``."""
-        return np.asarray(self.matrix @ x), np.asarray(abs(self.matrix) @ np.abs(x))
-
-    def take(self, index: Index) -> Matrix:
-        """The rows with these numbers."""
-        return self.matrix[index]
-
-    @classmethod
-    def of(cls, matrix: Any) -> MatrixRows:
-        """Rows of a dense or sparse matrix of any format; small ones become dense."""
-        if not sp.issparse(matrix):
-            return cls(np.asarray(matrix))
-        is_small = matrix.shape[0] * matrix.shape[1] <= SMALL_MATRIX
-        return cls(matrix.toarray() if is_small else sp.csr_array(matrix))
-
-
-@dataclass(frozen=True, eq=False)
-class Restrictions:
-    """``R x <= r``, with equality in some rows, and ``lower <= x <= upper``.
-
-    Attributes
-    ----------
-    rows : Rows of shape (m, n)
-    right : array of shape (m,)
-        ``inf`` for a row that does not bind.
-    is_equality : array of bool of shape (m,)
-    lower, upper : arrays of shape (n,)
-    """
-
-    rows: Rows
-    right: Vector
-    is_equality: Mask
-    lower: Vector
-    upper: Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from qpsvm.kernels import Precomputed
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import TrainingProblem
-from qpsvm.qp.kkt import Check
+from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.grade import Evidence, whose
 from qpsvm.reports.kinds import kind_of
 from qpsvm.reports.solved import SolvedProblem

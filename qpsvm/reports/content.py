@@ -17,7 +17,7 @@ from qpsvm.display import short_repr
 from qpsvm.kkt_report import KKTReport
 from qpsvm.plotting import Convergence, Picture, SortedViolations
 from qpsvm.plotting.convergence import Event
-from qpsvm.qp.kkt import Tolerances
+from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.reports.assessment import (
     compared_with_optimum,
     evidence_of_machine,

@@ -26,7 +26,7 @@ from typing import Literal, TypeAlias
 
 from qpsvm.certificates import PredictionComparison
 from qpsvm.display import short_repr
-from qpsvm.qp.kkt import Check
+from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.numbers import at_most, residual, share
 from qpsvm.reports.predictions import prediction_clauses
 

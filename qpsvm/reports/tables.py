@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from qpsvm.qp.kkt import Check
+from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.blocks import Cell, Table
 from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
 from qpsvm.reports.content import ReportContent

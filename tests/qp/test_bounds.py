@@ -17,7 +17,8 @@ import qpsvm
 from qpsvm.backends import Settings, get
 from qpsvm.numerics.exact_sums import row_residuals
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
-from qpsvm.qp.bounds import bound, implied_bounds, repaired
+from qpsvm.qp.bounds import bound, repaired
+from qpsvm.qp.implied_bounds import implied_bounds
 from qpsvm.qp.low_rank import LowRankQuadratic
 from tests.strategies import examples, manufactured_program
 from tests.tolerances import EXACT
