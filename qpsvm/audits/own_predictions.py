@@ -17,19 +17,17 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.audits.claims import Reading
 from qpsvm.audits.machine import OWN_PREDICTIONS, AuditedMachine
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.rebuilt import Decisions, decisions
 from qpsvm.data import RegressionTrainingSet
-from qpsvm.data.samples import Samples
-from qpsvm.data.targets import Labels
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneVsOne, SoftMargin
-from qpsvm.numerics.arrays import Dense, Mask
+from qpsvm.numerics.arguments import Labels, Samples
+from qpsvm.numerics.arrays import Dense, Mask, is_sparse
 from qpsvm.qp.kkt import Check
 
 Right: TypeAlias = list[list[Any]]
@@ -140,7 +138,7 @@ def compare(
 
 def _own(model: Estimator, X: Samples) -> tuple[Any, Any]:
     """Call ``predict(X)`` and, if the model has it, ``decision_function(X)``."""
-    ways = (X, X.toarray()) if sp.issparse(X) else (X,)  # it may have been fitted on dense samples
+    ways = (X, X.toarray()) if is_sparse(X) else (X,)  # it may have been fitted on dense samples
     decide = getattr(model, "decision_function", None)
     for way in ways:
         try:
@@ -160,7 +158,7 @@ def _own(model: Estimator, X: Samples) -> tuple[Any, Any]:
 
 def _plain(answer: Any) -> Any:
     """Convert a prediction to an array; NaN where it is masked or complex."""
-    array = np.asarray(answer.toarray() if sp.issparse(answer) else answer)
+    array = np.asarray(answer.toarray() if is_sparse(answer) else answer)
     if np.ma.is_masked(answer) or array.dtype.kind == "c":
         return np.full(array.shape, np.nan)
     return array

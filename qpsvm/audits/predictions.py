@@ -19,11 +19,11 @@ from qpsvm.certificates import Certificate, PredictionComparison, certify
 from qpsvm.certificates.comparison import Range, compare
 from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.data import RegressionTrainingSet
-from qpsvm.data.samples import Stored
 from qpsvm.exceptions import ArithmeticModeError, InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Precomputed
 from qpsvm.numerics.arrays import Dense, Index, Mask
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.single_precision import Stored
 
 RIGOROUS_SAMPLES = 20_000
 """Training samples up to which rounding is enclosed and not estimated. With 20,000 samples the

@@ -20,16 +20,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.audits.claims import Reading
 from qpsvm.audits.machine import AuditedMachine
-from qpsvm.data.samples import Stored
 from qpsvm.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Dense, Mask, Vector
+from qpsvm.numerics.arrays import Dense, Mask, Vector, is_sparse
 from qpsvm.numerics.precision import TINY
+from qpsvm.numerics.single_precision import Stored
 
 RBF_ERROR = 1e-12
 """Relative error of ``exp(-gamma |x - z|^2)``: ours is below 1e-13 (``kernels.products.FAR``)."""
@@ -137,7 +136,7 @@ def _kernel_error(kernel: Any, samples: Stored, u: float, library: str) -> float
     inner: float = 4.0 * (samples.shape[1] + 16) * u
     if isinstance(kernel, Polynomial):
         return inner * float(kernel.degree)
-    squares = samples.power(2) if sp.issparse(samples) else np.square(samples)
+    squares = samples.power(2) if is_sparse(samples) else np.square(samples)
     largest = float(kernel.gamma) * float(np.max(squares.sum(axis=1)))
     if isinstance(kernel, Sigmoid):
         return inner * (largest + abs(float(kernel.coef0)))

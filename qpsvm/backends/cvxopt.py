@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.equalities import independent_equalities
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arrays import is_sparse
 from qpsvm.numerics.cvxopt_matrices import as_cvxopt
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -130,7 +130,7 @@ def _run(program: QuadraticProgram, options: dict[str, Any], clock: Clock) -> QP
 
 def _without_null_space(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
     """Add the rows ``N'x = 0`` for a basis N of the null space of [P; G; A]."""
-    rows = [m.toarray() if sp.issparse(m) else m for m in (program.G, program.A)]
+    rows = [m.toarray() if is_sparse(m) else m for m in (program.G, program.A)]
     stacked = np.vstack([program.P.to_dense(), *rows])
     _, sizes, basis = np.linalg.svd(stacked, full_matrices=True)
     padded = np.concatenate([sizes, np.zeros(program.n_variables - len(sizes))])

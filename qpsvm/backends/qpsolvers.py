@@ -21,7 +21,7 @@ from qpsvm.backends.qpsolvers_options import (
     WARM_STARTED,
 )
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
-from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Matrix, Vector, is_sparse
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -170,7 +170,7 @@ def _rows(matrix: Matrix, right: Vector, sparse: bool) -> tuple[Any, Any]:
         return None, None
     if sparse:
         return sp.csc_matrix(matrix, copy=True), np.array(right)
-    return (matrix.toarray() if sp.issparse(matrix) else np.array(matrix)), np.array(right)
+    return (matrix.toarray() if is_sparse(matrix) else np.array(matrix)), np.array(right)
 
 
 def _bounds(bounds: Vector) -> Any:

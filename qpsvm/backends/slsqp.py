@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, Stop
 from qpsvm.backends.equalities import independent_equalities
-from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Matrix, Vector, is_sparse
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -136,4 +135,4 @@ def _start(program: QuadraticProgram, warm_start: QPSolution | None) -> Vector:
 
 
 def _dense(matrix: Matrix) -> Matrix:
-    return matrix.toarray() if sp.issparse(matrix) else matrix
+    return matrix.toarray() if is_sparse(matrix) else matrix

@@ -18,6 +18,7 @@ from qpsvm.numerics.arrays import (
     as_matrix,
     as_vector,
     freeze,
+    is_sparse,
     require_finite,
     restore_frozen,
 )
@@ -107,7 +108,7 @@ class LinearConstraints:
     @cached_property
     def rows(self) -> Matrix:
         """All rows, ``[G; A]``."""
-        if sp.issparse(self.G) or sp.issparse(self.A):
+        if is_sparse(self.G) or is_sparse(self.A):
             return freeze(sp.csr_array(sp.vstack([sp.csr_array(M) for M in (self.G, self.A)])))
         return freeze(np.vstack([self.G, self.A]))
 
@@ -251,12 +252,12 @@ def _stack(matrices: list[Matrix], name: str, d: int) -> Matrix:
                 f"{name} has {width} columns and X has {d} features; pass {d} columns, one per "
                 f"weight, or {d + 1}, the last for the intercept."
             )
-        if m and sp.issparse(matrix):
+        if m and is_sparse(matrix):
             parts = (matrix.data, matrix.indices, matrix.indptr)
             wide.append(sp.csr_array(parts, shape=(m, d + 1)))
         elif m:
             wide.append(np.pad(matrix, ((0, 0), (0, d + 1 - width))))
-    if any(sp.issparse(matrix) for matrix in wide):
+    if any(is_sparse(matrix) for matrix in wide):
         return sp.vstack([sp.csr_array(matrix) for matrix in wide], format="csr")
     return np.vstack([np.zeros((0, d + 1)), *wide])
 
@@ -270,7 +271,7 @@ def _rows(matrix: Any, right: Any, matrix_name: str, right_name: str) -> tuple[M
         )
     if matrix is None:
         return None, as_vector(None, right_name, 0)
-    if sp.issparse(matrix) and matrix.ndim == 1:
+    if is_sparse(matrix) and matrix.ndim == 1:
         matrix = matrix.reshape(1, -1)
     try:
         width = (np.shape(matrix) or (0,))[-1]
@@ -286,4 +287,4 @@ def _rows(matrix: Any, right: Any, matrix_name: str, right_name: str) -> tuple[M
         )
     vector = as_vector(right, right_name, rows.shape[0])
     require_finite(vector, right_name)
-    return freeze(sp.csr_array(rows)) if sp.issparse(rows) else rows, vector
+    return freeze(sp.csr_array(rows)) if is_sparse(rows) else rows, vector

@@ -11,8 +11,8 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.targets import Labels
 from qpsvm.exceptions import AuditRefusedError
+from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Matrix
 
 Estimator: TypeAlias = Any

@@ -19,10 +19,10 @@ from qpsvm.audits.readers import attributes
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs, require_finite, splits
 from qpsvm.data import MulticlassTrainingSet
-from qpsvm.data.targets import Labels, Targets
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, OneVsOne, OneVsRest
 from qpsvm.formulations.family import Family
+from qpsvm.numerics.arguments import Labels, Targets, VectorLike
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 
 
@@ -44,7 +44,7 @@ def weights_and_offset(model: Estimator, offset: str) -> tuple[Dense, Vector]:
 
 
 def class_weight(
-    model: Estimator, inputs: Inputs, classes: Labels, sample_weight: Targets = None
+    model: Estimator, inputs: Inputs, classes: Labels, sample_weight: VectorLike | None = None
 ) -> Vector:
     """Compute the weight of every class as scikit-learn does.
 
@@ -121,7 +121,9 @@ class Weights:
             self.model, self.library, samples, self.weights, coef, nothing, (*self.remarks, remark)
         )
 
-    def machine(self, formulation: Family, y: Targets = None, factor: float = 1.0) -> Reading:
+    def machine(
+        self, formulation: Family, y: Targets | None = None, factor: float = 1.0
+    ) -> Reading:
         """Read a regressor or one-class model."""
         problem = formulation.primal(self.samples, y, sample_weight=self.weights)
         return self._reading((self._claim("", problem, 0, factor),))

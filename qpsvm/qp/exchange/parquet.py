@@ -16,10 +16,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.exceptions import DataFileError, InvalidProgramError, MissingPackageError
-from qpsvm.numerics.arrays import Matrix, Vector, default_memory_limit, require_memory
+from qpsvm.numerics.arrays import (
+    Dense,
+    Matrix,
+    Vector,
+    as_dense,
+    default_memory_limit,
+    is_sparse,
+    require_memory,
+)
 from qpsvm.qp.exchange._parts import Path, hessian, unusable, writing
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.transforms import drop_infinite_rows
@@ -91,13 +98,13 @@ def _flat(program: QuadraticProgram, memory_limit: int | None) -> dict[str, Vect
     return flat
 
 
-def _dense(matrix: Matrix, name: str, memory_limit: int | None) -> Matrix:
-    if not sp.issparse(matrix):
-        return matrix
-    rows, columns = matrix.shape
-    remedy = "Parquet test sets are dense; write_npz and write_qps keep it sparse."
-    require_memory(rows, columns, name, remedy, memory_limit)
-    return matrix.toarray()
+def _dense(matrix: Matrix, name: str, memory_limit: int | None) -> Dense:
+    if is_sparse(matrix):
+        rows, columns = matrix.shape
+        remedy = "Parquet test sets are dense; write_npz and write_qps keep it sparse."
+        require_memory(rows, columns, name, remedy, memory_limit)
+        return as_dense(matrix)
+    return matrix
 
 
 def read_parquet(path: Path) -> dict[str, QuadraticProgram]:
