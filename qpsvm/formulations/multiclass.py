@@ -27,12 +27,14 @@ from qpsvm.data.preparation import multiclass_training_set
 from qpsvm.data.targets import as_classes
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.family import Family
 from qpsvm.formulations.prices import class_factors
-from qpsvm.kernels import as_kernel
+from qpsvm.kernels import KernelArgument, as_kernel
 from qpsvm.machines.form import Form
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem
-from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
+from qpsvm.numerics.arrays import Dense, Index, Mask
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 
@@ -41,8 +43,8 @@ class Split(NamedTuple):
     """One two-class problem: its name, the labels of all samples, and a mask of those it uses."""
 
     name: str
-    labels: Any
-    members: Any
+    labels: Labels
+    members: Mask
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Reduction(ABC):
         Of two classes: ``SoftMargin``, ``NuClassification``, ``LeastSquares`` and the like.
     """
 
-    formulation: Any
+    formulation: Family
 
     def __post_init__(self) -> None:
         if isinstance(self.formulation, type) or not hasattr(self.formulation, "dual"):
@@ -65,7 +67,7 @@ class Reduction(ABC):
             )
 
     @abstractmethod
-    def splits(self, codes: Index, classes: Any) -> Iterator[Split]:
+    def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
         """Yield the two-class problems; the larger label has positive decision values."""
 
     @abstractmethod
@@ -77,7 +79,13 @@ class Reduction(ABC):
         """Bounds on ``combine``, shape (m, k) each, from bounds on its arguments."""
 
     def primal(
-        self, X: Any, y: Any, *, kernel: Any = "linear", sample_weight: Any = None, **options: Any
+        self,
+        X: Samples,
+        y: Targets | None,
+        *,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
+        **options: Any,
     ) -> ReducedProblem:
         """Build the primal programs.
 
@@ -107,18 +115,31 @@ class Reduction(ABC):
         return self._problem("primal", X, y, kernel, sample_weight, options)
 
     def dual(
-        self, X: Any, y: Any, *, kernel: Any = "linear", sample_weight: Any = None, **options: Any
+        self,
+        X: Samples,
+        y: Targets | None,
+        *,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
+        **options: Any,
     ) -> ReducedProblem:
         """Build the dual programs; parameters, result and errors as for ``primal``."""
         return self._problem("dual", X, y, kernel, sample_weight, options)
 
     def _problem(
-        self, form: Form, X: Any, y: Any, kernel: Any, sample_weight: Any, options: dict[str, Any]
+        self,
+        form: Form,
+        X: Samples,
+        y: Targets | None,
+        kernel: KernelArgument,
+        sample_weight: Weights | None,
+        options: dict[str, Any],
     ) -> ReducedProblem:
         function = as_kernel(kernel)
         data = multiclass_training_set(X, y, function, sample_weight)
         codes, classes = as_classes(y)
-        formulation, factors = self.formulation, data.weights
+        formulation: Any = self.formulation  # of which some have class weights
+        factors = data.weights
         if isinstance(getattr(formulation, "class_weight", None), Mapping):
             # it names the caller's classes, which a split may have merged
             factors = factors * class_factors(formulation.class_weight, data)
@@ -177,7 +198,7 @@ class OneVsRest(Reduction):
     True
     """
 
-    def splits(self, codes: Index, classes: Any) -> Iterator[Split]:
+    def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
         for m, label in enumerate(classes.tolist()):
             yield Split(f"{label} against the rest", codes == m, np.full(len(codes), True))
 
@@ -225,7 +246,7 @@ class OneVsOne(Reduction):
     array(['a', 'c'], dtype='<U1')
     """
 
-    def splits(self, codes: Index, classes: Any) -> Iterator[Split]:
+    def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
         labels = classes.tolist()
         for i, j in itertools.combinations(range(len(labels)), 2):
             members = (codes == i) | (codes == j)

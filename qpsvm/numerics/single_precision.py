@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -101,7 +102,7 @@ class SinglePrecision(NDArrayOperatorsMixin):
         arrays = [np.asarray(v) if isinstance(v, SinglePrecision) else v for v in inputs]
         return getattr(ufunc, method)(*arrays, **options)
 
-    def __getitem__(self, which: _Rows | int | tuple[_Rows | int, ...]) -> Dense:
+    def __getitem__(self, which: _Rows | int | tuple[_Rows | int | Sequence[int], ...]) -> Dense:
         chosen = np.asarray(self.values[which], dtype=np.float64)
         return np.abs(chosen) if self.is_absolute else chosen
 
