@@ -20,9 +20,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path as FilePath
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -109,7 +109,7 @@ def write_qps(
             target.write("".join(f"{line}\n" for line in lines).encode("ascii"))
 
 
-def _compressed(stream: IO[bytes], path: Path) -> Any:
+def _compressed(stream: IO[bytes], path: Path) -> AbstractContextManager[IO[bytes]]:
     opener = COMPRESSIONS.get(FilePath(path).suffix.lower())
     return nullcontext(stream) if opener is None else opener(stream, "wb")
 
