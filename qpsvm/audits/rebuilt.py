@@ -17,13 +17,13 @@ Source: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from qpsvm.audits.claims import Reading
 from qpsvm.audits.machine import AuditedMachine
-from qpsvm.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
+from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Mask, Vector, is_sparse
@@ -127,12 +127,13 @@ def _squares(machine: AuditedMachine, samples: Stored) -> Vector:
     return np.asarray(np.abs(kernel.diagonal(samples)))
 
 
-def _kernel_error(kernel: Any, samples: Stored, u: float, library: str) -> float:
+def _kernel_error(kernel: Kernel, samples: Stored, u: float, library: str) -> float:
     """Bound on rounding inside a kernel function, relative to ``sqrt(k(x, x) k(z, z))``."""
     if type(kernel) in (Linear, Precomputed):
         return 0.0
     if type(kernel) not in (RBF, Polynomial, Sigmoid):
         return FUNCTION_ERROR
+    kernel = cast("RBF | Polynomial | Sigmoid", kernel)
     inner: float = 4.0 * (samples.shape[1] + 16) * u
     if isinstance(kernel, Polynomial):
         return inner * float(kernel.degree)

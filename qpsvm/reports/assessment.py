@@ -17,6 +17,7 @@ from qpsvm.kernels import Precomputed
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import TrainingProblem
+from qpsvm.numerics.single_precision import Stored, stored_values
 from qpsvm.qp.kkt import Check
 from qpsvm.reports.grade import Evidence, whose
 from qpsvm.reports.kinds import kind_of
@@ -162,10 +163,11 @@ def _worst_failed(checks: tuple[Check, ...]) -> Check | None:
 def _from_bounds(
     proof: Certificate | ReducedCertificate[Certificate],
     problem: TrainingProblem[Any, Any],
-    X: Any,
+    X: Stored,
 ) -> PredictionComparison | None:
     precomputed = isinstance(problem.kernel, Precomputed)
-    squares = X.diagonal() if precomputed and X.shape[0] == X.shape[1] else None
+    is_gram = precomputed and X.shape[0] == X.shape[1]
+    squares = stored_values(X).diagonal().astype(np.float64) if is_gram else None
     try:
         return from_bounds(proof, X, squares)
     except (QPSVMError, ValueError):  # k(x, x) is not known, or the numbers are of no use

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,7 @@ from qpsvm.audits.readers import attributes
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs, require_finite, splits
 from qpsvm.data import MulticlassTrainingSet
+from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, OneVsOne, OneVsRest
 from qpsvm.formulations.family import Family
@@ -55,7 +56,7 @@ def class_weight(
     """
     from sklearn.utils.class_weight import compute_class_weight
 
-    options: dict[str, Any] = {}
+    options: dict[str, VectorLike | None] = {}
     if "sample_weight" in inspect.signature(compute_class_weight).parameters:
         options["sample_weight"] = sample_weight  # older versions count rows
     y, given = np.asarray(inputs.y).ravel(), attributes.attribute(model, "class_weight")
@@ -152,8 +153,9 @@ class Weights:
             problem = formulation.primal(self.samples, split.labels, sample_weight=weights)
             claims.append(self._claim(split.name, problem, m))
         if k == 2:
-            binary: Any = claims[0].problem
-            if binary.data.classes[int(second_is_positive)] != classes[1]:
+            binary = claims[0].problem
+            data = cast("BinaryTrainingSet", binary.data)
+            if data.classes[int(second_is_positive)] != classes[1]:
                 claims = [self._claim("", binary, 0, -1.0)]
         combine = reduction.combine if k > 2 else None
         return self._reading(tuple(claims), combine, k, classes)
