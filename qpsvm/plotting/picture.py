@@ -40,7 +40,7 @@ CASE_COLOURS = ("#8A8F98", "#0072B2", "#D55E00")
 CASE_MARKERS = ("o", "s", "^")
 """Of the KKT cases "zero", "free" and "bound"."""
 
-Numbers: TypeAlias = NDArray[np.integer[Any] | np.floating[Any]]
+Numbers: TypeAlias = NDArray[np.integer | np.floating]
 """Array of numbers to draw."""
 
 
