@@ -171,7 +171,7 @@ def _machine(
             )
         remarks.append(WITHOUT_MULTIPLIERS)
         best = _exact(problem, None, eps, callback)
-    draft: Any = claim.draft(best)
+    draft = claim.draft(best)
     rounded = None
     if isinstance(problem, SVMProblem) and claim.has_multipliers and library.float32_kernel:
         rounded = RoundedKernel(problem.model)

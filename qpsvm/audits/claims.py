@@ -131,7 +131,7 @@ class Claim:
 
         ``multiply`` is the product with the kernel matrix; None: the model's own.
         """
-        model: Any = self.problem.model
+        model = self.problem.model
         if isinstance(draft, JointSolution):
             joint: JointEvaluation = model.evaluate(draft)
             slack = np.maximum(model.shortfall(joint.decisions), 0.0)

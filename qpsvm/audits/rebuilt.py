@@ -17,7 +17,7 @@ Source: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -99,10 +99,10 @@ def _takes_all(machine: AuditedMachine, samples: Stored) -> bool:
 
 def _rounding(machine: AuditedMachine, reading: Reading, u: float) -> Dense:
     kernel, samples = machine.problem.kernel, reading.samples
-    solution: Any = machine.solution
+    solution = machine.solution
     n, error = 0, 0.0
     if solution.expansion is None or not machine.has_multipliers:
-        size = np.asarray(abs(samples) @ np.abs(solution.coef).T)
+        size = np.asarray(abs(samples) @ np.abs(np.asarray(solution.coef)).T)
     else:
         beta = np.abs(solution.expansion)
         own = np.sqrt(_squares(machine, samples))

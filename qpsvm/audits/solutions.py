@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.audits.claims import Claim, Library, Problem, multipliers
+from qpsvm.audits.claims import Claim, Library, Problem, Solution, multipliers
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from qpsvm.numerics.arrays import Vector
@@ -75,7 +75,7 @@ def solution_of(
         width=None if width is None else _number(width, "width"),
     )
     if given.alpha is None:
-        draft: Any = _without_multipliers(problem, given.coef, b)
+        draft: Solution = _without_multipliers(problem, given.coef, b)
     else:
         draft = given.draft()
         if problem.form == "primal" and problem.model.is_linear:

@@ -165,7 +165,7 @@ class _DropMultipliers:
 
 
 def _watched(
-    P: cvxopt.base.matrix | None, G: cvxopt.base.matrix, A: cvxopt.base.matrix, clock: Clock
+    P: cvxopt.matrix | None, G: cvxopt.matrix, A: cvxopt.matrix, clock: Clock
 ) -> Callable[[object], object]:
     """CVXOPT's own KKT solver, which checks the time limit before each factorisation.
 

@@ -72,7 +72,7 @@ def solve(
         reports.require_reportable(report)
     if model is not None:
         reports.require_writable(model, "model")
-    formulation: Any = (
+    formulation = (
         qpsvm.HardMargin(intercept=intercept.value)
         if family is Family.HARD_MARGIN
         else qpsvm.SoftMargin(C=1.0 if C is None else C, intercept=intercept.value)

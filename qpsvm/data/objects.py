@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from numbers import Number
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,10 +68,10 @@ def as_objects(X: object, name: str = "X", *, one_each: bool = False) -> Stored:
     return freeze(samples)
 
 
-def require_unmasked(values: Any, name: str) -> None:
+def require_unmasked(values: object, name: str) -> None:
     """Raise InvalidDataError for masked arrays, whose masks NumPy would silently drop."""
     if np.ma.is_masked(values):
-        hidden = int(np.sum(np.ma.getmaskarray(values)))
+        hidden = int(np.sum(np.ma.getmaskarray(np.ma.asarray(values))))
         raise InvalidDataError(
             f"{name} is a masked array with {hidden} hidden entries; fill them "
             f"({name}.filled(...)) or drop those rows."

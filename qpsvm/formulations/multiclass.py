@@ -19,10 +19,11 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
+from qpsvm.constraints import Constraints
 from qpsvm.data.preparation import multiclass_training_set
 from qpsvm.data.targets import as_classes
 from qpsvm.data.training_sets import BinaryTrainingSet
@@ -30,6 +31,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.prices import class_factors
 from qpsvm.kernels import KernelArgument, as_kernel
+from qpsvm.kernels.indefinite import Indefinite
 from qpsvm.machines.form import Form
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem
@@ -37,6 +39,13 @@ from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Dense, Index, Mask
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
+
+
+class Options(TypedDict, total=False):
+    """What two-class formulations take besides the data."""
+
+    constraints: Constraints | None
+    indefinite: Indefinite
 
 
 class Split(NamedTuple):
@@ -85,7 +94,7 @@ class Reduction(ABC):
         *,
         kernel: KernelArgument = "linear",
         sample_weight: Weights | None = None,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> ReducedProblem:
         """Build the primal programs.
 
@@ -121,7 +130,7 @@ class Reduction(ABC):
         *,
         kernel: KernelArgument = "linear",
         sample_weight: Weights | None = None,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> ReducedProblem:
         """Build the dual programs; parameters, result and errors as for ``primal``."""
         return self._problem("dual", X, y, kernel, sample_weight, options)
@@ -133,7 +142,7 @@ class Reduction(ABC):
         y: Targets | None,
         kernel: KernelArgument,
         sample_weight: Weights | None,
-        options: dict[str, Any],
+        options: Options,
     ) -> ReducedProblem:
         function = as_kernel(kernel)
         data = multiclass_training_set(X, y, function, sample_weight)
@@ -147,12 +156,12 @@ class Reduction(ABC):
         weights = np.zeros(data.n_given)
         weights[data.kept] = factors
         build = getattr(formulation, form)
-        shared: dict[str, Any] = {"kernel": function.resolve(data.X), **options}
+        resolved = function.resolve(data.X)
         names, problems = [], list[SVMProblem]()
         for split in self.splits(codes, classes):
             # rows of weight zero leave the training data, and the others keep their numbers
             taking_part = np.where(split.members, weights, 0.0)
-            problem = build(X, split.labels, sample_weight=taking_part, **shared)
+            problem = build(X, split.labels, sample_weight=taking_part, kernel=resolved, **options)
             if not isinstance(problem.data, BinaryTrainingSet):
                 raise InvalidParameterError(
                     f"{self!r} needs a two-class formulation, such as SoftMargin(C=1.0)."

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qpsvm.exceptions import MissingPackageError
 from qpsvm.numerics.arrays import Matrix, is_sparse
 
+if TYPE_CHECKING:
+    import cvxopt
 
-def as_cvxopt(array: Matrix) -> Any:
+
+def as_cvxopt(array: Matrix) -> cvxopt.matrix | cvxopt.spmatrix:
     """A ``cvxopt.matrix``, or a ``cvxopt.spmatrix`` of a sparse array, of doubles.
 
     Raises

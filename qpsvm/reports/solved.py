@@ -21,7 +21,10 @@ from qpsvm.qp.kkt import Check
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
 
-Problem: TypeAlias = TrainingProblem[Any, Any] | ReducedProblem | QuadraticProgram
+Machine: TypeAlias = TrainingProblem[Any, Any]
+"""A problem that is one program of a machine, of whatever family."""
+
+Problem: TypeAlias = Machine | ReducedProblem | QuadraticProgram
 """What can be solved and reported."""
 
 Solution: TypeAlias = SVMSolution | JointSolution | ReducedSolution | QPSolution

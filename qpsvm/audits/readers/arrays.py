@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def arrays(model: Arrays, inputs: Inputs) -> Reading:
     inputs.require_only((), "Arrays")
     samples = inputs.samples()
     build = model.formulation.primal if model.alpha is None else model.formulation.dual
-    problem: Any = build(samples, inputs.y, kernel=model.kernel, sample_weight=inputs.sample_weight)
+    problem = build(samples, inputs.y, kernel=model.kernel, sample_weight=inputs.sample_weight)
     _require_enough(model, problem)
     intercept = np.asarray(model.intercept, dtype=np.float64)
     coef = None if model.coef is None else np.asarray(model.coef, dtype=np.float64)
@@ -92,7 +92,9 @@ def arrays(model: Arrays, inputs: Inputs) -> Reading:
                 name="",
                 problem=problem,
                 intercept=intercept if rows else float(intercept),
-                alpha=None if model.alpha is None else _alpha(model.alpha, problem),
+                alpha=None
+                if model.alpha is None
+                else _alpha(model.alpha, cast("SVMProblem", problem)),
                 coef=coef,
                 width=model.width,
             ),
