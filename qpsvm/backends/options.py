@@ -66,6 +66,7 @@ def _check(name: str, value: object, default: object) -> None:
         )
 
 
-def _is_number(value: Any) -> bool:
-    is_real = isinstance(value, int | float | np.integer | np.floating)
-    return is_real and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return math.isfinite(value) and bool(value >= 0)

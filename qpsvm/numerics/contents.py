@@ -2,8 +2,8 @@
 
 Numbers, text, bytes and None count by type and value; so do lists, tuples, sets, dictionaries and
 arrays of these: whatever a kernel could tell apart is different, as are 1 and True, a list and a
-tuple, two units of time. Any other object is the same as another one if it *is* that one, or if its
-class itself defines ``==``, and that says so.
+tuple, two units of time. Every other object is the same as another one if it *is* that one, or if
+its class itself defines ``==``, and that says so.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from qpsvm.exceptions import MissingPackageError
 
@@ -31,6 +31,17 @@ class Extra:
     name: str
     modules: tuple[str, ...]
     otherwise: str = ""
+
+
+class Delimiters(TypedDict, total=False):
+    """Delimiters of the template language, by the names of Jinja2."""
+
+    block_start_string: str
+    block_end_string: str
+    variable_start_string: str
+    variable_end_string: str
+    comment_start_string: str
+    comment_end_string: str
 
 
 REPORT = Extra("report", ("jinja2", "matplotlib"), " (a .json or .txt report needs neither)")
@@ -59,7 +70,7 @@ def template(
     escape: Callable[[object], str] | None = None,
     package: str = "qpsvm.reports",
     extra: Extra = REPORT,
-    **delimiters: Any,
+    **delimiters: Unpack[Delimiters],
 ) -> Template:
     """Load a template of this package, or of a package that extends it.
 

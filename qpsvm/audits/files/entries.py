@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, TypeGuard, TypeVar
+from typing import TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -147,14 +147,15 @@ def built(data: Mapping[str, object], key: str, known: Mapping[str, type[Built]]
         raise UnfitEntryError(f"{name} does not accept these parameters ({error})") from error
 
 
-def _class_weight(value: Any) -> object:
+def _class_weight(value: object) -> object:
     """Convert ``[[label, weight], ...]`` to a dict; return None and "balanced" unchanged."""
     if value is None or isinstance(value, str):
         return value
-    good = isinstance(value, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(map(_is_plain, pair)) for pair in value
-    )
-    if not good or len(dict(value)) < len(value):
+    if (
+        not isinstance(value, list)
+        or not all(isinstance(p, list) and len(p) == 2 and all(map(_is_plain, p)) for p in value)
+        or len(dict(value)) < len(value)
+    ):
         raise UnfitEntryError("class_weight is not a list of pairs [label, weight], one per label")
     return dict(value)
 

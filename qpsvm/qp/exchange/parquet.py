@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -207,8 +207,7 @@ def _vector(entry: pyarrow.Scalar) -> Vector | None:
 
 
 def _program(numbers: dict[str, Vector | None]) -> QuadraticProgram:
-    fields: dict[str, Any] = dict(numbers)
-    q = numbers["q"]
+    fields, q = dict(numbers), numbers["q"]
     if q is None:
         raise DataFileError("q is null.")
     n = q.size
@@ -222,4 +221,6 @@ def _program(numbers: dict[str, Vector | None]) -> QuadraticProgram:
                 f"{side} and q."
             )
         fields[name] = matrix.reshape(vector.size, n)
-    return QuadraticProgram(**fields)
+    P, G, A = (fields[name] for name in ("P", "G", "A"))
+    h, b, lb, ub = (fields[name] for name in ("h", "b", "lb", "ub"))
+    return QuadraticProgram(P, q, G, h, A, b, lb, ub)
