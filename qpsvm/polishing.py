@@ -8,15 +8,15 @@ The verifier measures every candidate, as after a solve; the certified gap decid
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from qpsvm.backends.settings import Callback, Progress
 from qpsvm.certificates.certifying import certificate_of
+from qpsvm.contract import Solvable
 from qpsvm.exceptions import (
     InvalidDataError,
     InvalidParameterError,
@@ -28,10 +28,11 @@ from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.dual_program import DualRecovery, dual_program
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.primal_program import PrimalRecovery
-from qpsvm.machines.problem import Solution, SVMProblem, TrainingProblem
+from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -39,46 +40,18 @@ from qpsvm.solvers.polish.dispatch import polish as polish_program
 from qpsvm.solvers.work_budget import WorkBudget
 from qpsvm.verification import verify, verify_evaluated
 
+Solution = TypeVar("Solution")
 
-@overload
+
 def polish(
-    problem: TrainingProblem[Any, Solution],
+    problem: Solvable[Solution],
     solution: Solution,
-    *,
-    eps: float = ...,
-    time_limit: float | None = ...,
-    callback: Callback | None = ...,
-    memory_limit: int | None = ...,
-) -> Solution: ...
-@overload
-def polish(
-    problem: ReducedProblem,
-    solution: ReducedSolution,
-    *,
-    eps: float = ...,
-    time_limit: float | None = ...,
-    callback: Callback | None = ...,
-    memory_limit: int | None = ...,
-) -> ReducedSolution: ...
-@overload
-def polish(
-    problem: QuadraticProgram,
-    solution: QPSolution,
-    *,
-    eps: float = ...,
-    time_limit: float | None = ...,
-    callback: Callback | None = ...,
-    memory_limit: int | None = ...,
-) -> QPSolution: ...
-def polish(
-    problem: Any,
-    solution: Any,
     *,
     eps: float = 1e-10,
     time_limit: float | None = None,
     callback: Callback | None = None,
     memory_limit: int | None = None,
-) -> Any:
+) -> Solution:
     r"""Improve any approximate solution, to the optimum if possible.
 
     A proximal primal-dual active-set method (``docs/polish.md``): the active set that the solution
@@ -143,7 +116,13 @@ def polish(
     if memory_limit is not None and not isinstance(memory_limit, int | np.integer):
         raise InvalidParameterError(f"memory_limit is {memory_limit!r}; pass bytes, or None.")
     require_pair("polish", problem, solution, programs=True)
-    request = _Request(eps, time_limit, callback, memory_limit, time.perf_counter())
+    deadline = Deadline.after(time_limit)
+    request = _Request(eps, deadline, callback, memory_limit, deadline.clock())
+    return cast(Solution, _polished(problem, solution, request))
+
+
+def _polished(problem: Any, solution: Any, request: _Request) -> Any:
+    """The polished solution of any kind of problem."""
     if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
         return _polish_program(problem, solution, request)
     if isinstance(problem, ReducedProblem) and isinstance(solution, ReducedSolution):
@@ -164,24 +143,21 @@ class _Request:
     """Accuracy, limits and callback of one call of ``polish``."""
 
     eps: float
-    time_limit: float | None
+    deadline: Deadline
     callback: Callback | None
     memory_limit: int | None
     began: float
 
     def budget(self, label: str) -> WorkBudget:
-        """A work budget that only the time limit and the callback end."""
-        return WorkBudget(watch=lambda budget: self.goes_on(budget, label))
+        """A work budget without a limit, which deadline and callback end."""
+        watch = None if self.callback is None else lambda budget: self.goes_on(budget, label)
+        return WorkBudget(watch=watch, deadline=self.deadline)
 
     def goes_on(self, budget: WorkBudget, label: str) -> bool:
-        seconds = time.perf_counter() - self.began
-        if self.callback is not None:
-            event = Progress(
-                "polish", label, budget.factorisations, seconds, residual=budget.residual
-            )
-            if self.callback(event) is False:
-                return False
-        return self.time_limit is None or seconds <= self.time_limit
+        """Tell the callback how far the polish is; return False when it asks to stop."""
+        seconds = self.deadline.clock() - self.began
+        event = Progress("polish", label, budget.factorisations, seconds, residual=budget.residual)
+        return self.callback is None or self.callback(event) is not False
 
     def score(self, report: KKTReport) -> float:
         """``1 + gap`` while the gap is too large, then the worst check (at most 1)."""

@@ -1,14 +1,13 @@
-"""``qpsvm.solve``: any problem, any backend, under the tolerance contract of ``contract.py``."""
+"""``qpsvm.solve``: any problem, any backend, by the steps of ``policy.py``."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, overload
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Callback, Settings
 from qpsvm.certificates import (
     certify_infeasible,
@@ -16,9 +15,8 @@ from qpsvm.certificates import (
     not_separable,
     without_constraints,
 )
-from qpsvm.contract import Attempt, Contract, fulfil, is_settled
+from qpsvm.contract import NO_OPTIMUM, Solvable
 from qpsvm.exceptions import (
-    BackendError,
     InfeasibleProgramError,
     InvalidDataError,
     InvalidParameterError,
@@ -31,84 +29,49 @@ from qpsvm.exceptions import (
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.exact_types import require_stored
-from qpsvm.machines.problem import Solution, TrainingProblem
+from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
-from qpsvm.machines.routes import ByPrimal, Route, route_of
 from qpsvm.machines.warm_start import NothingKnownError, transfer_warm_start
+from qpsvm.numerics.deadline import NEVER
+from qpsvm.policy import solve_by_policy
 from qpsvm.qp.infeasibility import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solve_state import NUMBERS
 
-_GIVEN_UP = (Status.FAILED, Status.INACCURATE)
-_NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
-
-BY_PRIMAL = (
-    "the columns differ by orders of magnitude: the primal program is solved, by CVXOPT, which "
-    "keeps the most digits"
-)
-
-HOPELESS = 1e3
-"""Rounding of a program's gradient in units of ``eps``, from which its residuals cannot pass
-whatever the point: no second solver is asked then."""
+Solution = TypeVar("Solution")
 
 
-@overload
 def solve(
-    problem: TrainingProblem[Any, Solution],
-    backend: str | Backend = ...,
-    *,
-    eps: float = ...,
-    time_limit: float | None = ...,
-    max_iterations: int | None = ...,
-    verbose: bool = ...,
-    warm_start: Solution | QPSolution | None = ...,
-    callback: Callback | None = ...,
-    strict: bool = ...,
-    options: Mapping[str, Any] | None = ...,
-) -> Solution: ...
-@overload
-def solve(
-    problem: ReducedProblem,
-    backend: str | Backend = ...,
-    *,
-    eps: float = ...,
-    time_limit: float | None = ...,
-    max_iterations: int | None = ...,
-    verbose: bool = ...,
-    warm_start: ReducedSolution | None = ...,
-    callback: Callback | None = ...,
-    strict: bool = ...,
-    options: Mapping[str, Any] | None = ...,
-) -> ReducedSolution: ...
-@overload
-def solve(
-    problem: QuadraticProgram,
-    backend: str | Backend = ...,
-    *,
-    eps: float = ...,
-    time_limit: float | None = ...,
-    max_iterations: int | None = ...,
-    verbose: bool = ...,
-    warm_start: QPSolution | None = ...,
-    callback: Callback | None = ...,
-    strict: bool = ...,
-    options: Mapping[str, Any] | None = ...,
-) -> QPSolution: ...
-def solve(
-    problem: Any,
+    problem: Solvable[Solution],
     backend: str | Backend = "auto",
     *,
     eps: float = 1e-8,
     time_limit: float | None = None,
     max_iterations: int | None = None,
     verbose: bool = False,
-    warm_start: Any = None,
+    warm_start: Solution | QPSolution | None = None,
     callback: Callback | None = None,
     strict: bool = False,
     options: Mapping[str, Any] | None = None,
-) -> Any:
+) -> Solution:
     """Solve a program or an SVM problem, and verify the answer.
+
+    The steps of every solve, in order; the first answer that passes ends it, and each step is left
+    out where it is of no use:
+
+    1. *backend*: the backend solves, with all of its tolerances derived from ``eps``.
+    2. *verification*: the verifier measures the answer on the problem as it was given.
+    3. *first search for evidence*: where the answer is far from optimal, for a proof that there is
+       no optimum, by two linear programs of a second at most.
+    4. *repair*: the answer is moved onto rows and bounds that it misses by little.
+    5. *polish*: the active set that the answer suggests is solved for.
+    6. *second attempt*: steps 1, 2, 4 and 5 with a hundredth of ``eps`` and without a warm start.
+    7. *second backend*: for ``"auto"``, steps 1 to 6 with another backend. A first one whose
+       progress is too slow gives way at once, and goes on to its end where the other fails.
+    8. *search for evidence*: as step 3, for ten seconds each.
+    9. *verdict*: the status, with the figures that were reached.
 
     Parameters
     ----------
@@ -119,8 +82,11 @@ def solve(
     eps : float
         Relative accuracy to be certified: duality gap and scaled KKT residuals.
     time_limit : float, optional
-        Seconds of wall clock for the backend, where it has such a limit. The polish that may
-        follow is bounded by its work, not by the clock, and can add some seconds.
+        Seconds of wall clock for the whole call; of a ReducedProblem, for all of its parts. Every
+        step looks at the same deadline and begins nothing after it. What is under way then ends
+        first: an iteration or a factorisation, and the verification of the answer, which is never
+        left out. With ``"auto"`` the first backend may take two thirds of it.
+        ``statistics.seconds`` has the seconds of each step.
     max_iterations : int, optional
         In the backend's own counting.
     verbose : bool
@@ -175,59 +141,53 @@ def solve(
     >>> solution.status.value, round(program.objective(solution.x), 6)
     ('optimal', 20.0)
     """
-    if isinstance(problem, ReducedProblem):
-        return _solve_parts(
-            problem,
-            warm_start,
-            backend=backend,
-            eps=eps,
-            time_limit=time_limit,
-            max_iterations=max_iterations,
-            verbose=verbose,
-            callback=callback,
-            strict=strict,
-            options=options,
-        )
-    if not isinstance(problem, TrainingProblem | QuadraticProgram):
-        raise InvalidParameterError(
-            f"solve takes an SVMProblem or a QuadraticProgram, got {type(problem).__name__}; "
-            "formulations build one: qpsvm.SoftMargin(C=1.0).dual(X, y)."
-        )
-    svm = problem if isinstance(problem, TrainingProblem) else None
-    if isinstance(problem, QuadraticProgram) and not problem.is_convex:
-        problem.P.require_positive_semidefinite()
     settings = Settings(
         eps=eps,
         time_limit=time_limit,
         max_iterations=max_iterations,
         verbose=verbose,
-        warm_start=_warm_start(svm, warm_start),
         callback=callback,
         options={} if options is None else options,
-    )
-    outcome, reason = _carry_out(problem, backend, settings)
+    ).started()
+    return cast(Solution, _solve(problem, backend, settings, warm_start, strict=strict))
+
+
+def _solve(
+    problem: Any, backend: str | Backend, settings: Settings, start: Any, *, strict: bool
+) -> Any:
+    """Solve a problem of any kind, or every part of a reduction."""
+    if isinstance(problem, ReducedProblem):
+        return _solve_parts(problem, backend, settings, start, strict=strict)
+    if not isinstance(problem, TrainingProblem | QuadraticProgram):
+        raise InvalidParameterError(
+            f"solve takes an SVMProblem or a QuadraticProgram, got {type(problem).__name__}; "
+            "formulations build one: qpsvm.SoftMargin(C=1.0).dual(X, y)."
+        )
+    if isinstance(problem, QuadraticProgram) and not problem.is_convex:
+        problem.P.require_positive_semidefinite()
+    settings = settings.replace(warm_start=_warm_start(problem, start))
+    outcome = solve_by_policy(problem, backend, settings)
     solution = outcome.solution
-    if reason:
-        notes = filter(None, (reason, solution.statistics.note))
-        solution = solution.with_statistics(note="; ".join(notes))
-    if solution.status in _NO_OPTIMUM:
+    if solution.status in NO_OPTIMUM:
         if isinstance(problem, SVMProblem):
-            raise _no_machine(problem, solution)
+            raise _no_machine(problem, solution, settings)
         if strict:
             raise _no_optimum(solution).with_certificate(certify_infeasible(problem, solution))
     elif solution.status is not Status.OPTIMAL:
-        message = _shortfall(solution, outcome.report, eps)
+        message = _shortfall(solution, outcome.report, settings.eps)
         if strict:
             raise ToleranceNotReachedError(message)
-        warnings.warn(message, ToleranceNotReachedWarning, stacklevel=2)
-    return solution if svm is None else outcome.machine.replace(qp=solution)
+        warnings.warn(message, ToleranceNotReachedWarning, stacklevel=3)
+    return outcome.machine
 
 
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _solve_parts(problem: ReducedProblem, start: Any, **settings: Any) -> ReducedSolution:
-    """Solve every part of a reduction; errors name the part."""
+def _solve_parts(
+    problem: ReducedProblem, backend: str | Backend, settings: Settings, start: Any, *, strict: bool
+) -> ReducedSolution:
+    """Solve every part of a reduction before one deadline; errors name the part."""
     n_parts = len(problem.problems)
     starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
     if len(starts) != n_parts or not isinstance(start, ReducedSolution | None):
@@ -235,25 +195,28 @@ def _solve_parts(problem: ReducedProblem, start: Any, **settings: Any) -> Reduce
             f"warm_start must be a ReducedSolution of {n_parts} machines, or None."
         )
     solutions = []
-    for part, name, warm_start in zip(problem.problems, problem.names, starts, strict=True):
+    for part, name, own in zip(problem.problems, problem.names, starts, strict=True):
         try:
             try:
-                solutions.append(solve(part, warm_start=warm_start, **settings))
+                solutions.append(_solve(part, backend, settings, own, strict=strict))
             except NothingKnownError:  # others may
-                solutions.append(solve(part, **settings))
+                solutions.append(_solve(part, backend, settings, None, strict=strict))
         except QPSVMError as error:
             error.add_note(f"This was in {name!r}.")
             raise
     return ReducedSolution(tuple(solutions), problem.data, problem.reduction)
 
 
-def _no_machine(problem: SVMProblem, solution: QPSolution) -> NoOptimumError:
+def _no_machine(problem: SVMProblem, solution: QPSolution, settings: Settings) -> NoOptimumError:
     """The error for a problem without optimum: inseparable classes or conflicting constraints."""
     proof = certify_infeasible(problem, solution)
-    if problem.model.constraints is not None and problem.model.is_hard:
+    deadline = settings.deadline or NEVER
+    is_asked = problem.model.constraints is not None and problem.model.is_hard
+    if is_asked and not deadline.has_passed():
         # rules that take part in a proof may still be innocent: the samples alone come first
         free = without_constraints(problem)
-        evidence = find_infeasibility(free.qp)
+        seconds = min(NUMBERS.search_seconds, deadline.remaining())
+        evidence = find_infeasibility(free.qp, seconds)
         alone = None if evidence is None else certify_infeasible(free, evidence)
         if alone is not None and alone.passed:
             problem, proof = free, alone
@@ -276,50 +239,8 @@ def _no_optimum(solution: QPSolution) -> NoOptimumError:
     )
 
 
-def _carry_out(problem: Any, backend: str | Backend, settings: Settings) -> tuple[Attempt, str]:
-    """Carry out the contract; for ``"auto"`` with the reason for the backend."""
-    route = route_of(problem, any_form=backend == "auto")
-    solver, reason = _resolve(backend, route)
-    outcome = fulfil(Contract(problem, route, solver, settings))
-    if backend != "auto" or not _asks_again(outcome, route, settings.eps):
-        return outcome, reason
-    if isinstance(route, ByPrimal):
-        route = route_of(problem, any_form=False)
-        name, second_reason = registry.choose(route.reduced.program)
-    else:
-        name, second_reason = registry.choose_again(route.reduced.program, solver.label)
-    try:
-        second = fulfil(Contract(problem, route, registry.get(name), settings))
-    except (BackendError, MemoryError) as error:  # what the first one found is not lost
-        return outcome, f"{reason}; then {name!r} could not take the program: {error}"
-    if outcome.is_at_rounding and not is_settled(second):
-        return outcome, reason
-    return second if is_settled(second) else outcome.better_of(second), second_reason
-
-
-def _asks_again(outcome: Attempt, route: Route, eps: float) -> bool:
-    """Whether ``"auto"`` tries a second backend after an answer that does not pass."""
-    status = outcome.solution.status
-    if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
-        if status not in (*_GIVEN_UP, Status.ITERATION_LIMIT):
-            return False
-        hopeless = route.gradient_rounding(outcome.solution) > HOPELESS * eps
-        return not (outcome.is_at_rounding and hopeless)
-    return status in _GIVEN_UP and not outcome.is_at_rounding
-
-
-def _resolve(backend: str | Backend, route: Route) -> tuple[Backend, str]:
-    if isinstance(backend, Backend):
-        return backend, ""
-    if backend != "auto":
-        return registry.get(backend), ""
-    if isinstance(route, ByPrimal):
-        return registry.get("cvxopt"), BY_PRIMAL
-    name, reason = registry.choose(route.reduced.program)
-    return registry.get(name), reason
-
-
-def _warm_start(svm: TrainingProblem[Any, Any] | None, start: Any) -> Any:
+def _warm_start(problem: TrainingProblem[Any, Any] | QuadraticProgram, start: Any) -> Any:
+    svm = problem if isinstance(problem, TrainingProblem) else None
     if svm is not None and isinstance(start, svm.solution_type):
         try:
             require_stored(start, svm.solution_type)

@@ -191,7 +191,7 @@ def test_warm_starts_of_either_kind_are_taken() -> None:
     other = qpsvm.SoftMargin().dual(X[:30], Y[:30])
     assert qpsvm.solve(other, "osqp", warm_start=first).status is Status.OPTIMAL
     with pytest.raises(InvalidParameterError, match="warm_start is a str"):
-        qpsvm.solve(PROBLEM, "osqp", warm_start="yes")  # type: ignore[call-overload]
+        qpsvm.solve(PROBLEM, "osqp", warm_start="yes")  # type: ignore[arg-type]
 
 
 def test_an_interior_point_method_has_no_use_for_a_warm_start_and_says_so() -> None:
@@ -253,7 +253,7 @@ def test_what_a_callback_raises_comes_out_as_it_is(backend: str) -> None:
 
 
 def test_interrupted_while_it_is_verified_an_answer_is_not_lost(monkeypatch) -> None:
-    measure, calls = Contract.measure, []
+    measure, calls = Contract.attempt, []
 
     def interrupted(contract, solution):
         calls.append(solution)
@@ -261,7 +261,7 @@ def test_interrupted_while_it_is_verified_an_answer_is_not_lost(monkeypatch) -> 
             raise KeyboardInterrupt
         return measure(contract, solution)
 
-    monkeypatch.setattr(Contract, "measure", interrupted)
+    monkeypatch.setattr(Contract, "attempt", interrupted)
     solution = qpsvm.solve(PROBLEM, "active-set")
     assert solution.status is Status.OPTIMAL
     assert qpsvm.verify(PROBLEM, solution).passed
@@ -295,7 +295,7 @@ def test_unknown_backends_and_problems_are_refused() -> None:
     with pytest.raises(UnknownBackendError, match="cvxopt"):
         qpsvm.solve(PROBLEM, "cvxoptt")
     with pytest.raises(InvalidParameterError, match="takes an SVMProblem or a QuadraticProgram"):
-        qpsvm.solve(X, "cvxopt")  # type: ignore[call-overload]
+        qpsvm.solve(X, "cvxopt")  # type: ignore[arg-type]
 
 
 def test_auto_says_what_it_chose_and_why() -> None:

@@ -1,8 +1,8 @@
 """Audits: models of other libraries, verified against the exact programs they claim to solve.
 
-``qpsvm.audit(model, X, y)`` is the function; this package has what it takes and returns, and
-``files``, which reads the model files of other libraries. ``read_claims`` only reads a model, and
-``solution_of`` makes a solution of plain numbers, for ``qpsvm.verify``.
+``qpsvm.audit(model, X, y)`` is the function; this package has the types of its arguments and
+results, and ``files``, the readers of other libraries' model files. ``read_claims`` reads a model
+without an audit, and ``solution_of`` makes a solution of plain numbers, for ``qpsvm.verify``.
 """
 
 from qpsvm.audits import files

@@ -85,10 +85,10 @@ def decisions(reading: Reading, machines: tuple[AuditedMachine, ...], u: float) 
 
 def _values(machine: AuditedMachine, samples: Stored) -> Dense:
     """Decision values of one machine's program, for all samples."""
-    model, solution = machine.problem.model, machine.solution
-    if isinstance(solution, SVMSolution) and _takes_all(machine, samples):
+    solution, proof = machine.solution, machine.report.certificate
+    if isinstance(solution, SVMSolution) and _takes_all(machine, samples) and proof is not None:
         # as they were verified
-        return np.asarray(model.decision_values(solution).scores + solution.intercept)
+        return np.asarray(proof.evaluation.scores + solution.intercept)
     return np.asarray(solution.decision_function(samples))
 
 

@@ -1,9 +1,8 @@
-"""Solutions of a program made of numbers that somebody else computed."""
+"""Solutions of a program, made of plain numbers from any source."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +22,7 @@ def solution_of(
     intercept: float = 0.0,
     width: float | None = None,
 ) -> SVMSolution:
-    """Make a solution of a program, for ``qpsvm.verify``, of numbers that somebody else computed.
+    """Make a solution of a program, for ``qpsvm.verify``, of plain numbers from any source.
 
     Nothing is improved and nothing is claimed of it. Weights without alpha get multipliers of zero,
     which prove nothing: only the primal objective of such a solution says something.
@@ -128,8 +127,7 @@ def _vector(values: ArrayLike, size: int, name: str) -> Vector:
     return vector
 
 
-def _number(value: object, name: str) -> float:
-    number: Any = value
-    if np.iscomplexobj(number) or np.shape(number) != () or not math.isfinite(float(number)):
+def _number(value: float, name: str) -> float:
+    if np.iscomplexobj(value) or np.shape(value) != () or not math.isfinite(float(value)):
         raise InvalidDataError(f"{name} is {value!r}; it must be a finite number.")
-    return float(number)
+    return float(value)

@@ -36,6 +36,7 @@ class ActiveSetBackend(Backend):
     required_modules = ()
     capabilities = Capabilities(bounds=True, warm_start=True, time_limit=True, callback=True)
     prints_iterations = False
+    watches_progress = True
 
     def load(self) -> None:
         decomposition.load()

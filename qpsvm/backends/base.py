@@ -93,6 +93,8 @@ class Backend(ABC):
     capabilities : Capabilities
     prints_iterations : bool
         Whether the solver has lines of its own for ``verbose``; otherwise the events are printed.
+    watches_progress : bool
+        Whether it ends by itself where its progress does, and sooner with ``Settings.gives_way``.
     """
 
     name: ClassVar[str]
@@ -103,6 +105,7 @@ class Backend(ABC):
     extra: str | None = None
     capabilities: Capabilities = Capabilities()
     prints_iterations: bool = True
+    watches_progress: bool = False
 
     # --- for the registry ----------------------------------------------------------------------
 
@@ -149,6 +152,7 @@ class Backend(ABC):
                 f"run: {self.install_command()}"
             )
         self._require_supported(program)
+        settings = settings.started()
         if settings.verbose and not self.prints_iterations:
             settings = settings.replace(callback=Printed(settings.callback))
         began = time.perf_counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class IPMBackend(Backend):
     required_modules = ()
     capabilities = Capabilities(sparse=True, bounds=True, time_limit=True, callback=True)
     prints_iterations = False
+    watches_progress = True
 
     def load(self) -> None:
         coordinate_descent.load()
@@ -36,6 +37,8 @@ class IPMBackend(Backend):
     @np.errstate(all="ignore")
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         own = settings_from_options(InteriorPointSettings, settings.options, self.label)
+        if not settings.gives_way:
+            own = replace(own, slow_iterations=0)
         clock = Clock(self.label, settings)
         way = translation(program)
         presolved = Presolved.of(way.structured())

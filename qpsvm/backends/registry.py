@@ -218,5 +218,13 @@ def choose_again(program: QuadraticProgram, first: str) -> tuple[str, str]:
     return "osqp", f"{first} did not succeed, and a first-order method seldom breaks down"
 
 
+def stands_by(program: QuadraticProgram, first: str) -> bool:
+    """Whether a backend that makes slow progress should give way to that of ``choose_again``.
+
+    Not to a first-order method, which would be slower still.
+    """
+    return choose_again(program, first)[0] != "osqp"
+
+
 MANY_VARIABLES = 3000
 """Beyond this a dense factorisation per iteration takes minutes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -10,8 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp.kkt import Tolerances
 from qpsvm.qp.solution import QPSolution, Status
+
+SHORTEST = 1e-9
+"""Least seconds that a solver is told, since some take zero for no limit."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +24,8 @@ class Progress:
     Attributes
     ----------
     stage : str
-        ``"solve"`` while the solver iterates; ``"polish"``, ``"escalate"`` and ``"done"`` around
-        it.
+        ``"solve"`` while the solver iterates; ``"polish"``, ``"escalate"``, ``"second backend"``
+        and ``"done"`` around it.
     backend : str
     iteration : int or None
         The solver's own count.
@@ -57,7 +60,7 @@ class Settings:
     eps : float
         Relative accuracy: duality gap and scaled residuals.
     time_limit : float or None
-        Seconds of wall clock.
+        Seconds of wall clock, from when the backend is asked.
     max_iterations : int or None
         In the solver's own counting; None for the backend's choice.
     verbose : bool
@@ -69,7 +72,11 @@ class Settings:
     options : mapping
         Settings of the solver by its own names; they win over qpsvm's.
     attempt : int
-        0 at first; 1 when the tolerance contract asks a second time, with a smaller ``eps``.
+        0 at first; 1 when the solve policy asks a second time, with a smaller ``eps``.
+    deadline : Deadline or None
+        When the call of which this is a part has to end; None for ``time_limit`` from now on.
+    gives_way : bool
+        Another backend stands by: return with Status.ITERATION_LIMIT when progress is too slow.
 
     Raises
     ------
@@ -85,6 +92,8 @@ class Settings:
     callback: Callback | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     attempt: int = 0
+    deadline: Deadline | None = None
+    gives_way: bool = False
 
     def __post_init__(self) -> None:
         Tolerances(self.eps)  # the rule for eps is there
@@ -113,6 +122,12 @@ class Settings:
     def replace(self, **changes: Any) -> Settings:
         """A copy with some fields changed."""
         return replace(self, **changes)
+
+    def started(self) -> Settings:
+        """The settings with a deadline, and with what is left before it as the time limit."""
+        deadline = self.deadline or Deadline.after(self.time_limit)
+        left = max(deadline.remaining(), SHORTEST) if deadline.is_set else None
+        return self.replace(deadline=deadline, time_limit=left)
 
 
 class Stop(Exception):  # noqa: N818 - a signal, not an error
@@ -146,17 +161,18 @@ class CallbackFailed(Exception):  # noqa: N818 - a signal, not an error
 
 
 class Clock:
-    """Wall clock, limit and callback of one solve: ``tick`` once per iteration."""
+    """Wall clock, deadline and callback of one solve: ``tick`` once per iteration."""
 
     def __init__(self, backend: str, settings: Settings) -> None:
         self.backend = backend
         self.settings = settings
-        self.began = time.perf_counter()
+        self.deadline = settings.deadline or Deadline.after(settings.time_limit)
+        self.began = self.deadline.clock()
 
     @property
     def seconds(self) -> float:
         """Seconds since the clock was made."""
-        return time.perf_counter() - self.began
+        return self.deadline.clock() - self.began
 
     def tick(
         self,
@@ -188,7 +204,4 @@ class Clock:
                 raise CallbackFailed(error) from error
             if not may_continue:
                 return Status.INTERRUPTED
-        limit = self.settings.time_limit
-        if limit is not None and self.seconds > limit:
-            return Status.TIME_LIMIT
-        return None
+        return Status.TIME_LIMIT if self.deadline.has_passed() else None

@@ -1,4 +1,4 @@
-"""Types of arrays, and arrays that nobody can write to."""
+"""Types of arrays, and read-only arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge: measure any answer to a program, whoever gave it and whatever it claims.
+"""The judge: measure any answer to a program, and believe no claim of it.
 
 The arithmetic is that of ``qpsvm.audit``: numbers become a solution of the program that was asked
 for (``qpsvm.audits.solution_of``), ``qpsvm.verify`` measures it, and ``qpsvm.certify_infeasible``

@@ -41,7 +41,7 @@ class Results:
 
 
 class Store:
-    """A store that is open for writing: nobody else can write to it meanwhile.
+    """A store that is open for writing, locked against other processes.
 
     Made by ``open_store``.
     """

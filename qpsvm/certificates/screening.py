@@ -158,7 +158,7 @@ def _by_curvature(
     ball = None if point is None else feasible_ball(model, point, status != UNDECIDED)
     if ball is None:
         return status
-    delta = float(up(primal_upper - dual_lower(model, ball)))
+    delta = float(up(primal_upper - dual_lower(model, ball, primal_upper)))
     A = model.dual_hessian().block(U, U)
     if model.intercept == "free":
         # (R 1)'a is the same for all feasible points: this adds nothing to the square

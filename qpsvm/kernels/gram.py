@@ -7,7 +7,13 @@ from typing import TypeAlias
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.functions import Linear
 from qpsvm.kernels.given import Precomputed
-from qpsvm.kernels.indefinite import Indefinite, KernelRepair, repair, require_symmetric
+from qpsvm.kernels.indefinite import (
+    Indefinite,
+    KernelRepair,
+    negative_eigenvalues_within,
+    repair,
+    require_symmetric,
+)
 from qpsvm.numerics.arrays import immutable
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -65,6 +71,9 @@ def gram(
     require_symmetric(K)
     repaired = repair(K, indefinite, name=f"The kernel matrix of {kernel}")
     if repaired is None:
+        K.gram.negative_bound = negative_eigenvalues_within(K)
         return K, None
     matrix, report = repaired
-    return KernelQuadratic(SampleGram.of_matrix(matrix)), report
+    K = KernelQuadratic(SampleGram.of_matrix(matrix))
+    K.gram.negative_bound = negative_eigenvalues_within(K)
+    return K, report

@@ -46,6 +46,7 @@ from qpsvm.numerics.arrays import (
     restore_frozen,
     row_blocks,
 )
+from qpsvm.qp.convexity import negative_bound
 from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE, PSD_RTOL, SYMMETRY_RTOL, Quadratic
 from qpsvm.qp.stored_quadratic import DenseQuadratic
 
@@ -208,6 +209,12 @@ def smallest_eigenvalue(gram: Quadratic) -> float:
         if not rest.is_positive_semidefinite():
             value = float(np.linalg.eigvalsh(K.matrix)[0])
     return value
+
+
+def negative_eigenvalues_within(gram: Quadratic) -> float:
+    """Bound on how far eigenvalues of an accepted or repaired K are below zero; 0 where proven."""
+    K = _symmetric(gram).matrix
+    return negative_bound(K, _rounding(K))
 
 
 def require_symmetric(gram: Quadratic) -> None:

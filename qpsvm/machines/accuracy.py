@@ -9,6 +9,7 @@ import numpy as np
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.losses import slopes
+from qpsvm.machines.negative_curvature import negative_curvature_price
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Vector
@@ -77,7 +78,8 @@ def dual_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
     ``|w|^2`` of weights whose own terms may be far larger than they are. And the point is feasible
     up to rounding only: if ``(R 1)'a`` misses its value by r, some exactly feasible point differs
     by variables that add up to r, at a price of ``|b|`` each (of ``|t|`` for the sum of a width).
-    An estimate, not an enclosure.
+    A kernel matrix that is positive semidefinite up to a tolerance only has a price as well
+    (``negative_curvature``). An estimate, not an enclosure.
     """
     c, solution, point = model.conditions, evaluation.solution, evaluation.point
     a, mu = np.abs(point.alpha), np.abs(point.constraint_multipliers)
@@ -100,4 +102,6 @@ def dual_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
     if c.width:  # e 1'a <= price_t
         excess = exact_sum([*(c.width * point.alpha).tolist(), -c.width_price])
         hidden += max(0.0, excess) * abs(solution.width)
+    upper = model.primal_objective(evaluation)
+    hidden += negative_curvature_price(model, point.alpha, upper)
     return EPS * (linear + 0.5 * square) + hidden

@@ -220,7 +220,7 @@ class TrainingProblem(Generic[Model, Solution]):
 class SVMProblem(TrainingProblem[SupportVectorModel, SVMSolution]):
     """A training problem with one decision function; see ``TrainingProblem``."""
 
-    solution_type: ClassVar[type[Any]] = SVMSolution
+    solution_type: ClassVar[type[SVMSolution]] = SVMSolution
 
 
 def _require(solution: Any, kind: type[Any], caller: str) -> None:

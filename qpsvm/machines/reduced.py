@@ -47,6 +47,11 @@ class ReducedProblem:
     form: Form
 
     @property
+    def solution_type(self) -> type[ReducedSolution]:
+        """The class of its solutions."""
+        return ReducedSolution
+
+    @property
     def classes(self) -> Any:
         """The caller's labels, sorted, shape (k,)."""
         return self.data.classes

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from qpsvm.machines.dual_program import DualRecovery
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
-from qpsvm.machines.solution import SVMSolution
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
@@ -42,8 +42,11 @@ class Route(Protocol):
     @property
     def reduced(self) -> Reduced: ...
 
-    def machine(self, solution: QPSolution) -> Any:
-        """Map a solution of the reduced program to the problem's own type of solution."""
+    def evaluate(self, solution: QPSolution) -> Any:
+        """Map a solution of the reduced program to the problem's own, and evaluate that.
+
+        A solution of a bare program is only mapped.
+        """
 
     def start(self, solution: QPSolution) -> QPSolution:
         """Map a solution of the problem's own program to the reduced program."""
@@ -65,10 +68,10 @@ class Direct:
     problem: TrainingProblem[Any, Any] | QuadraticProgram
     reduced: Reduced
 
-    def machine(self, solution: QPSolution) -> Any:
-        """Map a solution of the reduced program to the problem's own type of solution."""
+    def evaluate(self, solution: QPSolution) -> Any:
+        """Map a solution of the reduced program to the problem's own, and evaluate that."""
         own = self.own(solution)
-        return self.problem.recover(own) if isinstance(self.problem, TrainingProblem) else own
+        return self.problem.evaluate(own) if isinstance(self.problem, TrainingProblem) else own
 
     def start(self, solution: QPSolution) -> QPSolution:
         """Map a solution of the problem's own program to the reduced program."""
@@ -93,22 +96,22 @@ class ByPrimal:
     problem: SVMProblem
     reduced: Reduced
 
-    def machine(self, solution: QPSolution) -> SVMSolution:
+    def evaluate(self, solution: QPSolution) -> Evaluation:
         """Recover the machine from a primal solution, completed to one of the dual form."""
         with np.errstate(over="ignore", invalid="ignore"):  # of a solver's nonsense
-            return self._machine(solution)
+            return self._evaluate(solution)
 
-    def _machine(self, solution: QPSolution) -> SVMSolution:
-        found = PrimalRecovery(self.problem.model).recover(self.reduced.inverse(solution)).solution
-        found = found.replace(expansion=self.problem.model.expansion(found.alpha))
-        qp = self.problem.to_qp(found)
-        return found.replace(
-            qp=qp.replace(
-                status=solution.status,
-                native_status=solution.native_status,
-                statistics=solution.statistics,
-            )
+    def _evaluate(self, solution: QPSolution) -> Evaluation:
+        model = self.problem.model
+        evaluation = PrimalRecovery(model).recover(self.reduced.inverse(solution))
+        found = evaluation.solution.replace(expansion=model.expansion(evaluation.solution.alpha))
+        evaluation = evaluation.of(found)
+        qp = self.problem.recovery.to_qp(evaluation).replace(
+            status=solution.status,
+            native_status=solution.native_status,
+            statistics=solution.statistics,
         )
+        return evaluation.of(found.replace(qp=qp))
 
     def start(self, solution: QPSolution) -> QPSolution:
         """Map a solution of the dual program to the reduced primal program."""
@@ -117,7 +120,7 @@ class ByPrimal:
 
     def own(self, solution: QPSolution) -> QPSolution:
         """Map a solution of the reduced primal program to the dual program."""
-        return self.machine(solution).qp
+        return self.evaluate(solution).solution.qp
 
     def gradient_rounding(self, solution: QPSolution) -> float:
         """Bound on the rounding of the gradient ``F (F'x)`` of the dual program."""

@@ -74,8 +74,9 @@ def save(
     InvalidParameterError
         Arguments of the wrong kind.
     """
-    if isinstance(problem, ReducedProblem):
-        raise _of_several_machines(problem)
+    given: object = problem  # whatever its type says
+    if isinstance(given, ReducedProblem):
+        raise _of_several_machines(given)
     require_pair("models.save", problem, solution)
     if type(report) is not KKTReport:
         raise InvalidParameterError(

@@ -181,12 +181,25 @@ def to_qp(data: Mapping[str, object]) -> QPSolution:
             iterations=iterations if isinstance(iterations, int) else None,
             setup_seconds=fields.number("setup_seconds"),
             solve_seconds=fields.number("solve_seconds"),
+            seconds=_seconds(data.get("seconds")),
+            asked=_names(data.get("asked")),
             polished=data.get("polished") is True,
             escalated=data.get("escalated") is True,
             settings=settings if isinstance(settings, dict) else {},
             note=fields.text("note"),
         ),
     )
+
+
+def _seconds(given: object) -> dict[str, float]:
+    """Seconds by step; empty where they are missing, as in files of older versions."""
+    items = given.items() if isinstance(given, dict) else ()
+    return {name: float(value) for name, value in items if isinstance(value, int | float)}
+
+
+def _names(given: object) -> tuple[str, ...]:
+    items = given if isinstance(given, list | tuple) else ()
+    return tuple(name for name in items if isinstance(name, str))
 
 
 def _build(known: Mapping[str, type[Built]], what: str, data: Mapping[str, object]) -> Built:

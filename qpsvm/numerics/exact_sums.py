@@ -11,6 +11,7 @@ Mathematik* 18 (1971), sections 5 and 6, for the products; ``math.fsum`` for the
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -58,6 +59,9 @@ def _upper_half(a: Vector) -> Vector:
     c = SPLITTER * a
     return np.asarray(c - (c - a))
 
+
+BLOCK = 50_000
+"""Entries whose products are Python numbers at a time: a few megabytes."""
 
 TINY_ROW = 2.0**-300
 """Rows whose entries are all smaller are scaled up before they are multiplied."""
@@ -134,16 +138,33 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     with np.errstate(all="ignore"):
         parts = np.stack(product_parts(entries, x[columns]), axis=1)
     is_finite: Mask = np.asarray(np.isfinite(parts).all(axis=1))
+    n_infinite = np.concatenate([[0], np.cumsum(~is_finite)])
+    is_known = (n_infinite[ends[1:]] == n_infinite[ends[:-1]]) & np.isfinite(right)
     underflows = size < 2.0**TINY_TERM
-    for k in range(m):
-        own = slice(ends[k], ends[k + 1])
-        if underflows[k]:
-            value[k] = _rational_sum(entries[own], x[columns[own]], float(right[k]))
-        elif is_finite[own].all() and math.isfinite(right[k]):
-            value[k] = _sum([*parts[own].ravel().tolist(), -float(right[k])])
-        else:
-            value[k] = math.nan
+    for begin, end in _blocks(ends):
+        first, constants = ends[begin], (-right[begin:end]).tolist()
+        terms = parts[first : ends[end]].ravel().tolist()
+        places = (2 * (ends[begin : end + 1] - first)).tolist()
+        for k in range(begin, end):
+            own = slice(ends[k], ends[k + 1])
+            if underflows[k]:
+                value[k] = _rational_sum(entries[own], x[columns[own]], float(right[k]))
+            elif is_known[k]:
+                i = k - begin
+                value[k] = _sum([*terms[places[i] : places[i + 1]], constants[i]])
+            else:
+                value[k] = math.nan
     return RowResiduals(value, size)
+
+
+def _blocks(ends: Any) -> Iterator[tuple[int, int]]:
+    """Consecutive rows with some ``BLOCK`` entries together, as first and last row plus one."""
+    begin, m = 0, len(ends) - 1
+    while begin < m:
+        end = int(np.searchsorted(ends, ends[begin] + BLOCK, side="right")) - 1
+        end = min(max(end, begin + 1), m)
+        yield begin, end
+        begin = end
 
 
 def _rational_sum(row: Vector, x: Vector, right: float) -> float:

@@ -54,3 +54,10 @@ def fold(G: Matrix, h: Vector, lb: Vector, ub: Vector) -> FoldedRows:
 def _unit_rows(index: Index, columns: int) -> Matrix:
     ones, rows = np.ones(index.size), np.arange(index.size)
     return sp.csc_array((ones, (rows, index)), shape=(index.size, columns))
+
+
+def terms_per_row(matrix: Matrix) -> Vector:
+    """The number of entries of every row that are not zero, as floats, shape (m,)."""
+    if sp.issparse(matrix):
+        return np.asarray(np.diff(sp.csr_array(matrix).indptr), dtype=np.float64)
+    return np.asarray(np.count_nonzero(matrix, axis=1), dtype=np.float64)

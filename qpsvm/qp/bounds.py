@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ import scipy.sparse as sp
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
+from qpsvm.numerics.rows import terms_per_row
 from qpsvm.qp.nearest import EPS, MatrixRows, NearestPoint, Restrictions, nearest_feasible
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
@@ -201,7 +203,7 @@ class _Bounding:
         rounding += self._price(x, moved)
         # of a program whose rows contradict each other by the rounding of their numbers
         rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
-        rounding += float(np.abs(x[self._rows]) @ moved.left)
+        rounding += self._price_of_contradiction(x, moved.left)
         doubt = self._curvature_in_doubt(w, y, z)
         reason = ""
         if not math.isfinite(doubt):
@@ -223,11 +225,12 @@ class _Bounding:
         square = 0.5 * float(apart @ program.P.matvec(apart)) if apart.any() else 0.0
         pressed = np.where(g > 0.0, below, np.where(g < 0.0, above, 0.0)) * np.abs(g)
         gap = float(np.sum(pressed)) + float(z @ slack) + max(square, 0.0)
+        steps = terms_per_row(program.G) + 2.0
         # a reduced cost within its rounding may press on the other bound
         unsure = np.abs(g) <= error
         reach = np.where(g > 0.0, below, above)
         reach = np.where(unsure, np.maximum(_finite(below), _finite(above)), reach)
-        return gap, float(error @ _finite(reach)) + EPS * float(z @ sizes)
+        return gap, float(error @ _finite(reach)) + 0.5 * EPS * float((z * steps) @ sizes)
 
     # --- stationarity ----------------------------------------------------------------------------
 
@@ -292,7 +295,20 @@ class _Bounding:
         g = program.P.matvec(w) + program.q + program.A.T @ y + program.G.T @ z
         terms = program.P.term_sizes(w) + np.abs(program.q)
         terms = terms + abs(program.A).T @ np.abs(y) + abs(program.G).T @ np.abs(z)
-        return np.asarray(g), np.asarray(EPS * terms)
+        return np.asarray(g), np.asarray(0.5 * EPS * self._steps * terms)
+
+    @cached_property
+    def _steps(self) -> Vector:
+        """The largest number of roundings of a term of each reduced cost, shape (n,).
+
+        Thousands of terms that are added one after the other may all be rounded the same way.
+        """
+        P: Any = self.program.P
+        if hasattr(P, "matrix"):
+            own = terms_per_row(P.matrix)
+        else:
+            own = np.full(P.size, float(P.size + getattr(P, "rank", 0)))
+        return own + terms_per_row(self.program.A.T) + terms_per_row(self.program.G.T) + 2.0
 
     def _is_affordable(self) -> bool:
         """Return whether the rows of P that moving w takes are few enough to be formed."""
@@ -319,6 +335,18 @@ class _Bounding:
         dw = np.abs(moved.change[:n_w])
         curvature = float(np.max(program.P.diagonal(), initial=0.0))
         return float(change @ slack) + curvature * float(np.sum(dw) * np.sum(dw))
+
+    def _price_of_contradiction(self, x: Vector, left: Vector) -> float:
+        """Bound what reduced costs that cannot all be zero may add, by how far each x_j may move.
+
+        Infinite where such a variable is not bounded.
+        """
+        if not left.any():
+            return 0.0
+        lower, upper = implied_bounds(self.program)
+        reach = np.maximum(np.maximum(x - lower, upper - x), 0.0)[self._rows]
+        is_priced = left > 0.0
+        return float(reach[is_priced] @ left[is_priced])
 
     def _reach_in_cone(self, x: Vector, y: Vector, z: Vector) -> float:
         """The largest ``1'x`` of a better point, where feasible points form a cone in ``x >= 0``.

@@ -87,6 +87,27 @@ def of_matrix(matrix: Matrix) -> Convexity:
     return Convexity(True, doubt)
 
 
+def negative_bound(matrix: Dense, tolerance: float) -> float:
+    """Bound on how far eigenvalues of a symmetric matrix may be below zero; 0 where it is proven.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+    tolerance : float
+        The result for a matrix that is indefinite beyond rounding; the caller knows that it is
+        positive semidefinite up to this.
+
+    Examples
+    --------
+    >>> negative_bound(np.array([[2.0, 1.0], [1.0, 2.0]]), 1e-10)
+    0.0
+    >>> negative_bound(np.array([[1.0, 1.0 + 1e-12], [1.0 + 1e-12, 1.0]]), 1e-10)
+    1e-10
+    """
+    doubt = _doubt_of(matrix) if len(matrix) else 0.0
+    return tolerance if doubt is None else min(doubt, max(tolerance, 0.0))
+
+
 def _doubt_of(block: Dense) -> float | None:
     """The doubt about a dense symmetric matrix; None if it is not convex."""
     n = len(block)

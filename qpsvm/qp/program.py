@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,10 +26,8 @@ from qpsvm.numerics.rows import fold, take_rows
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.convexity import Convexity
 from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.stored_quadratic import as_quadratic
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Storage = Literal["natural", "dense", "sparse", "cvxopt"]
 
@@ -71,7 +70,7 @@ class QuadraticProgram:
     Raises
     ------
     InvalidProgramError
-        Shapes that disagree, NaN, an asymmetric P, ``lb > ub``.
+        Shapes that disagree, NaN, an asymmetric P, ``lb > ub``; names that are no mapping.
     NotPositiveSemidefiniteError
         With ``check_psd``: P has a negative eigenvalue (in the message).
 
@@ -90,6 +89,8 @@ class QuadraticProgram:
     >>> program
     QuadraticProgram(1 variable, 0 inequalities, 0 equalities, 1 finite bound, P dense)
     """
+
+    solution_type: ClassVar[type[QPSolution]] = QPSolution
 
     __slots__ = ("A", "G", "P", "_convexity", "b", "h", "lb", "names", "q", "ub")
 
@@ -136,7 +137,7 @@ class QuadraticProgram:
             fields[vector_name] = as_vector(vector, vector_name, rows.shape[0])
         fields["lb"] = as_vector(lb, "lb", size, fill=-np.inf)
         fields["ub"] = as_vector(ub, "ub", size, fill=np.inf)
-        fields["names"] = dict(names or {})
+        fields["names"] = _as_names(names)
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         self._require_consistent_bounds()
@@ -289,7 +290,7 @@ class QuadraticProgram:
         >>> G, h
         (array([[-1.]]), array([0.]))
         """
-        if storage not in get_args(Storage):
+        if not isinstance(storage, str) or storage not in get_args(Storage):
             raise InvalidProgramError(
                 f"storage is {storage!r}; choose 'natural', 'dense', 'sparse' or 'cvxopt'."
             )
@@ -332,6 +333,23 @@ class QuadraticProgram:
             f"{_count(self.n_equalities, 'equality', 'equalities')}, "
             f"{_count(bounds, 'finite bound', 'finite bounds')}, P {kind})"
         )
+
+
+def _as_names(names: Any) -> dict[str, str]:
+    """A copy of the names for people; empty if None.
+
+    Raises
+    ------
+    InvalidProgramError
+        No mapping.
+    """
+    if names is None:
+        return {}
+    if not isinstance(names, Mapping):
+        raise InvalidProgramError(
+            f"names is {names!r}; pass a mapping such as {{'x': 'weights'}}, or None."
+        )
+    return dict(names)
 
 
 def _rebuild(arguments: tuple[Any, ...], names: dict[str, str]) -> QuadraticProgram:

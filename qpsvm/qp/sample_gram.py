@@ -53,23 +53,38 @@ class SampleGram:
     X : array, CSR matrix or SinglePrecision of shape (n, d)
     positive_semidefinite : bool
         Whether the kernel is one by construction.
+    negative_bound : float
+        ``K + negative_bound I`` is positive semidefinite; certificates pay for it.
     """
 
     def __init__(
-        self, kernel: GramFunction, X: Stored, *, positive_semidefinite: bool = False
+        self,
+        kernel: GramFunction,
+        X: Stored,
+        *,
+        positive_semidefinite: bool = False,
+        negative_bound: float = 0.0,
     ) -> None:
         self.kernel = kernel
         self.X = X
         self.positive_semidefinite = positive_semidefinite
+        self.negative_bound = negative_bound
 
     def __getstate__(self) -> dict[str, object]:
         return {name: part for name, part in self.__dict__.items() if name != "_rows"}
 
     @classmethod
-    def of_matrix(cls, matrix: Dense, *, positive_semidefinite: bool = False) -> SampleGram:
+    def of_matrix(
+        cls, matrix: Dense, *, positive_semidefinite: bool = False, negative_bound: float = 0.0
+    ) -> SampleGram:
         """Wrap an existing kernel matrix, not copied; samples are its row numbers."""
         rows = np.arange(len(matrix))
-        gram = cls(_Lookup(matrix), rows, positive_semidefinite=positive_semidefinite)
+        gram = cls(
+            _Lookup(matrix),
+            rows,
+            positive_semidefinite=positive_semidefinite,
+            negative_bound=negative_bound,
+        )
         gram.__dict__["dense"] = freeze(matrix)
         return gram
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -54,6 +55,10 @@ class SolveStatistics:
         As the solver counts them; None if it does not say.
     setup_seconds, solve_seconds : float
         Translating the program, and the solver's own work. Wall clock.
+    seconds : mapping
+        All seconds of a call of ``qpsvm.solve``, by the step that took them.
+    asked : tuple of str
+        The backends that were asked, in turn.
     polished, escalated : bool
         Whether the tolerance contract had to polish the answer, or to ask a second time.
     settings : mapping
@@ -67,6 +72,8 @@ class SolveStatistics:
     iterations: int | None = None
     setup_seconds: float = 0.0
     solve_seconds: float = 0.0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
     polished: bool = False
     escalated: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -74,7 +81,9 @@ class SolveStatistics:
 
     @property
     def total_seconds(self) -> float:
-        """Setup and solve together, wall clock."""
+        """All seconds of the call; of a backend alone, setup and solve. Wall clock."""
+        if self.seconds:
+            return math.fsum(self.seconds.values())
         return self.setup_seconds + self.solve_seconds
 
 

@@ -182,6 +182,8 @@ def _solver(report: ReportContent) -> dict[str, object]:
         "iterations": statistics.iterations,
         "setup_seconds": statistics.setup_seconds,
         "solve_seconds": statistics.solve_seconds,
+        "seconds": dict(statistics.seconds),
+        "asked": list(statistics.asked),
         "polished": statistics.polished,
         "escalated": statistics.escalated,
         "settings": dict(statistics.settings),

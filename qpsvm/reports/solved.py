@@ -5,7 +5,8 @@ Every figure comes from the verifier or the certificate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -186,8 +187,16 @@ def _together(parts: Sequence[SolveStatistics]) -> SolveStatistics:
         iterations=sum(iterations) if len(iterations) == len(parts) else None,
         setup_seconds=sum(part.setup_seconds for part in parts),
         solve_seconds=sum(part.solve_seconds for part in parts),
+        seconds=_added([part.seconds for part in parts]),
+        asked=tuple(dict.fromkeys(name for part in parts for name in part.asked)),
         polished=any(part.polished for part in parts),
         escalated=any(part.escalated for part in parts),
         settings=parts[0].settings,
         note=parts[0].note,
     )
+
+
+def _added(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The seconds of several solves, step by step."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: math.fsum(part.get(name, 0.0) for part in parts) for name in names}

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from qpsvm.numerics.deadline import NEVER, Deadline
 from qpsvm.solvers.point import Point
 
 
@@ -19,6 +20,8 @@ class WorkBudget:
         Of ``work``. By count and not by the clock: the same question gets the same answer.
     watch : callable or None
         Called with this object between steps; once it returns False, the search ends.
+    deadline : Deadline
+        When the time is over; the search ends at its next step.
     work : float
         The sum of (number of unknowns)^3 over all dense factorisations, and what takes as long.
     factorisations, largest : int
@@ -37,6 +40,7 @@ class WorkBudget:
 
     limit: float = math.inf
     watch: Callable[[WorkBudget], bool] | None = None
+    deadline: Deadline = NEVER
     work: float = 0.0
     factorisations: int = 0
     largest: int = 0
@@ -57,11 +61,12 @@ class WorkBudget:
         self.work += work
 
     def may_go_on(self, residual: float) -> bool:
-        """Return whether work is left and no stop was requested."""
+        """Return whether work and time are left and no stop was requested."""
         self.residual = residual
         self.is_over = (
             self.is_over
             or self.work > self.limit
+            or self.deadline.has_passed()
             or (self.watch is not None and self.watch(self) is False)
         )
         return not self.is_over

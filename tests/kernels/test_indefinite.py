@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import qpsvm
 from qpsvm import kernels
 from qpsvm.exceptions import (
     IndefiniteKernelError,
@@ -471,3 +472,35 @@ def test_the_same_bits_twice(policy):
     np.testing.assert_array_equal(matrix, again)
     np.testing.assert_array_equal(report.negative_vectors, other.negative_vectors)
     assert str(report) == str(other)
+
+
+def barely_indefinite(d: float, e: float) -> np.ndarray:
+    """Two samples that are more alike than either is to itself, and one of the other class."""
+    return np.array([[1.0, 1.0 + d, 1.0 - e], [1.0 + d, 1.0, 1.0 - e], [1.0 - e, 1.0 - e, 1.0]])
+
+
+@pytest.mark.parametrize("C", [1.0, 2.0**19])
+@pytest.mark.parametrize(("d", "e"), [(1e-14, 2.0**-17), (1e-11, 2.0**-7), (1.7e-10, 2.0**-17)])
+@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
+def test_negative_eigenvalues_within_the_tolerance_are_paid_for(d, e, C):
+    """The two forms have different stationary points, and none passes that another improves on."""
+    K, y = barely_indefinite(d, e), [1, 1, -1]
+    problems = [
+        getattr(qpsvm.SoftMargin(C=C), form)(K, y, kernel="precomputed")
+        for form in ("dual", "primal")
+    ]
+    solutions = [qpsvm.solve(problem, eps=1e-8) for problem in problems]
+    proofs = [qpsvm.certify(*both, rigorous=True) for both in zip(problems, solutions, strict=True)]
+    highest = max(proof.dual_objective for proof in proofs)
+    split = 0.5 * (solutions[0].alpha[0] + solutions[0].alpha[1])
+    even = solutions[0].replace(
+        alpha=np.array([split, split, 2.0 * split]),
+        expansion=np.array([split, split, -2.0 * split]),
+    )
+    checked = [*zip(problems, solutions, strict=True), (problems[0], even)]
+    for problem, solution in checked:
+        proof = qpsvm.certify(problem, solution)
+        if qpsvm.verify(problem, solution, eps=1e-8).passed:
+            assert proof.dual_objective >= highest * (1.0 - 2e-8)
+    for proof in proofs:
+        assert proof.gap_upper >= highest - proof.dual_objective - 1e-15 * highest

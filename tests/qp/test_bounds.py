@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -311,3 +312,34 @@ def test_convexity_does_not_depend_on_the_unit(n, storage, size) -> None:
     assert good.is_convex
     assert not good.convexity.doubt.any()
     assert not QuadraticProgram(storage(size * indefinite), nothing).is_convex
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_thousands_of_terms_that_round_the_same_way_do_not_turn_a_reduced_cost(seed: int) -> None:
+    """x_0 in [0, 1e13] with x_k = -a_k x_0: its exact reduced cost, the slope, is below zero."""
+    p, random = 5000, np.random.default_rng(seed)
+    a, y = random.uniform(0.5, 1.0, p), random.uniform(0.5, 1.0, p) / p
+    A = sp.csr_array(sp.hstack([sp.csr_array(a[:, None]), sp.eye_array(p)]))
+    exact = sum(Fraction(s) * Fraction(t) for s, t in zip(a.tolist(), y.tolist(), strict=True))
+    first = -float(exact) * (1.0 + 2.0**-52)
+    slope = exact + Fraction(first)
+    assert slope < 0
+    lb, ub = np.full(p + 1, -np.inf), np.full(p + 1, np.inf)
+    lb[0], ub[0] = 0.0, 1e13
+    program = QuadraticProgram(None, [first, *-y], A=A, b=np.zeros(p), lb=lb, ub=ub)
+    found, _ = bound(program, np.zeros(p + 1), np.zeros(0), y)
+    assert found.gap_upper >= -slope * 10**13
+
+
+@pytest.mark.parametrize("ulps", [1, 2, 8])
+@pytest.mark.parametrize("end", [1e6, 1e9, 1e13, np.inf])
+def test_reduced_costs_that_contradict_each_other_cost_what_they_can_over_the_bounds(
+    ulps: int, end: float
+) -> None:
+    """min (1 - u) x_0 + x_1 with x_0 + x_1 = 0: the slope is -u, and x_1 follows x_0."""
+    first = 1.0 - ulps * 2.0**-53
+    program = QuadraticProgram(
+        None, [first, 1.0], A=[[1.0, 1.0]], b=[0.0], lb=[0.0, -np.inf], ub=[end, np.inf]
+    )
+    found, _ = bound(program, np.zeros(2), np.zeros(0), np.array([-1.0]))
+    assert found.gap_upper >= (1.0 - first) * end

@@ -308,3 +308,15 @@ def test_large_numbers_are_finite_though_their_sum_is_not() -> None:
 def test_kernel_quadratic_checks_its_lengths() -> None:
     with pytest.raises(InvalidProgramError, match="signs has 2 entries for 3 variables"):
         KernelQuadratic(SampleGram(_linear, np.ones((3, 1))), np.ones(2))
+
+
+@pytest.mark.parametrize("names", [3, 0, "x", ["x"], np.zeros(0)])
+def test_names_that_are_no_mapping_are_refused(names: Any) -> None:
+    with pytest.raises(InvalidProgramError, match="names is"):
+        QuadraticProgram(None, [1.0], names=names)
+
+
+@pytest.mark.parametrize("storage", ["csr", np.zeros(0), ["dense"]])
+def test_a_storage_that_does_not_exist_is_refused(storage: Any) -> None:
+    with pytest.raises(InvalidProgramError, match="storage is"):
+        QuadraticProgram(None, [1.0]).canonical(storage)

@@ -54,7 +54,7 @@ class PairDifference:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two rankings agree.
+    """Agreement of two rankings, pair by pair.
 
     Attributes
     ----------

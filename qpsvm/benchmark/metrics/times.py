@@ -31,7 +31,7 @@ NO_ATTEMPT = frozenset({"unsupported", "not installed", "not measured", NO_BOUND
 
 @dataclass(frozen=True)
 class Timing:
-    """How long a contestant took to a certified gap on a program.
+    """Time of a contestant to a certified gap on a program.
 
     Attributes
     ----------

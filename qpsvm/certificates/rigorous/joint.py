@@ -61,7 +61,8 @@ def joint_enclosure(model: JointModel, solution: JointSolution) -> Enclosure:
         roots = [root(sum_upper(column)) for column in squares.T]
         pull = sum_upper(outward((np.array(roots) + rest) ** 2))
     upper = _primal(model, solution, scores, size)
-    return Enclosure(upper, feasible=True, dual_lower=_dual(model, tau, pull))
+    lower = float(down(_dual(model, tau, pull) - model.negative_curvature_price(tau.mid)))
+    return Enclosure(upper, feasible=True, dual_lower=lower)
 
 
 def _feasible_ball(model: JointModel, point: Dense) -> Ball:

@@ -27,9 +27,11 @@ from qpsvm.certificates.rigorous.figures import (
 from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.certificates.rigorous.primal import objective_upper
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.negative_curvature import negative_curvature_price
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.balls import (
     Ball,
+    down,
     outward,
     product,
     sum_lower,
@@ -69,10 +71,12 @@ def single_enclosure(model: SupportVectorModel, solution: SVMSolution) -> Enclos
     else:
         weights = _expanded(model, model.gram.gram, solution, beta)
     upper, feasible, margin = _primal(model, solution, weights)
-    return Enclosure(upper, feasible, _dual(model, dual, weights.pull), margin)
+    lower = _dual(model, dual, weights.pull)
+    lower = float(down(lower - negative_curvature_price(model, dual.alpha.mid, upper)))
+    return Enclosure(upper, feasible, lower, margin)
 
 
-def dual_lower(model: SupportVectorModel, dual: FeasibleBall) -> float:
+def dual_lower(model: SupportVectorModel, dual: FeasibleBall, upper: float) -> float:
     """Lower bound of the dual objective at the feasible point in a ball."""
     beta = product(sp.csr_array(model.conditions.rows.T), dual.alpha)
     if isinstance(model.gram, LowRankQuadratic):
@@ -81,7 +85,8 @@ def dual_lower(model: SupportVectorModel, dual: FeasibleBall) -> float:
     norms = own_norms(model)
     rest = sum_upper(outward(norms * beta.rad))
     pull = model.norm.expanded_pull_upper(beta, products[:, 0], norms, rest)
-    return _dual(model, dual, pull)
+    price = negative_curvature_price(model, dual.alpha.mid, upper)
+    return float(down(_dual(model, dual, pull) - price))
 
 
 def _unknown(model: SupportVectorModel) -> FeasibleBall:

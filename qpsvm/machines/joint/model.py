@@ -19,9 +19,11 @@ from qpsvm.machines.joint.evaluation import JointEvaluation, evaluated, hessian_
 from qpsvm.machines.joint.primal_dual import JointPair
 from qpsvm.machines.joint.samples import ClassTable
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
+from qpsvm.machines.negative_curvature import joint_price
 from qpsvm.machines.verifiable import Implication
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.solution import QPSolution
 
 
@@ -90,7 +92,14 @@ class JointModel(JointPair):
             norms = np.sqrt(np.abs(self.gram.diagonal()))
             square = float(np.sum((norms @ v) ** 2))
         square += self.constant * float(np.sum(np.sum(v, axis=0) ** 2))
-        return EPS * (float(np.sum(v[self.own])) + 0.5 * square)
+        hidden = self.negative_curvature_price(evaluation.point)
+        return EPS * (float(np.sum(v[self.own])) + 0.5 * square) + hidden
+
+    def negative_curvature_price(self, tau: Dense) -> float:
+        """Bound on what negative eigenvalues of K may hide of the duality gap; 0 without any."""
+        if not isinstance(self.gram, KernelQuadratic):
+            return 0.0
+        return joint_price(self.gram.gram.negative_bound, tau, self.own, self.box)
 
     def require_own(self, solution: JointSolution) -> None:
         """Raise InvalidDataError unless the solution is of this problem."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,9 @@ from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
 REACHED = "certified gap reached"
 """Why a search ends well."""
+
+SLOW = "progress is too slow: gives way to another backend"
+"""Why a search ends that need not go on, since another backend stands by."""
 
 Report = Callable[[int, Accuracy], Status | None]
 """Told the number of iterations and how good the iterate is; a status ends the search."""
@@ -80,6 +83,8 @@ class _Walk:
         The variables that are not fixed.
     point : arrays of shape (active,), (p,) and (r,)
         The best, ``best`` from the optimum.
+    gaps : list of float
+        The smallest relative gap so far at every iteration since variables were fixed.
     """
 
     def __init__(
@@ -90,6 +95,7 @@ class _Walk:
         self.x, self.active = np.zeros(program.size), np.arange(program.size)
         self.best, self.point, self.last = np.inf, self.iterate.solution(), 0
         self.fix_at = settings.fix_below_gap
+        self.gaps: list[float] = []
 
     def to_the_end(self, eps: float, limit: int, report: Report) -> tuple[Status, str]:
         """Iterate; return the status and the reason to stop."""
@@ -106,9 +112,9 @@ class _Walk:
                 return Status.INACCURATE, "diverges: there may be no optimum"
             if iterate.iterations >= limit:
                 return Status.ITERATION_LIMIT, "iteration limit"
-            patience = settings.patience if self.best < 1.0 else settings.long_patience
-            if iterate.iterations - self.last > patience:
-                return Status.INACCURATE, "no progress: rounding"
+            self.gaps.append(min([*self.gaps[-1:], measured.gap]))
+            if ended := self.without_progress():
+                return ended
             if stop := report(iterate.iterations, measured):
                 return stop, f"stopped: {stop.value}"
             try:
@@ -120,13 +126,39 @@ class _Walk:
                 self.fix_at = 0.03 * measured.gap
                 self._fix_decided_variables(measured)
 
+    def without_progress(self) -> tuple[Status, str] | None:
+        """The status and the reason to stop where the gap falls no longer, or too slowly."""
+        own = self.settings
+        patience = own.patience if self.best < 1.0 else own.long_patience
+        if self.iterate.iterations - self.last > patience:
+            return Status.INACCURATE, "no progress: rounding"
+        return (Status.ITERATION_LIMIT, SLOW) if is_slow(self.gaps, own) else None
+
     def _fix_decided_variables(self, measured: Accuracy) -> None:
         kept, at = _undecided(self.iterate, measured)
         if 0 < len(kept) < 0.6 * len(self.active):
             self.x[self.active] = at
             self.active, self.iterate = self.active[kept], self.iterate.narrowed(kept, at)
             self.point = self.iterate.solution()
-            self.best, self.last = np.inf, self.iterate.iterations
+            self.best, self.last, self.gaps = np.inf, self.iterate.iterations, []
+
+
+def is_slow(gaps: Sequence[float], settings: InteriorPointSettings) -> bool:
+    """Whether the last iterations lowered the gap by too little, far from the optimum.
+
+    A gap that does not fall at all is stopped by rounding, which other means cure.
+
+    Parameters
+    ----------
+    gaps : sequence of float
+        The smallest relative gap so far at every iteration.
+    settings : InteriorPointSettings
+    """
+    n = settings.slow_iterations
+    if n == 0 or len(gaps) <= n or gaps[-1] <= settings.slow_above_gap:
+        return False
+    before, middle = gaps[-1 - n], gaps[-1 - n // 2]
+    return settings.slow_factor * before < gaps[-1] < middle and before < 1.0
 
 
 def _undecided(iterate: Iterate, measured: Accuracy) -> tuple[Index, Vector]:

@@ -10,7 +10,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.accuracy import Accuracy
-from qpsvm.solvers.interior_point.interior import SearchResult, interior_point
+from qpsvm.solvers.interior_point.interior import SLOW, SearchResult, interior_point
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
@@ -70,8 +70,8 @@ class Search:
         eps = self.settings.inner_accuracy * self.eps
         found = interior_point(program, eps, left, report, self.settings, fix_decided=fix_decided)
         self.iterations = before + found.iterations
-        if found.status is Status.INTERRUPTED:
-            self.stopped = Status.INTERRUPTED
+        if found.status is Status.INTERRUPTED or found.reason == SLOW:
+            self.stopped = found.status
         return replace(found, iterations=self.iterations)
 
     def initial_point(self) -> SearchResult:

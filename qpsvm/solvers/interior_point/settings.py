@@ -29,6 +29,14 @@ class InteriorPointSettings:
         Iterations without a smaller gap after which rounding is taken to have stopped progress.
     long_patience : int
         The same while the gap exceeds the objective, where it may have to grow first.
+    slow_iterations : int
+        Iterations in which the gap has to fall by ``slow_factor``, or the engine gives way to
+        another backend, where ``"auto"`` has one that stands by; 0: never. Sound programs gain
+        more in two iterations.
+    slow_factor : float
+        What a gap below 1 has to fall to in ``slow_iterations``, as a share.
+    slow_above_gap : float
+        Relative gap below which the engine never gives way: slow iterations are near rounding.
     fix_below_gap : float
         Relative gap at which variables whose final bound is certain begin to be fixed; 0: never.
     fix_reach : float
@@ -102,6 +110,9 @@ class InteriorPointSettings:
     jump_until_gap: float = 1e-3
     patience: int = 12
     long_patience: int = 60
+    slow_iterations: int = 10
+    slow_factor: float = 0.2
+    slow_above_gap: float = 1e-4
     fix_below_gap: float = 0.3
     fix_reach: float = 1.0
     fix_least_size: int = 500

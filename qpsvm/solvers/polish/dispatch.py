@@ -71,11 +71,12 @@ def polish(
     if is_box:
         memory = default_memory_limit() if memory_limit is None else memory_limit
         _polish_box(program, found, solution, budget, memory)
-    if not found.is_done and (not is_box or program.n_variables <= SECOND_CHANCE):
+    may_go_on = not found.is_done and not budget.is_over
+    if may_go_on and (not is_box or program.n_variables <= SECOND_CHANCE):
         if is_box:  # of many solutions, one with small entries: they round less
             zero = solution.replace(x=np.zeros(program.n_variables))
             _polish_box(program, found, zero, budget, memory)
-        if not found.is_done:
+        if not found.is_done and not budget.is_over:
             polish_any(program, found, budget)
     best = found.best
     return best if best is solution else best.with_statistics(polished=True)
@@ -94,6 +95,6 @@ def _polish_box(
                 candidate = polish_box(program, start, memory_limit=memory_limit, budget=budget)
         except np.linalg.LinAlgError:  # of NaN
             return
-        if not found.offer(candidate) or found.is_done:
+        if not found.offer(candidate) or found.is_done or budget.is_over:
             return
         start = candidate

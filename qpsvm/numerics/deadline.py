@@ -1,0 +1,62 @@
+"""The moment by which a computation has to end."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """The moment by which a computation has to end; every part of it looks at the same one.
+
+    Attributes
+    ----------
+    at : float
+        Reading of the clock at which the time is over; infinite without a limit.
+    clock : callable
+        Seconds from any origin, never falling.
+
+    Examples
+    --------
+    >>> Deadline.after(None).remaining()
+    inf
+    >>> Deadline.after(60.0, clock=lambda: 5.0)
+    Deadline(at=65.0)
+    """
+
+    at: float = math.inf
+    clock: Callable[[], float] = time.perf_counter
+
+    @classmethod
+    def after(
+        cls, seconds: float | None, clock: Callable[[], float] = time.perf_counter
+    ) -> Deadline:
+        """The deadline so many seconds from now; one that never passes for None."""
+        return cls(math.inf if seconds is None else clock() + float(seconds), clock)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a limit at all."""
+        return self.at < math.inf
+
+    def remaining(self) -> float:
+        """Seconds that are left: zero once the deadline has passed, infinite without a limit."""
+        return max(self.at - self.clock(), 0.0) if self.is_set else math.inf
+
+    def has_passed(self) -> bool:
+        """Whether no time is left. Without a limit the clock is not read."""
+        return self.is_set and self.clock() >= self.at
+
+    def share(self, part: float) -> Deadline:
+        """The deadline after a part of the seconds that are left."""
+        return Deadline(self.clock() + part * self.remaining(), self.clock) if self.is_set else self
+
+    def __repr__(self) -> str:
+        return f"Deadline(at={self.at!r})"
+
+
+NEVER = Deadline()
+"""The deadline of a computation without a limit."""

@@ -1,0 +1,342 @@
+"""The solve policy: the steps of one call of ``qpsvm.solve``, in order, under one deadline.
+
+``STEPS`` is the list that the docstring of ``qpsvm.solve`` shows. A step takes a ``SolveState`` and
+returns the next one; it is left out where it does not apply. An attempt is the part of the list
+that begins with a backend and ends with its polish: the second attempt and the second backend run
+it again. Every step, and every search within it, looks at the same deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from qpsvm.backends import registry
+from qpsvm.backends.base import Backend, Settings
+from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, Distance, is_blocked
+from qpsvm.exceptions import BackendError
+from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.routes import ByPrimal, route_of
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solve_state import NUMBERS, Call, Result, SolveState
+from qpsvm.solvers.polish.dispatch import WORK_LIMIT, polish
+from qpsvm.solvers.work_budget import WorkBudget
+
+BY_PRIMAL = (
+    "the columns differ by orders of magnitude: the primal program is solved, by CVXOPT, which "
+    "keeps the most digits"
+)
+
+NO_WARM_START = "the warm start was not used: this backend cannot begin at a given point"
+
+_STOPPED = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the policy: its name, when it applies, and what it does."""
+
+    name: str
+    act: Callable[[SolveState], SolveState]
+    applies: Callable[[SolveState], bool] = lambda _: True
+
+
+def solve_by_policy(
+    problem: TrainingProblem[Any, Any] | QuadraticProgram,
+    backend: str | Backend,
+    settings: Settings,
+) -> Result:
+    """Carry out the steps for any kind of problem.
+
+    Parameters
+    ----------
+    problem : TrainingProblem or QuadraticProgram
+    backend : str or Backend
+    settings : Settings
+        Their warm start is a solution of the program as given; their deadline, if any, is the
+        call's.
+    """
+    settings = settings.started()
+    assert settings.deadline is not None
+    clock = settings.deadline.clock
+    call, seconds = Call(problem, backend, settings, clock()), dict[str, float]()
+    state, ended = _first_state(call), call.began
+    for step in STEPS:
+        if step.applies(state):
+            state = step.act(state)
+            began, ended = ended, clock()
+            seconds[step.name] = ended - began
+    result = _result(state)
+    seconds[STEPS[-1].name] += clock() - ended
+    solution = result.solution.with_statistics(seconds=seconds, asked=state.asked)
+    machine = solution if result.machine is result.solution else result.machine.replace(qp=solution)
+    return Result(solution, machine, result.report)
+
+
+# --- backends in turn ----------------------------------------------------------------------------
+
+
+def _first_state(call: Call) -> SolveState:
+    """Choose the backend and reduce the program."""
+    route, settings = route_of(call.problem, any_form=call.is_auto), call.settings
+    name, reason = call.backend, ""
+    if call.is_auto and isinstance(route, ByPrimal):
+        name, reason = "cvxopt", BY_PRIMAL
+    elif call.is_auto:
+        name, reason = registry.choose(route.reduced.program)
+    contract = Contract(call.problem, route, _resolved(name), settings)
+    if settings.warm_start is not None:
+        settings = settings.replace(warm_start=route.start(settings.warm_start))
+    first = SolveState(call, contract, settings, call.deadline, reason=reason)
+    if not call.is_auto:
+        return first
+    stands_by = registry.stands_by(route.reduced.program, contract.backend.label)
+    if contract.backend.watches_progress and not stands_by:
+        return first
+    gives_way = stands_by and settings.max_iterations is None
+    share = call.deadline.share(NUMBERS.first_share)
+    return replace(first, settings=settings.replace(gives_way=gives_way), deadline=share)
+
+
+def _others(state: SolveState) -> Iterator[SolveState]:
+    """The backends that are asked after the first one, each with the rest of the time."""
+    call, first = state.call, state.contract
+    route, settings = first.route, call.settings
+    if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
+        route = route_of(call.problem, any_form=False)
+        name, reason = registry.choose(route.reduced.program)
+    else:
+        name, reason = registry.choose_again(route.reduced.program, first.backend.label)
+    contract = Contract(call.problem, route, _resolved(name), call.settings)
+    if settings.warm_start is not None:
+        settings = settings.replace(warm_start=route.start(settings.warm_start))
+    yield SolveState(call, contract, settings, call.deadline, reason=reason)
+    if state.gave_way:
+        reason = f"{name} did not succeed either, and {first.backend.label} goes on to its end"
+        yield SolveState(call, first, settings, call.deadline, reason=reason)
+
+
+def _resolved(backend: str | Backend) -> Backend:
+    return registry.get(backend) if isinstance(backend, str) else backend
+
+
+# --- the steps of an attempt ---------------------------------------------------------------------
+
+
+def _ask(state: SolveState) -> SolveState:
+    """The backend solves."""
+    backend = state.contract.backend
+    settings = state.settings.replace(deadline=state.deadline)
+    answer = backend.solve(state.contract.program, settings)
+    if state.call.settings.warm_start is not None and not backend.capabilities.warm_start:
+        notes = filter(None, (answer.statistics.note, NO_WARM_START))
+        answer = answer.with_statistics(note="; ".join(notes))
+    return replace(state, answer=answer, asked=(*state.asked, backend.label))
+
+
+def _measure(state: SolveState) -> SolveState:
+    """The verifier measures what the backend answered; a claim without proof is none."""
+    contract, answer = state.contract, state.answer
+    assert answer is not None
+    if answer.status in NO_OPTIMUM and not contract.is_proof(answer):
+        answer = answer.replace(status=Status.UNKNOWN)
+    try:
+        found = contract.attempt(answer)
+    except KeyboardInterrupt:  # what was found is worth nothing unmeasured: that is the last step
+        found = contract.attempt(answer.replace(status=Status.INTERRUPTED))
+    return replace(state, found=found)
+
+
+def _repair(state: SolveState) -> SolveState:
+    """The answer moves onto rows and bounds that it misses by little."""
+    return replace(state, found=state.best.repaired(state.deadline))
+
+
+def _may_polish(state: SolveState) -> bool:
+    if not state.is_open or state.was_interrupted or state.gave_way:
+        return False
+    return not (state.best.is_at_rounding and state.best.is_hopeless)
+
+
+def _polish(state: SolveState) -> SolveState:
+    """The active set that the answer suggests is solved for."""
+    state.announce("polish")
+    contract, best = state.contract, state.best
+    polished = polish(
+        contract.program,
+        best.solution,
+        goal=contract.settings.eps * NUMBERS.polish_share,
+        measure=Distance(best),
+        budget=WorkBudget(limit=WORK_LIMIT, deadline=state.deadline),
+    )
+    if polished is best.solution:
+        return state
+    found = contract.attempt(polished)
+    if not (found.is_settled or is_blocked(found.report) or state.deadline.has_passed()):
+        found = found.repaired(state.deadline)
+    return replace(state, found=best.better_of(found))
+
+
+# --- the steps after it --------------------------------------------------------------------------
+
+
+def _may_attempt_again(state: SolveState) -> bool:
+    status = state.best.solution.status
+    if not state.is_open or status in (Status.TIME_LIMIT, Status.INTERRUPTED) or state.gave_way:
+        return False
+    if status is Status.ITERATION_LIMIT and state.settings.max_iterations is not None:
+        return False  # the caller wanted it so
+    return not (state.best.is_contradicted or state.best.is_at_rounding)
+
+
+def _attempt_again(state: SolveState) -> SolveState:
+    """The same backend once more, with a smaller ``eps`` and without a warm start."""
+    state.announce("escalate")
+    first, eps = state.best, state.call.settings.eps
+    tighter = max(eps * NUMBERS.tighter, NUMBERS.smallest_eps)
+    settings = state.settings.replace(eps=tighter, attempt=1, warm_start=None)
+    second = _run(ATTEMPT, replace(state, settings=settings, found=None))
+    spent = first.solution.statistics.solve_seconds
+    total = spent + second.best.solution.statistics.solve_seconds
+    found = second.best if second.best.is_settled else first.better_of(second.best)
+    solution = found.solution.with_statistics(solve_seconds=total, escalated=True)
+    return replace(state, found=replace(found, solution=solution), asked=second.asked)
+
+
+def _may_ask_another(state: SolveState) -> bool:
+    """Whether ``"auto"`` asks a second backend after an answer that does not pass."""
+    if not state.call.is_auto or state.best.is_settled or state.call.deadline.has_passed():
+        return False
+    status, best = state.best.solution.status, state.best
+    if best.is_contradicted:
+        return False
+    if isinstance(state.contract.route, ByPrimal):
+        if status in (Status.TIME_LIMIT, Status.INTERRUPTED) and not state.reached_own_limit:
+            return False
+        rounding = state.contract.route.gradient_rounding(best.solution)
+        hopeless = rounding > NUMBERS.hopeless * state.call.settings.eps
+        return not (best.is_at_rounding and hopeless)
+    return (status not in _STOPPED or state.reached_own_limit) and not best.is_at_rounding
+
+
+def _ask_another(state: SolveState) -> SolveState:
+    """Another backend does the same steps; a first one that gave way may then go on."""
+    for other in _others(state):
+        replace(state, contract=other.contract).announce("second backend")
+        first = state.best
+        try:
+            second = _run((*ATTEMPT, SECOND_ATTEMPT), replace(other, asked=state.asked))
+        except (BackendError, MemoryError) as error:  # what the first one found is not lost
+            name = other.contract.backend.label
+            reason = f"{state.reason}; then {name!r} could not take the program: {error}"
+            state = replace(state, reason=reason)
+            continue
+        state = replace(state, asked=second.asked)
+        if second.best.is_settled:
+            return replace(second, found=second.best)
+        if not first.is_at_rounding:
+            found = first.better_of(second.best)
+            state = replace(state, contract=second.contract, found=found, reason=second.reason)
+        if state.call.deadline.has_passed():
+            break
+    return state.with_all_time()
+
+
+def _may_have_no_optimum(state: SolveState) -> bool:
+    if not state.is_open or state.was_interrupted or not state.contract.can_lack_an_optimum:
+        return False
+    return not state.best.report.worst < NUMBERS.optimum_within
+
+
+def _search_briefly(state: SolveState) -> SolveState:
+    """A polish and a second attempt are in vain where there is no optimum."""
+    return _search(state, NUMBERS.first_search_seconds)
+
+
+def _search_longer(state: SolveState) -> SolveState:
+    return _search(state.with_all_time(), NUMBERS.search_seconds)
+
+
+def _search(state: SolveState, at_most: float) -> SolveState:
+    evidence = state.contract.evidence(at_most, state.deadline)
+    if evidence is None:
+        return state
+    solution = evidence.replace(statistics=state.best.solution.statistics)
+    own = state.contract.route.evaluate(solution)
+    return replace(state, found=Attempt(solution, state.best.report, state.contract, own))
+
+
+def _decide(state: SolveState) -> SolveState:
+    """The final status."""
+    found = state.best
+    if found.solution.status not in NO_OPTIMUM:
+        status = _status(state)
+        found = replace(found, solution=found.solution.replace(status=status))
+    decided = replace(state, found=found)
+    decided.announce("done")
+    return decided
+
+
+def _status(state: SolveState) -> Status:
+    found = state.best
+    if found.report.passed:
+        return Status.OPTIMAL
+    if found.solution.status in _STOPPED:
+        return found.solution.status
+    if found.solution.x is None:
+        return Status.FAILED
+    return Status.TIME_LIMIT if state.call.deadline.has_passed() else Status.INACCURATE
+
+
+def _result(state: SolveState) -> Result:
+    """The problem's own solution; a note says which program was solved, and why by this backend."""
+    found = state.best
+    route, statistics = found.contract.route, found.solution.statistics
+    notes = filter(None, (state.reason, statistics.note, route.reduced.note))
+    solution = found.solution.with_statistics(note="; ".join(notes))
+    mapped = found.own if isinstance(found.own, QPSolution) else found.own.solution.qp
+    qp = mapped.replace(
+        status=solution.status,
+        native_status=solution.native_status,
+        statistics=solution.statistics,
+    )
+    machine = qp if isinstance(found.own, QPSolution) else found.own.solution.replace(qp=qp)
+    return Result(qp, machine, found.report)
+
+
+def _run(steps: tuple[Step, ...], state: SolveState) -> SolveState:
+    for step in steps:
+        if step.applies(state):
+            state = step.act(state)
+    return state
+
+
+def _is_first_attempt(state: SolveState) -> bool:
+    return state.settings.attempt == 0 and _may_have_no_optimum(state)
+
+
+def _may_repair(state: SolveState) -> bool:
+    """A search for a point that satisfies the rows which has failed is not made again."""
+    return state.is_open and not state.gave_way and not is_blocked(state.best.report)
+
+
+ATTEMPT = (
+    Step("backend", _ask),
+    Step("verification", _measure),
+    Step("first search for evidence", _search_briefly, _is_first_attempt),
+    Step("repair", _repair, _may_repair),
+    Step("polish", _polish, _may_polish),
+)
+
+SECOND_ATTEMPT = Step("second attempt", _attempt_again, _may_attempt_again)
+
+STEPS = (
+    *ATTEMPT,
+    SECOND_ATTEMPT,
+    Step("second backend", _ask_another, _may_ask_another),
+    Step("search for evidence", _search_longer, lambda s: _may_have_no_optimum(s.with_all_time())),
+    Step("verdict", _decide),
+)
+"""The steps of ``qpsvm.solve``, as its docstring lists them."""

@@ -1,0 +1,192 @@
+"""State of one call of ``qpsvm.solve`` between its steps, and the numbers of the solve policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from qpsvm.backends.base import Backend, Progress, Settings
+from qpsvm.backends.printing import line_of
+from qpsvm.contract import Attempt, Contract
+from qpsvm.kkt_report import KKTReport
+from qpsvm.machines.problem import TrainingProblem
+from qpsvm.numerics.deadline import NEVER, Deadline
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, Status
+
+
+@dataclass(frozen=True)
+class PolicySettings:
+    """Numbers of the solve policy.
+
+    Attributes
+    ----------
+    first_share : float
+        Share of the time limit for the first backend of ``"auto"`` and its polish; what it leaves
+        is for a second one. The package's own engines, which end where their progress does, may
+        take all of it where no second interior-point method is affordable.
+    tighter : float
+        ``eps`` of the second attempt, as a share of the caller's.
+    smallest_eps : float
+        Its least value: the rounding of doubles.
+    polish_share : float
+        Accuracy at which a polish stops, as a share of ``eps``.
+    optimum_within : float
+        An answer with residuals below this belongs to a program that has an optimum, of which no
+        evidence is looked for.
+    first_search_seconds : float
+        Longest search for evidence by each of two linear programs before the polish: a few hundred
+        samples take milliseconds, and no program should wait for evidence as long as for a polish.
+    search_seconds : float
+        The same for the last search.
+    hopeless : float
+        Rounding of a program's gradient, in units of ``eps``, from which its residuals cannot pass
+        whatever the point: no second backend is asked then.
+    """
+
+    first_share: float = 2.0 / 3.0
+    tighter: float = 1e-2
+    smallest_eps: float = 1e-15
+    polish_share: float = 1e-2
+    optimum_within: float = 1e-4
+    first_search_seconds: float = 1.0
+    search_seconds: float = 10.0
+    hopeless: float = 1e3
+
+
+NUMBERS = PolicySettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """The arguments of one call of ``qpsvm.solve``.
+
+    Attributes
+    ----------
+    problem : TrainingProblem or QuadraticProgram
+    backend : str or Backend
+    settings : Settings
+        With the deadline of the whole call.
+    began : float
+        Reading of the deadline's clock.
+    """
+
+    problem: TrainingProblem[Any, Any] | QuadraticProgram
+    backend: str | Backend
+    settings: Settings
+    began: float
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the backend is left to qpsvm."""
+        return self.backend == "auto"
+
+    @property
+    def deadline(self) -> Deadline:
+        """When the whole call has to end."""
+        return self.settings.deadline or NEVER
+
+    def seconds(self) -> float:
+        """Seconds since the call began."""
+        return self.deadline.clock() - self.began
+
+
+@dataclass(frozen=True, eq=False)
+class SolveState:
+    """The state of a solve between two steps.
+
+    Attributes
+    ----------
+    call : Call
+    contract : Contract
+        The backend that is asked, its program, and how its answers are measured.
+    settings : Settings
+        What the backend is asked with.
+    deadline : Deadline
+        Of this backend and its polish; at most the call's.
+    answer : QPSolution or None
+        What the backend answered, not yet measured.
+    found : Attempt or None
+        The best answer so far.
+    asked : tuple of str
+        The backends that were asked.
+    reason : str
+        Why this backend.
+    """
+
+    call: Call
+    contract: Contract
+    settings: Settings
+    deadline: Deadline
+    answer: QPSolution | None = None
+    found: Attempt | None = None
+    asked: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def best(self) -> Attempt:
+        """The best answer so far, once there is one."""
+        assert self.found is not None
+        return self.found
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the answer is not settled, and time is left to improve it."""
+        return not self.best.is_settled and not self.deadline.has_passed()
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether Ctrl-C or the callback stopped the backend."""
+        return self.best.solution.status is Status.INTERRUPTED
+
+    @property
+    def gave_way(self) -> bool:
+        """Whether the backend stopped for want of progress, because another one stands by."""
+        is_short = self.best.solution.status is Status.ITERATION_LIMIT
+        return is_short and self.settings.gives_way and self.contract.backend.watches_progress
+
+    @property
+    def reached_own_limit(self) -> bool:
+        """Whether the backend stopped at a limit that the caller did not set."""
+        status = self.best.solution.status
+        if status is Status.ITERATION_LIMIT:
+            return self.settings.max_iterations is None
+        return status is Status.TIME_LIMIT and not self.call.deadline.has_passed()
+
+    def with_all_time(self) -> SolveState:
+        """The same state, with the deadline of the whole call."""
+        return replace(self, deadline=self.call.deadline)
+
+    def announce(self, stage: str) -> None:
+        """Print a line or tell the callback, where the caller asked for it."""
+        settings, report = self.call.settings, self.best.report
+        event = Progress(
+            stage,
+            self.contract.backend.label,
+            seconds=self.call.seconds(),
+            objective=report.objective,
+            residual=report.worst,
+        )
+        if settings.verbose:
+            print(line_of(event), flush=True)
+        if settings.callback is not None:
+            settings.callback(event)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The end of a solve.
+
+    Attributes
+    ----------
+    solution : QPSolution
+        Of the problem's own program, with its final status.
+    machine : object
+        The problem's solution: an SVMSolution, a JointSolution, or a bare program's QPSolution.
+    report : KKTReport
+        What the status rests on.
+    """
+
+    solution: QPSolution
+    machine: Any
+    report: KKTReport
