@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,8 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError
 from qpsvm.files import csv_table, npz, text
 from qpsvm.files.text import is_number, narrowest
-from qpsvm.numerics.arrays import default_memory_limit
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Matrix, default_memory_limit
 
 Format: TypeAlias = Literal["libsvm", "csv", "npz"]
 
@@ -51,8 +52,8 @@ class DataFile:
     format : "libsvm", "csv" or "npz"
     """
 
-    X: Any
-    y: Any
+    X: Matrix
+    y: Labels
     feature_names: tuple[str, ...] | None
     source: str
     format: Format
@@ -125,7 +126,7 @@ def _format(source: str, format: str | None) -> Format:
 # --- LIBSVM ----------------------------------------------------------------------------------
 
 
-def _read_libsvm(source: str) -> tuple[Any, Any]:
+def _read_libsvm(source: str) -> tuple[Matrix, Labels]:
     from sklearn.datasets import load_svmlight_file
 
     try:
@@ -174,7 +175,7 @@ def _first_bad_line(source: str) -> str:
 # --- NPZ -------------------------------------------------------------------------------------
 
 
-def _read_npz(source: str) -> tuple[Any, Any]:
+def _read_npz(source: str) -> tuple[Matrix, Labels]:
     arrays = npz.read(source, DataFileError, limit_bytes=default_memory_limit())
     parts = ("X_data", "X_indices", "X_indptr", "X_shape")
     if "y" not in arrays or not ("X" in arrays or all(part in arrays for part in parts)):

@@ -11,12 +11,19 @@ import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.exceptions import MissingPackageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Column: TypeAlias = Sequence[object] | npt.NDArray[Any]
+"""A column of a table: a list or an array of shape (N,)."""
 
 COLUMNS = 100
 """Largest width of a ``repr``, in characters."""
@@ -45,7 +52,7 @@ def short_repr(cls: Class) -> Class:
     return cls
 
 
-def describe(thing: Any) -> str:
+def describe(thing: object) -> str:
     """Format ``Name(field=value, ...)`` on one line if it fits, else one line per field.
 
     Arrays are given by their shapes, other objects by their types where their own text is long.
@@ -73,7 +80,7 @@ def describe(thing: Any) -> str:
     return "\n".join([f"{type(thing).__name__}(", *lines, f"){_more(thing)}"])
 
 
-def brief(value: Any, width: int = COLUMNS) -> str:
+def brief(value: object, width: int = COLUMNS) -> str:
     """Format a value on one line of limited width.
 
     Examples
@@ -89,7 +96,7 @@ def brief(value: Any, width: int = COLUMNS) -> str:
     return _cut(text if isinstance(value, str | bytes) else f"<{type(value).__name__}>", width)
 
 
-def one_line(value: Any) -> str:
+def one_line(value: object) -> str:
     """The ``repr`` of an object without line breaks."""
     return " ".join(repr(value).split())
 
@@ -127,14 +134,14 @@ class Table(ABC):
     """Base class of tables: columns of equal length, with a short ``repr`` and a DataFrame."""
 
     @abstractmethod
-    def columns(self) -> Mapping[str, Any]:
+    def columns(self) -> Mapping[str, Column]:
         """Every column by name: arrays of shape (N,) or lists of length N."""
 
-    def order(self) -> Any:
+    def order(self) -> npt.NDArray[np.intp] | None:
         """Indices of rows in the order to print them; None for stored order."""
         return None
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """All rows as a pandas DataFrame, in stored order.
 
         Raises
@@ -147,8 +154,7 @@ class Table(ABC):
     def __repr__(self) -> str:
         columns = self.columns()
         total, order = len(next(iter(columns.values()))), self.order()
-        order = range(total) if order is None else order
-        rows = [int(i) for i in order[:ROWS]]
+        rows = [int(i) for i in (np.arange(total) if order is None else order)[:ROWS]]
         cells = [[name, *(_cell(column[i]) for i in rows)] for name, column in columns.items()]
         widths = [2 + max(map(len, column)) for column in cells]
         fitting = int(np.searchsorted(np.cumsum(widths), COLUMNS, side="right"))
@@ -165,7 +171,7 @@ class Table(ABC):
         return "\n".join([what, *map("".join, zip(*padded, strict=True)), *rest])
 
 
-def data_frame(columns: Mapping[str, Any], what: str) -> Any:
+def data_frame(columns: Mapping[str, Column], what: str) -> pd.DataFrame:
     """Build a pandas DataFrame; raise MissingPackageError without pandas.
 
     Parameters
@@ -191,26 +197,26 @@ def data_frame(columns: Mapping[str, Any], what: str) -> Any:
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _field_names(thing: Any) -> tuple[str, ...]:
+def _field_names(thing: object) -> tuple[str, ...]:
     if is_dataclass(thing):
         return tuple(field.name for field in fields(thing) if field.repr)
     return tuple(getattr(type(thing), "_fields", ()))
 
 
-def _more(thing: Any) -> str:
+def _more(thing: object) -> str:
     ways = [f".{name}()" for name in WAYS if callable(getattr(thing, name, None))]
     return f"  # each field is an attribute{'; also ' + ', '.join(ways) if ways else ''}"
 
 
-def _text(value: Any, width: int) -> str:
+def _text(value: object, width: int) -> str:
     """The ``repr`` of an object on one line, of any length."""
     if isinstance(value, np.ndarray):
         return _of_array(value)
-    if sp.issparse(value):
+    if _is_sparse(value):
         return f"<{type(value).__name__} of shape {value.shape}, {value.nnz} stored>"
     if isinstance(value, tuple | list | set | frozenset | Mapping) and len(value) > SHORT_VECTOR:
         return _of_many(value, width)
-    if type(value) in (tuple, list):
+    if isinstance(value, tuple | list) and type(value) in (tuple, list):
         inside = ", ".join(brief(each, width) for each in value)
         comma = "," if type(value) is tuple and len(value) == 1 else ""
         return f"[{inside}]" if type(value) is list else f"({inside}{comma})"
@@ -219,20 +225,24 @@ def _text(value: Any, width: int) -> str:
     return one_line(value)
 
 
-def _of_array(array: Any) -> str:
+def _is_sparse(value: object) -> TypeGuard[sp.sparray]:
+    return bool(sp.issparse(value))
+
+
+def _of_array(array: npt.NDArray[Any]) -> str:
     if array.ndim == 1 and array.size <= SHORT_VECTOR and array.dtype.kind in "biuf":
         return repr(array.tolist())
     kind = "" if array.dtype == np.float64 else f" of {array.dtype}"
     return f"<array{kind} of shape {array.shape}>"
 
 
-def _of_many(value: Collection[Any], width: int) -> str:
+def _of_many(value: Collection[object], width: int) -> str:
     count = f"{type(value).__name__} of {len(value)}"
     text = f"<{count}: {brief(next(iter(value)), width)}, ...>"
     return text if len(text) <= width else f"<{count}>"
 
 
-def _call(thing: Any, values: Iterable[str]) -> str:
+def _call(thing: object, values: Iterable[str]) -> str:
     pairs = zip(_field_names(thing), values, strict=True)
     return f"{type(thing).__name__}({', '.join(f'{name}={text}' for name, text in pairs)})"
 
@@ -241,6 +251,6 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     text = f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
     return _cut(" ".join(text.split()), CELL)

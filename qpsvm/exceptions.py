@@ -198,7 +198,7 @@ class ConflictingConstraintsError(InfeasibleProgramError):
         super().__init__(message)
         self.rows = rows
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.args[0], self.rows), vars(self)
 
 

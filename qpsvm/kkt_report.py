@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qpsvm.certificates import Certificate
 from qpsvm.display import LINES, data_frame, first_lines
@@ -12,6 +12,9 @@ from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.qp.kkt_residuals import Check, KKTResiduals
 from qpsvm.qp.program_bound import ProgramBound
 from qpsvm.qp.solution import SolveStatistics
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +127,7 @@ class KKTReport:
         notes = [f"  note: {note}" for note in self.notes]
         return "\n".join(lines + first_lines(notes, LINES - len(lines), "further notes: .notes"))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """The checks as a pandas DataFrame, one per row.
 
         Raises

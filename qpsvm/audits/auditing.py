@@ -19,12 +19,12 @@ from qpsvm.audits.readers.registry import read
 from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import KernelRounding, RoundedKernel, rounded_gap
 from qpsvm.certificates import PredictionComparison, certify
-from qpsvm.data.samples import Samples, Stored
-from qpsvm.data.targets import Targets
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem
+from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.precision import TINY
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.polishing import polish
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.solving import solve
@@ -48,9 +48,9 @@ WITHOUT_MULTIPLIERS = (
 def audit(
     model: Estimator,
     X: Samples,
-    y: Targets = None,
+    y: Targets | None = None,
     *,
-    sample_weight: Targets = None,
+    sample_weight: Weights | None = None,
     C: float | None = None,
     nu: float | None = None,
     epsilon: float | None = None,
@@ -171,7 +171,7 @@ def _machine(
             )
         remarks.append(WITHOUT_MULTIPLIERS)
         best = _exact(problem, None, eps, callback)
-    draft: Any = claim.draft(best)
+    draft = claim.draft(best)
     rounded = None
     if isinstance(problem, SVMProblem) and claim.has_multipliers and library.float32_kernel:
         rounded = RoundedKernel(problem.model)

@@ -12,8 +12,6 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from qpsvm.data.samples import Stored
-from qpsvm.data.targets import Labels
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.machines import SVMProblem, SVMSolution
@@ -25,7 +23,9 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.setup import NO_MULTIPLIERS
+from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 Problem: TypeAlias = TrainingProblem[Any, Any]
@@ -131,7 +131,7 @@ class Claim:
 
         ``multiply`` is the product with the kernel matrix; None: the model's own.
         """
-        model: Any = self.problem.model
+        model = self.problem.model
         if isinstance(draft, JointSolution):
             joint: JointEvaluation = model.evaluate(draft)
             slack = np.maximum(model.shortfall(joint.decisions), 0.0)

@@ -14,25 +14,23 @@ import itertools
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.audits.claims import Reading
 from qpsvm.audits.machine import OWN_PREDICTIONS, AuditedMachine
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.rebuilt import Decisions, decisions
 from qpsvm.data import RegressionTrainingSet
-from qpsvm.data.samples import Samples
-from qpsvm.data.targets import Labels
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneVsOne, SoftMargin
-from qpsvm.numerics.arrays import Dense, Mask
+from qpsvm.numerics.arguments import Labels, MatrixLike, Samples
+from qpsvm.numerics.arrays import Array, Dense, Mask, is_sparse
 from qpsvm.qp.kkt_residuals import Check
 
-Right: TypeAlias = list[list[Any]]
+Right: TypeAlias = list[list[object]]
 """For every sample the labels that are right: several where a library does not say which of the
 classes with most votes is taken."""
 
@@ -138,9 +136,9 @@ def compare(
 # --- what the model says ---------------------------------------------------------------------
 
 
-def _own(model: Estimator, X: Samples) -> tuple[Any, Any]:
+def _own(model: Estimator, X: Samples) -> tuple[Array, Array | None]:
     """Call ``predict(X)`` and, if the model has it, ``decision_function(X)``."""
-    ways = (X, X.toarray()) if sp.issparse(X) else (X,)  # it may have been fitted on dense samples
+    ways = (X, X.toarray()) if is_sparse(X) else (X,)  # it may have been fitted on dense samples
     decide = getattr(model, "decision_function", None)
     for way in ways:
         try:
@@ -155,18 +153,18 @@ def _own(model: Estimator, X: Samples) -> tuple[Any, Any]:
                     f"({type(error).__name__}: {error}); pass X as it was handed to fit, or fit "
                     "the model again if it was changed since."
                 ) from error
-    return None, None
+    raise AssertionError("The last way returns or raises.")
 
 
-def _plain(answer: Any) -> Any:
+def _plain(answer: MatrixLike) -> Array:
     """Convert a prediction to an array; NaN where it is masked or complex."""
-    array = np.asarray(answer.toarray() if sp.issparse(answer) else answer)
+    array = np.asarray(answer.toarray() if is_sparse(answer) else answer)
     if np.ma.is_masked(answer) or array.dtype.kind == "c":
         return np.full(array.shape, np.nan)
     return array
 
 
-def _last(model: Any) -> Any:
+def _last(model: Estimator) -> Estimator:
     """The final estimator of a pipeline; any other model itself."""
     steps = getattr(model, "steps", None)
     return _last(steps[-1][1]) if isinstance(steps, list) and steps else model
@@ -176,7 +174,7 @@ def _last(model: Any) -> Any:
 
 
 def _labels(
-    estimator: Any, reading: Reading, machines: tuple[AuditedMachine, ...], rebuilt: Decisions
+    estimator: Estimator, reading: Reading, machines: tuple[AuditedMachine, ...], rebuilt: Decisions
 ) -> tuple[Right, Mask]:
     """The labels that follow from decision values, and a mask of those rounding cannot change."""
     values, data = rebuilt.values, machines[0].problem.data
@@ -231,7 +229,7 @@ def _scores(reading: Reading, rebuilt: Decisions) -> Decisions:
 
 
 def _differences(
-    estimator: Any, reading: Reading, shown: Any, rebuilt: Decisions
+    estimator: Estimator, reading: Reading, shown: Array | None, rebuilt: Decisions
 ) -> tuple[Dense, Dense]:
     """Differences of decision values, absolute and relative to their rounding; zero without any."""
     if shown is None:
@@ -248,7 +246,7 @@ def _differences(
     return _apart(shown, values, rounding)
 
 
-def _apart(own: Any, rebuilt: Dense, rounding: Dense) -> tuple[Dense, Dense]:
+def _apart(own: Array, rebuilt: Dense, rounding: Dense) -> tuple[Dense, Dense]:
     """``|own - rebuilt|``, absolute and relative to rounding; infinite for invalid answers."""
     try:
         numbers = np.asarray(own, dtype=np.float64)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,11 +18,11 @@ from qpsvm.certificates import Certificate, PredictionComparison, certify
 from qpsvm.certificates.comparison import Range, compare
 from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.data import RegressionTrainingSet
-from qpsvm.data.samples import Stored
 from qpsvm.exceptions import ArithmeticModeError, InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Precomputed
-from qpsvm.numerics.arrays import Dense, Index, Mask
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.single_precision import Stored
 
 RIGOROUS_SAMPLES = 20_000
 """Training samples up to which rounding is enclosed and not estimated. With 20,000 samples the
@@ -142,13 +141,13 @@ def of_votes(
 # --- small pieces --------------------------------------------------------------------------------
 
 
-def _squares(problem: Problem, X: Stored) -> Any:
+def _squares(problem: Problem, X: Stored) -> Vector | None:
     """``k(x, x)`` of the samples where the kernel is precomputed (its diagonal); else None."""
     if not isinstance(problem.kernel, Precomputed):
         return None
     if X.shape[0] == problem.data.n_samples:
-        return problem.model.gram.diagonal()
-    return np.diagonal(X) if X.shape[0] == X.shape[1] else None
+        return np.asarray(problem.model.gram.diagonal())
+    return np.diagonal(np.asarray(X)) if X.shape[0] == X.shape[1] else None
 
 
 def _combined(values: list[Range], combine: Combine, n_classes: int) -> Range:

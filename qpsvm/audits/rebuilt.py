@@ -17,19 +17,18 @@ Source: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.audits.claims import Reading
 from qpsvm.audits.machine import AuditedMachine
-from qpsvm.data.samples import Stored
-from qpsvm.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
+from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Dense, Mask, Vector
+from qpsvm.numerics.arrays import Dense, Mask, Vector, is_sparse
 from qpsvm.numerics.precision import TINY
+from qpsvm.numerics.single_precision import Stored
 
 RBF_ERROR = 1e-12
 """Relative error of ``exp(-gamma |x - z|^2)``: ours is below 1e-13 (``kernels.products.FAR``)."""
@@ -100,10 +99,10 @@ def _takes_all(machine: AuditedMachine, samples: Stored) -> bool:
 
 def _rounding(machine: AuditedMachine, reading: Reading, u: float) -> Dense:
     kernel, samples = machine.problem.kernel, reading.samples
-    solution: Any = machine.solution
+    solution = machine.solution
     n, error = 0, 0.0
     if solution.expansion is None or not machine.has_multipliers:
-        size = np.asarray(abs(samples) @ np.abs(solution.coef).T)
+        size = np.asarray(abs(samples) @ np.abs(np.asarray(solution.coef)).T)
     else:
         beta = np.abs(solution.expansion)
         own = np.sqrt(_squares(machine, samples))
@@ -128,16 +127,17 @@ def _squares(machine: AuditedMachine, samples: Stored) -> Vector:
     return np.asarray(np.abs(kernel.diagonal(samples)))
 
 
-def _kernel_error(kernel: Any, samples: Stored, u: float, library: str) -> float:
+def _kernel_error(kernel: Kernel, samples: Stored, u: float, library: str) -> float:
     """Bound on rounding inside a kernel function, relative to ``sqrt(k(x, x) k(z, z))``."""
     if type(kernel) in (Linear, Precomputed):
         return 0.0
     if type(kernel) not in (RBF, Polynomial, Sigmoid):
         return FUNCTION_ERROR
+    kernel = cast("RBF | Polynomial | Sigmoid", kernel)
     inner: float = 4.0 * (samples.shape[1] + 16) * u
     if isinstance(kernel, Polynomial):
         return inner * float(kernel.degree)
-    squares = samples.power(2) if sp.issparse(samples) else np.square(samples)
+    squares = samples.power(2) if is_sparse(samples) else np.square(samples)
     largest = float(kernel.gamma) * float(np.max(squares.sum(axis=1)))
     if isinstance(kernel, Sigmoid):
         return inner * (largest + abs(float(kernel.coef0)))

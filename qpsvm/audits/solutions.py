@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.audits.claims import Claim, Library, Problem, multipliers
+from qpsvm.audits.claims import Claim, Library, Problem, Solution, multipliers
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from qpsvm.numerics.arrays import Vector
@@ -75,7 +74,7 @@ def solution_of(
         width=None if width is None else _number(width, "width"),
     )
     if given.alpha is None:
-        draft: Any = _without_multipliers(problem, given.coef, b)
+        draft: Solution = _without_multipliers(problem, given.coef, b)
     else:
         draft = given.draft()
         if problem.form == "primal" and problem.model.is_linear:
@@ -128,8 +127,7 @@ def _vector(values: ArrayLike, size: int, name: str) -> Vector:
     return vector
 
 
-def _number(value: object, name: str) -> float:
-    number: Any = value
-    if np.iscomplexobj(number) or np.shape(number) != () or not math.isfinite(float(number)):
+def _number(value: float, name: str) -> float:
+    if np.iscomplexobj(value) or np.shape(value) != () or not math.isfinite(float(value)):
         raise InvalidDataError(f"{name} is {value!r}; it must be a finite number.")
-    return float(number)
+    return float(value)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from qpsvm.backends.base import Settings
+
+NativeOptions: TypeAlias = dict[str, Any]
+"""A solver's settings by its own names: numbers, words, dictionaries, whatever it takes."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +63,16 @@ class SolverOptions:
     iterations: tuple[str, ...] = ()
     default_iterations: int | None = None
     time: str | None = None
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    retry: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    retry: Mapping[str, object] = field(default_factory=dict)
     within: str | None = None
     linear: bool = True
     quadratic: bool = True
 
-    def build(self, settings: Settings) -> dict[str, Any]:
+    def build(self, settings: Settings) -> NativeOptions:
         """The settings by the solver's own names; those of ``settings.options`` win."""
         eps = max(settings.eps * self.factor, self.floor)
-        options: dict[str, Any] = dict.fromkeys(self.tolerances, eps)
+        options: NativeOptions = dict.fromkeys(self.tolerances, eps)
         iterations = settings.max_iterations or self.default_iterations
         if iterations is not None:
             options |= dict.fromkeys(self.iterations, iterations)
@@ -90,7 +93,7 @@ class SolverOptions:
         return f"this solver has no setting for the {' or '.join(missing)}" if missing else ""
 
 
-SHORTER_STEPS: Mapping[str, Any] = {"max_step_fraction": 0.9}
+SHORTER_STEPS: Mapping[str, object] = {"max_step_fraction": 0.9}
 """Clarabel takes steps of 99% to the boundary and now and then jams there; shorter ones do not."""
 
 HIGHS = SolverOptions(

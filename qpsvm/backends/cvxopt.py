@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.backends.bridge import NativeOptions
 from qpsvm.backends.equalities import independent_equalities
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arguments import VectorLike
+from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.numerics.cvxopt_matrices import as_cvxopt
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Identity, Inverse
+
+if TYPE_CHECKING:
+    import cvxopt
 
 
 class CVXOPTBackend(Backend):
@@ -75,7 +81,7 @@ KNOWN_OPTIONS = frozenset(
 )
 
 
-def _options(settings: Settings) -> dict[str, Any]:
+def _options(settings: Settings) -> NativeOptions:
     unknown = set(settings.options) - KNOWN_OPTIONS
     if unknown:  # CVXOPT itself would ignore a misspelt one
         raise InvalidParameterError(
@@ -97,7 +103,7 @@ def _options(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _run(program: QuadraticProgram, options: dict[str, Any], clock: Clock) -> QPSolution:
+def _run(program: QuadraticProgram, options: NativeOptions, clock: Clock) -> QPSolution:
     from cvxopt import solvers
 
     q, G, h = as_cvxopt(program.q), as_cvxopt(program.G), as_cvxopt(program.h)
@@ -130,7 +136,7 @@ def _run(program: QuadraticProgram, options: dict[str, Any], clock: Clock) -> QP
 
 def _without_null_space(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
     """Add the rows ``N'x = 0`` for a basis N of the null space of [P; G; A]."""
-    rows = [m.toarray() if sp.issparse(m) else m for m in (program.G, program.A)]
+    rows = [as_dense(m) for m in (program.G, program.A)]
     stacked = np.vstack([program.P.to_dense(), *rows])
     _, sizes, basis = np.linalg.svd(stacked, full_matrices=True)
     padded = np.concatenate([sizes, np.zeros(program.n_variables - len(sizes))])
@@ -158,7 +164,9 @@ class _DropMultipliers:
         return solution if solution.y is None else solution.replace(y=solution.y[: self.kept])
 
 
-def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:
+def _watched(
+    P: cvxopt.matrix | None, G: cvxopt.matrix, A: cvxopt.matrix, clock: Clock
+) -> Callable[[object], object]:
     """CVXOPT's own KKT solver, which checks the time limit before each factorisation.
 
     It is the one hook ``coneqp`` and ``conelp`` offer; the factorisation is their default one for
@@ -170,7 +178,7 @@ def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:
     factor = misc.kkt_chol2(G, {"l": rows, "q": [], "s": []}, A)
     iteration = 0
 
-    def solve(W: Any) -> Any:
+    def solve(W: object) -> object:
         nonlocal iteration
         clock.tick(iteration)
         iteration += 1
@@ -179,5 +187,5 @@ def _watched(P: Any, G: Any, A: Any, clock: Clock) -> Any:
     return solve
 
 
-def _vector(value: Any) -> Any:
+def _vector(value: VectorLike | None) -> Vector | None:
     return None if value is None else np.array(value, dtype=np.float64).ravel()

@@ -5,17 +5,23 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, SupportsInt
 
 import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, installed_version
-from qpsvm.backends.bridge import PACKAGES, SolverOptions
+from qpsvm.backends.bridge import PACKAGES, NativeOptions, SolverOptions
 from qpsvm.backends.cvxpy_options import CONSTRAINED, OPTIONS
 from qpsvm.backends.printing import silenced
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
+from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+
+if TYPE_CHECKING:
+    import cvxpy
+    from cvxpy.reductions.solution import Solution
 
 __all__ = ["OPTIONS", "CVXPYBackend"]
 
@@ -150,7 +156,7 @@ def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
         raise UnknownBackendError(
             f"'cvxpy:{solver}' is unknown and CVXPY is not installed; qpsvm knows {known}."
         )
-    cp: Any = importlib.import_module("cvxpy")
+    cp = importlib.import_module("cvxpy")
     installed = cp.installed_solvers()
     if solver not in installed:
         raise UnknownBackendError(
@@ -159,7 +165,9 @@ def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
         )
 
 
-def _problem(cp: Any, program: QuadraticProgram) -> tuple[Any, Any, dict[str, Any]]:
+def _problem(
+    cp: ModuleType, program: QuadraticProgram
+) -> tuple[cvxpy.Problem, cvxpy.Variable, dict[str, cvxpy.Constraint]]:
     x = cp.Variable(program.n_variables)
     objective = program.q @ x
     if not program.is_linear:
@@ -174,31 +182,34 @@ def _problem(cp: Any, program: QuadraticProgram) -> tuple[Any, Any, dict[str, An
     return cp.Problem(cp.Minimize(objective), list(parts.values())), x, parts
 
 
-def _copies(options: Mapping[str, Any]) -> dict[str, Any]:
+def _copies(options: Mapping[str, object]) -> NativeOptions:
     """Copy inner dictionaries, since some of CVXPY's interfaces write into them."""
     return {name: dict(value) for name, value in options.items() if isinstance(value, dict)}
 
 
 def _translated(
-    answer: Any, x: Any, parts: Mapping[str, Any], program: QuadraticProgram
+    answer: Solution,
+    x: cvxpy.Variable,
+    parts: Mapping[str, cvxpy.Constraint],
+    program: QuadraticProgram,
 ) -> QPSolution:
     """Convert CVXPY's variables and multipliers to a QPSolution; sign conventions agree."""
     status = _STATUS.get(answer.status, Status.UNKNOWN)
     primal, dual = answer.primal_vars or {}, answer.dual_vars or {}
     sizes = {"z": program.n_inequalities, "y": program.n_equalities}
-    vectors: dict[str, Any] = {}
+    vectors: dict[str, Vector | None] = {}
     for name, size in sizes.items():
         constraint = parts.get(name)
         value = np.zeros(0) if constraint is None else dual.get(constraint.id)
-        vectors[name] = None if value is None else np.asarray(value, dtype=np.float64).ravel()
-        if value is not None and vectors[name].shape != (size,):
-            vectors[name] = None
+        vector = None if value is None else np.asarray(value, dtype=np.float64).ravel()
+        vectors[name] = vector if vector is None or vector.shape == (size,) else None
     point = primal.get(x.id)
     zero = np.zeros(program.n_variables)
     return QPSolution(
         status,
         x=None if point is None else np.asarray(point, dtype=np.float64).ravel(),
-        **vectors,
+        z=vectors["z"],
+        y=vectors["y"],
         z_lower=zero,
         z_upper=zero,
     )
@@ -212,5 +223,5 @@ def _limit(status: Status, settings: Settings, clock: Clock) -> Status:
     return status
 
 
-def _count(value: Any) -> int | None:
+def _count(value: SupportsInt | None) -> int | None:
     return None if value is None else int(value)

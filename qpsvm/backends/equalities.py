@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.backends.base import Stop
+from qpsvm.numerics.arrays import is_sparse
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.qp.transforms import Chain, Inverse, drop_dependent_equalities
@@ -39,7 +39,7 @@ def independent_equalities(
     smaller, restore = drop_dependent_equalities(program)
     if smaller is program:
         return program, inverse
-    A = program.A.toarray() if sp.issparse(program.A) else program.A
+    A = program.A.toarray() if is_sparse(program.A) else program.A
     residual = program.b - A @ np.linalg.lstsq(A, program.b)[0]
     if np.abs(residual).max() > INCONSISTENT * max(1.0, np.abs(program.b).max()):
         none = np.zeros(program.n_variables)

@@ -15,7 +15,7 @@ from qpsvm.exceptions import InvalidParameterError
 Own = TypeVar("Own")
 
 
-def settings_from_options(kind: type[Own], options: Mapping[str, Any], backend: str) -> Own:
+def settings_from_options(kind: type[Own], options: Mapping[str, object], backend: str) -> Own:
     """Build a solver's settings object: defaults, with the values that a caller passes by name.
 
     Parameters
@@ -48,7 +48,7 @@ def settings_from_options(kind: type[Own], options: Mapping[str, Any], backend: 
     return changed
 
 
-def _check(name: str, value: Any, default: Any) -> None:
+def _check(name: str, value: object, default: object) -> None:
     if default is None:
         fits = value is None or (_is_number(value) and isinstance(value, int | np.integer))
         wanted = "a whole number, or None"
@@ -66,6 +66,7 @@ def _check(name: str, value: Any, default: Any) -> None:
         )
 
 
-def _is_number(value: Any) -> bool:
-    is_real = isinstance(value, int | float | np.integer | np.floating)
-    return is_real and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return math.isfinite(value) and bool(value >= 0)

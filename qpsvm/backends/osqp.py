@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
+from qpsvm.backends.bridge import NativeOptions
 from qpsvm.backends.printing import silenced
-from qpsvm.numerics.arrays import Dense, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+
+if TYPE_CHECKING:
+    import osqp
 
 CHUNK = 250
 """Iterations between two events when there is a callback: a multiple of OSQP's check interval."""
@@ -85,9 +90,9 @@ _STATUS = {
 }
 
 
-def _options(settings: Settings) -> dict[str, Any]:
+def _options(settings: Settings) -> NativeOptions:
     eps = settings.eps / 10  # OSQP measures the largest entry on scales a little wider than ours
-    options: dict[str, Any] = {
+    options: NativeOptions = {
         "eps_abs": eps,
         "eps_rel": eps,
         "check_dualgap": True,
@@ -120,7 +125,7 @@ def upper_triangle(P: Quadratic) -> Matrix:
     return sp.csc_matrix((dense[mask], indices, starts), shape=P.shape)
 
 
-def _rows(program: QuadraticProgram, bounded: Any) -> Matrix:
+def _rows(program: QuadraticProgram, bounded: Index) -> Matrix:
     ones = np.ones(bounded.size)
     identity = sp.csc_array(
         (ones, (np.arange(bounded.size), bounded)), shape=(bounded.size, program.n_variables)
@@ -129,7 +134,9 @@ def _rows(program: QuadraticProgram, bounded: Any) -> Matrix:
     return sp.csc_matrix(sp.vstack(blocks, format="csc"))
 
 
-def _run(osqp: Any, solver: Any, options: dict[str, Any], clock: Clock) -> tuple[Status, int, Any]:
+def _run(
+    osqp: ModuleType, solver: osqp.OSQP, options: NativeOptions, clock: Clock
+) -> tuple[Status, int, SimpleNamespace]:
     """Run OSQP in one call, or in chunks of iterations if there is a callback.
 
     OSQP continues from its own state when it is asked to solve again, so the chunks walk the same
@@ -142,7 +149,7 @@ def _run(osqp: Any, solver: Any, options: dict[str, Any], clock: Clock) -> tuple
     total, limit = 0, int(options["max_iter"])
     while True:
         chunk = min(CHUNK, limit - total)
-        changes: dict[str, Any] = {"max_iter": chunk}
+        changes: dict[str, float] = {"max_iter": chunk}
         if clock.settings.time_limit is not None:
             changes["time_limit"] = max(1e-3, clock.settings.time_limit - clock.seconds)
         solver.update_settings(**changes)
@@ -160,12 +167,12 @@ def _run(osqp: Any, solver: Any, options: dict[str, Any], clock: Clock) -> tuple
             return status, total, result
 
 
-def _status(osqp: Any, result: Any) -> Status:
+def _status(osqp: ModuleType, result: SimpleNamespace) -> Status:
     names = {member.value: member.name for member in osqp.SolverStatus}
     return _STATUS.get(names.get(result.info.status_val, ""), Status.UNKNOWN)
 
 
-def _meaning(status: Status, result: Any) -> tuple[Vector | None, Vector | None]:
+def _meaning(status: Status, result: SimpleNamespace) -> tuple[Vector | None, Vector | None]:
     """The vectors x and y: the iterate, or OSQP's evidence that there is no optimum."""
     if status is Status.PRIMAL_INFEASIBLE:
         return None, np.array(result.prim_inf_cert)
@@ -174,7 +181,7 @@ def _meaning(status: Status, result: Any) -> tuple[Vector | None, Vector | None]
     return np.array(result.x), np.array(result.y)
 
 
-def _multipliers(y: Vector | None, program: QuadraticProgram, bounded: Any) -> dict[str, Any]:
+def _multipliers(y: Vector | None, program: QuadraticProgram, bounded: Index) -> dict[str, Vector]:
     """OSQP's one signed multiplier per row, split: positive at the upper end."""
     if y is None:
         return {}
@@ -188,7 +195,7 @@ def _multipliers(y: Vector | None, program: QuadraticProgram, bounded: Any) -> d
     return {"z": np.maximum(z, 0.0), "y": equality, "z_lower": lower, "z_upper": upper}
 
 
-def _warm_start(solver: Any, warm: QPSolution | None, bounded: Any) -> None:
+def _warm_start(solver: osqp.OSQP, warm: QPSolution | None, bounded: Index) -> None:
     if warm is None or warm.x is None:
         return
     y = None
@@ -197,6 +204,6 @@ def _warm_start(solver: Any, warm: QPSolution | None, bounded: Any) -> None:
     solver.warm_start(x=np.array(warm.x), y=y)
 
 
-def _code(osqp: Any, error: Exception) -> str:
+def _code(osqp: ModuleType, error: Exception) -> str:
     names = {member.value: member.name for member in osqp.SolverError}
     return str(names.get(error.args[0] if error.args else None, error))

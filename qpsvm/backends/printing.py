@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TextIO
 
 from qpsvm.backends.settings import Callback, Progress
 
@@ -61,7 +61,7 @@ class Printed:
 class _WithoutThreads:
     """A text stream that drops what some threads write, and passes everything else on."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self.stream = stream
         self.silent: list[int] = []
 
@@ -70,7 +70,7 @@ class _WithoutThreads:
             return len(text)
         return int(self.stream.write(text))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.stream, name)
 
 

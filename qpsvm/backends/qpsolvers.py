@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,11 +22,15 @@ from qpsvm.backends.qpsolvers_options import (
     WARM_STARTED,
 )
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
-from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.arguments import VectorLike
+from qpsvm.numerics.arrays import Matrix, Vector, is_sparse
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Inverse
+
+if TYPE_CHECKING:
+    import qpsolvers
 
 __all__ = ["OPTIONS", "QPSolversBackend"]
 
@@ -148,12 +153,12 @@ def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
         )
 
 
-def _problem(qpsolvers: Any, program: QuadraticProgram, sparse: bool) -> Any:
+def _problem(package: ModuleType, program: QuadraticProgram, sparse: bool) -> qpsolvers.Problem:
     """All matrices dense or all sparse: solvers choose their linear algebra by the type of P.
 
     Copies throughout: some solvers refuse read-only arrays.
     """
-    return qpsolvers.Problem(
+    problem: qpsolvers.Problem = package.Problem(
         sp.csc_matrix(program.P.to_sparse(), copy=True)
         if sparse
         else np.array(program.P.to_dense()),
@@ -163,21 +168,22 @@ def _problem(qpsolvers: Any, program: QuadraticProgram, sparse: bool) -> Any:
         _bounds(program.lb),
         _bounds(program.ub),
     )
+    return problem
 
 
-def _rows(matrix: Matrix, right: Vector, sparse: bool) -> tuple[Any, Any]:
+def _rows(matrix: Matrix, right: Vector, sparse: bool) -> tuple[Matrix | None, Vector | None]:
     if right.size == 0:
         return None, None
     if sparse:
         return sp.csc_matrix(matrix, copy=True), np.array(right)
-    return (matrix.toarray() if sp.issparse(matrix) else np.array(matrix)), np.array(right)
+    return (matrix.toarray() if is_sparse(matrix) else np.array(matrix)), np.array(right)
 
 
-def _bounds(bounds: Vector) -> Any:
+def _bounds(bounds: Vector) -> Vector | None:
     return np.array(bounds) if np.isfinite(bounds).any() else None
 
 
-def _translated(answer: Any, program: QuadraticProgram) -> QPSolution:
+def _translated(answer: qpsolvers.Solution, program: QuadraticProgram) -> QPSolution:
     """The multipliers; those of a constraint the program does not have are zero or empty.
 
     Where qpsolvers has a point but no multipliers, the ones that fit the point best.
@@ -200,7 +206,7 @@ def _translated(answer: Any, program: QuadraticProgram) -> QPSolution:
     return solution.replace(z_lower=lower, z_upper=upper)
 
 
-def _vector(value: Any, size: int) -> Vector | None:
+def _vector(value: VectorLike | None, size: int) -> Vector | None:
     if size == 0:
         return np.zeros(0)
     if value is None:
@@ -209,7 +215,7 @@ def _vector(value: Any, size: int) -> Vector | None:
     return vector if vector.shape == (size,) else None
 
 
-def _status(answer: Any, settings: Settings, clock: Clock) -> Status:
+def _status(answer: qpsolvers.Solution, settings: Settings, clock: Clock) -> Status:
     """The status by the solver's own words, since qpsolvers reports only ``found``."""
     if answer.found:
         return Status.OPTIMAL
@@ -235,7 +241,7 @@ _WORDS = (
 )
 
 
-def _native(answer: Any) -> str:
+def _native(answer: qpsolvers.Solution) -> str:
     extras = answer.extras or {}
     info = extras.get("info")
     for holder in (extras.get("status"), getattr(info, "status", None), extras.get("exitFlag")):
@@ -244,7 +250,7 @@ def _native(answer: Any) -> str:
     return "found" if answer.found else "not found"
 
 
-def _iterations(answer: Any) -> int | None:
+def _iterations(answer: qpsolvers.Solution) -> int | None:
     extras = answer.extras or {}
     info = extras.get("info")
     for value in (getattr(info, "iter", None), extras.get("iter"), extras.get("iterations")):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, Stop
 from qpsvm.backends.equalities import independent_equalities
-from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Matrix, Vector, is_sparse
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -115,9 +114,9 @@ class _Path:
         self.clock.tick(self.iterations, self.objective(x))
 
 
-def _constraints(program: QuadraticProgram) -> list[dict[str, Any]]:
+def _constraints(program: QuadraticProgram) -> list[Mapping[str, str | Callable[[Vector], Dense]]]:
     """The rows as SLSQP's constraint functions, with constant Jacobians."""
-    rows = []
+    rows: list[Mapping[str, str | Callable[[Vector], Dense]]] = []
     if program.n_equalities:
         A = _dense(program.A)
         rows.append({"type": "eq", "fun": lambda x: A @ x - program.b, "jac": lambda _: A})
@@ -135,5 +134,5 @@ def _start(program: QuadraticProgram, warm_start: QPSolution | None) -> Vector:
     return np.clip(x, program.lb, program.ub)
 
 
-def _dense(matrix: Matrix) -> Matrix:
-    return matrix.toarray() if sp.issparse(matrix) else matrix
+def _dense(matrix: Matrix) -> Dense:
+    return matrix.toarray() if is_sparse(matrix) else matrix

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -13,8 +13,14 @@ from qpsvm.cli.demo_tasks import FEW_SAMPLES, Task, choose_backends, problems_on
 from qpsvm.cli.printing import console, note, number, table, verdict
 
 if TYPE_CHECKING:
-    from qpsvm.machines import SVMProblem
+    from qpsvm import KKTReport
+    from qpsvm.backends import Progress
+    from qpsvm.machines import SVMProblem, SVMSolution
     from qpsvm.reports import Comparison, ComparisonRow, Report
+    from qpsvm.reports.comparison import Verdict
+
+_Answer: TypeAlias = "tuple[SVMSolution, KKTReport, list[Progress]]"
+"""A solution, its verification, and what the solver said on its way."""
 
 QUICK_SAMPLES = 120
 REPORT = Path("qpsvm-demo.html")
@@ -119,7 +125,7 @@ def _run(
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         progress = bar.add_task("starting", total=sum(len(task.names) for task in tasks))
         for task in tasks:
-            best: Any = None
+            best: _Answer | None = None
             kernel, form, problem = task.kernel, task.form, task.problem
             if not err.is_terminal:
                 note(f"{kernel} kernel, {form}: {count(len(task.names), 'solver')}")
@@ -140,17 +146,17 @@ def _run(
 
 def _solve_row(
     problem: SVMProblem, name: str, kernel: str, form: str, *, eps: float, seconds: float
-) -> tuple[ComparisonRow, Any]:
+) -> tuple[ComparisonRow, _Answer | None]:
     """Solve with one backend and return its table row, also after an error."""
     import qpsvm
     from qpsvm import exceptions, reports
     from qpsvm.qp import Status
 
-    def row_without_answer(word: Any, reason: str) -> ComparisonRow:
+    def row_without_answer(word: Verdict, reason: str) -> ComparisonRow:
         elapsed = time.perf_counter() - began
         return reports.ComparisonRow(name, kernel, form, elapsed, word, reason)
 
-    trace: list[Any] = []
+    trace: list[Progress] = []
     began = time.perf_counter()
     try:
         with warnings.catch_warnings():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -30,7 +30,7 @@ class Outcome:
     command: str
     report: Report
     warnings: tuple[str, ...] = ()
-    extra: dict[str, Any] | None = None
+    extra: dict[str, object] | None = None
 
 
 def finish(outcome: Outcome, *, report_path: Path | None, as_json: bool) -> None:

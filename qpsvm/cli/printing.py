@@ -7,7 +7,7 @@ read as Rich's markup.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -16,6 +16,7 @@ from qpsvm.files import json_text
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 _PIPED_WIDTH = 160
 """Nobody's terminal is that narrow when the output goes to a file."""
@@ -62,7 +63,7 @@ def table(*columns: tuple[str, str]) -> Table:
     return result
 
 
-def verdict(word: str) -> Any:
+def verdict(word: str) -> Text:
     """A grade, PASS or FAIL in the colour of its tone; "skipped" is dim."""
     from qpsvm.reports.text import verdict as coloured
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import threading
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from qpsvm.backends import Progress
 from qpsvm.cli.printing import console
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 _PATIENCE = 2.0
 
@@ -28,7 +31,7 @@ class SolveStatus:
         self._console = console(stderr=True)
         self._enabled = enabled and self._console.is_terminal
         self._text = what
-        self._status: Any = None
+        self._status: Status | None = None
         self._done = False
         self.events: list[Progress] = []
         # the timer's thread and the solver's callback both touch the spinner

@@ -72,7 +72,7 @@ def solve(
         reports.require_reportable(report)
     if model is not None:
         reports.require_writable(model, "model")
-    formulation: Any = (
+    formulation = (
         qpsvm.HardMargin(intercept=intercept.value)
         if family is Family.HARD_MARGIN
         else qpsvm.SoftMargin(C=1.0 if C is None else C, intercept=intercept.value)
@@ -125,9 +125,9 @@ _TAKES = {
 }
 
 
-def _kernel_parameters(kernel: KernelName, **given: Any) -> dict[str, Any]:
+def _kernel_parameters(kernel: KernelName, **given: str | float | None) -> dict[str, str | float]:
     """Collect the kernel's options; an option that the kernel does not take is an error."""
-    parameters = {name: value for name, value in given.items() if value is not None}
+    parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     for name in parameters:
         if name not in _TAKES.get(kernel, ()):
             raise typer.BadParameter(f"the {kernel.value} kernel has no {name}; leave it out.")

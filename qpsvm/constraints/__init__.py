@@ -26,10 +26,11 @@ from qpsvm.constraints.builders import (
     ordered,
     sum_of,
 )
-from qpsvm.constraints.rows import Constraint, LinearConstraints, combine, conflicting
+from qpsvm.constraints.rows import Constraint, Constraints, LinearConstraints, combine, conflicting
 
 __all__ = [
     "Constraint",
+    "Constraints",
     "LinearConstraints",
     "bounded",
     "combine",

@@ -16,12 +16,16 @@ from qpsvm.constraints.rows import Column, Constraint, LinearConstraints, Names
 from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.numerics.arguments import Targets
 from qpsvm.numerics.arrays import (
     Matrix,
     Vector,
+    as_dense,
     freeze,
+    is_sparse,
     restore_frozen,
 )
+from qpsvm.numerics.single_precision import Stored
 
 
 def nonnegative(*columns: Column) -> Constraint:
@@ -119,7 +123,7 @@ def sum_of(
     return WeightConstraint("sum of", columns or None, at_least, at_most, "sum")
 
 
-def fairness_band(sensitive: Any, bound: float) -> Constraint:
+def fairness_band(sensitive: Column | Targets, bound: float) -> Constraint:
     """Bound the covariance of f and z: ``| 1/n sum_i (z_i - mean z) f(x_i) | <= bound``.
 
     Parameters
@@ -200,9 +204,10 @@ class WeightConstraint:
             object.__setattr__(self, "columns", _columns(self.word, self.columns))
 
     def resolve(
-        self, X: Any, feature_names: Names = None, _: Vector | None = None
+        self, X: Stored, feature_names: Names = None, sample_weight: Vector | None = None
     ) -> LinearConstraints:
         """One row for every row of T and finite bound; an equality where both bounds agree."""
+        del sample_weight
         d = X.shape[1]
         J = list(range(d)) if self.columns is None else _positions(self.columns, d, feature_names)
         labels = [_label(j, feature_names) for j in J]
@@ -226,11 +231,11 @@ class FairnessBand:
     bound: float
     label: str = ""
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     def resolve(
-        self, X: Any, feature_names: Names = None, sample_weight: Vector | None = None
+        self, X: Stored, feature_names: Names = None, sample_weight: Vector | None = None
     ) -> LinearConstraints:
         """Two rows, or one equality if the bound is zero; dense if X is dense."""
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
@@ -238,7 +243,7 @@ class FairnessBand:
         if isinstance(self.sensitive, str | int):
             (j,) = _positions((self.sensitive,), X.shape[1], feature_names)
             label, z = _label(j, feature_names), X[:, [j]]
-            z = np.asarray(z.toarray() if sp.issparse(z) else z).ravel()
+            z = as_dense(z).ravel()
         elif len(self.sensitive) == len(weights):
             label, z = self.label, self.sensitive[kept]
         else:
@@ -278,13 +283,13 @@ def _between(lower: float, rows: Matrix, upper: float, names: list[str]) -> Line
     )
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _sensitive_values(values: Any) -> Vector:
+def _sensitive_values(values: Targets) -> Vector:
     """Convert z to one number per sample; two distinct strings become 0 and 1."""
-    column = values.toarray() if sp.issparse(values) else np.asanyarray(values)
+    column = values.toarray() if is_sparse(values) else np.asanyarray(values)
     if column.dtype.kind == "U":  # NumPy has turned ["f", nan] into text
         column = np.asanyarray(values, dtype=object)
     if column.ndim != 1 and column.shape[1:] != (1,):

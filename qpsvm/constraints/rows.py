@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError, InvalidProgramError
+from qpsvm.numerics.arguments import MatrixLike, VectorLike
 from qpsvm.numerics.arrays import (
     Matrix,
     Vector,
@@ -18,9 +19,11 @@ from qpsvm.numerics.arrays import (
     as_matrix,
     as_vector,
     freeze,
+    is_sparse,
     require_finite,
     restore_frozen,
 )
+from qpsvm.numerics.single_precision import Stored
 
 Column: TypeAlias = str | int
 """A name, or a position from 0."""
@@ -36,11 +39,15 @@ class Constraint(Protocol):
     """Protocol of constraints that become rows once the data are known, by ``resolve``."""
 
     def resolve(
-        self, X: Any, feature_names: Names = None, sample_weight: Vector | None = None
+        self, X: Stored, feature_names: Names = None, sample_weight: Vector | None = None
     ) -> LinearConstraints: ...
 
 
-@dataclass(frozen=True, eq=False)
+Constraints: TypeAlias = Constraint | Sequence[Constraint]
+"""One constraint on the weights and the intercept, or several."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
 class LinearConstraints:
     """The constraints ``G (w, b) <= h`` and ``A (w, b) = b``.
 
@@ -69,26 +76,33 @@ class LinearConstraints:
     LinearConstraints(1 inequality, 1 equality)
     """
 
-    G: Matrix = None
-    h: Any = None
-    A: Matrix = None
-    b: Any = None
-    names: Any = None
+    G: Matrix
+    h: Vector
+    A: Matrix
+    b: Vector
+    names: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        G, h = _rows(self.G, self.h, "G", "h")
-        A, b = _rows(self.A, self.b, "A", "b")
-        if G is None and A is None:
+    def __init__(
+        self,
+        G: MatrixLike | None = None,
+        h: VectorLike | None = None,
+        A: MatrixLike | None = None,
+        b: VectorLike | None = None,
+        names: str | Sequence[str] | None = None,
+    ) -> None:
+        G, h = _rows(G, h, "G", "h")
+        A, b = _rows(A, b, "A", "b")
+        given = G if A is None else A
+        if given is None:
             raise InvalidProgramError(
                 "LinearConstraints has no rows; pass G and h for G (w, b) <= h, A and b for "
                 "A (w, b) = b, or both."
             )
-        G = freeze(np.zeros((0, A.shape[1]))) if G is None else G
-        A = freeze(np.zeros((0, G.shape[1]))) if A is None else A
-        names = (self.names,) if isinstance(self.names, str) else self.names
+        none = freeze(np.zeros((0, given.shape[1])))
+        G, A = (none if rows is None else rows for rows in (G, A))
         if names is None:
             names = [f"G[{i}]" for i in range(len(h))] + [f"A[{i}]" for i in range(len(b))]
-        names = tuple(names)
+        names = (names,) if isinstance(names, str) else tuple(names)
         if len(names) != len(h) + len(b) or not all(isinstance(name, str) for name in names):
             raise InvalidProgramError(
                 f"names is {names!r}; pass one string per row, {len(h)} for G and then {len(b)} "
@@ -97,7 +111,7 @@ class LinearConstraints:
         for field, value in (("G", G), ("h", h), ("A", A), ("b", b), ("names", names)):
             object.__setattr__(self, field, value)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     def __len__(self) -> int:
@@ -107,7 +121,7 @@ class LinearConstraints:
     @cached_property
     def rows(self) -> Matrix:
         """All rows, ``[G; A]``."""
-        if sp.issparse(self.G) or sp.issparse(self.A):
+        if is_sparse(self.G) or is_sparse(self.A):
             return freeze(sp.csr_array(sp.vstack([sp.csr_array(M) for M in (self.G, self.A)])))
         return freeze(np.vstack([self.G, self.A]))
 
@@ -133,14 +147,17 @@ class LinearConstraints:
             f"{k} {'equality' if k == 1 else 'equalities'})"
         )
 
-    def resolve(self, *_: Any) -> LinearConstraints:
+    def resolve(
+        self, X: Stored, feature_names: Names = None, sample_weight: Vector | None = None
+    ) -> LinearConstraints:
         """Return these constraints unchanged."""
+        del X, feature_names, sample_weight
         return self
 
 
 def combine(
-    constraints: Constraint | Sequence[Constraint],
-    X: Any,
+    constraints: Constraints,
+    X: Stored,
     feature_names: Names = None,
     sample_weight: Vector | None = None,
 ) -> LinearConstraints:
@@ -176,7 +193,9 @@ def combine(
     >>> combine(rows, X, ("age", "sex")).names
     ('nonnegative: age', 'fairness band: sex, lower', 'fairness band: sex, upper', 'A[0]')
     """
-    items: Any = constraints if isinstance(constraints, list | tuple) else [constraints]
+    items: Sequence[Constraint] = (
+        constraints if isinstance(constraints, list | tuple) else [cast("Constraint", constraints)]
+    )
     for item in items:
         if isinstance(item, type) or not hasattr(item, "resolve"):
             raise InvalidParameterError(
@@ -196,8 +215,8 @@ def combine(
 
 def conflicting(
     combined: LinearConstraints,
-    multipliers_ineq: Any,
-    multipliers_eq: Any,
+    multipliers_ineq: VectorLike,
+    multipliers_eq: VectorLike,
     rtol: float = NEGLIGIBLE,
 ) -> list[str]:
     """Names of the rows that contradict each other, the largest share first.
@@ -251,17 +270,19 @@ def _stack(matrices: list[Matrix], name: str, d: int) -> Matrix:
                 f"{name} has {width} columns and X has {d} features; pass {d} columns, one per "
                 f"weight, or {d + 1}, the last for the intercept."
             )
-        if m and sp.issparse(matrix):
+        if m and is_sparse(matrix):
             parts = (matrix.data, matrix.indices, matrix.indptr)
             wide.append(sp.csr_array(parts, shape=(m, d + 1)))
         elif m:
             wide.append(np.pad(matrix, ((0, 0), (0, d + 1 - width))))
-    if any(sp.issparse(matrix) for matrix in wide):
+    if any(is_sparse(matrix) for matrix in wide):
         return sp.vstack([sp.csr_array(matrix) for matrix in wide], format="csr")
     return np.vstack([np.zeros((0, d + 1)), *wide])
 
 
-def _rows(matrix: Any, right: Any, matrix_name: str, right_name: str) -> tuple[Matrix, Vector]:
+def _rows(
+    matrix: MatrixLike | None, right: VectorLike | None, matrix_name: str, right_name: str
+) -> tuple[Matrix | None, Vector]:
     """A checked read-only copy of a matrix and its right-hand side; (None, empty) if left out."""
     if (matrix is None) != (right is None):
         missing = matrix_name if matrix is None else right_name
@@ -270,7 +291,7 @@ def _rows(matrix: Any, right: Any, matrix_name: str, right_name: str) -> tuple[M
         )
     if matrix is None:
         return None, as_vector(None, right_name, 0)
-    if sp.issparse(matrix) and matrix.ndim == 1:
+    if is_sparse(matrix) and matrix.ndim == 1:
         matrix = matrix.reshape(1, -1)
     try:
         width = (np.shape(matrix) or (0,))[-1]
@@ -286,4 +307,4 @@ def _rows(matrix: Any, right: Any, matrix_name: str, right_name: str) -> tuple[M
         )
     vector = as_vector(right, right_name, rows.shape[0])
     require_finite(vector, right_name)
-    return freeze(sp.csr_array(rows)) if sp.issparse(rows) else rows, vector
+    return freeze(sp.csr_array(rows)) if is_sparse(rows) else rows, vector

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.files import json_text
 from qpsvm.numerics.arrays import row_blocks
 from qpsvm.numerics.contents import bytes_of
+from qpsvm.numerics.single_precision import Stored
 
 if TYPE_CHECKING:
     from qpsvm.data.training_sets import TrainingSet
@@ -58,10 +60,10 @@ def fingerprint(data: TrainingSet) -> str:
     return digest.hexdigest()
 
 
-def _entries(X: Any) -> Iterator[bytes]:
+def _entries(X: Stored) -> Iterator[bytes]:
     """The nonzero entries and their positions."""
     for rows in row_blocks(*X.shape):
-        block: Any = sp.csr_array(X[rows])
+        block = sp.csr_array(X[rows])
         block.sum_duplicates()
         block.eliminate_zeros()
         block.sort_indices()
@@ -69,7 +71,7 @@ def _entries(X: Any) -> Iterator[bytes]:
             yield part.astype(dtype).tobytes()
 
 
-def _bytes(values: Any) -> bytes:
+def _bytes(values: npt.ArrayLike) -> bytes:
     array = np.asarray(values)
     if array.dtype.kind in "biuf":
         # labels 1 and 1.0 are the same; adding zero makes -0.0 the other zero

@@ -6,18 +6,16 @@ error would say so.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
+import numpy.typing as npt
 
-from qpsvm.numerics.arrays import Index
+from qpsvm.numerics.arrays import Array, Index
 
 EXACT = 2.0**53
 """The largest number up to which float64 represents every integer exactly."""
 
 
-def rounded_integers(original: ArrayLike, converted: Any) -> Index:
+def rounded_integers(original: object, converted: npt.ArrayLike) -> Index:
     """Positions of the integers that change in float64, shape (m, n_dimensions).
 
     Parameters
@@ -53,7 +51,7 @@ def rounded_integers(original: ArrayLike, converted: Any) -> Index:
     return np.asarray(np.argwhere(changed), dtype=np.intp)
 
 
-def integers_of(original: ArrayLike) -> Any:
+def integers_of(original: object) -> Array:
     """Convert to an array that keeps integers exact, even beside floats."""
     if isinstance(original, list | tuple):
         return np.array(original, dtype=object)

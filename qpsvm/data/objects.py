@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from numbers import Number
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics import contents
-from qpsvm.numerics.arrays import freeze
-from qpsvm.numerics.single_precision import SinglePrecision
+from qpsvm.numerics.arrays import Array, freeze
+from qpsvm.numerics.single_precision import SinglePrecision, Stored
 
 NUMERIC = "biufc"
 """Kinds of NumPy dtypes that are numbers."""
@@ -32,7 +31,7 @@ def is_numeric(X: object) -> bool:
     return all(_is_number(entry) for entry in entries.flat)
 
 
-def as_objects(X: object, name: str = "X", *, one_each: bool = False) -> Any:
+def as_objects(X: object, name: str = "X", *, one_each: bool = False) -> Stored:
     """Convert X to a read-only array of one object per sample (n,), or a table (n, d).
 
     A list of samples is one with an entry for each, as it came: a number among words stays one. A
@@ -69,17 +68,17 @@ def as_objects(X: object, name: str = "X", *, one_each: bool = False) -> Any:
     return freeze(samples)
 
 
-def require_unmasked(values: Any, name: str) -> None:
+def require_unmasked(values: object, name: str) -> None:
     """Raise InvalidDataError for masked arrays, whose masks NumPy would silently drop."""
     if np.ma.is_masked(values):
-        hidden = int(np.sum(np.ma.getmaskarray(values)))
+        hidden = int(np.sum(np.ma.getmaskarray(np.ma.asarray(values))))
         raise InvalidDataError(
             f"{name} is a masked array with {hidden} hidden entries; fill them "
             f"({name}.filled(...)) or drop those rows."
         )
 
 
-def _table(X: object, *, one_each: bool = False) -> Any:
+def _table(X: object, *, one_each: bool = False) -> Array:
     """A new array of the entries of X, without NumPy's conversions between types."""
     if not isinstance(X, list | tuple):
         array = np.array(X)
@@ -95,7 +94,7 @@ def _table(X: object, *, one_each: bool = False) -> Any:
     return samples
 
 
-def _own(samples: Any) -> None:
+def _own(samples: Array) -> None:
     for place, sample in np.ndenumerate(samples):
         with suppress(RecursionError):  # so deep that nobody compares it either
             samples[place] = contents.own_copy(sample)

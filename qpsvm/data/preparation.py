@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
-import scipy.sparse as sp
 
-from qpsvm.data.samples import Samples, feature_names, samples_for
-from qpsvm.data.targets import Targets, as_classes, as_signs, as_targets, as_weights
+from qpsvm.data.samples import feature_names, samples_for
+from qpsvm.data.targets import as_classes, as_signs, as_targets, as_weights
 from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     MulticlassTrainingSet,
@@ -17,12 +16,23 @@ from qpsvm.data.training_sets import (
 )
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.numerics.arrays import freeze
-from qpsvm.numerics.single_precision import SinglePrecision, rows_of
+from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arrays import Index, Vector, freeze, is_sparse
+from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of
+
+
+class _Checked(TypedDict):
+    """The fields that every training set has."""
+
+    X: Stored
+    weights: Vector
+    kept: Index
+    n_given: int
+    feature_names: tuple[str, ...] | None
 
 
 def unlabelled_training_set(
-    X: Samples, kernel: Kernel, sample_weight: Targets = None
+    X: Samples, kernel: Kernel, sample_weight: Weights | None = None
 ) -> TrainingSet:
     """Check samples without labels and build a training set.
 
@@ -35,7 +45,7 @@ def unlabelled_training_set(
 
 
 def binary_training_set(
-    X: Samples, y: Targets, kernel: Kernel, sample_weight: Targets = None
+    X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None = None
 ) -> BinaryTrainingSet:
     """Check samples with two kinds of labels and build a training set.
 
@@ -58,7 +68,7 @@ def binary_training_set(
 
 
 def multiclass_training_set(
-    X: Samples, y: Targets, kernel: Kernel, sample_weight: Targets = None
+    X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None = None
 ) -> MulticlassTrainingSet:
     """Check samples with two or more kinds of labels and build a training set.
 
@@ -80,7 +90,7 @@ def multiclass_training_set(
 
 
 def regression_training_set(
-    X: Samples, y: Targets, kernel: Kernel, sample_weight: Targets = None
+    X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None = None
 ) -> RegressionTrainingSet:
     """Check samples with numeric targets and build a training set.
 
@@ -95,8 +105,8 @@ def regression_training_set(
 
 
 def _samples(
-    X: Samples, n_labels: int | None, kernel: Kernel, sample_weight: Targets
-) -> dict[str, Any]:
+    X: Samples, n_labels: int | None, kernel: Kernel, sample_weight: Weights | None
+) -> _Checked:
     """Check the fields that every training set has."""
     samples = samples_for(kernel, X)
     n = samples.shape[0]
@@ -111,7 +121,7 @@ def _samples(
                 f"With kernel='precomputed', X is the kernel matrix and must be square, got shape "
                 f"{samples.shape}."
             )
-        if sp.issparse(samples):
+        if is_sparse(samples):
             samples = freeze(samples.toarray())
     weights = as_weights(sample_weight, n)
     kept = np.flatnonzero(weights)

@@ -5,24 +5,20 @@ Every refusal names the argument, the row or column, the value seen and the reme
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.data.integers import integers_of, rounded_integers
 from qpsvm.data.objects import as_objects, is_numeric, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
-from qpsvm.numerics.arrays import Matrix, all_finite, freeze, immutable
+from qpsvm.numerics.arguments import Samples
+from qpsvm.numerics.arrays import Dense, Matrix, Sparse, all_finite, freeze, immutable, is_sparse
 from qpsvm.numerics.layout import is_immutable, plain, plain_sparse
-from qpsvm.numerics.single_precision import SinglePrecision
-
-Samples: TypeAlias = Any
-"""Samples that a caller passes: an array, a sparse matrix, a DataFrame, lists, or objects."""
-
-Stored: TypeAlias = Any
-"""Checked samples: a float64 array or CSR array, ``SinglePrecision``, or an array of objects."""
+from qpsvm.numerics.single_precision import SinglePrecision, Stored
 
 
 def samples_for(kernel: Kernel, X: Samples) -> Stored:
@@ -38,7 +34,13 @@ def samples_for(kernel: Kernel, X: Samples) -> Stored:
     return as_samples(X, keep_single=True)
 
 
-def as_samples(X: Samples, name: str = "X", *, keep_single: bool = False) -> Stored:
+@overload
+def as_samples(X: Samples, name: str = "X") -> Matrix: ...
+@overload
+def as_samples(X: Samples, name: str = "X", *, keep_single: bool) -> Matrix | SinglePrecision: ...
+def as_samples(
+    X: Samples, name: str = "X", *, keep_single: bool = False
+) -> Matrix | SinglePrecision:
     """Convert X to a read-only float64 array or CSR array of shape (n, d), n and d at least 1.
 
     In the layout of ``qpsvm.numerics.layout``; a copy, unless that is what X is already and nobody
@@ -54,14 +56,16 @@ def as_samples(X: Samples, name: str = "X", *, keep_single: bool = False) -> Sto
     """
     if isinstance(X, SinglePrecision):
         return X if keep_single else freeze(X[:])
-    matrix = _sparse(X, name) if sp.issparse(X) else _dense(X, name, keep_single)
+    matrix = _sparse(X, name) if is_sparse(X) else _dense(X, name, keep_single)
     if 0 in matrix.shape:
         raise InvalidDataError(
             f"{name} is empty: shape {matrix.shape}; pass at least one sample and one feature."
         )
     _require_exact_integers(matrix, X, name)
     _require_finite_rows(matrix, X, name)
-    return SinglePrecision(matrix) if matrix.dtype == np.float32 else freeze(matrix)
+    if keep_single and not is_sparse(matrix) and matrix.dtype == np.float32:
+        return SinglePrecision(np.asarray(matrix, dtype=np.float32))
+    return freeze(matrix)
 
 
 def feature_names(X: Samples) -> tuple[str, ...] | None:
@@ -72,7 +76,7 @@ def feature_names(X: Samples) -> tuple[str, ...] | None:
     return tuple(columns)
 
 
-def _sparse(X: Matrix, name: str) -> Matrix:
+def _sparse(X: Sparse, name: str) -> Sparse:
     if np.issubdtype(X.dtype, np.complexfloating):
         raise InvalidDataError(f"{name} holds complex numbers; pass real features.")
     if X.ndim != 2:
@@ -86,7 +90,7 @@ def _sparse(X: Matrix, name: str) -> Matrix:
         ) from error
 
 
-def _dense(X: Samples, name: str, keep_single: bool) -> Stored:
+def _dense(X: Samples, name: str, keep_single: bool) -> Dense | npt.NDArray[np.float32]:
     _require_numeric_columns(X, name)
     require_unmasked(X, name)
     try:
@@ -143,9 +147,9 @@ def _require_numeric_columns(X: Samples, name: str) -> None:
 
 def _require_exact_integers(matrix: Matrix, original: Samples, name: str) -> None:
     """Refuse integers that float64 would round, since distinct ones could become equal."""
-    if sp.issparse(original) and original.dtype.kind in "fb":
+    if is_sparse(original) and original.dtype.kind in "fb":
         places = []
-    elif sp.issparse(original):
+    elif is_sparse(original):
         coo = original.tocoo()
         places = [
             (int(coo.row[i]), int(coo.col[i]), coo.data[i])
@@ -153,7 +157,7 @@ def _require_exact_integers(matrix: Matrix, original: Samples, name: str) -> Non
         ]
     elif hasattr(original, "dtypes") and hasattr(original, "iloc"):
         # column by column: pandas makes floats of integers beside floats
-        columns = [original.iloc[:, j].to_numpy() for j in range(original.shape[1])]
+        columns = [original.iloc[:, j].to_numpy() for j in range(matrix.shape[1])]
         places = [
             (int(i), j, column[i])
             for j, column in enumerate(columns)
@@ -161,7 +165,7 @@ def _require_exact_integers(matrix: Matrix, original: Samples, name: str) -> Non
         ]
     else:
         rounded = rounded_integers(original, matrix)
-        exact: Any = integers_of(original) if len(rounded) else None
+        exact = integers_of(original) if len(rounded) else matrix
         places = [(int(i), int(j), exact[i, j]) for i, j in rounded]
     if not places:
         return
@@ -179,7 +183,7 @@ def _require_finite_rows(matrix: Matrix, original: Samples, name: str) -> None:
     values = matrix.data if sp.issparse(matrix) else matrix
     if all_finite(values):
         return
-    if sp.issparse(matrix):
+    if is_sparse(matrix):
         coo = matrix.tocoo()
         bad = np.flatnonzero(~np.isfinite(coo.data))
         row, column = int(coo.row[bad[0]]), int(coo.col[bad[0]])

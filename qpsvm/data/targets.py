@@ -6,25 +6,17 @@ Every refusal names the argument, the row, the value seen and the remedy.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 
 from qpsvm.data.integers import integers_of, rounded_integers
 from qpsvm.data.objects import is_missing, require_unmasked
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.arrays import Index, Mask, Vector, freeze
-
-Targets: TypeAlias = Any
-"""One value per sample that a caller passes: an array, a list, a column of a DataFrame."""
-
-Labels: TypeAlias = npt.NDArray[Any]
-"""One value per sample or class as an array of any dtype: labels, targets or groups."""
+from qpsvm.numerics.arguments import Labels, Targets, Weights
+from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, is_sparse
 
 
-def as_signs(y: Targets) -> tuple[Vector, Labels]:
+def as_signs(y: Targets | None) -> tuple[Vector, Labels]:
     """Convert two kinds of labels to -1 and +1; return also the sorted labels (negative first).
 
     Raises
@@ -52,7 +44,7 @@ def as_signs(y: Targets) -> tuple[Vector, Labels]:
     return freeze(np.where(codes == 1, 1.0, -1.0)), classes
 
 
-def as_classes(y: Targets) -> tuple[Index, Labels]:
+def as_classes(y: Targets | None) -> tuple[Index, Labels]:
     """Convert labels to indices into the sorted distinct labels; return both.
 
     Raises
@@ -84,7 +76,7 @@ def as_classes(y: Targets) -> tuple[Index, Labels]:
     return np.asarray(freeze(np.asarray(index).ravel().astype(np.intp))), freeze(np.array(classes))
 
 
-def as_targets(y: Targets) -> Vector:
+def as_targets(y: Targets | None) -> Vector:
     """Convert regression targets to float64, shape (n,).
 
     Raises
@@ -122,7 +114,7 @@ def as_targets(y: Targets) -> Vector:
     return np.asarray(freeze(values))
 
 
-def as_weights(sample_weight: Targets, n_samples: int) -> Vector:
+def as_weights(sample_weight: Weights | None, n_samples: int) -> Vector:
     """Convert sample weights to float64, shape (n,); ones if None.
 
     Raises
@@ -152,7 +144,7 @@ def as_weights(sample_weight: Targets, n_samples: int) -> Vector:
     return np.asarray(freeze(weights))
 
 
-def as_groups(groups: Targets, n_samples: int) -> Index:
+def as_groups(groups: Targets | None, n_samples: int) -> Index:
     """Convert group labels to numbers from 0, shape (n,); a single group if None.
 
     Raises
@@ -173,7 +165,7 @@ def as_groups(groups: Targets, n_samples: int) -> Index:
         raise InvalidDataError(f"groups holds labels that cannot be sorted ({error}).") from error
 
 
-def one_per_row(y: Targets, decision: Vector) -> Labels:
+def one_per_row(y: Targets | None, decision: Vector) -> Labels:
     """Convert y to a vector with one entry per decision value.
 
     Raises
@@ -189,12 +181,12 @@ def one_per_row(y: Targets, decision: Vector) -> Labels:
     return labels.ravel()
 
 
-def _as_column(y: Targets, what: str) -> Labels:
+def _as_column(y: Targets | None, what: str) -> Labels:
     """Convert a vector, or a matrix with a single row or column, to one dimension."""
     if y is None:
         raise InvalidDataError(f"y is missing; pass one {what} per sample.")
     require_unmasked(y, "y")
-    column = y.toarray() if sp.issparse(y) else np.asarray(y)
+    column = y.toarray() if is_sparse(y) else np.asarray(y)
     if column.ndim == 2 and 1 in column.shape:
         column = column.ravel()
     if column.ndim != 1:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data.objects import NUMERIC
-from qpsvm.data.samples import Stored
-from qpsvm.data.targets import Labels, Targets, as_targets, one_per_row
+from qpsvm.data.targets import as_targets, one_per_row
 from qpsvm.display import short_repr
 from qpsvm.numerics import contents
+from qpsvm.numerics.arguments import Labels, Targets
 from qpsvm.numerics.arrays import Index, Vector, restore_frozen
+from qpsvm.numerics.single_precision import Stored
 
 
 @short_repr
@@ -68,7 +69,7 @@ class TrainingSet:
         """Label or target of every sample, shape (n,); ones if there are no labels."""
         return np.full(self.n_samples, 1)
 
-    def equals(self, other: Any) -> bool:
+    def equals(self, other: object) -> bool:
         """Return whether two sets have the same samples and targets in the same order."""
         if other is self:
             return True
@@ -120,8 +121,12 @@ class BinaryTrainingSet(TrainingSet):
     def targets(self) -> Labels:
         return self.predictions(self.signs)
 
-    def equals(self, other: Any) -> bool:
-        return super().equals(other) and np.array_equal(self.classes, other.classes)
+    def equals(self, other: object) -> bool:
+        return (
+            isinstance(other, BinaryTrainingSet)
+            and super().equals(other)
+            and np.array_equal(self.classes, other.classes)
+        )
 
     def predictions(self, decision: Vector) -> Labels:
         """Convert decision values to labels: the second label where positive."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError
 from qpsvm.files import text
-from qpsvm.files.text import is_number, narrowest
+from qpsvm.files.text import Labels, is_number, narrowest
+
+Table: TypeAlias = tuple[npt.NDArray[np.float64], Labels, tuple[str, ...] | None]
+"""Samples, labels, and the names of the features if there is a header."""
 
 
-def read(source: str, label: str | int | None) -> tuple[Any, Any, tuple[str, ...] | None]:
+def read(source: str, label: str | int | None) -> Table:
     """Read samples, labels, and the feature names if there is a header.
 
     Raises

@@ -9,15 +9,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import NoReturn, TypeAlias, cast, overload
 
 import numpy as np
 
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""What a JSON text can say."""
 
-def plain(value: Any) -> Any:
+
+@overload
+def plain(value: Mapping[str, object]) -> dict[str, Json]: ...
+@overload
+def plain(value: object) -> Json: ...
+def plain(value: object) -> Json:
     """Convert to numbers, strings, lists and dictionaries without NaN and infinities."""
     if isinstance(value, np.generic):
-        value = value.item()
+        value = cast("object", value.item())
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -25,18 +32,18 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray):
-        return plain(value.tolist())
+        return plain(cast("object", value.tolist()))
     if isinstance(value, list | tuple):
         return [plain(entry) for entry in value]
     return str(value)
 
 
-def dumps(value: Any, *, indent: int | None = None) -> str:
+def dumps(value: object, *, indent: int | None = None) -> str:
     """The JSON text of an object that ``plain`` can convert."""
     return json.dumps(plain(value), indent=indent, allow_nan=False, ensure_ascii=False)
 
 
-def loads(text: str) -> Any:
+def loads(text: str) -> object:
     """Parse JSON; refuse NaN, Infinity and repeated names.
 
     Raises
@@ -54,8 +61,8 @@ def _name(value: float) -> str:
     return "Infinity" if value > 0 else "-Infinity"
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    entries: dict[str, Any] = {}
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    entries: dict[str, Json] = {}
     for name, value in pairs:
         if name in entries:
             raise ValueError(f"{name[:40]!r} is given twice")

@@ -15,12 +15,15 @@ import struct
 import warnings
 import zipfile
 import zlib
-from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from qpsvm.exceptions import QPSVMError
+
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+"""The arrays of a file by name, of whatever shapes and dtypes."""
 
 KINDS = "biufUS"
 """Booleans, integers, real numbers and texts of fixed length; no objects, no records."""
@@ -52,7 +55,7 @@ def read(
     *,
     limit_bytes: int,
     compressed: bool = True,
-) -> dict[str, Any]:
+) -> Arrays:
     """Read every array of an NPZ file by name.
 
     Parameters
@@ -86,12 +89,13 @@ def read(
         ) from problem
 
 
-def write(stream: Any, arrays: Mapping[str, Any]) -> None:
+def write(stream: IO[bytes], arrays: Arrays) -> None:
     """Write arrays uncompressed; refuse arrays that ``read`` would refuse."""
     for name, array in arrays.items():
         if np.asarray(array).dtype.kind not in KINDS:
             raise TypeError(f"{name} has dtype {np.asarray(array).dtype}")
-    np.savez(stream, **arrays)
+    named: dict[str, Any] = arrays  # one of them may not be named like the options of savez
+    np.savez(stream, **named)
 
 
 def _require_harmless(
@@ -125,7 +129,7 @@ def _name(member: zipfile.ZipInfo) -> str:
 
 def _array(
     path: str | os.PathLike[str], member: zipfile.ZipInfo, content: bytes, error: type[QPSVMError]
-) -> Any:
+) -> npt.NDArray[Any]:
     where = f"{os.fspath(path)!r}: array {_name(member)[:_MAX_QUOTED]!r}"
     stream = io.BytesIO(content)
     with warnings.catch_warnings():

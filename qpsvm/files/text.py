@@ -9,13 +9,17 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from qpsvm.exceptions import DataFileError
 
-COMPRESSIONS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+Labels: TypeAlias = npt.NDArray[Any]
+"""One label per sample: integers, numbers or texts."""
+
+COMPRESSIONS: Mapping[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
@@ -56,7 +60,7 @@ def is_number(text: str) -> bool:
     return True
 
 
-def narrowest(labels: Any) -> Any:
+def narrowest(labels: Labels) -> Labels:
     """Convert labels to integers if all are integers, else to numbers, else leave them as text."""
     try:
         numbers = labels.astype(np.float64)

@@ -22,7 +22,7 @@ for large scale multi-class linear SVMs", KDD 2008, section 2.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from qpsvm.data.preparation import multiclass_training_set
 from qpsvm.formulations.family import (
@@ -32,8 +32,8 @@ from qpsvm.formulations.family import (
     require_price,
     store_python_numbers,
 )
-from qpsvm.formulations.prices import as_class_weight, prices
-from qpsvm.kernels import as_kernel
+from qpsvm.formulations.prices import ClassWeight, as_class_weight, prices
+from qpsvm.kernels import KernelArgument, as_kernel
 from qpsvm.kernels.gram import gram
 from qpsvm.kernels.indefinite import Indefinite, require_policy
 from qpsvm.machines.joint.model import JointModel
@@ -46,6 +46,7 @@ from qpsvm.machines.joint.programs import (
 )
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.problem import TrainingProblem
+from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,7 +100,7 @@ class CrammerSinger:
 
     C: float = 1.0
     intercept: JointIntercept = "none"
-    class_weight: Any = None
+    class_weight: ClassWeight = None
     average_loss: bool = False
 
     def __post_init__(self) -> None:
@@ -113,11 +114,11 @@ class CrammerSinger:
 
     def primal(
         self,
-        X: Any,
-        y: Any,
+        X: Samples,
+        y: Targets | None,
         *,
-        kernel: Any = "linear",
-        sample_weight: Any = None,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
         indefinite: Indefinite = "error",
     ) -> JointProblem:
         """The primal program: variables (w_1, ..., w_k, xi), or (beta_1, ..., beta_k, xi).
@@ -146,11 +147,11 @@ class CrammerSinger:
 
     def dual(
         self,
-        X: Any,
-        y: Any,
+        X: Samples,
+        y: Targets | None,
         *,
-        kernel: Any = "linear",
-        sample_weight: Any = None,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
         indefinite: Indefinite = "error",
     ) -> JointProblem:
         """The dual program: one variable tau per sample and class.
@@ -162,7 +163,12 @@ class CrammerSinger:
         return JointProblem(dual_program(model), self, "dual", model, JointDualRecovery(model))
 
     def _model(
-        self, X: Any, y: Any, kernel: Any, sample_weight: Any, indefinite: Indefinite
+        self,
+        X: Samples,
+        y: Targets | None,
+        kernel: KernelArgument,
+        sample_weight: Weights | None,
+        indefinite: Indefinite,
     ) -> JointModel:
         require_policy(indefinite)
         function = as_kernel(kernel)

@@ -5,22 +5,37 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
 
 import numpy as np
 
-from qpsvm.constraints import combine
+from qpsvm.constraints import Constraints, LinearConstraints, combine
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.kernels import Kernel, Linear, as_kernel
+from qpsvm.kernels import Kernel, KernelArgument, Linear, as_kernel
 from qpsvm.kernels.gram import Gram, gram
-from qpsvm.kernels.indefinite import Indefinite, require_policy
+from qpsvm.kernels.indefinite import Indefinite, KernelRepair, require_policy
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.dual_program import DualRecovery, dual_program
 from qpsvm.machines.form import Form
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.numerics.arguments import Samples, Targets, Weights
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+class Parts(TypedDict):
+    """The fields of a model that every family has."""
+
+    data: TrainingSet
+    kernel: Kernel
+    conditions: Conditions
+    gram: Gram
+    repair: KernelRepair | None
+    constraints: LinearConstraints | None
 
 
 @dataclass(frozen=True)
@@ -44,7 +59,9 @@ class Family(ABC):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     @abstractmethod
-    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> TrainingSet:
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> TrainingSet:
         """Check the data and build a training set without rows of weight zero."""
 
     @abstractmethod
@@ -53,12 +70,12 @@ class Family(ABC):
 
     def primal(
         self,
-        X: Any,
-        y: Any = None,
+        X: Samples,
+        y: Targets | None = None,
         *,
-        kernel: Any = "linear",
-        sample_weight: Any = None,
-        constraints: Any = None,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
+        constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
     ) -> SVMProblem:
         """The primal program: variables (w, b, slack), or (beta, b, slack) for other kernels.
@@ -105,12 +122,12 @@ class Family(ABC):
 
     def dual(
         self,
-        X: Any,
-        y: Any = None,
+        X: Samples,
+        y: Targets | None = None,
         *,
-        kernel: Any = "linear",
-        sample_weight: Any = None,
-        constraints: Any = None,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
+        constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
     ) -> SVMProblem:
         """The dual program: one variable alpha per condition (and one per constraint).
@@ -121,7 +138,9 @@ class Family(ABC):
         data, function = self._data(X, y, kernel, sample_weight)
         return self._problem("dual", data, function, constraints, indefinite)
 
-    def _data(self, X: Any, y: Any, kernel: Any, sample_weight: Any) -> tuple[TrainingSet, Kernel]:
+    def _data(
+        self, X: Samples, y: Targets | None, kernel: KernelArgument, sample_weight: Weights | None
+    ) -> tuple[TrainingSet, Kernel]:
         function = as_kernel(kernel)
         data = self.training_set(X, y, function, sample_weight)
         return data, function.resolve(data.X)
@@ -131,7 +150,7 @@ class Family(ABC):
         form: Form,
         data: TrainingSet,
         kernel: Kernel,
-        constraints: Any,
+        constraints: Constraints | None,
         indefinite: Indefinite,
     ) -> SVMProblem:
         model = SupportVectorModel(**self._parts(data, kernel, constraints, indefinite))
@@ -140,13 +159,19 @@ class Family(ABC):
         return SVMProblem(dual_program(model), self, form, model, DualRecovery(model))
 
     def _parts(
-        self, data: TrainingSet, kernel: Kernel, constraints: Any, indefinite: Indefinite
-    ) -> dict[str, Any]:
+        self,
+        data: TrainingSet,
+        kernel: Kernel,
+        constraints: Constraints | None,
+        indefinite: Indefinite,
+    ) -> Parts:
         """Build the fields of the family's model."""
         require_policy(indefinite)
-        if isinstance(constraints, list | tuple) and not constraints:
-            constraints = None
-        if constraints is not None:
+        given = constraints
+        if isinstance(given, list | tuple) and not given:
+            given = None
+        rows = None
+        if given is not None:
             if not isinstance(kernel, Linear):
                 raise InvalidParameterError(
                     f"constraints are on (w, b), and a {kernel} kernel has no explicit w; use the "
@@ -154,7 +179,7 @@ class Family(ABC):
                 )
             weights = np.zeros(data.n_given)
             weights[data.kept] = data.weights
-            constraints = combine(constraints, data.X, data.feature_names, weights)
+            rows = combine(given, data.X, data.feature_names, weights)
         K, repair = gram(kernel, data.X, indefinite=indefinite)
         return {
             "data": data,
@@ -162,14 +187,14 @@ class Family(ABC):
             "conditions": self.conditions(data, K),
             "gram": K,
             "repair": repair,
-            "constraints": constraints,
+            "constraints": rows,
         }
 
 
 # --- checking parameters -------------------------------------------------------------------------
 
 
-def store_python_numbers(formulation: Any) -> None:
+def store_python_numbers(formulation: DataclassInstance) -> None:
     """Convert NumPy numbers to Python's; a float32 parameter would reduce precision."""
     for field in fields(formulation):
         value = getattr(formulation, field.name)
@@ -178,25 +203,25 @@ def store_python_numbers(formulation: Any) -> None:
             object.__setattr__(formulation, field.name, plain)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Return whether a value is a real number, not a boolean."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def require_price(C: Any, name: str = "C", hint: str = "") -> None:
+def require_price(C: object, name: str = "C", hint: str = "") -> None:
     """Raise InvalidParameterError unless C is a finite number above zero."""
     if not is_number(C) or not 0 < C <= sys.float_info.max:
         raise InvalidParameterError(f"{name} is {C!r}; it must be a finite number above 0{hint}.")
 
 
-def require_share(nu: Any, name: str = "nu", *, closed: bool = True) -> None:
+def require_share(nu: object, name: str = "nu", *, closed: bool = True) -> None:
     """Raise InvalidParameterError unless 0 < nu <= 1 (below 1, if not closed)."""
     if not is_number(nu) or not (0 < nu < 1 or (closed and nu == 1)):
         end = "]" if closed else ")"
         raise InvalidParameterError(f"{name} is {nu!r}; it must be a number in (0, 1{end}.")
 
 
-def require_choice(value: Any, choices: tuple[str, ...], name: str) -> None:
+def require_choice(value: object, choices: tuple[str, ...], name: str) -> None:
     """Raise InvalidParameterError unless value is one of the choices."""
     if value not in choices:
         raise InvalidParameterError(
@@ -204,7 +229,7 @@ def require_choice(value: Any, choices: tuple[str, ...], name: str) -> None:
         )
 
 
-def require_flag(value: Any, name: str) -> None:
+def require_flag(value: object, name: str) -> None:
     """Raise InvalidParameterError unless value is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InvalidParameterError(f"{name} is {value!r}; pass True or False.")

@@ -21,16 +21,17 @@ machines", ICML 1998; Zhu, Rosset, Hastie and Tibshirani, "1-norm support vector
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.constraints import Constraints
 from qpsvm.data.preparation import binary_training_set
-from qpsvm.data.training_sets import BinaryTrainingSet
+from qpsvm.data.training_sets import BinaryTrainingSet, TrainingSet
 from qpsvm.display import short_repr
 from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
-from qpsvm.formulations.prices import as_class_weight, prices
+from qpsvm.formulations.prices import ClassWeight, as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.blocks import blocks, vector_or_nan
@@ -43,6 +44,7 @@ from qpsvm.machines.norms import ABSOLUTE
 from qpsvm.machines.primal_dual import DualPoint
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.setup import DecisionValues
+from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Matrix
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -90,7 +92,7 @@ class L1Norm(Family):
 
     C: float = 1.0
     intercept: Literal["free", "none"] = "free"
-    class_weight: Any = None
+    class_weight: ClassWeight = None
     average_loss: bool = False
 
     def __post_init__(self) -> None:
@@ -100,7 +102,9 @@ class L1Norm(Family):
         require_choice(self.intercept, ("free", "none"), "intercept")
         object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
 
-    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> BinaryTrainingSet:
         return binary_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
@@ -116,7 +120,12 @@ class L1Norm(Family):
         )
 
     def _problem(
-        self, form: Form, data: Any, kernel: Kernel, constraints: Any, indefinite: Indefinite
+        self,
+        form: Form,
+        data: TrainingSet,
+        kernel: Kernel,
+        constraints: Constraints | None,
+        indefinite: Indefinite,
     ) -> SVMProblem:
         parts = self._parts(data, kernel, constraints, indefinite)
         model = SupportVectorModel(**parts, norm=ABSOLUTE)

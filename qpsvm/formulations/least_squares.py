@@ -18,18 +18,18 @@ Processing Letters* 9 (1999), equations (5) to (11), where C is called gamma.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from qpsvm.data.preparation import binary_training_set
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.formulations.family import Family, require_flag, require_price
-from qpsvm.formulations.prices import as_class_weight, prices
+from qpsvm.formulations.prices import ClassWeight, as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
+from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +69,7 @@ class LeastSquares(Family):
 
     C: float = 1.0
     intercept: InterceptKind = "free"
-    class_weight: Any = None
+    class_weight: ClassWeight = None
     average_loss: bool = False
 
     def __post_init__(self) -> None:
@@ -79,7 +79,9 @@ class LeastSquares(Family):
         require_intercept_kind(self.intercept)
         object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
 
-    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> BinaryTrainingSet:
         return binary_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:

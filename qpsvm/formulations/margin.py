@@ -22,18 +22,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from qpsvm.data.preparation import binary_training_set
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.formulations.family import Family, is_number, require_choice, require_flag, require_price
-from qpsvm.formulations.prices import as_class_weight, price_factors, prices
+from qpsvm.formulations.prices import ClassWeight, as_class_weight, price_factors, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
+from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +75,9 @@ class HardMargin(Family):
         super().__post_init__()
         require_intercept_kind(self.intercept)
 
-    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> BinaryTrainingSet:
         return binary_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
@@ -131,7 +134,7 @@ class SoftMargin(Family):
     C: float = 1.0
     intercept: InterceptKind = "free"
     loss: Literal["hinge", "squared_hinge"] = "hinge"
-    class_weight: Any = None
+    class_weight: ClassWeight = None
     average_loss: bool = False
 
     def __post_init__(self) -> None:
@@ -143,7 +146,9 @@ class SoftMargin(Family):
         require_intercept_kind(self.intercept)
         object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
 
-    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> BinaryTrainingSet:
         return binary_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:

@@ -19,30 +19,41 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
+from qpsvm.constraints import Constraints
 from qpsvm.data.preparation import multiclass_training_set
 from qpsvm.data.targets import as_classes
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.family import Family
 from qpsvm.formulations.prices import class_factors
-from qpsvm.kernels import as_kernel
+from qpsvm.kernels import KernelArgument, as_kernel
+from qpsvm.kernels.indefinite import Indefinite
 from qpsvm.machines.form import Form
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem
-from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
+from qpsvm.numerics.arrays import Dense, Index, Mask
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
+
+
+class Options(TypedDict, total=False):
+    """What two-class formulations take besides the data."""
+
+    constraints: Constraints | None
+    indefinite: Indefinite
 
 
 class Split(NamedTuple):
     """One two-class problem: its name, the labels of all samples, and a mask of those it uses."""
 
     name: str
-    labels: Any
-    members: Any
+    labels: Labels
+    members: Mask
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ class Reduction(ABC):
         Of two classes: ``SoftMargin``, ``NuClassification``, ``LeastSquares`` and the like.
     """
 
-    formulation: Any
+    formulation: Family
 
     def __post_init__(self) -> None:
         if isinstance(self.formulation, type) or not hasattr(self.formulation, "dual"):
@@ -65,7 +76,7 @@ class Reduction(ABC):
             )
 
     @abstractmethod
-    def splits(self, codes: Index, classes: Any) -> Iterator[Split]:
+    def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
         """Yield the two-class problems; the larger label has positive decision values."""
 
     @abstractmethod
@@ -77,7 +88,13 @@ class Reduction(ABC):
         """Bounds on ``combine``, shape (m, k) each, from bounds on its arguments."""
 
     def primal(
-        self, X: Any, y: Any, *, kernel: Any = "linear", sample_weight: Any = None, **options: Any
+        self,
+        X: Samples,
+        y: Targets | None,
+        *,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
+        **options: Unpack[Options],
     ) -> ReducedProblem:
         """Build the primal programs.
 
@@ -107,18 +124,31 @@ class Reduction(ABC):
         return self._problem("primal", X, y, kernel, sample_weight, options)
 
     def dual(
-        self, X: Any, y: Any, *, kernel: Any = "linear", sample_weight: Any = None, **options: Any
+        self,
+        X: Samples,
+        y: Targets | None,
+        *,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
+        **options: Unpack[Options],
     ) -> ReducedProblem:
         """Build the dual programs; parameters, result and errors as for ``primal``."""
         return self._problem("dual", X, y, kernel, sample_weight, options)
 
     def _problem(
-        self, form: Form, X: Any, y: Any, kernel: Any, sample_weight: Any, options: dict[str, Any]
+        self,
+        form: Form,
+        X: Samples,
+        y: Targets | None,
+        kernel: KernelArgument,
+        sample_weight: Weights | None,
+        options: Options,
     ) -> ReducedProblem:
         function = as_kernel(kernel)
         data = multiclass_training_set(X, y, function, sample_weight)
         codes, classes = as_classes(y)
-        formulation, factors = self.formulation, data.weights
+        formulation: Any = self.formulation  # of which some have class weights
+        factors = data.weights
         if isinstance(getattr(formulation, "class_weight", None), Mapping):
             # it names the caller's classes, which a split may have merged
             factors = factors * class_factors(formulation.class_weight, data)
@@ -126,12 +156,12 @@ class Reduction(ABC):
         weights = np.zeros(data.n_given)
         weights[data.kept] = factors
         build = getattr(formulation, form)
-        shared: dict[str, Any] = {"kernel": function.resolve(data.X), **options}
+        resolved = function.resolve(data.X)
         names, problems = [], list[SVMProblem]()
         for split in self.splits(codes, classes):
             # rows of weight zero leave the training data, and the others keep their numbers
             taking_part = np.where(split.members, weights, 0.0)
-            problem = build(X, split.labels, sample_weight=taking_part, **shared)
+            problem = build(X, split.labels, sample_weight=taking_part, kernel=resolved, **options)
             if not isinstance(problem.data, BinaryTrainingSet):
                 raise InvalidParameterError(
                     f"{self!r} needs a two-class formulation, such as SoftMargin(C=1.0)."
@@ -177,7 +207,7 @@ class OneVsRest(Reduction):
     True
     """
 
-    def splits(self, codes: Index, classes: Any) -> Iterator[Split]:
+    def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
         for m, label in enumerate(classes.tolist()):
             yield Split(f"{label} against the rest", codes == m, np.full(len(codes), True))
 
@@ -225,7 +255,7 @@ class OneVsOne(Reduction):
     array(['a', 'c'], dtype='<U1')
     """
 
-    def splits(self, codes: Index, classes: Any) -> Iterator[Split]:
+    def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
         labels = classes.tolist()
         for i, j in itertools.combinations(range(len(labels)), 2):
             members = (codes == i) | (codes == j)

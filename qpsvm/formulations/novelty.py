@@ -32,7 +32,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -45,6 +44,7 @@ from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,7 +84,9 @@ class OneClass(Family):
         super().__post_init__()
         require_share(self.nu)
 
-    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> TrainingSet:
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> TrainingSet:
         del y
         return unlabelled_training_set(X, kernel, sample_weight)
 
@@ -141,7 +143,9 @@ class DataDescription(Family):
         super().__post_init__()
         require_price(self.C)
 
-    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> TrainingSet:
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> TrainingSet:
         del y
         return unlabelled_training_set(X, kernel, sample_weight)
 

@@ -31,7 +31,6 @@ Computation* 12 (2000), sections 3 and 4; Chang and Lin, "Training nu-support ve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -39,12 +38,14 @@ from qpsvm.data.preparation import binary_training_set, regression_training_set
 from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family, require_price, require_share
-from qpsvm.formulations.prices import as_class_weight, in_range, prices
+from qpsvm.formulations.prices import ClassWeight, as_class_weight, in_range, prices
 from qpsvm.formulations.regression import spread, two_sides
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
+from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arrays import Vector
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +86,7 @@ class NuClassification(Family):
 
     nu: float = 0.5
     intercept: InterceptKind = "free"
-    class_weight: Any = None
+    class_weight: ClassWeight = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,7 +94,9 @@ class NuClassification(Family):
         require_intercept_kind(self.intercept)
         object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
 
-    def training_set(self, X: Any, y: Any, kernel: Kernel, sample_weight: Any) -> BinaryTrainingSet:
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> BinaryTrainingSet:
         return binary_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
@@ -113,7 +116,7 @@ class NuClassification(Family):
             relative_to_spread=True,
         )
 
-    def _require_feasible(self, share: Any, data: BinaryTrainingSet) -> None:
+    def _require_feasible(self, share: Vector, data: BinaryTrainingSet) -> None:
         if self.intercept == "free":
             # s'alpha = 0 lets no more into alpha than twice what the smaller class holds
             largest = 2.0 * min(float(np.sum(share[data.signs == sign])) for sign in (-1.0, 1.0))
@@ -173,7 +176,7 @@ class NuRegression(Family):
         require_intercept_kind(self.intercept)
 
     def training_set(
-        self, X: Any, y: Any, kernel: Kernel, sample_weight: Any
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
     ) -> RegressionTrainingSet:
         return regression_training_set(X, y, kernel, sample_weight)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,10 +15,14 @@ from qpsvm.data.training_sets import (
 )
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.price_factors import PriceFactors
+from qpsvm.numerics.arguments import VectorLike
 from qpsvm.numerics.arrays import Vector
 
+ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None  # keys are invariant
+"""Factors of C: by label, in inverse proportion to the classes' weights, or all 1."""
 
-class ClassWeights(Mapping[Any, float]):
+
+class ClassWeights(Mapping[Hashable, float]):
     """An immutable dict from label to weight, which a formulation can be hashed with.
 
     Examples
@@ -30,10 +34,10 @@ class ClassWeights(Mapping[Any, float]):
     def __init__(self, weights: Mapping[Any, float]) -> None:
         self._weights = dict(weights)
 
-    def __getitem__(self, label: Any) -> float:
+    def __getitem__(self, label: Hashable) -> float:
         return float(self._weights[label])
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Hashable]:
         return iter(self._weights)
 
     def __len__(self) -> int:
@@ -46,7 +50,7 @@ class ClassWeights(Mapping[Any, float]):
         return repr(self._weights)
 
 
-def as_class_weight(class_weight: Any) -> Any:
+def as_class_weight(class_weight: object) -> ClassWeight:
     """None, "balanced", or an immutable copy of a mapping from label to a number above zero.
 
     Raises
@@ -54,8 +58,10 @@ def as_class_weight(class_weight: Any) -> Any:
     InvalidParameterError
         Anything else.
     """
-    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
-        return class_weight
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return "balanced"
     if not isinstance(class_weight, Mapping):
         raise InvalidParameterError(
             f"class_weight is {class_weight!r}; pass None, 'balanced' or a dict from label to "
@@ -71,7 +77,7 @@ def as_class_weight(class_weight: Any) -> Any:
 
 
 def prices(
-    C: float, data: TrainingSet, *, class_weight: Any = None, average: bool = False
+    C: float, data: TrainingSet, *, class_weight: ClassWeight = None, average: bool = False
 ) -> Vector:
     """``C_i``, shape (n,): divided by the sum of the sample weights with ``average``.
 
@@ -82,7 +88,7 @@ def prices(
     InvalidDataError
         A price beyond the range of double precision.
     """
-    factors: list[Any] = [C, data.weights]
+    factors: list[VectorLike] = [C, data.weights]
     with np.errstate(all="ignore"):
         if isinstance(data, BinaryTrainingSet | MulticlassTrainingSet):
             factors.append(class_factors(class_weight, data))
@@ -94,7 +100,7 @@ def price_factors(
     scale: float | Fraction,
     data: TrainingSet,
     *,
-    class_weight: Any = None,
+    class_weight: ClassWeight = None,
     average: bool = False,
     above: Fraction = Fraction(1),
     below: Fraction = Fraction(0),
@@ -109,7 +115,7 @@ def price_factors(
     return PriceFactors(exact, data.weights, average, codes, weights, above, below)
 
 
-def scaled_product(factors: list[Any], divisor: Any = 1.0) -> Vector:
+def scaled_product(factors: list[VectorLike], divisor: float | np.floating = 1.0) -> Vector:
     """A product of up to five numbers or arrays over a divisor, all not negative.
 
     Significands and exponents are multiplied apart: only the result can leave the range of double
@@ -142,7 +148,9 @@ def in_range(C: Vector) -> Vector:
     return C
 
 
-def class_factors(class_weight: Any, data: BinaryTrainingSet | MulticlassTrainingSet) -> Vector:
+def class_factors(
+    class_weight: ClassWeight, data: BinaryTrainingSet | MulticlassTrainingSet
+) -> Vector:
     """The weight of every sample's class, shape (n,).
 
     ``"balanced"`` gives class c the weight ``W / (k W_c)`` with the sum W_c of its sample weights

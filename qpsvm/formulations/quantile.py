@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
+from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,7 +82,7 @@ class QuantileRegression(Family):
         require_intercept_kind(self.intercept)
 
     def training_set(
-        self, X: Any, y: Any, kernel: Kernel, sample_weight: Any
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
     ) -> RegressionTrainingSet:
         return regression_training_set(X, y, kernel, sample_weight)
 

@@ -18,11 +18,12 @@ Source: Herbrich, Graepel and Obermayer, "Large margin rank boundaries for ordin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.constraints import Constraints
 from qpsvm.data.preparation import regression_training_set
 from qpsvm.data.targets import as_groups, as_targets, one_per_row
 from qpsvm.data.training_sets import RegressionTrainingSet
@@ -30,11 +31,12 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
 from qpsvm.formulations.prices import in_range, scaled_product
-from qpsvm.kernels import Kernel, as_kernel
+from qpsvm.kernels import Kernel, KernelArgument, as_kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import Indefinite
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Index, Vector, freeze, require_memory
 
 
@@ -51,7 +53,7 @@ class RankedTrainingSet(RegressionTrainingSet):
 
     pairs: Index
 
-    def score(self, decision: Vector, y: Any) -> float:
+    def score(self, decision: Vector, y: Targets | None) -> float:
         """Share of pairs with different y in the right order, all of X as one group."""
         values = as_targets(one_per_row(y, decision))
         require_memory(len(values), len(values), "The table of pairs", "score one group at a time.")
@@ -105,7 +107,12 @@ class Ranking(Family):
         require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
 
     def training_set(
-        self, X: Any, y: Any, kernel: Kernel, sample_weight: Any, groups: Any = None
+        self,
+        X: Samples,
+        y: Targets | None,
+        kernel: Kernel,
+        sample_weight: Weights | None,
+        groups: Targets | None = None,
     ) -> RankedTrainingSet:
         data = regression_training_set(X, y, kernel, sample_weight)
         codes = as_groups(groups, data.n_given)[data.kept]
@@ -138,13 +145,13 @@ class Ranking(Family):
 
     def primal(
         self,
-        X: Any,
-        y: Any = None,
+        X: Samples,
+        y: Targets | None = None,
         *,
-        groups: Any = None,
-        kernel: Any = "linear",
-        sample_weight: Any = None,
-        constraints: Any = None,
+        groups: Targets | None = None,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
+        constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
     ) -> SVMProblem:
         """The primal program; parameters as for every family, and the query groups.
@@ -174,13 +181,13 @@ class Ranking(Family):
 
     def dual(
         self,
-        X: Any,
-        y: Any = None,
+        X: Samples,
+        y: Targets | None = None,
         *,
-        groups: Any = None,
-        kernel: Any = "linear",
-        sample_weight: Any = None,
-        constraints: Any = None,
+        groups: Targets | None = None,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
+        constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
     ) -> SVMProblem:
         """The dual program: one variable per pair; parameters and errors as for ``primal``."""
@@ -189,12 +196,12 @@ class Ranking(Family):
     def _ranked(
         self,
         form: Literal["primal", "dual"],
-        X: Any,
-        y: Any,
-        groups: Any,
-        kernel: Any,
-        sample_weight: Any,
-        constraints: Any,
+        X: Samples,
+        y: Targets | None,
+        groups: Targets | None,
+        kernel: KernelArgument,
+        sample_weight: Weights | None,
+        constraints: Constraints | None,
         indefinite: Indefinite,
     ) -> SVMProblem:
         function = as_kernel(kernel)

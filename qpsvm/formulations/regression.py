@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +35,8 @@ from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arrays import Sparse, Vector
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +89,7 @@ class EpsilonRegression(Family):
         require_intercept_kind(self.intercept)
 
     def training_set(
-        self, X: Any, y: Any, kernel: Kernel, sample_weight: Any
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
     ) -> RegressionTrainingSet:
         return regression_training_set(X, y, kernel, sample_weight)
 
@@ -109,7 +110,7 @@ class EpsilonRegression(Family):
         )
 
 
-def two_sides(n_samples: int) -> Any:
+def two_sides(n_samples: int) -> Sparse:
     """``[I; -I]``, the matrix R of a tube: each sample from below and from above."""
     identity = sp.eye_array(n_samples, format="csr")
     return sp.vstack([identity, -identity], format="csr")

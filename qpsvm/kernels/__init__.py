@@ -8,7 +8,7 @@ Examples
 """
 
 from qpsvm.kernels.base import Kernel
-from qpsvm.kernels.by_name import as_kernel
+from qpsvm.kernels.by_name import KernelArgument, as_kernel
 from qpsvm.kernels.functions import RBF, Gamma, Linear, Polynomial, Sigmoid
 from qpsvm.kernels.given import Custom, Precomputed
 from qpsvm.kernels.gram import Gram, gram
@@ -20,6 +20,7 @@ __all__ = [
     "Gamma",
     "Gram",
     "Kernel",
+    "KernelArgument",
     "KernelRepair",
     "Linear",
     "Polynomial",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Vector, row_blocks
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.sample_gram import Rows, RowsByCall
 
 
@@ -22,7 +23,7 @@ class Kernel(ABC):
     are then arrays of shape (n,) with an object in each entry, or tables of shape (n, d)."""
 
     @abstractmethod
-    def __call__(self, X: Any, Z: Any) -> Dense:
+    def __call__(self, X: Stored, Z: Stored) -> Dense:
         """Evaluate the block ``k(x_i, z_j)``.
 
         Parameters
@@ -30,19 +31,19 @@ class Kernel(ABC):
         X, Z : arrays or CSR matrices of shape (n, d) and (m, d)
         """
 
-    def against(self, X: Any) -> Rows:
+    def against(self, X: Stored) -> Rows:
         """Return an evaluator of rows of the Gram matrix of X, with the work they share done once.
 
         They are those of ``self(X, X)`` up to rounding.
         """
         return RowsByCall(self, X)
 
-    def diagonal(self, X: Any) -> Vector:
+    def diagonal(self, X: Stored) -> Vector:
         """``k(x_i, x_i)`` for every row of X, shape (n,)."""
         blocks = [X[rows] for rows in row_blocks(X.shape[0], 256, 8 * 256 * 256)]
         return np.concatenate([np.diagonal(self(block, block)) for block in blocks])
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Stored) -> Self:
         """The same kernel with all parameters as numbers (``gamma="scale"`` depends on X)."""
         del X
         return self
@@ -57,7 +58,7 @@ class Kernel(ABC):
         """Return whether all values of this kernel are non-negative."""
         return False
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """The kernel's parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
@@ -66,5 +67,5 @@ class Kernel(ABC):
         return f"{self.name}({inside})" if inside else self.name
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)

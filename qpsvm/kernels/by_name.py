@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.functions import NAMES
-from qpsvm.kernels.given import Custom
+from qpsvm.kernels.given import Custom, KernelFunction
+
+KernelArgument: TypeAlias = Kernel | str | KernelFunction
+"""A kernel, the name of one, or a function ``(X, Z) -> Gram matrix``."""
 
 
-def as_kernel(kernel: Any) -> Kernel:
+def as_kernel(kernel: KernelArgument) -> Kernel:
     """Convert a Kernel, the name of one, or a callable to a Kernel.
 
     Raises

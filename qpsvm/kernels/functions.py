@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,6 +38,7 @@ from qpsvm.kernels.products import (
 from qpsvm.kernels.rows import CACHED, RowsOfProducts, densified
 from qpsvm.numerics.arrays import Dense, Index, row_blocks
 from qpsvm.numerics.rows import row_squares
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.sample_gram import Rows
 
 Gamma: TypeAlias = float | Literal["scale", "auto"]
@@ -56,7 +57,7 @@ class Linear(Kernel):
 
     name = "linear"
 
-    def __call__(self, X: Any, Z: Any) -> Dense:
+    def __call__(self, X: Stored, Z: Stored) -> Dense:
         return inner_products(X, Z)
 
     @property
@@ -78,7 +79,7 @@ class _WithGamma(Kernel):
         elif not _is_number(gamma) or not gamma > 0:
             raise InvalidParameterError(f"gamma is {gamma!r}; it must be a finite number above 0.")
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Stored) -> Self:
         if not isinstance(self.gamma, str):
             return self
         features = X.shape[1]
@@ -117,7 +118,7 @@ class RBF(_WithGamma):
 
     name = "rbf"
 
-    def __call__(self, X: Any, Z: Any) -> Dense:
+    def __call__(self, X: Stored, Z: Stored) -> Dense:
         # With u = sqrt(2 gamma) (x - c) the exponent is u'v - |u|^2/2 - |v|^2/2: one product of a
         # matrix with its own transpose (half the work for BLAS), then one pass that stays in cache.
         # The centre c changes nothing but the rounding: a common offset would drown the distances.
@@ -142,7 +143,7 @@ class RBF(_WithGamma):
             np.fill_diagonal(gram, 1.0)
         return gram
 
-    def against(self, X: Any) -> Rows:
+    def against(self, X: Stored) -> Rows:
         if type(self).__call__ is not RBF.__call__:  # a subclass with values of its own
             return super().against(X)
         X, gamma = densified(X), self._gamma()
@@ -197,13 +198,13 @@ class Polynomial(_WithGamma):
             )
         _require_number(self.coef0, "coef0")
 
-    def __call__(self, X: Any, Z: Any) -> Dense:
+    def __call__(self, X: Stored, Z: Stored) -> Dense:
         gram = inner_products(X, Z)
         for rows in row_blocks(gram.shape[0], gram.shape[1], CACHED):
             self._finish(gram[rows])
         return gram
 
-    def against(self, X: Any) -> Rows:
+    def against(self, X: Stored) -> Rows:
         if type(self).__call__ is not Polynomial.__call__:
             return super().against(X)
         X = densified(X)
@@ -254,7 +255,7 @@ class Sigmoid(_WithGamma):
         super().__post_init__()
         _require_number(self.coef0, "coef0")
 
-    def __call__(self, X: Any, Z: Any) -> Dense:
+    def __call__(self, X: Stored, Z: Stored) -> Dense:
         gram = inner_products(X, Z)
         gram *= self._gamma()
         gram += self.coef0
@@ -274,13 +275,13 @@ NAMES: dict[str, type[Kernel]] = {
 # --- parameters ----------------------------------------------------------------------------------
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return False
-    largest: Any = sys.float_info.max
+    largest = sys.float_info.max
     return bool(-largest <= value <= largest)  # false for NaN, and for integers beyond it
 
 
-def _require_number(value: Any, name: str) -> None:
+def _require_number(value: object, name: str) -> None:
     if not _is_number(value):
         raise InvalidParameterError(f"{name} is {value!r}; it must be a finite number.")

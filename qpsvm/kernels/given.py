@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.exceptions import KernelError
 from qpsvm.kernels.base import Kernel
-from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.arguments import MatrixLike
+from qpsvm.numerics.arrays import Dense, is_sparse
+from qpsvm.numerics.single_precision import Stored
+
+# which kinds of samples a function takes is its own affair
+KernelFunction: TypeAlias = Callable[[Any, Any], MatrixLike]
+"""A function ``(X, Z) -> Gram matrix`` of shape (len(X), len(Z))."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,7 @@ class Precomputed(Kernel):
 
     name = "precomputed"
 
-    def __call__(self, X: Any, Z: Any) -> Dense:
+    def __call__(self, X: Stored, Z: Stored) -> Dense:
         if X.shape[1] != Z.shape[0]:
             raise KernelError(
                 f"With kernel='precomputed', pass one column per training sample: got {X.shape[1]} "
@@ -65,19 +70,19 @@ class Custom(Kernel):
 
     name = "custom"
     takes_objects = True
-    function: Callable[[Any, Any], Any]
+    function: KernelFunction
 
-    def __call__(self, X: Any, Z: Any) -> Dense:
+    def __call__(self, X: Stored, Z: Stored) -> Dense:
         expected = (X.shape[0], Z.shape[0])
-        left = X if sp.issparse(X) else np.asarray(X)
-        right = left if Z is X else Z if sp.issparse(Z) else np.asarray(Z)
+        left = X if is_sparse(X) else np.asarray(X)
+        right = left if Z is X else Z if is_sparse(Z) else np.asarray(Z)
         result = self.function(left, right)
         if np.iscomplexobj(result) or np.ma.is_masked(result):
             what = "complex numbers" if np.iscomplexobj(result) else "masked entries"
             raise KernelError(f"The kernel function must return real numbers, not {what}.")
         try:
             gram = np.array(
-                result.toarray() if sp.issparse(result) else result, dtype=np.float64
+                result.toarray() if is_sparse(result) else result, dtype=np.float64
             )  # a copy: the caller's function may keep its own
         except (TypeError, ValueError) as error:
             raise KernelError(f"The kernel function must return real numbers ({error}).") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.functions import Linear
@@ -15,6 +15,7 @@ from qpsvm.kernels.indefinite import (
     require_symmetric,
 )
 from qpsvm.numerics.arrays import immutable
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.sample_gram import SampleGram
@@ -24,7 +25,7 @@ Gram: TypeAlias = LowRankQuadratic | KernelQuadratic
 
 
 def gram(
-    kernel: Kernel, X: Any, *, indefinite: Indefinite = "error"
+    kernel: Kernel, X: Stored, *, indefinite: Indefinite = "error"
 ) -> tuple[Gram, KernelRepair | None]:
     """Build the Gram matrix ``K_ij = k(x_i, x_j)``, evaluated lazily; repair it if indefinite.
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -57,7 +57,7 @@ FACTOR = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
 """By how much of itself a negative eigenvalue is raised: ``T = I - FACTOR V_- V_-'``."""
 
 
-def require_policy(policy: Any) -> None:
+def require_policy(policy: object) -> None:
     """Raise InvalidParameterError unless ``policy`` is error, clip, flip or shift."""
     policies = get_args(Indefinite)
     if not isinstance(policy, str) or policy not in policies:
@@ -95,7 +95,7 @@ class KernelRepair:
         freeze(self.negative_values)
         freeze(self.negative_vectors)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     @property

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Dense, Vector, as_dense, row_blocks
+from qpsvm.numerics.arrays import Dense, Matrix, Vector, as_dense, is_sparse, row_blocks
 from qpsvm.numerics.rows import row_squares
+from qpsvm.numerics.single_precision import Stored
 
 FAR = 64.0
 """Norms up to which ``x'z - |x|^2/2 - |z|^2/2`` has an error below 1e-13, which exp() keeps."""
@@ -20,35 +19,34 @@ FEW_ENTRIES = 32
 """Non-zeros per row up to which a sparse matrix times a dense one beats two sparse ones."""
 
 
-def inner_products(X: Any, Z: Any) -> Dense:
+def inner_products(X: Stored, Z: Stored) -> Dense:
     """``X Z'`` as a fresh dense array, for dense or CSR input."""
     if not (sp.issparse(X) or sp.issparse(Z)):
         left = np.asarray(X, dtype=np.float64)
         return np.asarray(left @ (left if Z is X else np.asarray(Z, dtype=np.float64)).T)
-    few = sp.issparse(X) and X.nnz <= FEW_ENTRIES * X.shape[0]
-    if few and sp.issparse(Z) and Z.shape[1] <= X.shape[0]:  # no larger than the result
+    few = is_sparse(X) and X.nnz <= FEW_ENTRIES * X.shape[0]
+    if few and is_sparse(Z) and Z.shape[1] <= X.shape[0]:  # no larger than the result
         Z = Z.toarray()
-    product = X @ Z.T
-    return np.asarray(product.toarray() if sp.issparse(product) else product)
+    return as_dense(X @ Z.T)
 
 
-def common_centre(X: Any, Z: Any) -> Vector | None:
+def common_centre(X: Stored, Z: Stored) -> Vector | None:
     """The mean of the samples Z; None for sparse samples, which centring would fill."""
     if sp.issparse(X) or sp.issparse(Z) or len(Z) == 0:
         return None
     return np.asarray(np.mean(Z, axis=0))
 
 
-def scaled(X: Any, factor: float, centre: Vector | None) -> Any:
+def scaled(X: Stored, factor: float, centre: Vector | None) -> Matrix:
     """``factor (x_i - centre)`` for every row x_i; sparse X is only multiplied."""
-    if sp.issparse(X):
+    if is_sparse(X):
         return X * factor
     array = np.asarray(X, dtype=np.float64)
     return (array if centre is None else array - centre) * factor
 
 
 def restore_near(
-    exponents: Dense, X: Any, Z: Any, half_x: Vector, half_z: Vector, gamma: float
+    exponents: Dense, X: Stored, Z: Stored, half_x: Vector, half_z: Vector, gamma: float
 ) -> None:
     """Recompute ``-gamma |x - z|^2`` in place where subtracting norms lost its digits.
 
@@ -68,10 +66,10 @@ def restore_near(
         exponents[i[some], j[some]] = -gamma * row_squares(steps)
 
 
-def variance(X: Any) -> float:
+def variance(X: Stored) -> float:
     """Variance of all entries of X, including implicit zeros; zero if it is only rounding."""
     size = X.shape[0] * X.shape[1]
-    values = X.data if sp.issparse(X) else np.asarray(X)
+    values = X.data if is_sparse(X) else np.asarray(X)
     mean = float(np.sum(values)) / size
     # deviations, not E[x^2] - mean^2: that difference can be all rounding, even negative
     squares = float(np.sum((values - mean) ** 2)) + (size - values.size) * mean**2

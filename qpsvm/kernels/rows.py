@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.kernels.products import inner_products
-from qpsvm.numerics.arrays import Dense, Index, row_blocks
+from qpsvm.numerics.arrays import Dense, Index, is_sparse, row_blocks
+from qpsvm.numerics.single_precision import Stored
 
 CACHED = 2**19
 """Bytes of a Gram matrix that are finished at a time: two such arrays stay in a core's cache."""
@@ -33,7 +33,7 @@ class RowsOfProducts:
     finish : callable
     """
 
-    def __init__(self, U: Any, finish: Finish) -> None:
+    def __init__(self, U: Stored, finish: Finish) -> None:
         self.U, self.finish = U, finish
 
     def __call__(self, rows: Index, out: Dense) -> None:
@@ -45,10 +45,10 @@ class RowsOfProducts:
             self.finish(rows[block], out[block])
 
 
-def densified(X: Any) -> Any:
+def densified(X: Stored) -> Stored:
     """Convert sparse samples to a dense array where that makes products faster and fits memory."""
-    if not sp.issparse(X):
-        return X
-    n, d = X.shape
-    worth = d * n <= DENSE_UP_TO * X.nnz and 8 * d * n <= LARGEST_COPY
-    return X.toarray() if worth else X
+    if is_sparse(X):
+        n, d = X.shape
+        worth = d * n <= DENSE_UP_TO * X.nnz and 8 * d * n <= LARGEST_COPY
+        return X.toarray() if worth else X
+    return X

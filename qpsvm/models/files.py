@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from typing import Any
+from typing import TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.data import BinaryTrainingSet
 from qpsvm.data.fingerprints import fingerprint
 from qpsvm.exceptions import InvalidParameterError, ModelFileError
 from qpsvm.files import atomic, json_text, npz
+from qpsvm.files.npz import Arrays
 from qpsvm.kernels import Linear, Precomputed
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem, SVMSolution
@@ -26,8 +28,11 @@ from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.models import metadata
 from qpsvm.models.saved import SavedModel, support_rows
 from qpsvm.models.scaling import Scaling
-from qpsvm.numerics.arrays import default_memory_limit
+from qpsvm.numerics.arrays import Matrix, Vector, default_memory_limit, is_sparse
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution
+
+Number = TypeVar("Number", bound=np.generic)
 
 _QP_VECTORS = ("x", "z", "y", "z_lower", "z_upper")
 _CSR = ("data", "indices", "indptr", "shape")
@@ -69,7 +74,7 @@ def save(
     InvalidParameterError
         Arguments of the wrong kind.
     """
-    given: Any = problem  # whatever its type says
+    given: object = problem  # whatever its type says
     if isinstance(given, ReducedProblem):
         raise _of_several_machines(given)
     require_pair("models.save", problem, solution)
@@ -153,8 +158,8 @@ def _plain_training_set(problem: SVMProblem) -> BinaryTrainingSet:
     return data
 
 
-def _arrays(problem: SVMProblem, solution: SVMSolution, scaling: Scaling | None) -> dict[str, Any]:
-    arrays: dict[str, Any] = {
+def _arrays(problem: SVMProblem, solution: SVMSolution, scaling: Scaling | None) -> Arrays:
+    arrays: Arrays = {
         "alpha": solution.alpha,
         "slack": solution.slack,
         "intercept": np.array([solution.intercept]),
@@ -185,9 +190,9 @@ def _arrays(problem: SVMProblem, solution: SVMSolution, scaling: Scaling | None)
     return arrays
 
 
-def _matrix_parts(name: str, matrix: Any) -> dict[str, Any]:
-    if not sp.issparse(matrix):
-        return {name: matrix}
+def _matrix_parts(name: str, matrix: Stored) -> Arrays:
+    if not is_sparse(matrix):
+        return {name: np.asarray(matrix)}
     parts = (
         matrix.data,
         matrix.indices.astype(np.int64),
@@ -223,7 +228,7 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
         raise ModelFileError(f"{os.fspath(path)!r} is not a usable qpsvm model: {error}") from error
 
 
-def _model(arrays: dict[str, Any]) -> SavedModel:
+def _model(arrays: Arrays) -> SavedModel:
     if "metadata" not in arrays:
         raise ModelFileError("it has no metadata; write models with qpsvm.models.save.")
     fields = metadata.read(arrays.pop("metadata"))
@@ -273,10 +278,14 @@ def _with_vectors(qp: QPSolution, reader: _Reader) -> QPSolution:
 class _Reader:
     """The arrays of a file, each checked and handed out once."""
 
-    def __init__(self, arrays: dict[str, Any]) -> None:
+    def __init__(self, arrays: Arrays) -> None:
         self._arrays = arrays
 
-    def vector(self, name: str, length: int | None, *, optional: bool = False) -> Any:
+    @overload
+    def vector(self, name: str, length: int | None) -> Vector: ...
+    @overload
+    def vector(self, name: str, length: int | None, *, optional: bool) -> Vector | None: ...
+    def vector(self, name: str, length: int | None, *, optional: bool = False) -> Vector | None:
         """Take a float64 vector, of any length with ``length=None``."""
         if optional and name not in self._arrays:
             return None
@@ -286,7 +295,7 @@ class _Reader:
             raise ModelFileError(f"array {name!r} has shape {array.shape} instead of {wanted}.")
         return array
 
-    def matrix(self, name: str, columns: int) -> Any:
+    def matrix(self, name: str, columns: int) -> Matrix:
         """Take a float64 matrix, dense or from the parts of a CSR matrix."""
         if name in self._arrays:
             matrix = self._take(name, np.dtype(np.float64))
@@ -310,7 +319,7 @@ class _Reader:
         if self._arrays:
             raise ModelFileError(f"it holds unknown arrays: {', '.join(sorted(self._arrays))}.")
 
-    def _take(self, name: str, dtype: np.dtype[Any]) -> Any:
+    def _take(self, name: str, dtype: np.dtype[Number]) -> npt.NDArray[Number]:
         if name not in self._arrays:
             raise ModelFileError(f"array {name!r} is missing.")
         array = self._arrays.pop(name)

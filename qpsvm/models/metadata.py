@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from qpsvm import formulations, kernels
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.files import json_text
+from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel
 from qpsvm.machines.form import Form
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Array
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 FORMAT = "qpsvm model"
 FORMAT_VERSION = 1
 
-FORMULATIONS: Mapping[str, type[Any]] = {
+FORMULATIONS: Mapping[str, type[Family]] = {
     kind.__name__: kind
     for kind in (formulations.HardMargin, formulations.SoftMargin, formulations.LeastSquares)
 }
@@ -39,6 +42,8 @@ KERNELS: Mapping[str, type[Kernel]] = {
     )
 }
 
+Built = TypeVar("Built")
+
 _SCALARS = (bool, int, float, str)
 _MAX_METADATA = 2**26
 _MAX_LABEL = 2**16
@@ -49,7 +54,7 @@ _LABEL_KINDS = "biufUO"
 # --- objects -> plain data -------------------------------------------------------------------
 
 
-def from_formulation(formulation: Any) -> dict[str, Any]:
+def from_formulation(formulation: Family) -> dict[str, object]:
     """Convert a formulation to its name and parameters.
 
     Raises
@@ -68,7 +73,7 @@ def from_formulation(formulation: Any) -> dict[str, Any]:
     return {"name": name, "parameters": _plain_parameters(name, parameters)}
 
 
-def from_kernel(kernel: Kernel) -> dict[str, Any]:
+def from_kernel(kernel: Kernel) -> dict[str, object]:
     """Convert a kernel to its name and parameters.
 
     Raises
@@ -85,7 +90,7 @@ def from_kernel(kernel: Kernel) -> dict[str, Any]:
     return {"name": kernel.name, "parameters": _plain_parameters(kernel.name, kernel.parameters())}
 
 
-def from_classes(classes: Any) -> dict[str, Any]:
+def from_classes(classes: Labels) -> dict[str, object]:
     """Convert the two labels to plain values and their dtype.
 
     Raises
@@ -102,7 +107,7 @@ def from_classes(classes: Any) -> dict[str, Any]:
     return {"dtype": classes.dtype.str, "values": values}
 
 
-def from_qp(qp: QPSolution) -> dict[str, Any]:
+def from_qp(qp: QPSolution) -> dict[str, object]:
     """Convert the solver's status and statistics, without vectors."""
     statistics = {
         field.name: getattr(qp.statistics, field.name)
@@ -111,8 +116,8 @@ def from_qp(qp: QPSolution) -> dict[str, Any]:
     return {"status": qp.status.value, "native_status": qp.native_status, **statistics}
 
 
-def _plain_parameters(owner: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    plain = {}
+def _plain_parameters(owner: str, parameters: Mapping[str, object]) -> dict[str, object]:
+    plain: dict[str, object] = {}
     for name, given in parameters.items():
         value = given.item() if isinstance(given, np.generic) else given
         if value is not None and not isinstance(value, _SCALARS):
@@ -127,20 +132,20 @@ def _plain_parameters(owner: str, parameters: Mapping[str, Any]) -> dict[str, An
 # --- plain data -> objects -------------------------------------------------------------------
 
 
-def to_formulation(data: Mapping[str, Any]) -> Any:
+def to_formulation(data: Mapping[str, object]) -> Family:
     """Rebuild a formulation from its name and parameters."""
     return _build(FORMULATIONS, "formulation", data)
 
 
-def to_kernel(data: Mapping[str, Any]) -> Kernel:
+def to_kernel(data: Mapping[str, object]) -> Kernel:
     """Rebuild a kernel from its name and parameters."""
-    kernel = cast("Kernel", _build(KERNELS, "kernel", data))
+    kernel = _build(KERNELS, "kernel", data)
     if any(isinstance(value, str) for value in kernel.parameters().values()):
         raise ModelFileError(f"the kernel {kernel} has a parameter that is not a number.")
     return kernel
 
 
-def to_classes(data: Mapping[str, Any]) -> Any:
+def to_classes(data: Mapping[str, object]) -> Labels:
     """Rebuild the two labels with their dtype."""
     values = data.get("values")
     try:
@@ -159,7 +164,7 @@ def to_classes(data: Mapping[str, Any]) -> Any:
     return classes
 
 
-def to_qp(data: Mapping[str, Any]) -> QPSolution:
+def to_qp(data: Mapping[str, object]) -> QPSolution:
     """Rebuild a QPSolution without vectors; its status is only a claim."""
     fields = Fields(data)
     iterations, settings = data.get("iterations"), data.get("settings")
@@ -186,18 +191,18 @@ def to_qp(data: Mapping[str, Any]) -> QPSolution:
     )
 
 
-def _seconds(given: Any) -> dict[str, float]:
+def _seconds(given: object) -> dict[str, float]:
     """Seconds by step; empty where they are missing, as in files of older versions."""
     items = given.items() if isinstance(given, dict) else ()
     return {name: float(value) for name, value in items if isinstance(value, int | float)}
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def _names(given: object) -> tuple[str, ...]:
     items = given if isinstance(given, list | tuple) else ()
     return tuple(name for name in items if isinstance(name, str))
 
 
-def _build(known: Mapping[str, type[Any]], what: str, data: Mapping[str, Any]) -> Any:
+def _build(known: Mapping[str, type[Built]], what: str, data: Mapping[str, object]) -> Built:
     name, parameters = data.get("name"), data.get("parameters")
     kind = known.get(name) if isinstance(name, str) else None
     if kind is None or not isinstance(parameters, dict):
@@ -210,7 +215,7 @@ def _build(known: Mapping[str, type[Any]], what: str, data: Mapping[str, Any]) -
         raise ModelFileError(f"the {what} {name!r} cannot be built ({error}).") from error
 
 
-def read(array: Any) -> Fields:
+def read(array: Array) -> Fields:
     """Parse the metadata from its bytes.
 
     Raises
@@ -238,12 +243,12 @@ def read(array: Any) -> Fields:
 class Fields:
     """A JSON object with a checked accessor per type."""
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(self, data: Mapping[str, object]) -> None:
         self._data = data
 
-    def mapping(self, name: str) -> dict[str, Any]:
+    def mapping(self, name: str) -> dict[str, object]:
         """Return an entry that must be an object."""
-        return cast("dict[str, Any]", self._of(name, dict, "an object"))
+        return cast("dict[str, object]", self._of(name, dict, "an object"))
 
     def text(self, name: str) -> str:
         """Return an entry that must be a string."""
@@ -272,12 +277,15 @@ class Fields:
         value = self._data.get(name)
         if value is None:
             return None
-        good = isinstance(value, list) and all(isinstance(entry, str) for entry in value)
-        if not good or len(value) != length:
+        if (
+            not isinstance(value, list)
+            or len(value) != length
+            or not all(isinstance(entry, str) for entry in value)
+        ):
             raise ModelFileError(f"the metadata's {name} must be {length} texts.")
         return tuple(value)
 
-    def _of(self, name: str, kind: Any, words: str) -> Any:
+    def _of(self, name: str, kind: type | tuple[type, ...], words: str) -> Any:
         value = self._data.get(name)
         if not isinstance(value, kind):
             raise ModelFileError(f"the metadata's {name} is {type(value).__name__}, not {words}.")

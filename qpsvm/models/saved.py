@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,13 +14,16 @@ from qpsvm.data import BinaryTrainingSet
 from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.samples import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
+from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from qpsvm.machines.form import Form
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.models.scaling import Scaling
-from qpsvm.numerics.arrays import Index, Vector, row_blocks
+from qpsvm.numerics.arguments import Labels, Samples, Targets
+from qpsvm.numerics.arrays import Index, Matrix, Vector, row_blocks
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.qp.solution import QPSolution
 from qpsvm.verification import verify
@@ -63,10 +66,10 @@ class SavedModel:
         What the verifier had found then.
     """
 
-    formulation: Any
+    formulation: Family
     form: Form
     kernel: Kernel
-    classes: Any
+    classes: Labels
     n_samples: int
     n_features: int
     feature_names: tuple[str, ...] | None
@@ -75,17 +78,17 @@ class SavedModel:
     expansion: Vector | None
     coef: Vector | None
     intercept: float
-    support_vectors: Any
+    support_vectors: Matrix | None
     support_weights: Vector | None
     scaling: Scaling | None
     qp: QPSolution
     fingerprint: str
     versions: Mapping[str, str] = field(default_factory=dict)
-    certificate: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Mapping[str, object] = field(default_factory=dict)
 
     # --- predicting ----------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Vector:
+    def decision_function(self, X: Samples) -> Vector:
         """``f(x)`` for every row of X; positive means the second class.
 
         Raises
@@ -102,18 +105,19 @@ class SavedModel:
         assert weights is not None  # the reader makes sure of it
         if isinstance(self.kernel, Precomputed):
             return np.asarray(samples @ weights) + self.intercept
+        assert centres is not None  # and of this
         decision = np.empty(samples.shape[0])
         for rows in row_blocks(samples.shape[0], max(1, len(weights))):
             decision[rows] = self.kernel(samples[rows], centres) @ weights
         return decision + self.intercept
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Samples) -> Labels:
         """Predict the label of every row of X, in the type of the training labels."""
         return self.classes[(self.decision_function(X) > 0).astype(np.intp)]
 
     # --- verifying -----------------------------------------------------------------------------
 
-    def problem(self, X: Any, y: Any) -> SVMProblem:
+    def problem(self, X: Samples, y: Targets | None) -> SVMProblem:
         """Rebuild the training problem from the training data.
 
         Raises
@@ -186,7 +190,7 @@ class SavedModel:
             return solution.replace(intercept_interval=interval)
         return solution  # one point, which is the intercept up to rounding if it is right
 
-    def verify(self, X: Any, y: Any, *, eps: float = 1e-8) -> KKTReport:
+    def verify(self, X: Samples, y: Targets | None, *, eps: float = 1e-8) -> KKTReport:
         """Verify the model on its training data, and that it predicts with verified numbers.
 
         The rows and coefficients a kernel model predicts with are copies in the file: the check
@@ -217,7 +221,7 @@ class SavedModel:
 
     # --- small pieces --------------------------------------------------------------------------
 
-    def _samples(self, X: Any) -> Any:
+    def _samples(self, X: Samples) -> Matrix:
         samples = as_samples(X)
         if samples.shape[1] != self.n_features:
             raise ModelFileError(
@@ -245,7 +249,7 @@ def support_rows(expansion: Vector) -> Index:
     return np.flatnonzero(expansion)
 
 
-def _difference(given: Any, expected: Any) -> float:
+def _difference(given: Matrix, expected: Stored) -> float:
     """Largest absolute difference; infinite for different shapes."""
     if given.shape != expected.shape:
         return np.inf

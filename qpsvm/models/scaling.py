@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arguments import Samples
+from qpsvm.numerics.arrays import Matrix, Sparse, Vector, is_sparse
 
 
 @short_repr
@@ -31,7 +30,7 @@ class Scaling:
     scale: Vector
 
     @classmethod
-    def fit(cls, X: Any) -> Scaling:
+    def fit(cls, X: Samples) -> Scaling:
         """Mean and standard deviation (divided by n) of every column.
 
         Raises
@@ -40,9 +39,13 @@ class Scaling:
             X is not a table of finite numbers.
         """
         samples = as_samples(X)
-        if not sp.issparse(samples):
-            mean, scale = samples.mean(axis=0), samples.std(axis=0)
-            return cls(mean, _usable(scale, np.abs(mean)))
+        if is_sparse(samples):
+            return cls._fit_sparse(samples)
+        mean, scale = samples.mean(axis=0), samples.std(axis=0)
+        return cls(mean, _usable(scale, np.abs(mean)))
+
+    @classmethod
+    def _fit_sparse(cls, samples: Sparse) -> Scaling:
         n, d = samples.shape
         columns = samples.indices
         mean = np.bincount(columns, samples.data, minlength=d) / n
@@ -52,10 +55,10 @@ class Scaling:
         squares += (n - np.bincount(columns, minlength=d)) * mean**2
         return cls(None, _usable(np.sqrt(squares / n), np.abs(mean)))
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Samples) -> Matrix:
         """The scaled samples, as an array or CSR array."""
         samples = as_samples(X)
-        if sp.issparse(samples):
+        if is_sparse(samples):
             scaled = samples.copy()
             scaled.data = samples.data / self.scale[samples.indices]
             return scaled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,23 +13,32 @@ from qpsvm.exceptions import InvalidProgramError, MemoryLimitError
 from qpsvm.numerics.layout import is_immutable, plain, plain_sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
 Vector: TypeAlias = npt.NDArray[np.float64]
 """One-dimensional float64 array."""
 Dense: TypeAlias = npt.NDArray[np.float64]
 """Two-dimensional float64 array."""
-Sparse: TypeAlias = Any
-"""A SciPy ``csc_array`` (SciPy ships no type information)."""
-Matrix: TypeAlias = Any
+Sparse: TypeAlias = sp.csc_array | sp.csr_array
+"""A SciPy sparse matrix by columns or rows (SciPy ships no type information)."""
+Matrix: TypeAlias = Dense | Sparse
 """``Dense`` or ``Sparse``."""
+Array: TypeAlias = npt.NDArray[Any]
+"""Array of any shape and dtype."""
 Index: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
+_Frozen = TypeVar("_Frozen", bound="Array | Sparse")
 
-def freeze(array: Any) -> Any:
+
+def is_sparse(value: object) -> TypeGuard[Sparse]:
+    """Return whether ``value`` is a SciPy sparse matrix; type checkers then know it, too."""
+    return bool(sp.issparse(value))
+
+
+def freeze(array: _Frozen) -> _Frozen:
     """Make a NumPy array, or the arrays inside a CSC/CSR matrix, read-only; return it."""
-    if sp.issparse(array):
+    if is_sparse(array):
         array.sum_duplicates()  # SciPy sorts on demand, in place, and could not do so any more
         for part in (array.data, array.indices, array.indptr):
             part.flags.writeable = False
@@ -38,7 +47,7 @@ def freeze(array: Any) -> Any:
     return array
 
 
-def immutable(value: Any) -> Dense:
+def immutable(value: npt.ArrayLike) -> Dense:
     """``value`` as a read-only float64 array: a copy, unless it is immutable already.
 
     In the layout of ``qpsvm.numerics.layout``, for which read-only memory may have to be copied.
@@ -49,16 +58,20 @@ def immutable(value: Any) -> Dense:
         NumPy's, for what is no array of numbers.
     """
     if np.ma.is_masked(value):  # NumPy drops a mask silently, and the hidden values come back
-        hidden = int(np.sum(np.ma.getmaskarray(value)))
+        hidden = int(np.sum(np.ma.getmaskarray(np.ma.asarray(value))))
         raise ValueError(f"it is a masked array with {hidden} hidden entries")
-    kind = np.dtype(getattr(value, "dtype", np.float64)).kind
-    if kind in "MmSU":  # NumPy would read numbers out of dates and text
-        raise TypeError(f"its dtype is {value.dtype}")
+    dtype = np.dtype(getattr(value, "dtype", np.float64))
+    if dtype.kind in "MmSU":  # NumPy would read numbers out of dates and text
+        raise TypeError(f"its dtype is {dtype}")
     own = value if is_immutable(value) else np.array(value, dtype=np.float64, order="C")
     return np.asarray(freeze(plain(own)))
 
 
-def stored(value: Any, name: str, error: type[Exception]) -> Any:
+@overload
+def stored(value: None, name: str, error: type[Exception]) -> None: ...
+@overload
+def stored(value: npt.ArrayLike, name: str, error: type[Exception]) -> Dense: ...
+def stored(value: npt.ArrayLike | None, name: str, error: type[Exception]) -> Dense | None:
     """``value`` as a read-only float64 copy; None stays None.
 
     What is no real number becomes NaN, which no verifier passes: all of an array of complex
@@ -93,18 +106,18 @@ def stored(value: Any, name: str, error: type[Exception]) -> Any:
         ) from reason
 
 
-def _objects(array: Any) -> Any:
+def _objects(array: Array) -> Iterable[object]:
     """Yield the entries of an array of Python objects, and nothing for other arrays."""
     return array.flat if array.dtype == object else ()
 
 
-def all_finite(values: Any) -> bool:
+def all_finite(values: npt.ArrayLike) -> bool:
     """Return whether all entries are finite, without a temporary array in the usual case."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.sum(values)) or np.isfinite(values).all())
 
 
-def restore_frozen(instance: Any, state: dict[str, Any]) -> None:
+def restore_frozen(instance: object, state: Mapping[str, object]) -> None:
     """``__setstate__`` of immutable classes: pickling forgets that arrays are read-only."""
     for name, value in state.items():
         if isinstance(value, np.ndarray) or sp.issparse(value):
@@ -112,7 +125,9 @@ def restore_frozen(instance: Any, state: dict[str, Any]) -> None:
         object.__setattr__(instance, name, value)
 
 
-def as_vector(value: Any, name: str, length: int | None = None, fill: float = 0.0) -> Vector:
+def as_vector(
+    value: npt.ArrayLike | Sparse | None, name: str, length: int | None = None, fill: float = 0.0
+) -> Vector:
     """``value`` as a read-only float64 vector; ``None`` and scalars are broadcast.
 
     A copy, unless nobody can write to it.
@@ -121,7 +136,7 @@ def as_vector(value: Any, name: str, length: int | None = None, fill: float = 0.
         if length is None:
             raise InvalidProgramError(f"{name} is missing; pass a vector.")
         return _frozen_vector(np.full(length, fill))
-    if sp.issparse(value):
+    if is_sparse(value):
         value = value.toarray()
     if np.iscomplexobj(value):
         raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
@@ -149,7 +164,7 @@ def _frozen_vector(array: Vector) -> Vector:
     return array
 
 
-def as_matrix(value: Any, name: str, columns: int) -> Matrix:
+def as_matrix(value: npt.ArrayLike | Sparse | None, name: str, columns: int) -> Matrix:
     """``value`` as a read-only float64 array or sorted CSC array.
 
     A copy, unless nobody can write to it.
@@ -158,7 +173,6 @@ def as_matrix(value: Any, name: str, columns: int) -> Matrix:
         return freeze(sp.csc_array((0, columns), dtype=np.float64))
     if np.iscomplexobj(value):
         raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
-    matrix: Any
     if sp.issparse(value):
         try:
             matrix = plain_sparse(value, sp.csc_array)
@@ -200,10 +214,10 @@ def require_finite(array: Vector, name: str) -> None:
 
 def as_dense(matrix: Matrix) -> Dense:
     """A dense or sparse matrix as an array."""
-    return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)
+    return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix)
 
 
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     return f"{type(value).__name__} of dtype {getattr(value, 'dtype', '?')}"
 
 
@@ -243,7 +257,7 @@ def row_blocks(rows: int, columns: int, block_bytes: int = 32 * 2**20) -> list[s
     return [slice(start, min(rows, start + size)) for start in range(0, rows, size)]
 
 
-def largest_magnitude(value: Any, of: Callable[[Any], Any] = np.abs) -> float:
+def largest_magnitude(value: Matrix, of: Callable[[Array], Array] = np.abs) -> float:
     """Largest absolute entry of an array, 0 for an empty one."""
-    data = value.data if sp.issparse(value) else value
+    data = value.data if is_sparse(value) else value
     return float(np.max(of(data), initial=0.0))

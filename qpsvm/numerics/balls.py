@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
+import numpy.typing as npt
 
-from qpsvm.numerics.arrays import row_blocks
+from qpsvm.numerics.arrays import Dense, Matrix, is_sparse, row_blocks
 from qpsvm.numerics.rows import row_squares as squared_rows
+from qpsvm.numerics.single_precision import Stored
 
 U = 2.0**-53
 """u: rounding to nearest changes a number by at most u times itself."""
@@ -34,32 +35,39 @@ SHORT_SUM = 64
 sqrt(n) times, not n times."""
 
 
+Value = TypeVar("Value", float, Dense)
+"""A number, or an array of numbers."""
+
+
 def gamma(k: int) -> float:
     """Upper bound of ``k u / (1 - k u)``, the relative error of k roundings in a row (lemma 1)."""
     return SLACK * (k * U / (1.0 - k * U)) if k * U < 0.5 else math.inf
 
 
-def outward(x: Any) -> Any:
+def outward(x: Value) -> Value:
     """Upper bound of the exact value of x, a result of 15 steps on non-negative terms (lemma 2)."""
     return x * SLACK + UNDERFLOW
 
 
-def up(x: Any) -> Any:
+def up(x: Value) -> Value:
     """The next larger float64: an upper bound of the exact value that x correctly rounds."""
-    return np.nextafter(x, np.inf)
+    result: Value = np.nextafter(x, np.inf)
+    return result
 
 
-def down(x: Any) -> Any:
+def down(x: Value) -> Value:
     """The next smaller float64: a lower bound of the exact value that x correctly rounds."""
-    return np.nextafter(x, -np.inf)
+    result: Value = np.nextafter(x, -np.inf)
+    return result
 
 
-def root(x: Any) -> Any:
+def root(x: Value) -> Value:
     """Upper bound of the square root; of zero where x is negative."""
-    return outward(np.sqrt(np.maximum(x, 0.0)))
+    result: Value = outward(np.sqrt(np.maximum(x, 0.0)))
+    return result
 
 
-def sum_upper(terms: Any) -> float:
+def sum_upper(terms: npt.ArrayLike) -> float:
     """Upper bound of the exact sum; infinite if a term is not a finite number."""
     values = np.ravel(terms)
     if not np.isfinite(values).all():
@@ -70,7 +78,7 @@ def sum_upper(terms: Any) -> float:
         return math.inf
 
 
-def sum_lower(terms: Any) -> float:
+def sum_lower(terms: npt.ArrayLike) -> float:
     """Lower bound of the exact sum; minus infinity if a term is not a finite number."""
     return -sum_upper(-np.asarray(terms))
 
@@ -85,7 +93,7 @@ class Ball:
         Every exact entry is within rad of mid. Where rad is NaN or infinite, nothing is known.
     """
 
-    mid: Any
+    mid: Any  # numbers and arrays alike, which the stubs of NumPy have no common type for
     rad: Any
 
     @classmethod
@@ -94,17 +102,17 @@ class Ball:
         return cls(x, np.zeros(np.shape(x)))
 
     @property
-    def upper(self) -> Any:
+    def upper(self) -> Dense:
         """Upper bounds of the exact entries."""
         return up(self.mid + self.rad)
 
     @property
-    def lower(self) -> Any:
+    def lower(self) -> Dense:
         """Lower bounds of the exact entries."""
         return down(self.mid - self.rad)
 
     @property
-    def magnitude(self) -> Any:
+    def magnitude(self) -> Dense:
         """Upper bounds of the absolute values of the exact entries."""
         return outward(np.abs(self.mid) + self.rad)
 
@@ -123,11 +131,11 @@ class Ball:
         spread = np.abs(self.mid) * other.rad + self.rad * (np.abs(other.mid) + other.rad)
         return Ball(mid, outward(spread + U * np.abs(mid)))
 
-    def __getitem__(self, index: Any) -> Ball:
+    def __getitem__(self, index: object) -> Ball:
         return Ball(self.mid[index], self.rad[index])
 
 
-def within(x: Any, k: int) -> Ball:
+def within(x: Dense, k: int) -> Ball:
     """A ball around x that contains the result without k roundings of products and quotients."""
     return Ball(x, outward(gamma(k) * np.abs(x)))
 
@@ -135,16 +143,16 @@ def within(x: Any, k: int) -> Ball:
 # --- products (lemma 3) --------------------------------------------------------------------------
 
 
-def n_terms(A: Any) -> int:
+def n_terms(A: Stored) -> int:
     """Largest number of terms in the product of a vector with a row of A."""
-    return int(np.max(np.diff(A.indptr), initial=0)) if sp.issparse(A) else int(A.shape[1])
+    return int(np.max(np.diff(A.indptr), initial=0)) if is_sparse(A) else int(A.shape[1])
 
 
-def product(A: Any, x: Ball) -> Ball:
+def product(A: Stored, x: Ball) -> Ball:
     """``A x`` for exact A of shape (m, n), dense or CSR, and x of shape (n,) or (n, c)."""
-    k = n_terms(A) if sp.issparse(A) else n_steps(A.shape[1])
+    k = n_terms(A) if is_sparse(A) else n_steps(A.shape[1])
     weights = outward(gamma(k) * np.abs(x.mid) + x.rad)
-    if sp.issparse(A):
+    if is_sparse(A):
         mid, size = A @ x.mid, abs(A) @ weights
     else:
         shape = (A.shape[0], *np.shape(x.mid)[1:])
@@ -155,7 +163,7 @@ def product(A: Any, x: Ball) -> Ball:
     return Ball(mid, outward(size * (1.0 + 2.0 * gamma(k))))
 
 
-def transposed_product(A: Any, x: Ball) -> Ball:
+def transposed_product(A: Stored, x: Ball) -> Ball:
     """``A'x`` for exact A of shape (m, n), dense or CSR, and x of shape (m,) or (m, c)."""
     k = n_steps(A.shape[0])
     shape = (A.shape[1], *np.shape(x.mid)[1:])
@@ -168,7 +176,7 @@ def transposed_product(A: Any, x: Ball) -> Ball:
     return Ball(mid, outward(size * (1.0 + 2.0 * gamma(k))))
 
 
-def in_chunks(A: Any, x: Any) -> Any:
+def in_chunks(A: Matrix, x: Dense) -> Dense:
     """``A x``, summed in chunks; every term goes through ``n_steps`` roundings."""
     first, *others = chunks_of(A.shape[1])
     total = A[:, first] @ x[first]
@@ -194,7 +202,7 @@ def squared_norm(x: Ball) -> float:
     return sum_upper(outward(x.magnitude**2))
 
 
-def row_squares(X: Any) -> Ball:
+def row_squares(X: Stored) -> Ball:
     """``|x_i|^2`` for every row of X, dense or CSR."""
     k, mid = n_terms(X), squared_rows(X)
     return Ball(mid, outward(gamma(k) * mid * (1.0 + 2.0 * gamma(k))))

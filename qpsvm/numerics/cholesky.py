@@ -16,7 +16,6 @@ programming", in *Reliable Numerical Computation* (1990).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -103,7 +102,7 @@ class Bordered:
         lu, pivots, info = dgetrf(S)
         if info != 0 or not np.isfinite(lu).all():
             raise np.linalg.LinAlgError("The Schur complement is singular.")
-        self._schur: Any = lu, pivots
+        self._schur: tuple[Dense, Index] = lu, pivots
 
     def __call__(self, r: Dense) -> Dense:
         u = self._solved(r)

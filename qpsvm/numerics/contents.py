@@ -2,8 +2,8 @@
 
 Numbers, text, bytes and None count by type and value; so do lists, tuples, sets, dictionaries and
 arrays of these: whatever a kernel could tell apart is different, as are 1 and True, a list and a
-tuple, two units of time. Any other object is the same as another one if it *is* that one, or if its
-class itself defines ``==``, and that says so.
+tuple, two units of time. Every other object is the same as another one if it *is* that one, or if
+its class itself defines ``==``, and that says so.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from qpsvm.numerics.arrays import Array
 
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 
@@ -57,7 +59,7 @@ def same(one: Any, other: Any) -> bool:
         return False
 
 
-def bytes_of(array: Any) -> bytes:
+def bytes_of(array: npt.ArrayLike) -> bytes:
     """The entries of an array as bytes, without its shape.
 
     An object that is no value counts as it is pickled; one that cannot be, by its place in memory:
@@ -84,17 +86,17 @@ def row_hashes(samples: Any) -> npt.NDArray[np.uint64]:
     return np.frombuffer(b"".join(digest.digest() for digest in digests), dtype=np.uint64)
 
 
-def _holds_objects(array: Any) -> bool:
+def _holds_objects(array: Array) -> bool:
     return array.dtype.kind in "UST" or bool(array.dtype.hasobject)
 
 
-def _layout(array: Any) -> str:
+def _layout(array: Array) -> str:
     """Type of the entries, with units and names of fields; text may be stored in several."""
     is_plain = _holds_objects(array) and array.dtype.names is None
     return "objects" if is_plain else str(array.dtype)
 
 
-def _tokens(entry: Any) -> Iterator[Any]:
+def _tokens(entry: Any) -> Iterator[object]:
     """Yield the types and values of an object as bytes, and objects without a value."""
     kind = type(entry)
     if kind in (str, np.str_):
@@ -107,7 +109,7 @@ def _tokens(entry: Any) -> Iterator[Any]:
         yield _token(entry.dtype.str, entry.tobytes())
     elif kind in _CONTAINERS:
         yield _token(kind.__name__, str(len(entry)).encode())
-        items: Iterable[Any] = entry.items() if kind is dict else entry
+        items: Iterable[object] = entry.items() if kind is dict else entry
         if kind in (set, frozenset):  # whose order says nothing
             items = sorted(items, key=_content)
         yield from chain.from_iterable(map(_tokens, items))
@@ -125,7 +127,7 @@ def _token(kind: str, content: bytes) -> bytes:
     return f"{kind} {len(content)}\n".encode() + content
 
 
-def _same(one: Iterator[Any], other: Iterator[Any]) -> bool:
+def _same(one: Iterator[object], other: Iterator[object]) -> bool:
     for a, b in zip_longest(one, other):
         kind = type(a)
         if a is b:
@@ -137,14 +139,14 @@ def _same(one: Iterator[Any], other: Iterator[Any]) -> bool:
     return True
 
 
-def _content(entry: Any) -> bytes:
+def _content(entry: object) -> bytes:
     try:
         return b"".join(t if type(t) is bytes else _pickled(t) for t in _tokens(entry))
     except RecursionError:
         return _pickled(entry)
 
 
-def _pickled(entry: Any) -> bytes:
+def _pickled(entry: object) -> bytes:
     kind = type(entry)
     try:
         content = pickle.dumps(entry, protocol=4)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.exceptions import MissingPackageError
+from qpsvm.numerics.arrays import Matrix, is_sparse
+
+if TYPE_CHECKING:
+    import cvxopt
 
 
-def as_cvxopt(array: Any) -> Any:
+def as_cvxopt(array: Matrix) -> cvxopt.matrix | cvxopt.spmatrix:
     """A ``cvxopt.matrix``, or a ``cvxopt.spmatrix`` of a sparse array, of doubles.
 
     Raises
@@ -24,7 +27,7 @@ def as_cvxopt(array: Any) -> Any:
         raise MissingPackageError(
             "CVXOPT's matrices need cvxopt, which is not installed; run: pip install cvxopt."
         ) from error
-    if sp.issparse(array):
+    if is_sparse(array):
         coo = array.tocoo()
         return spmatrix(coo.data, coo.row, coo.col, size=coo.shape, tc="d")
     if array.size == 0:

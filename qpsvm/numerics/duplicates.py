@@ -7,14 +7,14 @@ their sum matters, and it is shared out in proportion to the room that each has.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import IN_CACHE, Index, Mask, Vector, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Index, Mask, Sparse, Vector, is_sparse, row_blocks
 from qpsvm.numerics.compensated import sums_of_groups
+from qpsvm.numerics.single_precision import Stored
 
 Hash = npt.NDArray[np.uint64]
 Bounds = tuple[Vector, Vector]
@@ -65,7 +65,7 @@ class Merged:
 
     @classmethod
     def of(
-        cls, X: Any, samples: Index | None, vectors: list[Vector], bounds: Bounds, diag: Vector
+        cls, X: Stored, samples: Index | None, vectors: list[Vector], bounds: Bounds, diag: Vector
     ) -> Merged | None:
         """Merge identical variables; None if hardly fewer variables are left.
 
@@ -110,7 +110,7 @@ def _shares(room: Vector, group: Index) -> Vector:
     return np.asarray(room / np.bincount(group, room)[group])
 
 
-def first_equal(X: Any, samples: Index | None, vectors: list[Vector]) -> Index | None:
+def first_equal(X: Stored, samples: Index | None, vectors: list[Vector]) -> Index | None:
     """Index of the first equal variable, shape (n,); None if there are hardly any duplicates.
 
     Parameters
@@ -153,10 +153,10 @@ def _factors(size: int) -> Hash:
     return 2 * numbers + np.uint64(1)
 
 
-def row_hashes(X: Any) -> Hash:
+def row_hashes(X: Stored) -> Hash:
     """64-bit hashes of the rows of X."""
     n, r = X.shape
-    if sp.issparse(X):
+    if is_sparse(X):
         return _of_sparse_rows(X)
     factors = _factors(r)
     hashes = np.empty(n, dtype=np.uint64)
@@ -165,7 +165,7 @@ def row_hashes(X: Any) -> Hash:
     return hashes
 
 
-def _of_sparse_rows(X: Any) -> Hash:
+def _of_sparse_rows(X: Sparse) -> Hash:
     """Hashes of sparse rows, summed in a fixed order so that equal rows give equal bits."""
     bits = (X.data + 0.0).view(np.uint64) * _ODD
     between_1_and_2 = (bits >> np.uint64(12) | _ONE).view(np.float64)  # no entry drowns another
@@ -181,9 +181,9 @@ def _of_vectors(vectors: list[Vector]) -> Hash:
     return total
 
 
-def _equal_rows(X: Any, a: Index, b: Index) -> Mask:
+def _equal_rows(X: Stored, a: Index, b: Index) -> Mask:
     same = np.ones(len(a), dtype=bool)
-    if sp.issparse(X):
+    if is_sparse(X):
         counts = np.diff(X.indptr)
         same = np.asarray(counts[a] == counts[b])
         pairs = np.flatnonzero(same)

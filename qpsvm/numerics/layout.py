@@ -8,9 +8,14 @@ of 64 bits), some are slower with it. NumPy and SciPy calculate with any layout 
 from __future__ import annotations
 
 import mmap
-from typing import Any
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+_Number = TypeVar("_Number", bound=np.generic)
+_Compressed = TypeVar("_Compressed", sp.csr_array, sp.csc_array)
 
 NARROW = np.dtype(np.int32)
 """Indices of a sparse matrix, wherever its sizes and its number of entries can be counted in it."""
@@ -18,19 +23,26 @@ WIDE = np.dtype(np.int64)
 """Indices of a larger sparse matrix."""
 
 
-def is_immutable(array: Any) -> bool:
+def is_immutable(array: object) -> bool:
     """Return whether an array cannot be written to, neither directly nor through its base."""
     if not isinstance(array, np.ndarray):
         return False
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
+    memory: object = array
+    while isinstance(memory, np.ndarray):
+        if memory.flags.writeable:
             return False
-        array = array.base
+        memory = cast("object", memory.base)
     # of memory that is not NumPy's own only a file that was opened for reading is known
-    return array is None or (isinstance(array, mmap.mmap) and memoryview(array).readonly)
+    return memory is None or (isinstance(memory, mmap.mmap) and memoryview(memory).readonly)
 
 
-def plain(values: Any, dtype: Any = np.float64) -> Any:
+@overload
+def plain(values: npt.ArrayLike) -> npt.NDArray[np.float64]: ...
+@overload
+def plain(
+    values: npt.ArrayLike, dtype: type[_Number] | np.dtype[_Number]
+) -> npt.NDArray[_Number]: ...
+def plain(values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
     """Return an array in native byte order, aligned and C-contiguous: ``values`` if it is one.
 
     A view of the same memory where only the name of the byte order differs (``<f8`` on a
@@ -42,7 +54,9 @@ def plain(values: Any, dtype: Any = np.float64) -> Any:
     return array if array.dtype.byteorder in "=|" else array.view(native)
 
 
-def plain_sparse(value: Any, kind: Any, *, take_over: bool = False) -> Any:
+def plain_sparse(
+    value: sp.sparray | sp.spmatrix, kind: type[_Compressed], *, take_over: bool = False
+) -> _Compressed:
     """Return a sparse matrix as a read-only float64 CSR or CSC array, in the plain layout.
 
     Entries are sorted, repeated ones added. Memory is shared with ``value`` only where nobody can
@@ -76,12 +90,12 @@ def plain_sparse(value: Any, kind: Any, *, take_over: bool = False) -> Any:
     return result
 
 
-def index_width(n_entries: int, shape: tuple[int, ...]) -> np.dtype[Any]:
+def index_width(n_entries: int, shape: tuple[int, ...]) -> np.dtype[np.int32] | np.dtype[np.int64]:
     """Return the dtype of the indices of a sparse matrix with so many entries."""
     return NARROW if max(n_entries, *shape) <= np.iinfo(NARROW).max else WIDE
 
 
-def _own(part: Any, lent: tuple[Any, ...]) -> Any:
+def _own(part: npt.NDArray[_Number], lent: tuple[npt.NDArray[Any], ...]) -> npt.NDArray[_Number]:
     """The array as a read-only one, copied if other code may write to it."""
     is_shared = any(np.may_share_memory(part, other) for other in lent)
     own = part.copy() if is_shared and not is_immutable(part) else part

@@ -12,12 +12,12 @@ correctly rounded.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
+from qpsvm.numerics.single_precision import Stored
 
 OFFSET_RATIO = 10.0
 """Offset of a column in units of its spread, from which the offset counts as large.
@@ -32,7 +32,7 @@ ROWS_LOOKED_AT = 1000
 good enough. Looking at all rows would cost as much as a product."""
 
 
-def common_offset(X: Any) -> Vector | None:
+def common_offset(X: Stored) -> Vector | None:
     """The means of columns with a large offset, 0 for the others; None if there are none.
 
     Sparse rows count as without: an offset fills them.
@@ -46,7 +46,7 @@ def common_offset(X: Any) -> Vector | None:
     return np.where(is_large, means, 0.0) if is_large.any() else None
 
 
-def sum_of_rows(X: Any, v: Vector, offset: Vector | None) -> Vector:
+def sum_of_rows(X: Stored, v: Vector, offset: Vector | None) -> Vector:
     """``X'v``, shape (r,); ``offset`` is that of ``common_offset(X)``."""
     if offset is None or not np.isfinite(v).all():
         return np.asarray(X.T @ v)

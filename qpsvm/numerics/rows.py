@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, is_sparse, row_blocks
+from qpsvm.numerics.single_precision import Stored
 
 
 class FoldedRows(NamedTuple):
@@ -24,9 +25,9 @@ def take_rows(matrix: Matrix, rows: Index) -> Matrix:
     return sp.csc_array(sp.csr_array(matrix)[rows]) if sp.issparse(matrix) else matrix[rows]
 
 
-def row_squares(X: Any) -> Vector:
+def row_squares(X: Stored) -> Vector:
     """``|x_i|^2`` for every row of a dense or sparse matrix, by blocks of rows."""
-    if sp.issparse(X):
+    if is_sparse(X):
         X = sp.csr_array(X)
         if not X.has_canonical_format:
             X = X.copy()

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from qpsvm.numerics.arrays import IN_CACHE, freeze, restore_frozen, row_blocks
+from qpsvm.numerics.arrays import (
+    IN_CACHE,
+    Array,
+    Dense,
+    Index,
+    Mask,
+    Matrix,
+    freeze,
+    is_sparse,
+    restore_frozen,
+    row_blocks,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +53,7 @@ class SinglePrecision(NDArrayOperatorsMixin):
     def __post_init__(self) -> None:
         freeze(self.values)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     @property
@@ -73,12 +85,12 @@ class SinglePrecision(NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return len(self.values)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         if copy is False:
             raise ValueError("Samples in single precision become an array only by a copy.")
         return np.asarray(self[:], dtype=dtype)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if ufunc is np.matmul and method == "__call__" and not options:
             left, right = inputs
             if not isinstance(left, SinglePrecision):
@@ -90,18 +102,18 @@ class SinglePrecision(NDArrayOperatorsMixin):
         arrays = [np.asarray(v) if isinstance(v, SinglePrecision) else v for v in inputs]
         return getattr(ufunc, method)(*arrays, **options)
 
-    def __getitem__(self, which: Any) -> Any:
+    def __getitem__(self, which: _Rows | int | tuple[_Rows | int | Sequence[int], ...]) -> Dense:
         chosen = np.asarray(self.values[which], dtype=np.float64)
         return np.abs(chosen) if self.is_absolute else chosen
 
     def __abs__(self) -> SinglePrecision:
         return SinglePrecision(self.values, is_absolute=True)
 
-    def taken(self, rows: Any) -> SinglePrecision:
+    def taken(self, rows: _Rows) -> SinglePrecision:
         """Select rows, still in single precision."""
         return SinglePrecision(self.values[rows], self.is_absolute)
 
-    def __matmul__(self, right: Any) -> Any:
+    def __matmul__(self, right: npt.ArrayLike) -> Dense:
         if sp.issparse(right):
             return NotImplemented
         other = np.asarray(right, dtype=np.float64)
@@ -110,7 +122,7 @@ class SinglePrecision(NDArrayOperatorsMixin):
             result[rows] = self[rows] @ other
         return result
 
-    def _multiplied_by(self, left: Any) -> npt.NDArray[np.float64]:
+    def _multiplied_by(self, left: npt.ArrayLike) -> Dense:
         other = np.asarray(left, dtype=np.float64)
         result = np.zeros((*other.shape[:-1], self.shape[1]))
         for rows in row_blocks(*self.shape, IN_CACHE):
@@ -129,20 +141,26 @@ class Transposed:
 
     matrix: SinglePrecision
 
-    def __matmul__(self, right: Any) -> npt.NDArray[np.float64]:
+    def __matmul__(self, right: npt.ArrayLike) -> Dense:
         return (np.asarray(right).T @ self.matrix).T
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.asarray(self.matrix, dtype=dtype).T
 
 
-def rows_of(X: Any, rows: Any) -> Any:
+Stored: TypeAlias = Matrix | SinglePrecision | Array
+"""Checked samples: a float64 array or CSR array, ``SinglePrecision``, or an array of objects."""
+
+_Rows: TypeAlias = Index | Mask | slice
+
+
+def rows_of(X: Stored, rows: _Rows) -> Stored:
     """Select rows of a sample matrix and keep its storage."""
     return X.taken(rows) if isinstance(X, SinglePrecision) else X[rows]
 
 
-def stored_values(X: Any) -> Any:
+def stored_values(X: Stored) -> Array:
     """The array of all entries that dense, CSR or single-precision samples store."""
     if isinstance(X, SinglePrecision):
         return X.values
-    return X.data if sp.issparse(X) else X
+    return X.data if is_sparse(X) else X

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -143,7 +143,7 @@ class Histogram(Picture):
             if len(self.groups) > 1:
                 picture.legend(figure, style, OVERLAID)
 
-    def _bars(self, axes: Axes, style: Style, i: int, group: Group, bins: Any) -> None:
+    def _bars(self, axes: Axes, style: Style, i: int, group: Group, bins: list[float]) -> None:
         values = _finite(group.values)
         text = f"{literal(group.label)} ({len(values):,})" if group.label else ""
         # the colours differ in lightness, and the patterns too: told apart without colour as well

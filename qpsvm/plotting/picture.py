@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from qpsvm.exceptions import MissingPackageError
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -40,7 +41,7 @@ CASE_COLOURS = ("#8A8F98", "#0072B2", "#D55E00")
 CASE_MARKERS = ("o", "s", "^")
 """Of the KKT cases "zero", "free" and "bound"."""
 
-Numbers: TypeAlias = NDArray[np.integer[Any] | np.floating[Any]]
+Numbers: TypeAlias = NDArray[np.integer | np.floating]
 """Array of numbers to draw."""
 
 
@@ -159,12 +160,13 @@ def new_axes(figure: Figure, style: Style, *where: Any, **options: Any) -> Axes:
 
 def label(axes: Axes, style: Style, x: str = "", y: str = "") -> None:
     """Label the axes."""
-    writing: dict[str, Any] = {"color": style.ink, "fontfamily": FONT, "fontsize": TEXT}
-    axes.set_xlabel(x, **writing)
-    axes.set_ylabel(y, **writing)
+    axes.set_xlabel(x, color=style.ink, fontfamily=FONT, fontsize=TEXT)
+    axes.set_ylabel(y, color=style.ink, fontfamily=FONT, fontsize=TEXT)
 
 
-def legend(figure: Figure, style: Style, columns: int, handles: Any = None) -> None:
+def legend(
+    figure: Figure, style: Style, columns: int, handles: Sequence[Artist] | None = None
+) -> None:
     """Place a legend above the axes, where it covers no data."""
     from matplotlib.font_manager import FontProperties
 

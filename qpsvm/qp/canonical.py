@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arrays import stored
+from qpsvm.numerics.arguments import VectorLike
+from qpsvm.numerics.arrays import Vector, stored
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -18,7 +18,12 @@ SOURCE = "solution of the canonical form"
 """What ``native_status`` says where the solver said nothing."""
 
 
-def from_canonical(program: QuadraticProgram, x: Any, z: Any = None, y: Any = None) -> QPSolution:
+def from_canonical(
+    program: QuadraticProgram,
+    x: VectorLike | Mapping[str, VectorLike] | None,
+    z: VectorLike | None = None,
+    y: VectorLike | None = None,
+) -> QPSolution:
     """Convert a solution of ``program.canonical()`` to one of the program, for ``qpsvm.verify``.
 
     Parameters
@@ -62,8 +67,8 @@ def from_canonical(program: QuadraticProgram, x: Any, z: Any = None, y: Any = No
                 "from_canonical got multipliers in x, which is a mapping, and others beside it; "
                 "pass one of them."
             )
-        said = str(x.get("status", SOURCE))
-        x, z, y = x.get("x"), x.get("z"), x.get("y")
+        answer, said = x, str(x.get("status", SOURCE))
+        x, z, y = answer.get("x"), answer.get("z"), answer.get("y")
     binding, restore_rows = drop_infinite_rows(program)
     folded, unfold = fold_bounds(binding)
     p = program.n_equalities
@@ -86,7 +91,7 @@ def from_canonical(program: QuadraticProgram, x: Any, z: Any = None, y: Any = No
     return multipliers_at(program, point.x).replace(native_status=said)
 
 
-def _vector(values: Any, name: str, size: int, what: str) -> Any:
+def _vector(values: VectorLike | None, name: str, size: int, what: str) -> Vector | None:
     if values is None:
         return None
     vector = stored(values, f"{name} of from_canonical", InvalidProgramError).ravel()

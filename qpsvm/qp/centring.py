@@ -25,7 +25,6 @@ are within a factor of two of the offset lose no digit by the subtraction (Sterb
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,12 +32,15 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import (
     IN_CACHE,
     Index,
+    Matrix,
     Vector,
     as_dense,
     default_memory_limit,
+    is_sparse,
     row_blocks,
 )
 from qpsvm.numerics.row_sums import OFFSET_RATIO
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.selection import Selection
@@ -202,8 +204,9 @@ def _centre_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversibl
     square = sum(float(v @ v) for v in a)
     if not square:
         return program, Identity()
-    products = sum(np.asarray(M.T @ v) for M, v in zip(parts, a, strict=True))
-    squares = sum(_column_squares(M, np.ones(M.shape[0])) for M in parts)
+    none = np.zeros(program.n_variables)
+    products = sum((np.asarray(M.T @ v) for M, v in zip(parts, a, strict=True)), start=none)
+    squares = sum((_column_squares(M, np.ones(M.shape[0])) for M in parts), start=none)
     c = _offsets(products, square, squares)
     c[k] = 0.0
     if not c.any():
@@ -219,7 +222,7 @@ def _centre_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversibl
 # --- small pieces --------------------------------------------------------------------------------
 
 
-def _offsets(products: Any, square: float, squares: Any) -> Vector:
+def _offsets(products: Vector, square: float, squares: Vector) -> Vector:
     """The offsets c of columns with large offsets, 0 for the others.
 
     Parameters
@@ -237,9 +240,9 @@ def _offsets(products: Any, square: float, squares: Any) -> Vector:
     return np.where(large, c, 0.0)
 
 
-def _column_squares(X: Any, weights: Vector) -> Vector:
+def _column_squares(X: Stored, weights: Vector) -> Vector:
     """``sum_i weights_i X_ij^2`` of dense, sparse or single-precision rows."""
-    if sp.issparse(X):
+    if is_sparse(X):
         squared = type(X)((X.data * X.data, X.indices, X.indptr), shape=X.shape)
         return np.asarray(squared.T @ weights)
     total = np.zeros(X.shape[1])
@@ -249,12 +252,11 @@ def _column_squares(X: Any, weights: Vector) -> Vector:
     return total
 
 
-def _minus(M: Any, a: Vector, c: Vector) -> Any:
+def _minus(M: Stored, a: Vector, c: Vector) -> Matrix:
     """``M - a c'``; sparse M stays sparse, with entries in columns where c is not zero."""
-    if not sp.issparse(M):
-        dense = np.asarray(M)
-        return dense - (c if (a == 1.0).all() else np.outer(a, c))
-    columns: Index = np.flatnonzero(c)
-    outer = sp.coo_array(np.outer(a, c[columns]))
-    placed = sp.coo_array((outer.data, (outer.row, columns[outer.col])), shape=M.shape)
-    return type(M)(M - placed.tocsr())
+    if is_sparse(M):
+        columns: Index = np.flatnonzero(c)
+        outer = sp.coo_array(np.outer(a, c[columns]))
+        placed = sp.coo_array((outer.data, (outer.row, columns[outer.col])), shape=M.shape)
+        return type(M)(M - placed.tocsr())
+    return np.asarray(M) - (c if (a == 1.0).all() else np.outer(a, c))

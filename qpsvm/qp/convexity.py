@@ -24,12 +24,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Sparse, Vector
 
 U = 2.0**-53
 TINY = float(np.finfo(np.float64).tiny)
@@ -68,7 +67,7 @@ class Convexity:
         return cls(False, np.full(n, np.inf))
 
 
-def of_matrix(matrix: Any) -> Convexity:
+def of_matrix(matrix: Matrix) -> Convexity:
     """The convexity of a stored symmetric matrix, dense or sparse, of shape (n, n).
 
     Examples
@@ -121,7 +120,7 @@ def _doubt_of(block: Dense) -> float | None:
     return math.ldexp(2.0 * rounding, exponent) if _factors(scaled, rounding) else None
 
 
-def _doubt_of_large(block: Any) -> float | None:
+def _doubt_of_large(block: Sparse) -> float | None:
     """The doubt about a symmetric block that stays sparse; None if it is not convex."""
     entries, exponent = _of_size_one(block.data)
     scaled = block.copy()
@@ -138,7 +137,7 @@ def _of_size_one(entries: Dense) -> tuple[Dense, int]:
     return np.asarray(np.ldexp(entries, -exponent)), exponent
 
 
-def _factors_sparse(matrix: Any, shift: float) -> bool:
+def _factors_sparse(matrix: Sparse, shift: float) -> bool:
     """Return whether ``P + shift I = L D L'`` with positive D only; no pivot is exchanged."""
     from scipy.sparse.linalg import splu
 
@@ -167,7 +166,7 @@ def _factors(matrix: Dense, shift: float) -> bool:
     return bool(info == 0)
 
 
-def _blocks(matrix: Any) -> Iterator[tuple[Index, Any]]:
+def _blocks(matrix: Matrix) -> Iterator[tuple[Index, Matrix]]:
     """Yield the diagonal blocks of P up to permutation: their variables, and the matrix."""
     from scipy.sparse.csgraph import connected_components
 

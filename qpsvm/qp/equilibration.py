@@ -15,12 +15,10 @@ RAL-TR-2001-034, section 2.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Sparse, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.stored_quadratic import SparseQuadratic
 from qpsvm.qp.transforms import Identity, Reversible, scale
@@ -62,7 +60,7 @@ def equilibrate(
     return scale(program, D, E[:m], E[m:])
 
 
-def _factors(P: Any, M: Any) -> tuple[Vector, Vector]:
+def _factors(P: Sparse, M: Sparse) -> tuple[Vector, Vector]:
     """Scaling factors of variables and rows, powers of two."""
     D, E = np.ones(M.shape[1]), np.ones(M.shape[0])
     for _ in range(PASSES):
@@ -82,7 +80,7 @@ def _power_of_two(values: Vector) -> Vector:
     return np.asarray(np.ldexp(1.0, exponents.astype(int)))
 
 
-def _largest(M: Any, axis: int) -> Vector:
+def _largest(M: Sparse, axis: int) -> Vector:
     """Largest magnitude in every column (axis 0) or row (axis 1) of a CSC array."""
     entries, largest = np.abs(M.data), np.zeros(M.shape[1 - axis])
     if axis:
@@ -99,5 +97,5 @@ def _spread(sizes: Vector) -> float:
     return float(np.max(used) / np.min(used)) if len(used) else 1.0
 
 
-def _diagonal(values: Vector) -> Any:
+def _diagonal(values: Vector) -> Sparse:
     return sp.dia_array((values[None], [0]), shape=(len(values), len(values)))

@@ -8,18 +8,21 @@ from there or from a solver, is measured before anyone believes it.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Sparse, Vector
 from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.nearest import CONTRADICTION, nearest_feasible
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 from qpsvm.qp.solution import QPSolution, Status
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 EVIDENCE_TOLERANCE = 1e-9
 """Largest violation of a certificate that counts as proof: seven digits above the rounding of its
@@ -266,7 +269,7 @@ def find_unboundedness(program: QuadraticProgram, seconds: float = 10.0) -> QPSo
     return evidence if has_proof_of_unboundedness(program, evidence) else None
 
 
-def _null_space_rows(program: QuadraticProgram) -> Any:
+def _null_space_rows(program: QuadraticProgram) -> Sparse | None:
     """Rows R with ``R d = 0`` exactly when ``P d = 0``."""
     P = program.P
     if isinstance(P, LowRankQuadratic):  # d'(FF' + D)d = 0 exactly when F'd = 0 and Dd = 0
@@ -281,14 +284,14 @@ def _null_space_rows(program: QuadraticProgram) -> Any:
 def _highs(
     cost: Vector,
     *,
-    G: Any,
+    G: Sparse,
     h: Vector,
     lb: Vector,
     ub: Vector,
     seconds: float,
-    A: Any = None,
-    b: Any = None,
-) -> Any:
+    A: Sparse | None = None,
+    b: Vector | None = None,
+) -> OptimizeResult | None:
     from scipy.optimize import linprog
 
     result = linprog(

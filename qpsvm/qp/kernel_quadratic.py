@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, freeze, require_memory, row_blocks
+from qpsvm.numerics.arrays import (
+    IN_CACHE,
+    Dense,
+    Index,
+    Sparse,
+    Vector,
+    freeze,
+    require_memory,
+    row_blocks,
+)
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.sample_gram import Combinations, SampleGram
 from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
@@ -62,7 +69,7 @@ class KernelQuadratic(Quadratic):
         """``R (K + constant) R' + diag(d)`` over the same samples; an evaluated K is shared."""
         return KernelQuadratic(self.gram, signs, index, diag, constant=constant)
 
-    def combine(self, rows: Any, diag: Vector | None = None) -> KernelQuadratic:
+    def combine(self, rows: Sparse, diag: Vector | None = None) -> KernelQuadratic:
         """``R K R' + diag(d)`` for any CSR matrix R with one column per sample."""
         combined = SampleGram(
             Combinations(self.gram), rows, positive_semidefinite=self.gram.positive_semidefinite
@@ -73,7 +80,7 @@ class KernelQuadratic(Quadratic):
     def size(self) -> int:
         return self.selection.size
 
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[object, ...]:
         return (*self.gram.parts(), *self.selection.parts(), self.diag, self.constant)
 
     def matvec(self, x: Vector) -> Vector:

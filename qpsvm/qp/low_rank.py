@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, all_finite, freeze, require_memory
+from qpsvm.numerics.arrays import (
+    Dense,
+    Index,
+    Matrix,
+    Sparse,
+    Vector,
+    all_finite,
+    as_dense,
+    freeze,
+    is_sparse,
+    require_memory,
+)
 from qpsvm.numerics.layout import plain, plain_sparse
 from qpsvm.numerics.row_sums import common_offset, sum_of_rows
 from qpsvm.numerics.rows import row_squares
-from qpsvm.numerics.single_precision import SinglePrecision, stored_values
+from qpsvm.numerics.single_precision import SinglePrecision, Stored, stored_values
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
 
@@ -43,18 +53,18 @@ class LowRankQuadratic(Quadratic):
 
     def __init__(
         self,
-        samples: Matrix,
+        samples: Stored,
         diag: Vector | None = None,
         *,
         signs: Vector | None = None,
         index: Index | None = None,
         constant: float = 0.0,
     ) -> None:
-        if sp.issparse(samples):
+        if is_sparse(samples):
             samples = freeze(plain_sparse(samples, sp.csr_array, take_over=True))
         elif not isinstance(samples, SinglePrecision):
             samples = freeze(plain(samples))
-        self.samples = samples
+        self.samples: Matrix | SinglePrecision = samples
         if not all_finite(stored_values(samples)):
             raise InvalidProgramError("The factor F of a LowRankQuadratic has NaN or inf entries.")
         if not 0.0 <= constant < np.inf:
@@ -75,7 +85,7 @@ class LowRankQuadratic(Quadratic):
         constant += self.constant
         return LowRankQuadratic(self.samples, diag, signs=signs, index=index, constant=constant)
 
-    def combine(self, rows: Any, diag: Vector | None = None) -> LowRankQuadratic:
+    def combine(self, rows: Sparse, diag: Vector | None = None) -> LowRankQuadratic:
         """``R K R' + diag(d)`` for any CSR matrix R with one column per sample."""
         return LowRankQuadratic(rows @ self._features, diag)
 
@@ -85,7 +95,7 @@ class LowRankQuadratic(Quadratic):
         return int(self.samples.shape[1]) + (self.constant > 0.0)
 
     @property
-    def _features(self) -> Any:
+    def _features(self) -> Matrix:
         """The samples, with the constant feature if there is one: a copy then."""
         X = self.samples if sp.issparse(self.samples) else np.asarray(self.samples)
         if not self.constant:
@@ -98,7 +108,7 @@ class LowRankQuadratic(Quadratic):
         return common_offset(self.samples)
 
     @cached_property
-    def factor(self) -> Any:
+    def factor(self) -> Matrix:
         """F, shape (n, r); computed once where it is not the samples themselves."""
         return freeze(self.selection.of_rows(self._features))
 
@@ -106,7 +116,7 @@ class LowRankQuadratic(Quadratic):
     def size(self) -> int:
         return self.selection.size
 
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[object, ...]:
         return (self.factor, self.diag)  # however the rows are shared
 
     def matvec(self, x: Vector) -> Vector:
@@ -131,7 +141,7 @@ class LowRankQuadratic(Quadratic):
         R = self.selection
         left, right = (self.samples[R.samples(i)] for i in (rows, columns))
         product = left @ right.T
-        block = product.toarray() if sp.issparse(product) else np.asarray(product)
+        block = as_dense(product)
         block += self.constant
         block *= R.signs[rows, None]
         block *= R.signs[columns]
@@ -143,7 +153,7 @@ class LowRankQuadratic(Quadratic):
 
     def null_violation(self, x: Vector) -> float:
         # x'Px = |F'x|^2 + x'Dx: both must vanish, and F'x squares nothing
-        F: Any = self.factor
+        F = self.factor
         terms = abs(F).T @ np.abs(x)
         used = terms > 0.0
         ratio = float(np.max(np.abs(F.T @ x)[used] / terms[used], initial=0.0))
@@ -152,7 +162,7 @@ class LowRankQuadratic(Quadratic):
     @cached_property
     def _dense(self) -> Dense:
         product = self.factor @ self.factor.T
-        dense = product.toarray() if sp.issparse(product) else np.asarray(product)
+        dense = as_dense(product)
         dense[np.diag_indices(self.size)] += self.diag
         return np.asarray(freeze(dense))
 

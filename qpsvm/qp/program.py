@@ -16,6 +16,7 @@ from qpsvm.numerics.arrays import (
     Vector,
     as_matrix,
     as_vector,
+    is_sparse,
     require_finite,
     require_memory,
 )
@@ -365,11 +366,11 @@ def finite_dot(bounds: Vector, multipliers: Vector) -> float:
 
 
 def _to_dense(matrix: Matrix, name: str, memory_limit: int | None) -> Matrix:
-    if not sp.issparse(matrix):
-        return matrix
-    rows, columns = matrix.shape
-    require_memory(rows, columns, name, "ask for storage='natural' or 'sparse'.", memory_limit)
-    return matrix.toarray()
+    if is_sparse(matrix):
+        rows, columns = matrix.shape
+        require_memory(rows, columns, name, "ask for storage='natural' or 'sparse'.", memory_limit)
+        return matrix.toarray()
+    return matrix
 
 
 def _update(digest: Any, part: Any) -> None:

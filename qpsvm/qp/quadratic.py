@@ -16,9 +16,9 @@ type                   P                                              stores
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.exceptions import NotPositiveSemidefiniteError
@@ -83,7 +83,7 @@ class Quadratic(ABC):
         return sp.csc_array(self.to_dense(memory_limit))
 
     @abstractmethod
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[object, ...]:
         """Arrays, numbers and objects that define P: equal parts, equal P."""
 
     def __repr__(self) -> str:
@@ -122,7 +122,7 @@ class Quadratic(ABC):
     def __matmul__(self, x: Vector) -> Vector:
         return self.matvec(x)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Dense:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Dense:
         dense = self.to_dense()
         return dense.astype(dtype) if dtype is not None or copy else dense
 

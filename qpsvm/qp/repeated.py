@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -31,7 +29,7 @@ class RepeatedQuadratic(Quadratic):
     def size(self) -> int:
         return self.times * self.part.size
 
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[object, ...]:
         return (*self.part.parts(), self.times)
 
     def matvec(self, x: Vector) -> Vector:

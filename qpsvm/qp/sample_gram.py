@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.numerics import compensated
-from qpsvm.numerics.arrays import Dense, Index, Vector, freeze, row_blocks
-from qpsvm.numerics.single_precision import SinglePrecision, rows_of
+from qpsvm.numerics.arrays import Dense, Index, Sparse, Vector, freeze, row_blocks
+from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of
 
 KEPT_BYTES = 2**27
 """Kernel matrices up to this size stay in memory: 4096 samples."""
@@ -20,7 +20,7 @@ KEPT_BYTES = 2**27
 class GramFunction(Protocol):
     """A kernel as ``SampleGram`` needs it: the Gram block between two sets of samples."""
 
-    def __call__(self, X: Any, Z: Any) -> Dense: ...
+    def __call__(self, X: Stored, Z: Stored) -> Dense: ...
 
 
 class Rows(Protocol):
@@ -32,7 +32,7 @@ class Rows(Protocol):
 class RowsByCall:
     """Rows of the Gram matrix by calls of the kernel."""
 
-    def __init__(self, kernel: GramFunction, X: Any) -> None:
+    def __init__(self, kernel: GramFunction, X: Stored) -> None:
         self.kernel, self.X = kernel, X
 
     def __call__(self, rows: Index, out: Dense) -> None:
@@ -60,7 +60,7 @@ class SampleGram:
     def __init__(
         self,
         kernel: GramFunction,
-        X: Any,
+        X: Stored,
         *,
         positive_semidefinite: bool = False,
         negative_bound: float = 0.0,
@@ -70,7 +70,7 @@ class SampleGram:
         self.positive_semidefinite = positive_semidefinite
         self.negative_bound = negative_bound
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: part for name, part in self.__dict__.items() if name != "_rows"}
 
     @classmethod
@@ -93,7 +93,7 @@ class SampleGram:
         """Number of samples."""
         return int(self.X.shape[0])
 
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[object, ...]:
         """Objects that define K: the kernel and the samples, or the matrix itself."""
         if isinstance(self.kernel, _Lookup):
             return (self.kernel.matrix,)
@@ -163,7 +163,7 @@ class SampleGram:
 
     @cached_property
     def _rows(self) -> Rows:
-        against: Callable[[Any], Rows] | None = getattr(self.kernel, "against", None)
+        against: Callable[[Stored], Rows] | None = getattr(self.kernel, "against", None)
         return RowsByCall(self.kernel, self.X) if against is None else against(self.X)
 
     def block(self, rows: Index, columns: Index) -> Dense:
@@ -188,7 +188,7 @@ class _Lookup:
     def __init__(self, matrix: Dense) -> None:
         self.matrix = matrix
 
-    def __call__(self, X: Any, Z: Any) -> Dense:
+    def __call__(self, X: Stored, Z: Stored) -> Dense:
         return np.asarray(self.matrix[np.ix_(X, Z)])
 
 
@@ -198,7 +198,7 @@ class Combinations:
     def __init__(self, gram: SampleGram) -> None:
         self.gram = gram
 
-    def __call__(self, X: Any, Z: Any) -> Dense:
+    def __call__(self, X: Sparse, Z: Sparse) -> Dense:
         left, right = np.unique(X.indices), np.unique(Z.indices)
         block = self.gram.block(left, right)
         return np.asarray(Z[:, right] @ np.asarray(X[:, left] @ block).T).T

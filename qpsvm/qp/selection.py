@@ -7,13 +7,11 @@ the samples, every SVM dual has this Hessian, and several conditions share one s
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arrays import Dense, Index, Vector, as_vector, require_finite
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, as_vector, require_finite
 
 
 class Selection:
@@ -48,7 +46,7 @@ class Selection:
         """``|R|``."""
         return Selection(self.n_samples, np.abs(self.signs), self.index)
 
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[object, ...]:
         """Objects that define R."""
         index = np.arange(self.n_samples) if self.index is None else self.index
         return (self.signs, index)
@@ -63,11 +61,11 @@ class Selection:
         """``R v``, one entry per row."""
         return self.signs * (v if self.index is None else v[self.index])
 
-    def samples(self, rows: Any) -> Any:
+    def samples(self, rows: Index) -> Index:
         """The samples ``c(i)`` of the given rows."""
         return rows if self.index is None else self.index[rows]
 
-    def of_rows(self, matrix: Any) -> Any:
+    def of_rows(self, matrix: Matrix) -> Matrix:
         """``R M``, for a dense or CSR matrix with one row per sample."""
         if self.is_identity:
             return matrix

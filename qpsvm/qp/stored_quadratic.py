@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
+from qpsvm.numerics.arguments import MatrixLike
 from qpsvm.numerics.arrays import (
     Dense,
     Index,
@@ -16,6 +16,7 @@ from qpsvm.numerics.arrays import (
     Vector,
     as_matrix,
     freeze,
+    is_sparse,
     largest_magnitude,
     require_memory,
     row_blocks,
@@ -37,7 +38,7 @@ class DenseQuadratic(Quadratic):
         Not square, not finite, or not symmetric.
     """
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: npt.ArrayLike) -> None:
         array = as_matrix(matrix, "P", np.shape(matrix)[-1] if np.ndim(matrix) else 0)
         _require_square_symmetric(array)
         if not np.array_equal(array, array.T):
@@ -55,7 +56,7 @@ class DenseQuadratic(Quadratic):
     def size(self) -> int:
         return int(self.matrix.shape[0])
 
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[object, ...]:
         return (self.matrix,)
 
     def matvec(self, x: Vector) -> Vector:
@@ -85,7 +86,7 @@ class SparseQuadratic(Quadratic):
         Not square, not finite, or not symmetric.
     """
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Sparse) -> None:
         array = as_matrix(matrix, "P", matrix.shape[1])
         _require_square_symmetric(array)
         if largest_magnitude(array - array.T) > 0:
@@ -103,7 +104,7 @@ class SparseQuadratic(Quadratic):
     def size(self) -> int:
         return int(self.matrix.shape[0])
 
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[object, ...]:
         return (self.matrix,)
 
     def matvec(self, x: Vector) -> Vector:
@@ -137,7 +138,7 @@ class SparseQuadratic(Quadratic):
         return True
 
 
-def as_quadratic(P: Any, size: int) -> Quadratic:
+def as_quadratic(P: Quadratic | MatrixLike | None, size: int) -> Quadratic:
     """``P`` as a Quadratic of the given size: arrays are checked and copied, None means zero.
 
     Raises
@@ -147,9 +148,10 @@ def as_quadratic(P: Any, size: int) -> Quadratic:
     """
     if P is None:
         return SparseQuadratic(sp.csc_array((size, size), dtype=np.float64))
+    quadratic: Quadratic
     if isinstance(P, Quadratic):
-        quadratic: Quadratic = P
-    elif sp.issparse(P):
+        quadratic = P
+    elif is_sparse(P):
         quadratic = SparseQuadratic(P)
     else:
         quadratic = DenseQuadratic(np.atleast_2d(P) if np.ndim(P) == 0 else P)

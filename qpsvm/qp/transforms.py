@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arrays import Index, Matrix, Vector, as_vector
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, as_vector, is_sparse
 from qpsvm.numerics.rows import fold, take_rows
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -206,8 +206,8 @@ def drop_dependent_equalities(
     return smaller, RestoreRows(kept, rows, equalities=True)
 
 
-def _dense(matrix: Matrix) -> Matrix:
-    return matrix.toarray() if sp.issparse(matrix) else matrix
+def _dense(matrix: Matrix) -> Dense:
+    return matrix.toarray() if is_sparse(matrix) else matrix
 
 
 # --- scaling -----------------------------------------------------------------------------------
@@ -302,7 +302,6 @@ def _scaled_hessian(P: Quadratic, D: Vector, objective: float) -> Quadratic:
 
 
 def _scaled_rows(matrix: Matrix, rows: Vector, columns: Vector) -> Matrix:
-    if not sp.issparse(matrix):
-        return rows[:, None] * matrix * columns
-    scaled = matrix.multiply(rows[:, None]).multiply(columns[None, :])
-    return sp.csc_array(scaled)
+    if is_sparse(matrix):
+        return sp.csc_array(matrix.multiply(rows[:, None]).multiply(columns[None, :]))
+    return rows[:, None] * matrix * columns

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -16,18 +15,18 @@ from qpsvm.exceptions import QPSVMError
 from qpsvm.kernels import Precomputed
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.problem import TrainingProblem
+from qpsvm.numerics.single_precision import Stored, stored_values
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.grade import Evidence, whose
 from qpsvm.reports.kinds import kind_of
-from qpsvm.reports.solved import SolvedProblem
+from qpsvm.reports.solved import Machine, SolvedProblem
 
 FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
 """The checks of a bare program that are about its own rows and bounds."""
 
 
 def evidence_of_machine(
-    problem: TrainingProblem[Any, Any],
+    problem: Machine,
     verified: KKTReport,
     proof: Certificate | None,
     predictions: PredictionComparison | None,
@@ -114,7 +113,7 @@ def evidence_of_machines(
 
 
 def predictions_of_machine(
-    problem: TrainingProblem[Any, Any], verified: KKTReport, proof: Certificate | None
+    problem: Machine, verified: KKTReport, proof: Certificate | None
 ) -> PredictionComparison | None:
     """Compare one machine's training predictions with the exact optimum's.
 
@@ -161,11 +160,12 @@ def _worst_failed(checks: tuple[Check, ...]) -> Check | None:
 
 def _from_bounds(
     proof: Certificate | ReducedCertificate[Certificate],
-    problem: TrainingProblem[Any, Any],
-    X: Any,
+    problem: Machine,
+    X: Stored,
 ) -> PredictionComparison | None:
     precomputed = isinstance(problem.kernel, Precomputed)
-    squares = X.diagonal() if precomputed and X.shape[0] == X.shape[1] else None
+    is_gram = precomputed and X.shape[0] == X.shape[1]
+    squares = stored_values(X).diagonal().astype(np.float64) if is_gram else None
     try:
         return from_bounds(proof, X, squares)
     except (QPSVMError, ValueError):  # k(x, x) is not known, or the numbers are of no use

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
@@ -17,19 +17,20 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.problem import TrainingProblem
-from qpsvm.machines.reduced import ReducedProblem
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.plotting.convergence import Event
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.reports.content import Facts
 from qpsvm.reports.grade import Evidence
 from qpsvm.reports.report import Report
+from qpsvm.reports.solved import Problem, Solution
 from qpsvm.verification import verify
 
 
 def build(
-    problem: Any,
-    solution: Any,
+    problem: Problem,
+    solution: Solution,
     verified: KKTReport | ReducedReport[KKTReport] | None = None,
     *,
     certificate: Certificate | ReducedCertificate[Certificate] | None = None,
@@ -88,7 +89,8 @@ def build(
     """
     require_pair("reports.build", problem, solution, programs=True, recovers=True)
     if verified is None:
-        verified = verify(problem, solution, eps=eps)
+        pair: Any = problem, solution  # which belong together
+        verified = verify(*pair, eps=eps)
     expected = ReducedReport if isinstance(problem, ReducedProblem) else KKTReport
     if not isinstance(verified, expected):
         raise InvalidParameterError(
@@ -124,15 +126,24 @@ def build(
 
 
 def _machines(
-    problem: Any, solution: Any, verified: Any, certificate: Any, trace: Any, source: str
+    problem: Problem,
+    solution: Solution,
+    verified: KKTReport | ReducedReport[KKTReport],
+    certificate: Certificate | ReducedCertificate[Certificate] | None,
+    trace: Sequence[Event],
+    source: str,
 ) -> tuple[Report, ...]:
     """Build one report per machine of a reduction; empty if the solution does not belong to it."""
-    if not isinstance(problem, ReducedProblem) or not verified.reports:
+    if not isinstance(problem, ReducedProblem) or not isinstance(verified, ReducedReport):
         return ()
-    names = problem.names
-    proofs = certificate.certificates if certificate is not None else (None,) * len(names)
+    if not verified.reports:
+        return ()
+    names, answer = problem.names, cast("ReducedSolution", solution)
+    proofs: Sequence[Certificate | None] = (None,) * len(names)
+    if isinstance(certificate, ReducedCertificate):
+        proofs = certificate.certificates
     traces = _by_machine(trace, len(names))
-    parts = zip(problem.parts(solution), names, verified.reports, proofs, traces, strict=True)
+    parts = zip(problem.parts(answer), names, verified.reports, proofs, traces, strict=True)
     return tuple(
         replace(build(*part, report, certificate=proof, trace=events, source=source), name=name)
         for part, name, report, proof, events in parts

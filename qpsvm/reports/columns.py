@@ -28,7 +28,9 @@ def words(title: str, text: Callable[[Item], str]) -> TableColumn[Item]:
 
 
 def numbers(
-    title: str, number: Callable[[Item], float | None], written: Callable[[Any], str] = value
+    title: str,
+    number: Callable[[Item], float | None],
+    written: Callable[[Any], str] = value,
 ) -> TableColumn[Item]:
     """A numeric column, sorted by value and shown as formatted text."""
 

@@ -86,7 +86,7 @@ class Comparison(Table):
     rows: tuple[ComparisonRow, ...]
     eps: float
 
-    def columns(self) -> dict[str, object]:
+    def columns(self) -> dict[str, list[object]]:
         """One row per backend and program, with the fields of ``ComparisonRow`` as columns."""
         names = [field.name for field in fields(ComparisonRow)]
         return {name: [getattr(row, name) for row in self.rows] for name in names}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.resources
+from typing import cast
 
 from qpsvm.files import json_text
 from qpsvm.reports.content import ReportContent
@@ -20,7 +21,7 @@ SCHEMA = 2
 def schema() -> dict[str, object]:
     """The JSON Schema (draft 2020-12) of ``Report.to_dict`` and of a page's JSON."""
     text = importlib.resources.files(__package__).joinpath("report.schema.json").read_text("utf-8")
-    return dict(json_text.loads(text))
+    return cast("dict[str, object]", json_text.loads(text))
 
 
 def page_dict(page: Page, *, samples: int | None = None) -> dict[str, object]:

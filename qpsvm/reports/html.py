@@ -10,7 +10,6 @@ import base64
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from qpsvm.files import json_text
 from qpsvm.plotting import Picture
@@ -136,7 +135,7 @@ def _colours(word: str) -> str:
     return CLASSES[tone_of(word)]
 
 
-FILTERS: Mapping[str, Callable[[Any], str]] = {
+FILTERS: Mapping[str, Callable[..., str]] = {
     "data_uri": _data_uri,
     "sort_key": sort_key,
     "colours": _colours,

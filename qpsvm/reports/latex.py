@@ -7,17 +7,16 @@ not know, are written by their number there.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from qpsvm.qp.exchange import tex
 from qpsvm.reports.blocks import Heading
 from qpsvm.reports.document import document, flat, names_and_values
 from qpsvm.reports.page import Page
-from qpsvm.reports.templating import Verbatim, now, one_line, template
+from qpsvm.reports.templating import Delimiters, Verbatim, now, one_line, template
 
 SHOWN_SAMPLES = 30
 
-DELIMITERS: dict[str, Any] = {
+DELIMITERS: Delimiters = {
     "block_start_string": "(%",
     "block_end_string": "%)",
     "variable_start_string": "((",

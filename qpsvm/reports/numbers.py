@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ WHOLE = 0.1
 """From this share on whole percentages will do."""
 
 
-def figure(value: float | np.floating[Any] | None, digits: int = 6) -> str:
+def figure(value: float | np.floating | None, digits: int = 6) -> str:
     """Format a number: 26.5255, 3.1e-09, infinite; a dash for None."""
     if value is None:
         return NOTHING
@@ -44,7 +43,7 @@ def figure(value: float | np.floating[Any] | None, digits: int = 6) -> str:
     return f"{number:.{digits}g}"
 
 
-def residual(value: float | np.floating[Any] | None) -> str:
+def residual(value: float | np.floating | None) -> str:
     """Format a residual with two digits and a power of ten."""
     if value is None:
         return NOTHING

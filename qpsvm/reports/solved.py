@@ -8,16 +8,28 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.kkt_report import KKTReport
+from qpsvm.machines import ReducedSolution, SVMSolution
+from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
+
+Machine: TypeAlias = TrainingProblem[Any, Any]
+"""A problem that is one program of a machine, of whatever family."""
+
+Problem: TypeAlias = Machine | ReducedProblem | QuadraticProgram
+"""What can be solved and reported."""
+
+Solution: TypeAlias = SVMSolution | JointSolution | ReducedSolution | QPSolution
+"""The answer to a problem."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +50,7 @@ class SolvedProblem:
         The machines of a ReducedProblem.
     """
 
-    problem: Any
+    problem: Any  # what reads them knows, by the kind of report, which one it is
     solution: Any
     verified: KKTReport | ReducedReport[KKTReport]
     certificate: Certificate | None

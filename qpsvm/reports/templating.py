@@ -7,9 +7,12 @@ import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from qpsvm.exceptions import MissingPackageError
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,17 @@ class Extra:
     name: str
     modules: tuple[str, ...]
     otherwise: str = ""
+
+
+class Delimiters(TypedDict, total=False):
+    """Delimiters of the template language, by the names of Jinja2."""
+
+    block_start_string: str
+    block_end_string: str
+    variable_start_string: str
+    variable_end_string: str
+    comment_start_string: str
+    comment_end_string: str
 
 
 REPORT = Extra("report", ("jinja2", "matplotlib"), " (a .json or .txt report needs neither)")
@@ -52,12 +66,12 @@ def require_packages(extra: Extra = REPORT) -> None:
 def template(
     name: str,
     *,
-    filters: Mapping[str, Any],
-    escape: Callable[[Any], str] | None = None,
+    filters: Mapping[str, object],
+    escape: Callable[[object], str] | None = None,
     package: str = "qpsvm.reports",
     extra: Extra = REPORT,
-    **delimiters: Any,
-) -> Any:
+    **delimiters: Unpack[Delimiters],
+) -> Template:
     """Load a template of this package, or of a package that extends it.
 
     Parameters
@@ -94,8 +108,8 @@ class Verbatim(str):
     """Text that is already markup and must not be escaped."""
 
 
-def _escaping(escape: Callable[[Any], str]) -> Callable[[Any], str]:
-    def finalize(value: Any) -> str:
+def _escaping(escape: Callable[[object], str]) -> Callable[[object], str]:
+    def finalize(value: object) -> str:
         return value if isinstance(value, Verbatim) else escape(value)
 
     return finalize

@@ -166,3 +166,7 @@ def test_serials_of_a_precomputed_kernel_are_rows() -> None:
     model = read_model(FOLDER / "libsvm_precomputed.model")
     with pytest.raises(ModelFileError, match=r"sample 50 .* the data have 40 rows"):
         model.training_rows(np.eye(40))
+    rows = model.training_rows(np.eye(50))
+    as_lists = np.eye(50).tolist()
+    assert np.array_equal(model.training_rows(as_lists), rows)
+    assert np.array_equal(model.training_rows(tuple(as_lists)), rows)

@@ -249,3 +249,18 @@ def test_constraints_come_with_their_multipliers():
     assert abs(told[1]["multiplier"]) > 1.0  # the moons would have it otherwise
     assert "slope <b> of |2|" in built.to_text()
     assert report("plane").to_dict()["constraints"] == []
+
+
+def test_single_precision_kernel_matrix_of_a_failed_joint_machine_is_reported():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    single = (X @ X.T + np.eye(30)).astype(np.float32)
+    double = single.astype(np.float64)
+    single.flags.writeable = False  # then it is used as it is, not copied
+    found = []
+    for K in (single, double):
+        problem = qpsvm.CrammerSinger(C=1.0).dual(K, np.arange(30) % 3, kernel="precomputed")
+        built = reports.build(problem, qpsvm.solve(problem, "osqp", eps=1e-1), eps=1e-14)
+        assert not built.passed
+        found.append(built.predictions)
+    assert found[0] is not None
+    assert found[0].n_samples == found[1].n_samples == 30

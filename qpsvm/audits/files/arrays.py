@@ -12,15 +12,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from qpsvm.audits.files import entries
+from qpsvm.audits.files.entries import Formulation
 from qpsvm.audits.files.opening import read_bytes, require_file
 from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files import json_text, npz
+from qpsvm.files.npz import Arrays
 from qpsvm.kernels import Kernel
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Array, Dense, Vector
 
 MAX_JSON_BYTES = 2**28
 """Largest JSON file that is read: as Python objects its numbers take some ten times as much."""
@@ -57,12 +59,12 @@ class ArrayModel:
 
     source: str
     format: Literal["json", "npz"]
-    formulation: Any
+    formulation: Formulation | None
     kernel: Kernel | None
-    classes: tuple[Any, ...] | None
+    classes: tuple[object, ...] | None
     alpha: Vector | None
-    coef: Any
-    intercept: Any
+    coef: Dense | None
+    intercept: float | Vector
     width: float | None
 
 
@@ -103,29 +105,30 @@ def read_npz(path: str | os.PathLike[str]) -> ArrayModel:
     return from_npz(path, npz_arrays(path))
 
 
-def npz_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
+def npz_arrays(path: str | os.PathLike[str]) -> Arrays:
     """Read the arrays of an uncompressed NPZ file; compressed files could expand without limit."""
     size = require_file(path)
     return npz.read(path, ModelFileError, limit_bytes=size, compressed=False)
 
 
-def from_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> ArrayModel:
+def from_npz(path: str | os.PathLike[str], arrays: Arrays) -> ArrayModel:
     """Build the model from the arrays of an NPZ file; see ``read_npz``."""
     source = os.fspath(path)
-    data: dict[str, Any] = dict(arrays)
+    data: dict[str, object] = dict(arrays)
     for key in ("formulation", "kernel"):
         if key in data:
-            data[key] = _json_entry(source, key, data[key])
+            data[key] = _json_entry(source, key, arrays[key])
     if "classes" in data:
-        data["classes"] = data["classes"].tolist()
+        data["classes"] = arrays["classes"].tolist()
     return _model(source, "npz", data)
 
 
-def _model(source: str, format: Literal["json", "npz"], data: Mapping[str, Any]) -> ArrayModel:
+def _model(source: str, format: Literal["json", "npz"], data: Mapping[str, object]) -> ArrayModel:
     try:
         entries.require_keys(data)
         coef = entries.numbers(data, "coef", (1, 2))
         intercept = entries.numbers(data, "intercept", (0, 1))
+        assert intercept is not None  # it is among the keys
         entries.require_one_intercept_each(coef, intercept)
         width = entries.numbers(data, "width", (0,))
         return ArrayModel(
@@ -143,7 +146,7 @@ def _model(source: str, format: Literal["json", "npz"], data: Mapping[str, Any])
         raise ModelFileError(f"{source!r} is not a usable model: {problem}.") from problem
 
 
-def _json_entry(source: str, key: str, array: Any) -> Any:
+def _json_entry(source: str, key: str, array: Array) -> object:
     try:
         if array.dtype.kind != "U" or array.ndim != 0:
             raise ValueError(f"it has dtype {array.dtype} and shape {array.shape}")

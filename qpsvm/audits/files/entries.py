@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 
 from qpsvm import formulations, kernels
 from qpsvm.exceptions import QPSVMError
+from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel
-from qpsvm.numerics.arrays import freeze
+from qpsvm.numerics.arrays import Dense, freeze
+
+Formulation: TypeAlias = Family | formulations.CrammerSinger
 
 KEYS = ("formulation", "kernel", "classes", "alpha", "coef", "intercept", "width")
 
-FORMULATIONS: Mapping[str, type[Any]] = {
+FORMULATIONS: Mapping[str, type[Formulation]] = {
     kind.__name__: kind
     for kind in (
         formulations.HardMargin,
@@ -44,6 +47,8 @@ KERNELS: Mapping[str, type[Kernel]] = {
     )
 }
 
+Built = TypeVar("Built")
+
 _LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -51,7 +56,7 @@ class UnfitEntryError(Exception):
     """An entry of the file is invalid; the message says what is wrong and how to correct it."""
 
 
-def require_keys(data: Mapping[str, Any]) -> None:
+def require_keys(data: Mapping[str, object]) -> None:
     """Raise UnfitEntryError for unknown entries, or without those that every model has."""
     unknown = [key for key in data if key not in KEYS]
     if unknown:
@@ -62,7 +67,7 @@ def require_keys(data: Mapping[str, Any]) -> None:
         raise UnfitEntryError("it has neither alpha nor coef; add one of them, or both")
 
 
-def numbers(data: Mapping[str, Any], key: str, dimensions: tuple[int, ...]) -> Any:
+def numbers(data: Mapping[str, object], key: str, dimensions: tuple[int, ...]) -> Dense | None:
     """A read-only float64 array from an entry; None if there is no such entry."""
     if key not in data:
         return None
@@ -91,11 +96,11 @@ def numbers(data: Mapping[str, Any], key: str, dimensions: tuple[int, ...]) -> A
     return freeze(array)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def require_one_intercept_each(coef: Any, intercept: Any) -> None:
+def require_one_intercept_each(coef: Dense | None, intercept: Dense) -> None:
     """Raise UnfitEntryError unless there is one intercept for every row of weights."""
     expected = () if coef is None or coef.ndim == 1 else (len(coef),)
     if intercept.shape != expected:
@@ -105,7 +110,7 @@ def require_one_intercept_each(coef: Any, intercept: Any) -> None:
         )
 
 
-def classes_of(data: Mapping[str, Any], count: int) -> tuple[Any, ...] | None:
+def classes_of(data: Mapping[str, object], count: int) -> tuple[object, ...] | None:
     """Return the labels of the classes, None if there are none."""
     if "classes" not in data:
         return None
@@ -121,7 +126,7 @@ def classes_of(data: Mapping[str, Any], count: int) -> tuple[Any, ...] | None:
     return tuple(values)
 
 
-def built(data: Mapping[str, Any], key: str, known: Mapping[str, type[Any]]) -> Any:
+def built(data: Mapping[str, object], key: str, known: Mapping[str, type[Built]]) -> Built | None:
     """Build the qpsvm object that ``{"name": ..., parameter: value, ...}`` describes."""
     if key not in data:
         return None
@@ -142,18 +147,19 @@ def built(data: Mapping[str, Any], key: str, known: Mapping[str, type[Any]]) -> 
         raise UnfitEntryError(f"{name} does not accept these parameters ({error})") from error
 
 
-def _class_weight(value: Any) -> Any:
+def _class_weight(value: object) -> object:
     """Convert ``[[label, weight], ...]`` to a dict; return None and "balanced" unchanged."""
     if value is None or isinstance(value, str):
         return value
-    good = isinstance(value, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(map(_is_plain, pair)) for pair in value
-    )
-    if not good or len(dict(value)) < len(value):
+    if (
+        not isinstance(value, list)
+        or not all(isinstance(p, list) and len(p) == 2 and all(map(_is_plain, p)) for p in value)
+        or len(dict(value)) < len(value)
+    ):
         raise UnfitEntryError("class_weight is not a list of pairs [label, weight], one per label")
     return dict(value)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Return whether a value is a boolean, a string, or a number in the range of float64."""
     return isinstance(value, bool | str) or (_is_number(value) and -_LARGEST <= value <= _LARGEST)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ INT32_MAX = 2**31 - 1
 """Counts, labels and indices are C's ``int``."""
 
 _INTEGER = re.compile(rb"[+-]?\d{1,10}")
+
+
+Word = TypeVar("Word", bound=str)
 
 
 class Entry(NamedTuple):
@@ -99,15 +102,16 @@ class Header:
             if key not in allowed:
                 raise self.file.refusal(entry.line, f"{key} does not belong to {owner}")
 
-    def choice(self, key: str, choices: Collection[str]) -> str:
+    def choice(self, key: str, choices: Collection[Word]) -> Word:
         """Parse one of a set of words."""
         entry = self._entry(key)
         word = entry.text.strip().decode("ascii")
-        if word not in choices:
-            raise self.file.refusal(
-                entry.line, f"{key} is {word[:40]!r}, not one of {', '.join(choices)}"
-            )
-        return word
+        for choice in choices:
+            if word == choice:
+                return choice
+        raise self.file.refusal(
+            entry.line, f"{key} is {word[:40]!r}, not one of {', '.join(choices)}"
+        )
 
     def integer(self, key: str, low: int, high: int = INT32_MAX) -> int:
         """Parse an integer from ``low`` to ``high``."""

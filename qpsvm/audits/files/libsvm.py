@@ -42,12 +42,11 @@ import numpy as np
 
 from qpsvm import kernels
 from qpsvm.audits.files.rows import Precision, match_rows
-from qpsvm.data.samples import Samples
-from qpsvm.data.targets import Targets
 from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
+from qpsvm.numerics.arguments import Samples, Targets
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, is_sparse
 
 SvmType: TypeAlias = Literal["c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"]
 KernelType: TypeAlias = Literal["linear", "polynomial", "rbf", "sigmoid", "precomputed"]
@@ -135,7 +134,7 @@ class LibsvmModel:
             return kernels.Sigmoid(gamma, coef0)
         return kernels.as_kernel(self.kernel_type)
 
-    def training_rows(self, X: Samples, y: Targets = None) -> Index:
+    def training_rows(self, X: Samples, y: Targets | None = None) -> Index:
         """Find the row of the training data of each support vector.
 
         Parameters
@@ -165,7 +164,8 @@ class LibsvmModel:
         compared so, for others last.
         """
         if self.serials is not None:
-            return self._rows_by_serial(len(X) if isinstance(X, list) else X.shape[0])
+            n = X.shape[0] if is_sparse(X) else len(np.asarray(X))
+            return self._rows_by_serial(n)
         labels = targets = None
         if y is not None and self.labels is not None and self.n_sv is not None:
             labels = (np.repeat(self.labels, self.n_sv), self._as_numbers(y))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from qpsvm.audits.files import support_vectors
 from qpsvm.audits.files.digits import most_digits
 from qpsvm.audits.files.header import Header
-from qpsvm.audits.files.libsvm import LibsvmModel
+from qpsvm.audits.files.libsvm import KernelType, LibsvmModel, SvmType
 from qpsvm.audits.files.text_file import TextFile
 from qpsvm.numerics.arrays import Index, freeze
 
-CLASSIFIERS = ("c_svc", "nu_svc")
-SVM_TYPES = (*CLASSIFIERS, "one_class", "epsilon_svr", "nu_svr")
-PARAMETERS = {
+CLASSIFIERS: tuple[SvmType, ...] = ("c_svc", "nu_svc")
+SVM_TYPES: tuple[SvmType, ...] = (*CLASSIFIERS, "one_class", "epsilon_svr", "nu_svr")
+PARAMETERS: Mapping[KernelType, tuple[str, ...]] = {
     "linear": (),
     "polynomial": ("degree", "gamma", "coef0"),
     "rbf": ("gamma",),
@@ -72,8 +72,8 @@ def read_libsvm(path: str | os.PathLike[str]) -> LibsvmModel:
     """
     file = TextFile.read(path)
     header = Header(file, _KEYS, "SV", on_next_line=_WEIGHTS)
-    svm_type: Any = header.choice("svm_type", SVM_TYPES)
-    kernel_type: Any = header.choice("kernel_type", tuple(PARAMETERS))
+    svm_type = header.choice("svm_type", SVM_TYPES)
+    kernel_type = header.choice("kernel_type", tuple(PARAMETERS))
     classifier = svm_type in CLASSIFIERS
     header.require_only(
         (

@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.audits.files.digits import EXACT, as_printed
-from qpsvm.data.samples import Samples, as_samples
-from qpsvm.data.targets import Targets
+from qpsvm.data.samples import as_samples
 from qpsvm.exceptions import ModelFileError
-from qpsvm.numerics.arrays import Index, Matrix, Vector, row_blocks
+from qpsvm.numerics.arguments import Samples, Targets
+from qpsvm.numerics.arrays import Index, Matrix, Sparse, Vector, is_sparse, row_blocks
 
 _BLOCK_BYTES = 2**21
 """Rounding takes some ten temporaries as large as its block."""
@@ -129,7 +129,7 @@ def _keys(matrix: Matrix, digits: int, dtype: Precision, labels: Vector | None) 
             yield digest.digest()
 
 
-def _rounded(matrix: Matrix, digits: int, dtype: Precision) -> Matrix:
+def _rounded(matrix: Matrix, digits: int, dtype: Precision) -> Sparse:
     """The entries as they would be printed, in column order, without zeros."""
     block = sp.csr_array(matrix, dtype=np.float64, copy=True)
     block.sum_duplicates()
@@ -165,7 +165,7 @@ def _too_often(rows: list[int]) -> str:
     )
 
 
-def _difference(vector: Matrix, samples: Matrix, digits: int, dtype: Precision) -> str:
+def _difference(vector: Sparse, samples: Matrix, digits: int, dtype: Precision) -> str:
     """Describe how a support vector differs from the nearest row of X."""
     d = samples.shape[1]
     beyond = vector.indices[(vector.indices >= d) & (vector.data != 0.0)]
@@ -175,7 +175,7 @@ def _difference(vector: Matrix, samples: Matrix, digits: int, dtype: Precision) 
     inside = vector.indices < d
     dense[vector.indices[inside]] = vector.data[inside]
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = samples.multiply(samples) if sp.issparse(samples) else samples * samples
+        squares = samples.multiply(samples) if is_sparse(samples) else samples * samples
         distance = np.asarray(squares.sum(axis=1)).ravel() - 2.0 * (samples @ dense)
         row = int(np.argmin(np.where(np.isfinite(distance), distance, np.inf)))
         nearest = _rounded(samples[[row]], digits, dtype).toarray().ravel()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.audits.files.header import INT32_MAX
@@ -19,9 +20,11 @@ from qpsvm.audits.files.text_file import (
     to_numbers,
     words,
 )
-from qpsvm.numerics.arrays import Dense, Index, freeze
+from qpsvm.numerics.arrays import Dense, Index, Mask, Sparse, Vector, freeze
 
 _PAIR = re.compile(rb"\d{1,10}:(" + NUMBER + rb")")
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 class SupportVectors(NamedTuple):
@@ -36,7 +39,7 @@ class SupportVectors(NamedTuple):
     """
 
     coefficients: Dense
-    vectors: Any
+    vectors: Sparse | None
     serials: Index | None
 
 
@@ -46,8 +49,8 @@ class _Block(NamedTuple):
     line: int
     coefficients: Dense
     lengths: Index
-    indices: Any
-    values: Any
+    indices: npt.NDArray[np.int64]
+    values: Vector
 
 
 def read(
@@ -89,7 +92,7 @@ def read(
     values = _joined([np.zeros(0), *(block.values for block in blocks)])
     if precomputed:
         return SupportVectors(coefficients, None, freeze(values.astype(np.intp)))
-    columns = _joined([np.zeros(0, np.int32), *(block.indices - 1 for block in blocks)])
+    columns = _joined([np.zeros(0, np.int64), *(block.indices - 1 for block in blocks)])
     lengths = _joined([np.zeros(1, np.int64), *(block.lengths for block in blocks)])
     shape = (n, int(columns.max(initial=0)) + 1)
     vectors = sp.csr_array((values, columns.astype(np.int32), np.cumsum(lengths)), shape=shape)
@@ -168,7 +171,7 @@ def _require_serial(file: TextFile, block: _Block) -> None:
         )
 
 
-def _first(bad: Any) -> Iterator[int]:
+def _first(bad: Mask) -> Iterator[int]:
     """Yield the index of the first true entry, if any."""
     yield from np.flatnonzero(bad)[:1].tolist()
 
@@ -177,5 +180,5 @@ def _line_of_pair(block: _Block, at: int) -> int:
     return block.line + int(np.searchsorted(np.cumsum(block.lengths), at, side="right"))
 
 
-def _joined(parts: list[Any]) -> Any:
+def _joined(parts: list[npt.NDArray[Number]]) -> npt.NDArray[Number]:
     return np.concatenate(parts)

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -148,7 +147,7 @@ class TextFile:
 
 def to_numbers(text: bytes) -> Vector:
     """Convert checked text of numbers separated by blanks, newlines or colons."""
-    values: Any = np.fromstring(text.replace(b":", b" "), dtype=np.float64, sep=" ")
+    values = np.fromstring(text.replace(b":", b" "), dtype=np.float64, sep=" ")
     return np.asarray(values)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -11,10 +11,13 @@ from qpsvm.audits.claims import Claim, Library, Reading, multipliers
 from qpsvm.audits.readers.inputs import Inputs, require_finite
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
+from qpsvm.formulations import CrammerSinger
 from qpsvm.formulations.crammer_singer import JointProblem
-from qpsvm.kernels import Linear
+from qpsvm.formulations.family import Family
+from qpsvm.kernels import KernelArgument, Linear
 from qpsvm.machines import SVMProblem
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arguments import MatrixLike, VectorLike
+from qpsvm.numerics.arrays import Dense, Vector
 
 UNKNOWN = Library("the library")
 """Of numbers nobody says the origin of."""
@@ -53,11 +56,11 @@ class Arrays:
     True
     """
 
-    formulation: Any
-    intercept: Any = 0.0
-    alpha: Any = None
-    coef: Any = None
-    kernel: Any = "linear"
+    formulation: Family | CrammerSinger
+    intercept: VectorLike = 0.0
+    alpha: VectorLike | None = None
+    coef: MatrixLike | None = None
+    kernel: KernelArgument = "linear"
     width: float | None = None
     library: Library = UNKNOWN
 
@@ -73,7 +76,7 @@ def arrays(model: Arrays, inputs: Inputs) -> Reading:
     inputs.require_only((), "Arrays")
     samples = inputs.samples()
     build = model.formulation.primal if model.alpha is None else model.formulation.dual
-    problem: Any = build(samples, inputs.y, kernel=model.kernel, sample_weight=inputs.sample_weight)
+    problem = build(samples, inputs.y, kernel=model.kernel, sample_weight=inputs.sample_weight)
     _require_enough(model, problem)
     intercept = np.asarray(model.intercept, dtype=np.float64)
     coef = None if model.coef is None else np.asarray(model.coef, dtype=np.float64)
@@ -89,7 +92,9 @@ def arrays(model: Arrays, inputs: Inputs) -> Reading:
                 name="",
                 problem=problem,
                 intercept=intercept if rows else float(intercept),
-                alpha=None if model.alpha is None else _alpha(model.alpha, problem),
+                alpha=None
+                if model.alpha is None
+                else _alpha(model.alpha, cast("SVMProblem", problem)),
                 coef=coef,
                 width=model.width,
             ),
@@ -101,7 +106,7 @@ def arrays(model: Arrays, inputs: Inputs) -> Reading:
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _require_enough(model: Arrays, problem: Any) -> None:
+def _require_enough(model: Arrays, problem: object) -> None:
     if not isinstance(problem, SVMProblem | JointProblem):
         raise AuditRefusedError(
             f"Arrays describes one machine, and {model.formulation!r} has several; audit each."
@@ -121,7 +126,7 @@ def _require_enough(model: Arrays, problem: Any) -> None:
         raise AuditRefusedError(f"For {model.formulation!r} pass coef and intercept, and no alpha.")
 
 
-def _alpha(given: Any, problem: SVMProblem) -> Vector:
+def _alpha(given: VectorLike, problem: SVMProblem) -> Vector:
     """Dual variables, shape (N,); given as ``alpha - alpha*`` where each sample has two sides."""
     alpha = np.asarray(given, dtype=np.float64)
     n, N = problem.data.n_given, len(problem.model.conditions)
@@ -132,7 +137,7 @@ def _alpha(given: Any, problem: SVMProblem) -> Vector:
     return alpha
 
 
-def _require_shape(name: str, numbers: Any, shape: tuple[int, ...]) -> None:
+def _require_shape(name: str, numbers: Dense, shape: tuple[int, ...]) -> None:
     require_finite("Arrays", **{name: numbers})
     if numbers.shape != shape:
         raise AuditRefusedError(

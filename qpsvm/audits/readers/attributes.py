@@ -11,9 +11,9 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.targets import Labels
 from qpsvm.exceptions import AuditRefusedError
-from qpsvm.numerics.arrays import Index, Matrix
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Dense, Index, Matrix
 
 Estimator: TypeAlias = Any
 """A fitted model of another library; their attributes have no types to rely on."""
@@ -63,7 +63,7 @@ def number(model: Estimator, name: str) -> float:
     return float(array.reshape(()))
 
 
-def numbers(model: Estimator, name: str, n_dimensions: int | None = None) -> Any:
+def numbers(model: Estimator, name: str, n_dimensions: int | None = None) -> Dense:
     """Return an attribute that must be an array of finite real numbers, as float64.
 
     Raises
@@ -107,7 +107,7 @@ def matrix(model: Estimator, name: str) -> Matrix:
     return sp.csr_array((entries, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def real_numbers(model: Estimator, name: str, value: Any) -> Any:
+def real_numbers(model: Estimator, name: str, value: Any) -> Dense:
     """Convert a value to float64 if nothing is lost: no complex part, mask or text.
 
     Raises

@@ -47,7 +47,7 @@ def _arrays(model: ArrayModel, inputs: Inputs) -> Reading:
         inputs.codes(np.asarray(model.classes), inputs.samples().shape[0])
         order = [model.classes.index(label) for label in as_classes(inputs.y)[1].tolist()]
         if coef is not None and coef.ndim == 2:
-            coef, intercept = coef[order], intercept[order]
+            coef, intercept = coef[order], np.asarray(intercept)[order]
         elif order[0] > order[1]:  # alpha belongs to samples, not to a side
             coef, intercept = None if coef is None else -coef, -intercept
     numbers = Arrays(

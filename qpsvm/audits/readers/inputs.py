@@ -12,11 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data.objects import as_objects, is_numeric
-from qpsvm.data.samples import Samples, Stored, as_samples
-from qpsvm.data.targets import Labels, Targets, as_classes, as_weights
+from qpsvm.data.samples import as_samples
+from qpsvm.data.targets import as_classes, as_weights
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations.multiclass import Reduction, Split
+from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Index, Matrix, Vector
+from qpsvm.numerics.single_precision import Stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +34,8 @@ class Inputs:
     """
 
     X: Samples
-    y: Targets = None
-    sample_weight: Targets = None
+    y: Targets | None = None
+    sample_weight: Weights | None = None
     C: float | None = None
     nu: float | None = None
     epsilon: float | None = None

@@ -15,8 +15,6 @@ Source: Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR: a library for large linear 
 
 from __future__ import annotations
 
-from typing import Any
-
 from qpsvm.audits.claims import Library, Reading
 from qpsvm.audits.readers import attributes
 from qpsvm.audits.readers.attributes import Estimator
@@ -24,6 +22,7 @@ from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.linear import Weights, class_weight, weights_and_offset
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, SoftMargin
+from qpsvm.machines.joint.primal_dual import JointIntercept
 
 
 def linear_svc(model: Estimator, inputs: Inputs) -> Reading:
@@ -61,7 +60,7 @@ def linear_svr(model: Estimator, inputs: Inputs) -> Reading:
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _weights(model: Estimator, inputs: Inputs) -> tuple[Weights, Any]:
+def _weights(model: Estimator, inputs: Inputs) -> tuple[Weights, JointIntercept]:
     """Read the weights, and the kind of intercept of their program."""
     name = type(model).__name__
     inputs.require_only((), name)

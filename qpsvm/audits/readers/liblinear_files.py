@@ -20,6 +20,7 @@ from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.linear import Weights
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, OneClass, SoftMargin
+from qpsvm.machines.joint.primal_dual import JointIntercept
 
 JOINT, NOVELTY = "MCSVM_CS", "ONECLASS_SVM"
 
@@ -76,6 +77,6 @@ def read(model: LiblinearModel, inputs: Inputs) -> Reading:
     return found.classifier(formulation, codes, labels, second_is_positive=False)
 
 
-def _intercept(model: LiblinearModel) -> Any:
+def _intercept(model: LiblinearModel) -> JointIntercept:
     """Kind of intercept: penalised if the constant feature is 1; otherwise none (it is in X)."""
     return "penalized" if model.bias == 1.0 else "none"

@@ -33,14 +33,14 @@ import numpy as np
 from qpsvm.audits.claims import Claim, Combine, Library, Reading, multipliers
 from qpsvm.audits.readers.inputs import splits
 from qpsvm.data import BinaryTrainingSet
-from qpsvm.data.samples import Stored
-from qpsvm.data.targets import Labels, Targets
 from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError
 from qpsvm.formulations import NuClassification, OneVsOne
 from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel
 from qpsvm.machines import SVMProblem
+from qpsvm.numerics.arguments import Labels, Targets
 from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.single_precision import Stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,9 @@ class Expansions:
     intercepts: Vector
     remarks: tuple[str, ...] = ()
 
-    def machine(self, formulation: Family, y: Targets = None, factor: float = 1.0) -> Reading:
+    def machine(
+        self, formulation: Family, y: Targets | None = None, factor: float = 1.0
+    ) -> Reading:
         """Read a regressor or one-class model: one program for all samples."""
         problem = self._problem(formulation, y, self.weights)
         expansion = np.zeros(len(self.weights))
@@ -138,7 +140,7 @@ class Expansions:
 
     # --- small pieces --------------------------------------------------------------------------
 
-    def _problem(self, formulation: Family, y: Targets, weights: Vector) -> SVMProblem:
+    def _problem(self, formulation: Family, y: Targets | None, weights: Vector) -> SVMProblem:
         try:
             problem = formulation.dual(self.samples, y, kernel=self.kernel, sample_weight=weights)
         except IndefiniteKernelError as error:

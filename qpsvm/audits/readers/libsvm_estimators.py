@@ -9,7 +9,7 @@ of ``dual_coef_`` and ``intercept_``; a model in which these differ is refused.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -238,7 +238,7 @@ def _kernel(model: Estimator, samples: Matrix) -> Kernel:
 
 def _gamma(model: Estimator, samples: Matrix) -> float:
     """The gamma used in predictions; refused if it is not the one that the model states."""
-    stated: Any = attributes.attribute(model, "gamma")
+    stated = attributes.attribute(model, "gamma")
     fitted = None
     if getattr(model, "_gamma", None) is not None:
         fitted = attributes.number(model, "_gamma")
@@ -247,8 +247,7 @@ def _gamma(model: Estimator, samples: Matrix) -> float:
     elif stated == "scale" and fitted is not None and variance(samples) == 0.0:
         return fitted  # 1 or huge, as the rounding of a zero variance has it
     else:
-        rule: Any = stated
-        expected = float(kernels.RBF(rule).resolve(samples).gamma)
+        expected = float(kernels.RBF(cast("kernels.Gamma", stated)).resolve(samples).gamma)
     if fitted is None:
         return expected
     if not abs(fitted - expected) <= SAME_GAMMA * abs(expected):

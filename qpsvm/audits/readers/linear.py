@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,10 +19,11 @@ from qpsvm.audits.readers import attributes
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs, require_finite, splits
 from qpsvm.data import MulticlassTrainingSet
-from qpsvm.data.targets import Labels, Targets
+from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, OneVsOne, OneVsRest
 from qpsvm.formulations.family import Family
+from qpsvm.numerics.arguments import Labels, Targets, VectorLike
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 
 
@@ -44,7 +45,7 @@ def weights_and_offset(model: Estimator, offset: str) -> tuple[Dense, Vector]:
 
 
 def class_weight(
-    model: Estimator, inputs: Inputs, classes: Labels, sample_weight: Targets = None
+    model: Estimator, inputs: Inputs, classes: Labels, sample_weight: VectorLike | None = None
 ) -> Vector:
     """Compute the weight of every class as scikit-learn does.
 
@@ -55,7 +56,7 @@ def class_weight(
     """
     from sklearn.utils.class_weight import compute_class_weight
 
-    options: dict[str, Any] = {}
+    options: dict[str, VectorLike | None] = {}
     if "sample_weight" in inspect.signature(compute_class_weight).parameters:
         options["sample_weight"] = sample_weight  # older versions count rows
     y, given = np.asarray(inputs.y).ravel(), attributes.attribute(model, "class_weight")
@@ -121,7 +122,9 @@ class Weights:
             self.model, self.library, samples, self.weights, coef, nothing, (*self.remarks, remark)
         )
 
-    def machine(self, formulation: Family, y: Targets = None, factor: float = 1.0) -> Reading:
+    def machine(
+        self, formulation: Family, y: Targets | None = None, factor: float = 1.0
+    ) -> Reading:
         """Read a regressor or one-class model."""
         problem = formulation.primal(self.samples, y, sample_weight=self.weights)
         return self._reading((self._claim("", problem, 0, factor),))
@@ -150,8 +153,9 @@ class Weights:
             problem = formulation.primal(self.samples, split.labels, sample_weight=weights)
             claims.append(self._claim(split.name, problem, m))
         if k == 2:
-            binary: Any = claims[0].problem
-            if binary.data.classes[int(second_is_positive)] != classes[1]:
+            binary = claims[0].problem
+            data = cast("BinaryTrainingSet", binary.data)
+            if data.classes[int(second_is_positive)] != classes[1]:
                 claims = [self._claim("", binary, 0, -1.0)]
         combine = reduction.combine if k > 2 else None
         return self._reading(tuple(claims), combine, k, classes)

@@ -10,9 +10,8 @@ from qpsvm.audits.readers import liblinear_estimators, libsvm_estimators, pipeli
 from qpsvm.audits.readers.arrays import Arrays, arrays
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
-from qpsvm.data.samples import Samples
-from qpsvm.data.targets import Targets
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
+from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 LIBRARIES = ("sklearn", "sklearnex", "daal4py")
 """Packages whose estimators of these names are known; Intel's extend scikit-learn's."""
@@ -67,9 +66,9 @@ def read(model: Estimator, inputs: Inputs) -> Reading:
 def read_claims(
     model: Estimator,
     X: Samples,
-    y: Targets = None,
+    y: Targets | None = None,
     *,
-    sample_weight: Targets = None,
+    sample_weight: Weights | None = None,
     C: float | None = None,
     nu: float | None = None,
     epsilon: float | None = None,

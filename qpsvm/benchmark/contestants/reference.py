@@ -150,7 +150,9 @@ def _peers(task: Task, problem: SVMProblem, clock: _Clock) -> Iterator[Start]:
 def _implied(problem: SVMProblem, answer: Answer) -> Vector:
     """Multipliers that follow from weights: the slope ``v / d`` of the loss, clipped to the box."""
     c = problem.model.conditions
-    v = problem.model.violations(problem.data.X @ answer.coef, answer.intercept, 0.0)
+    v = problem.model.violations(
+        problem.data.X @ np.asarray(answer.coef, dtype=np.float64), answer.intercept, 0.0
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = np.where(c.curvature > 0.0, v / c.curvature, np.where(v > 0.0, c.upper, c.lower))
     return np.clip(slope, c.lower, c.upper)

@@ -6,14 +6,13 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.certificates.rigorous.figures import larger, price_error, required, smaller
 from qpsvm.constraints import LinearConstraints
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import SMALLEST_MARGIN
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Matrix, Vector, is_sparse
 from qpsvm.numerics.balls import Ball, outward, product, sum_upper, up
 
 
@@ -115,7 +114,7 @@ def constraints_hold(constraints: LinearConstraints, point: Vector) -> bool:
 
 
 def _row_holds(rows: Matrix, i: int, point: Vector, right: float, equality: bool) -> bool:
-    if sp.issparse(rows):
+    if is_sparse(rows):
         entries = slice(rows.indptr[i], rows.indptr[i + 1])
         values, columns = rows.data[entries], rows.indices[entries]
     else:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -101,7 +101,7 @@ def _print(results: Results) -> None:
 
 
 @contextmanager
-def _progress(name: str) -> Iterator[Any]:
+def _progress(name: str) -> Iterator[Callable[[RunProgress], None] | None]:
     """Build a run's callback: a progress bar with the remaining time, if stderr is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -79,7 +79,7 @@ class Entries:
         values, rows, columns = (np.array(part) for part in (self.values, self.rows, self.columns))
         if triangle:
             rows, columns = np.maximum(rows, columns), np.minimum(rows, columns)
-        matrix: Any = sp.csc_array((values, (rows, columns)), shape=shape)
+        matrix = sp.csc_array((values, (rows, columns)), shape=shape)
         if matrix.nnz < len(values):
             raise Refusal(f"{name} has {len(values) - matrix.nnz} repeated entries.")
         if triangle:

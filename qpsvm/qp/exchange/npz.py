@@ -14,17 +14,18 @@ member                                 content
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import DataFileError, InvalidProgramError
 from qpsvm.files import json_text, npz
-from qpsvm.numerics.arrays import Matrix, default_memory_limit
+from qpsvm.files.npz import Arrays
+from qpsvm.numerics.arrays import Array, Matrix, default_memory_limit
 from qpsvm.qp.exchange._parts import Path, hessian, unusable, writing
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import Quadratic
 
 FORMAT = "qpsvm program"
 FORMAT_VERSION = 1
@@ -68,7 +69,7 @@ def write_npz(program: QuadraticProgram, path: Path, *, memory_limit: int | None
     ...     read_npz(Path(folder) / "program.npz").ub.item()
     0.30000000000000004
     """
-    arrays: dict[str, Any] = {name: getattr(program, name) for name in _VECTORS}
+    arrays: Arrays = {name: getattr(program, name) for name in _VECTORS}
     if isinstance(program.P, LowRankQuadratic):
         arrays |= _stored("F", program.P.factor) | {"d": program.P.diag}
     else:
@@ -83,9 +84,9 @@ def write_npz(program: QuadraticProgram, path: Path, *, memory_limit: int | None
         npz.write(stream, arrays)
 
 
-def _stored(name: str, matrix: Matrix) -> dict[str, Any]:
+def _stored(name: str, matrix: Matrix) -> Arrays:
     if not sp.issparse(matrix):
-        return {name: matrix}
+        return {name: np.asarray(matrix)}
     columns = sp.csc_array(matrix)
     parts = (columns.data, columns.indices, columns.indptr, np.array(columns.shape, np.int64))
     return {f"{name}_{part}": value for part, value in zip(_COLUMNS, parts, strict=True)}
@@ -115,14 +116,14 @@ def read_npz(path: Path) -> QuadraticProgram:
         raise unusable(path, "program", error) from error
 
 
-def _program(arrays: dict[str, Any]) -> QuadraticProgram:
+def _program(arrays: Arrays) -> QuadraticProgram:
     names = _names(arrays)
     reader = _Reader(arrays)
     q, h, b, lb, ub = (reader.vector(name) for name in _VECTORS)
     n = q.size
     if reader.has("F"):
         d = reader.vector("d")
-        P: Any = LowRankQuadratic(reader.matrix("F", d.size, None), d)
+        P: Quadratic | Matrix = LowRankQuadratic(reader.matrix("F", d.size, None), d)
     else:
         P = reader.matrix("P", n, n)
     G, A = reader.matrix("G", h.size, n), reader.matrix("A", b.size, n)
@@ -131,7 +132,7 @@ def _program(arrays: dict[str, Any]) -> QuadraticProgram:
     return QuadraticProgram(P, q, G, h, A, b, lb, ub, names=names)
 
 
-def _names(arrays: dict[str, Any]) -> Mapping[str, str]:
+def _names(arrays: Arrays) -> Mapping[str, str]:
     raw = arrays.pop("metadata", None)
     if raw is None or raw.dtype != np.uint8 or raw.ndim != 1:
         raise DataFileError("it has no metadata; write programs with qpsvm.qp.exchange.write_npz.")
@@ -155,13 +156,13 @@ def _names(arrays: dict[str, Any]) -> Mapping[str, str]:
 class _Reader:
     """The arrays of a file, each checked and handed out once."""
 
-    def __init__(self, arrays: dict[str, Any]) -> None:
+    def __init__(self, arrays: Arrays) -> None:
         self._arrays = arrays
 
     def has(self, name: str) -> bool:
         return name in self._arrays or f"{name}_data" in self._arrays
 
-    def vector(self, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Any:
+    def vector(self, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Array:
         array = self._take(name, kinds)
         if array.ndim != 1:
             raise DataFileError(f"array {name!r} has shape {array.shape}, not one dimension.")
@@ -192,7 +193,7 @@ class _Reader:
             raise DataFileError(f"{name!r} has unsorted or repeated entries.")
         return matrix
 
-    def _take(self, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Any:
+    def _take(self, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Array:
         if name not in self._arrays:
             raise DataFileError(f"array {name!r} is missing.")
         array = self._arrays.pop(name)

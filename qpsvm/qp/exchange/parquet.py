@@ -13,16 +13,27 @@ et al., *qpbenchmark: Benchmark for quadratic programming solvers available in P
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.exceptions import DataFileError, InvalidProgramError, MissingPackageError
-from qpsvm.numerics.arrays import Matrix, Vector, default_memory_limit, require_memory
+from qpsvm.numerics.arrays import (
+    Dense,
+    Matrix,
+    Vector,
+    as_dense,
+    default_memory_limit,
+    is_sparse,
+    require_memory,
+)
 from qpsvm.qp.exchange._parts import Path, hessian, unusable, writing
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.transforms import drop_infinite_rows
+
+if TYPE_CHECKING:
+    import pyarrow.parquet
 
 NUMBERS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 
@@ -91,13 +102,13 @@ def _flat(program: QuadraticProgram, memory_limit: int | None) -> dict[str, Vect
     return flat
 
 
-def _dense(matrix: Matrix, name: str, memory_limit: int | None) -> Matrix:
-    if not sp.issparse(matrix):
-        return matrix
-    rows, columns = matrix.shape
-    remedy = "Parquet test sets are dense; write_npz and write_qps keep it sparse."
-    require_memory(rows, columns, name, remedy, memory_limit)
-    return matrix.toarray()
+def _dense(matrix: Matrix, name: str, memory_limit: int | None) -> Dense:
+    if is_sparse(matrix):
+        rows, columns = matrix.shape
+        remedy = "Parquet test sets are dense; write_npz and write_qps keep it sparse."
+        require_memory(rows, columns, name, remedy, memory_limit)
+        return as_dense(matrix)
+    return matrix
 
 
 def read_parquet(path: Path) -> dict[str, QuadraticProgram]:
@@ -136,7 +147,7 @@ def read_parquet(path: Path) -> dict[str, QuadraticProgram]:
     return programs
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def _pyarrow() -> tuple[ModuleType, ModuleType]:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -147,7 +158,7 @@ def _pyarrow() -> tuple[Any, Any]:
     return pyarrow, pyarrow.parquet
 
 
-def _require_columns(schema: Any, types: Any) -> None:
+def _require_columns(schema: pyarrow.Schema, types: ModuleType) -> None:
     """Check the columns: lists of numbers or null, and a text."""
     for key in (*NUMBERS, "name"):
         fields = schema.get_all_field_indices(key)
@@ -165,7 +176,7 @@ def _require_columns(schema: Any, types: Any) -> None:
             raise DataFileError(f"column {key!r} holds {kind} instead of {wanted}.")
 
 
-def _require_size(metadata: Any) -> None:
+def _require_size(metadata: pyarrow.parquet.FileMetaData) -> None:
     """Refuse sizes beyond the limit, since a few compressed bytes can mean many zeros."""
     groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
     values = sum(group.column(i).num_values for group in groups for i in range(group.num_columns))
@@ -177,7 +188,7 @@ def _require_size(metadata: Any) -> None:
         )
 
 
-def _add(programs: dict[str, QuadraticProgram], row: Mapping[str, Any]) -> None:
+def _add(programs: dict[str, QuadraticProgram], row: Mapping[str, pyarrow.Scalar]) -> None:
     name = row["name"].as_py()
     if name is None or name in programs:
         raise DataFileError(f"the name {name!r} is missing or comes twice.")
@@ -187,7 +198,7 @@ def _add(programs: dict[str, QuadraticProgram], row: Mapping[str, Any]) -> None:
         raise DataFileError(f"program {name!r}: {error}") from error
 
 
-def _vector(entry: Any) -> Vector | None:
+def _vector(entry: pyarrow.Scalar) -> Vector | None:
     if not entry.is_valid:
         return None
     if entry.values.null_count:
@@ -196,10 +207,10 @@ def _vector(entry: Any) -> Vector | None:
 
 
 def _program(numbers: dict[str, Vector | None]) -> QuadraticProgram:
-    fields: dict[str, Any] = dict(numbers)
-    if fields["q"] is None:
+    fields, q = dict(numbers), numbers["q"]
+    if q is None:
         raise DataFileError("q is null.")
-    n = fields["q"].size
+    n = q.size
     for name, side in (("P", "q"), ("G", "h"), ("A", "b")):
         matrix, vector = fields[name], fields[side]
         if matrix is None or vector is None:
@@ -210,4 +221,6 @@ def _program(numbers: dict[str, Vector | None]) -> QuadraticProgram:
                 f"{side} and q."
             )
         fields[name] = matrix.reshape(vector.size, n)
-    return QuadraticProgram(**fields)
+    P, G, A = (fields[name] for name in ("P", "G", "A"))
+    h, b, lb, ub = (fields[name] for name in ("h", "b", "lb", "ub"))
+    return QuadraticProgram(P, q, G, h, A, b, lb, ub)

@@ -20,16 +20,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path as FilePath
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files.text import COMPRESSIONS
-from qpsvm.numerics.arrays import Matrix
+from qpsvm.numerics.arrays import Matrix, is_sparse
 from qpsvm.qp.exchange._parts import Path, hessian, writing
 from qpsvm.qp.program import QuadraticProgram
 
@@ -110,7 +109,7 @@ def write_qps(
             target.write("".join(f"{line}\n" for line in lines).encode("ascii"))
 
 
-def _compressed(stream: IO[bytes], path: Path) -> Any:
+def _compressed(stream: IO[bytes], path: Path) -> AbstractContextManager[IO[bytes]]:
     opener = COMPRESSIONS.get(FilePath(path).suffix.lower())
     return nullcontext(stream) if opener is None else opener(stream, "wb")
 
@@ -141,7 +140,7 @@ def _sections(program: QuadraticProgram, P: Matrix, name: str) -> Iterator[list[
     yield ["BOUNDS"]
     for j, (lower, upper) in enumerate(zip(program.lb.tolist(), program.ub.tolist(), strict=True)):
         yield _bounds(f"BND x{j}", lower, upper)
-    if P.nnz if sp.issparse(P) else P.any():
+    if P.nnz if is_sparse(P) else P.any():
         yield ["QUADOBJ"]
         for j, column in enumerate(_columns(P)):
             yield [f" x{i} x{j} {value!r}" for i, value in column if i >= j]
@@ -151,7 +150,7 @@ def _sections(program: QuadraticProgram, P: Matrix, name: str) -> Iterator[list[
 def _columns(matrix: Matrix) -> Iterator[Iterator[tuple[int, float]]]:
     """Yield row numbers and values of the nonzeros, column by column."""
     for j in range(matrix.shape[1]):
-        if sp.issparse(matrix):
+        if is_sparse(matrix):
             piece = slice(matrix.indptr[j], matrix.indptr[j + 1])
             rows, values = matrix.indices[piece], matrix.data[piece]
         else:

@@ -9,9 +9,8 @@ import re
 from collections.abc import Mapping
 
 import numpy as np
-import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Matrix, Vector, is_sparse
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -183,9 +182,9 @@ def _hessian(P: Quadratic) -> str:
 
 
 def _storage(matrix: Matrix) -> str:
-    if not sp.issparse(matrix):
-        return "dense"
-    return f"sparse, {matrix.nnz} non-zero{'s' * (matrix.nnz != 1)}"
+    if is_sparse(matrix):
+        return f"sparse, {matrix.nnz} non-zero{'s' * (matrix.nnz != 1)}"
+    return "dense"
 
 
 def _words(text: str) -> str:

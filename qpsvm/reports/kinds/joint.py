@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from qpsvm.machines.samples import SampleTable
+from qpsvm.numerics.arrays import Mask
 from qpsvm.plotting import Complementarity, Group, Histogram, Line, Picture
 from qpsvm.plotting.complementarity import Condition
 from qpsvm.plotting.histogram import ROWS
@@ -81,7 +82,7 @@ class Joint(Kind):
         yield plane(solved, data.codes, labels, case, ())
 
 
-def _own_alpha(table: SampleTable, own: Any) -> Complementarity | None:
+def _own_alpha(table: SampleTable, own: Mask) -> Complementarity | None:
     """Picture of ``tau_i,yi / C_i`` against the smallest margin of every sample."""
     x, y = table.margin[own], table.alpha[own] / table.upper[own]
     finite = np.isfinite(x) & np.isfinite(y)

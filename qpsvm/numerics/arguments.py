@@ -1,0 +1,29 @@
+"""Types of the arrays that callers pass, before they are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from qpsvm.numerics.arrays import Array
+
+VectorLike: TypeAlias = npt.ArrayLike
+"""Numbers in one row: an array, a list, a column of a DataFrame; a number where all are equal."""
+
+MatrixLike: TypeAlias = npt.ArrayLike | sp.sparray | sp.spmatrix
+"""A table of numbers: an array, a sparse matrix, a DataFrame, a list of rows."""
+
+Samples: TypeAlias = MatrixLike | Sequence[object]
+"""Samples: a table of numbers with one in each row, or a list of objects for some kernels."""
+
+Targets: TypeAlias = npt.ArrayLike | Sequence[object]
+"""One label, target or group per sample: an array, a list, a column of a DataFrame."""
+
+Weights: TypeAlias = VectorLike
+"""One factor per sample, not negative."""
+
+Labels: TypeAlias = Array
+"""Labels, targets or groups as an array, of whatever dtype they came in."""
