@@ -265,7 +265,7 @@ class Distance:
 
 
 def distance(report: KKTReport) -> float:
-    """How far an answer is from passing: its worst check.
+    """The distance of an answer from passing: its worst check.
 
     Where there is no bound on the optimum, 1 more than the worst of the other checks: answers
     without one are compared as well.

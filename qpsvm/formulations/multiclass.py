@@ -42,7 +42,7 @@ from qpsvm.qp.program import QuadraticProgram
 
 
 class Options(TypedDict, total=False):
-    """What two-class formulations take besides the data."""
+    """Keyword arguments of two-class formulations besides the data."""
 
     constraints: Constraints | None
     indefinite: Indefinite

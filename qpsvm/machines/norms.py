@@ -16,6 +16,7 @@ Hastie and Tibshirani, "1-norm support vector machines", NIPS 16 (2003).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -78,6 +79,7 @@ class Norm(ABC):
         """The dual objective from below: ``linear`` less penalty and ``squares / 2``."""
 
 
+@dataclass(frozen=True)
 class SquaredNorm(Norm):
     """``kappa/2 |w|^2``."""
 
@@ -114,6 +116,7 @@ class SquaredNorm(Norm):
         return float(down(linear - 0.5 * sum_upper([outward(pull / kappa), *squares])))
 
 
+@dataclass(frozen=True)
 class AbsoluteNorm(Norm):
     """``|w|_1``, or ``|beta|_1`` without explicit features; kappa is 1."""
 
