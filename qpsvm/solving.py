@@ -34,7 +34,7 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError, transfer_warm_start
 from qpsvm.numerics.deadline import NEVER
 from qpsvm.policy import solve_by_policy
-from qpsvm.qp.infeasibility import find_infeasibility
+from qpsvm.qp.evidence_search import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status

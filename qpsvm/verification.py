@@ -34,6 +34,7 @@ from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.samples import MarginSummary, SampleTable
+from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.bounds import bound
 from qpsvm.qp.kkt import checked_vectors, residuals, residuals_beside
 from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances
@@ -239,7 +240,7 @@ def _machine_checks(
     yield Check("weights", weights, weights, natural)
 
 
-def _difference(stated: Any, implied: Any) -> Residual:
+def _difference(stated: float | Vector, implied: float | Vector) -> Residual:
     """Largest difference of two vectors, absolute and relative to ``max(1, |implied|)``."""
     given, expected = np.asarray(stated, dtype=np.float64), np.asarray(implied, dtype=np.float64)
     if given.shape != expected.shape:

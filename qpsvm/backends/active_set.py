@@ -15,7 +15,8 @@ from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.engine import least_memory, minimise
 from qpsvm.solvers.active_set.settings import ActiveSetSettings
-from qpsvm.solvers.box.program import MAX_ROWS, Boxed
+from qpsvm.solvers.box.boxed import Boxed
+from qpsvm.solvers.box.program import MAX_ROWS
 from qpsvm.solvers.work_budget import WorkBudget
 
 DENSE_HESSIAN_SIZE = 1000

@@ -22,7 +22,7 @@ from qpsvm.backends.slsqp import SLSQPBackend
 from qpsvm.exceptions import BackendError, UnknownBackendError
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.solvers.box.program import Boxed
+from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.interior_point.translate import structure_of
 
 ENTRY_POINTS = "qpsvm.backends"

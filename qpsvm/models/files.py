@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from typing import TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 
 from qpsvm.data import BinaryTrainingSet
 from qpsvm.data.fingerprints import fingerprint
@@ -26,16 +23,14 @@ from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.models import metadata
+from qpsvm.models.array_reader import CSR_PARTS, ArrayReader
 from qpsvm.models.saved import SavedModel, support_rows
 from qpsvm.models.scaling import Scaling
-from qpsvm.numerics.arrays import Matrix, Vector, default_memory_limit, is_sparse
+from qpsvm.numerics.arrays import default_memory_limit, is_sparse
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution
 
-Number = TypeVar("Number", bound=np.generic)
-
 _QP_VECTORS = ("x", "z", "y", "z_lower", "z_upper")
-_CSR = ("data", "indices", "indptr", "shape")
 
 
 # --- writing ---------------------------------------------------------------------------------
@@ -199,7 +194,7 @@ def _matrix_parts(name: str, matrix: Stored) -> Arrays:
         matrix.indptr.astype(np.int64),
         np.array(matrix.shape, dtype=np.int64),
     )
-    return {f"{name}_{part}": value for part, value in zip(_CSR, parts, strict=True)}
+    return {f"{name}_{part}": value for part, value in zip(CSR_PARTS, parts, strict=True)}
 
 
 def _versions(solution: SVMSolution) -> dict[str, str]:
@@ -232,7 +227,7 @@ def _model(arrays: Arrays) -> SavedModel:
     if "metadata" not in arrays:
         raise ModelFileError("it has no metadata; write models with qpsvm.models.save.")
     fields = metadata.read(arrays.pop("metadata"))
-    reader = _Reader(arrays)
+    reader = ArrayReader(arrays)
     kernel = metadata.to_kernel(fields.mapping("kernel"))
     n, d = fields.count("n_samples"), fields.count("n_features")
     centres, weights = None, None
@@ -271,60 +266,5 @@ def _model(arrays: Arrays) -> SavedModel:
     return model
 
 
-def _with_vectors(qp: QPSolution, reader: _Reader) -> QPSolution:
+def _with_vectors(qp: QPSolution, reader: ArrayReader) -> QPSolution:
     return qp.replace(**{n: reader.vector(f"qp_{n}", None, optional=True) for n in _QP_VECTORS})
-
-
-class _Reader:
-    """The arrays of a file, each checked and handed out once."""
-
-    def __init__(self, arrays: Arrays) -> None:
-        self._arrays = arrays
-
-    @overload
-    def vector(self, name: str, length: int | None) -> Vector: ...
-    @overload
-    def vector(self, name: str, length: int | None, *, optional: bool) -> Vector | None: ...
-    def vector(self, name: str, length: int | None, *, optional: bool = False) -> Vector | None:
-        """Take a float64 vector, of any length with ``length=None``."""
-        if optional and name not in self._arrays:
-            return None
-        array = self._take(name, np.dtype(np.float64))
-        if array.ndim != 1 or (length is not None and len(array) != length):
-            wanted = "one dimension" if length is None else f"shape ({length},)"
-            raise ModelFileError(f"array {name!r} has shape {array.shape} instead of {wanted}.")
-        return array
-
-    def matrix(self, name: str, columns: int) -> Matrix:
-        """Take a float64 matrix, dense or from the parts of a CSR matrix."""
-        if name in self._arrays:
-            matrix = self._take(name, np.dtype(np.float64))
-        else:
-            data = self._take(f"{name}_data", np.dtype(np.float64))
-            integers = [self._take(f"{name}_{part}", np.dtype(np.int64)) for part in _CSR[1:]]
-            indices, indptr, shape = (np.array(part) for part in integers)
-            try:
-                matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-                matrix.check_format(full_check=True)
-            except (ValueError, TypeError, OverflowError, IndexError) as error:
-                raise ModelFileError(f"{name!r} is not a CSR matrix ({error}).") from error
-        if matrix.ndim != 2 or matrix.shape[1] != columns:
-            raise ModelFileError(
-                f"{name!r} has shape {matrix.shape}; the model has {columns} columns."
-            )
-        return matrix
-
-    def require_empty(self) -> None:
-        """Refuse a file with arrays that were not requested."""
-        if self._arrays:
-            raise ModelFileError(f"it holds unknown arrays: {', '.join(sorted(self._arrays))}.")
-
-    def _take(self, name: str, dtype: np.dtype[Number]) -> npt.NDArray[Number]:
-        if name not in self._arrays:
-            raise ModelFileError(f"array {name!r} is missing.")
-        array = self._arrays.pop(name)
-        if array.dtype != dtype:
-            raise ModelFileError(f"array {name!r} has dtype {array.dtype} instead of {dtype}.")
-        if not np.isfinite(array).all():
-            raise ModelFileError(f"array {name!r} holds NaN or infinite numbers.")
-        return array

@@ -13,9 +13,10 @@ from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import CanonicalForm, QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.sample_gram import SampleGram
+from qpsvm.qp.scaling import scale
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.stored_quadratic import DenseQuadratic, SparseQuadratic
-from qpsvm.qp.transforms import drop_dependent_equalities, drop_infinite_rows, fold_bounds, scale
+from qpsvm.qp.transforms import drop_dependent_equalities, drop_infinite_rows, fold_bounds
 
 __all__ = [
     "CanonicalForm",

@@ -20,8 +20,9 @@ import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Sparse, Vector
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.scaling import scale
 from qpsvm.qp.stored_quadratic import SparseQuadratic
-from qpsvm.qp.transforms import Identity, Reversible, scale
+from qpsvm.qp.transforms import Identity, Reversible
 
 BAD_SPREAD = 1e6
 """Ratio of the largest to the smallest column, or row, of the constraints from which a program is

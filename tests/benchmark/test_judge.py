@@ -16,7 +16,7 @@ from qpsvm.benchmark.judge import judge
 from qpsvm.benchmark.rows import OUTCOMES
 from qpsvm.kernels import RBF, Linear
 from qpsvm.qp import QPSolution, Status
-from qpsvm.qp.infeasibility import find_infeasibility
+from qpsvm.qp.evidence_search import find_infeasibility
 from tests import tolerances
 
 EPS = 1e-8

@@ -16,7 +16,7 @@ from qpsvm import constraints
 from qpsvm.constraints import LinearConstraints, combine, conflicting
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, InvalidProgramError
 from qpsvm.qp import QuadraticProgram
-from qpsvm.qp.infeasibility import find_infeasibility
+from qpsvm.qp.evidence_search import find_infeasibility
 from tests.tolerances import REACHED, ROUNDING, SAME_OBJECTIVE
 
 NAMES = ("age", "income", "sex", "low", "mid", "high")

@@ -8,13 +8,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 from qpsvm.qp import LowRankQuadratic, QPSolution, QuadraticProgram, Status
-from qpsvm.qp.infeasibility import (
-    EVIDENCE_TOLERANCE,
-    farkas_violation,
-    find_infeasibility,
-    find_unboundedness,
-    ray_violation,
-)
+from qpsvm.qp.evidence_search import find_infeasibility, find_unboundedness
+from qpsvm.qp.infeasibility import EVIDENCE_TOLERANCE, farkas_violation, ray_violation
 from tests.strategies import examples, manufactured_program
 from tests.tolerances import EVIDENCE
 

@@ -21,10 +21,11 @@ from qpsvm.qp import (
     Status,
     residuals,
 )
+from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.curvature import DenseCurvature, FactorCurvature
 from qpsvm.solvers.box.line_search import step_length
 from qpsvm.solvers.box.polish import polish_box, settle
-from qpsvm.solvers.box.program import Boxed, BoxProgram
+from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.proximal_newton import _Proximal
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
 from qpsvm.solvers.box.settings import DEFAULTS

@@ -11,8 +11,8 @@ import pytest
 from qpsvm.kernels import Polynomial
 from qpsvm.numerics import compensated
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
+from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.polish import settle
-from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.refinement import refine
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget

@@ -16,9 +16,10 @@ from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.distinct import Distinct
 from qpsvm.solvers.active_set.parts import Parts
 from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
+from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.gap_rounding import reduce_gap_rounding
 from qpsvm.solvers.box.polish import MATRICES, largest_within, settle
-from qpsvm.solvers.box.program import Boxed, BoxProgram
+from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.refinement import refine
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget

@@ -22,8 +22,9 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box import proximal_newton
+from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.curvature import FactorCurvature
-from qpsvm.solvers.box.program import Boxed, BoxProgram
+from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
 from qpsvm.solvers.box.settings import DEFAULTS, WorkingSetSettings
 from qpsvm.solvers.point import Point

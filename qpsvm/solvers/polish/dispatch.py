@@ -14,8 +14,8 @@ from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.qp.kkt import checked_vectors, residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
+from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.polish import polish_box
-from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.polish.candidates import Candidates, Measure
 from qpsvm.solvers.polish.general import polish_any
 from qpsvm.solvers.work_budget import WorkBudget

@@ -10,7 +10,7 @@ import pytest
 from qpsvm.kernels import RBF
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
 from qpsvm.solvers.active_set.distinct import Distinct
-from qpsvm.solvers.box.program import Boxed
+from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.point import Point
 from tests.tolerances import ROUNDING
 

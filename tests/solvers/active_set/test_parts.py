@@ -15,8 +15,8 @@ from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.columns import CHEAP, OFTEN, OFTEN_IF_CHEAP, KernelColumns
 from qpsvm.solvers.active_set.parts import Parts
 from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
+from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.polish import settle
-from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.work_budget import WorkBudget
 from tests.tolerances import ROUNDING, SAME_OBJECTIVE
 

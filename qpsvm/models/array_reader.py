@@ -1,0 +1,74 @@
+"""Checked reading of the arrays in a model file."""
+
+from __future__ import annotations
+
+from typing import TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from qpsvm.exceptions import ModelFileError
+from qpsvm.files.npz import Arrays
+from qpsvm.numerics.arrays import Matrix, Vector
+
+Number = TypeVar("Number", bound=np.generic)
+"""Type of the entries of an array."""
+
+CSR_PARTS = ("data", "indices", "indptr", "shape")
+"""The arrays that a sparse matrix is stored as."""
+
+
+class ArrayReader:
+    """The arrays of a file, each checked and handed out once."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+
+    @overload
+    def vector(self, name: str, length: int | None) -> Vector: ...
+    @overload
+    def vector(self, name: str, length: int | None, *, optional: bool) -> Vector | None: ...
+    def vector(self, name: str, length: int | None, *, optional: bool = False) -> Vector | None:
+        """Take a float64 vector, of any length with ``length=None``."""
+        if optional and name not in self._arrays:
+            return None
+        array = self._take(name, np.dtype(np.float64))
+        if array.ndim != 1 or (length is not None and len(array) != length):
+            wanted = "one dimension" if length is None else f"shape ({length},)"
+            raise ModelFileError(f"array {name!r} has shape {array.shape} instead of {wanted}.")
+        return array
+
+    def matrix(self, name: str, columns: int) -> Matrix:
+        """Take a float64 matrix, dense or from the parts of a CSR matrix."""
+        if name in self._arrays:
+            matrix = self._take(name, np.dtype(np.float64))
+        else:
+            data = self._take(f"{name}_data", np.dtype(np.float64))
+            integers = [self._take(f"{name}_{part}", np.dtype(np.int64)) for part in CSR_PARTS[1:]]
+            indices, indptr, shape = (np.array(part) for part in integers)
+            try:
+                matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+                matrix.check_format(full_check=True)
+            except (ValueError, TypeError, OverflowError, IndexError) as error:
+                raise ModelFileError(f"{name!r} is not a CSR matrix ({error}).") from error
+        if matrix.ndim != 2 or matrix.shape[1] != columns:
+            raise ModelFileError(
+                f"{name!r} has shape {matrix.shape}; the model has {columns} columns."
+            )
+        return matrix
+
+    def require_empty(self) -> None:
+        """Refuse a file with arrays that were not requested."""
+        if self._arrays:
+            raise ModelFileError(f"it holds unknown arrays: {', '.join(sorted(self._arrays))}.")
+
+    def _take(self, name: str, dtype: np.dtype[Number]) -> npt.NDArray[Number]:
+        if name not in self._arrays:
+            raise ModelFileError(f"array {name!r} is missing.")
+        array = self._arrays.pop(name)
+        if array.dtype != dtype:
+            raise ModelFileError(f"array {name!r} has dtype {array.dtype} instead of {dtype}.")
+        if not np.isfinite(array).all():
+            raise ModelFileError(f"array {name!r} holds NaN or infinite numbers.")
+        return array
