@@ -21,8 +21,9 @@ from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp.bounds import repaired
+from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.evidence_search import find_infeasibility, find_unboundedness
-from qpsvm.qp.kkt import checked_vectors, residuals
+from qpsvm.qp.kkt import residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import verify, verify_evaluated

@@ -7,7 +7,6 @@ The verifier measures every candidate, as after a solve; the certified gap decid
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -21,21 +20,18 @@ from qpsvm.exceptions import (
     InvalidDataError,
     InvalidParameterError,
     InvalidProgramError,
-    QPSVMError,
 )
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair
-from qpsvm.machines.dual_program import DualRecovery, dual_program
-from qpsvm.machines.evaluation import Evaluation
+from qpsvm.machines.dual_program import DualRecovery
 from qpsvm.machines.primal_program import PrimalRecovery
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
-from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.deadline import Deadline
+from qpsvm.polish_routes import AsItIs, ByAlpha, finite_or_zero, require_finite_vector
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.polish.dispatch import polish as polish_program
 from qpsvm.solvers.work_budget import WorkBudget
 from qpsvm.verification import verify, verify_evaluated
@@ -189,14 +185,14 @@ class _Request:
 def _polish_program(
     program: QuadraticProgram, solution: QPSolution, request: _Request
 ) -> QPSolution:
-    _require_finite(solution.x, "x", InvalidProgramError)
+    require_finite_vector(solution.x, "x", InvalidProgramError)
     if not program.is_convex:
         program.P.require_positive_semidefinite()
     start = solution.replace(
-        z=_finite_or_zero(solution.z, program.n_inequalities),
-        y=_finite_or_zero(solution.y, program.n_equalities),
-        z_lower=_finite_or_zero(solution.z_lower, program.n_variables),
-        z_upper=_finite_or_zero(solution.z_upper, program.n_variables),
+        z=finite_or_zero(solution.z, program.n_inequalities),
+        y=finite_or_zero(solution.y, program.n_equalities),
+        z_lower=finite_or_zero(solution.z_lower, program.n_variables),
+        z_upper=finite_or_zero(solution.z_upper, program.n_variables),
     )
     before = verify(program, solution, eps=request.eps)
     if before.passed:
@@ -212,18 +208,18 @@ def _polish_program(
 def _polish_machine(problem: TrainingProblem[Any, Any], solution: Any, request: _Request) -> Any:
     problem.model.require_own(solution)
     for name in ("alpha", "constraint_multipliers"):
-        _require_finite(getattr(solution, name), name, InvalidDataError)
-    route: _ByAlpha | _AsItIs = _AsItIs(problem)
+        require_finite_vector(getattr(solution, name), name, InvalidDataError)
+    route: ByAlpha | AsItIs = AsItIs(problem)
     if isinstance(problem, SVMProblem) and isinstance(
         problem.recovery, DualRecovery | PrimalRecovery
     ):
-        route = _ByAlpha(problem)
+        route = ByAlpha(problem)
     with np.errstate(all="ignore"):  # what overflows is measured, and not accepted
         return _polish_along(route, problem, solution, request)
 
 
 def _polish_along(
-    route: _ByAlpha | _AsItIs,
+    route: ByAlpha | AsItIs,
     problem: TrainingProblem[Any, Any],
     solution: Any,
     request: _Request,
@@ -244,82 +240,4 @@ def _polish_along(
     return polished.solution if is_better and after.infeasibility <= missed else solution
 
 
-@dataclass(frozen=True, eq=False)
-class _AsItIs:
-    """Polish through the problem's own program."""
-
-    problem: TrainingProblem[Any, Any]
-
-    @property
-    def program(self) -> QuadraticProgram:
-        return self.problem.qp
-
-    def start(self, solution: Any) -> QPSolution:
-        qp = self.problem.to_qp(solution)
-        for name in ("x", "z", "y", "z_lower", "z_upper"):
-            _require_finite(getattr(qp, name), name, InvalidDataError)
-        return qp.replace(statistics=_statistics(solution))
-
-    def recover(self, qp: QPSolution) -> Any:
-        return self.problem.evaluate(qp)
-
-
-class _ByAlpha:
-    """Polish through the dual program; weights, intercept and slack follow from alpha."""
-
-    def __init__(self, problem: SVMProblem) -> None:
-        self.problem = problem
-        is_dual = isinstance(problem.recovery, DualRecovery)
-        self.program = problem.qp if is_dual else dual_program(problem.model)
-        self.recovery = DualRecovery(problem.model)
-
-    def start(self, solution: SVMSolution) -> QPSolution:
-        """A feasible point near the solution, with its multipliers."""
-        model = self.problem.model
-        point = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
-        b, t = (v if math.isfinite(v) else 0.0 for v in (solution.intercept, solution.width))
-        x = np.concatenate([point.alpha, point.constraint_multipliers])
-        qp = QPSolution(Status.UNKNOWN, x=x, z=[t], y=[b])  # type: ignore[arg-type]
-        full = self.recovery.to_qp(self.recovery.recover(qp))
-        return full.replace(statistics=_statistics(solution))
-
-    def recover(self, qp: QPSolution) -> Evaluation:
-        """The machine of exactly feasible alphas, in the form of the problem, evaluated."""
-        model, blocks = self.problem.model, self.recovery.blocks
-        x = np.asarray(qp.x)
-        n = blocks["alpha"].stop
-        point = model.feasible_dual(x[:n], x[n:])
-        exact = qp.replace(x=np.concatenate([point.alpha, point.constraint_multipliers]))
-        if isinstance(self.problem.recovery, DualRecovery):
-            return self.recovery.recover(exact)
-        own = self.problem.recovery.to_qp(self.recovery.recover(exact))
-        evaluation: Evaluation = self.problem.evaluate(
-            own.replace(status=qp.status, statistics=qp.statistics, native_status=qp.native_status)
-        )
-        return evaluation
-
-
 # --- small pieces ---------------------------------------------------------------------------------
-
-
-def _statistics(solution: Any) -> SolveStatistics:
-    """The statistics of a solver's solution; empty ones for solutions from elsewhere."""
-    return solution.qp.statistics if isinstance(solution.qp, QPSolution) else SolveStatistics()
-
-
-def _finite_or_zero(vector: Vector | None, size: int) -> Vector:
-    if vector is None or vector.shape != (size,):
-        return np.zeros(size)
-    return np.where(np.isfinite(vector), vector, 0.0)
-
-
-def _require_finite(vector: Any, name: str, error: type[QPSVMError]) -> None:
-    if vector is None:
-        raise error(f"The solution has no {name}; polish needs a point to begin with.")
-    bad = np.argwhere(~np.isfinite(vector))
-    if len(bad):
-        where = ", ".join(map(str, bad[0]))
-        raise error(
-            f"{name}[{where}] of the solution is {vector[tuple(bad[0])]} ({len(bad)} such "
-            "entries); polish needs finite numbers to begin with."
-        )

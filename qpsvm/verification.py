@@ -36,7 +36,8 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.bounds import bound
-from qpsvm.qp.kkt import checked_vectors, residuals, residuals_beside
+from qpsvm.qp.checked_vectors import checked_vectors
+from qpsvm.qp.kkt import residuals, residuals_beside
 from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution

@@ -16,7 +16,8 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
 from qpsvm.qp import exchange
 from qpsvm.qp.canonical import from_canonical
-from qpsvm.qp.program import CanonicalForm, QuadraticProgram, Storage
+from qpsvm.qp.canonical_form import CanonicalForm, Storage
+from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 
 if TYPE_CHECKING:

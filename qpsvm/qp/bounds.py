@@ -32,12 +32,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.rows import terms_per_row
-from qpsvm.qp.implied_bounds import implied_bounds, stacked
-from qpsvm.qp.nearest import EPS, NearestPoint, nearest_feasible
+from qpsvm.qp.implied_bounds import implied_bounds
+from qpsvm.qp.nearest import EPS, nearest_feasible
+from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.program_bound import FeasiblePair, ProgramBound
+from qpsvm.qp.program_rows import primal_restrictions, row_name, stationarity_rows
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 from qpsvm.qp.solution import QPSolution
 
@@ -104,7 +106,7 @@ class _Bounding:
     def bound(self, x: Vector, z: Vector, y: Vector) -> tuple[ProgramBound, FeasiblePair]:
         program = self.program
         objective = program.objective(x)
-        point = nearest_feasible(_primal_restrictions(program), x)
+        point = nearest_feasible(primal_restrictions(program), x)
         x = point.point
         Px = program.P.matvec(x)
         gradient = Px + program.q
@@ -120,7 +122,7 @@ class _Bounding:
         z_upper = np.where(np.isfinite(program.ub), np.maximum(-g, 0.0), 0.0)
         pair = FeasiblePair(x, w, y, z, z_lower, z_upper, point.left)
         if point.blocked is not None:
-            reason = f"no point near x satisfies {_row_name(program, point.blocked)}"
+            reason = f"no point near x satisfies {row_name(program, point.blocked)}"
             return ProgramBound(objective, math.inf, -math.inf, 0.0, reason), pair
         if moved.blocked is not None:
             j = int(self._rows[moved.blocked])
@@ -201,7 +203,7 @@ class _Bounding:
     ) -> Restrictions:
         """Reduced costs on the right side of zero, as restrictions on (w[movable], y, z)."""
         program, rows = self.program, self._rows
-        matrix = _stationarity_rows(program, rows, movable)
+        matrix = stationarity_rows(program, rows, movable)
         # what w contributes through the entries that stay where they are
         still = w.copy()
         still[movable] = 0.0
@@ -308,38 +310,6 @@ class _Bounding:
         if np.isinf(reach[doubt > 0.0]).any():
             reach = np.full(len(w), self._reach_in_cone(w, y, z)) + np.abs(w)
         return 0.5 * float(np.sum(np.where(doubt > 0.0, doubt * reach**2, 0.0)))
-
-
-def _primal_restrictions(program: QuadraticProgram) -> Restrictions:
-    rows = stacked(program.G, program.A)
-    is_equality = np.arange(rows.shape[0]) >= program.n_inequalities
-    return Restrictions(
-        MatrixRows.of(rows),
-        np.concatenate([program.h, program.b]),
-        is_equality,
-        program.lb,
-        program.ub,
-    )
-
-
-def _stationarity_rows(program: QuadraticProgram, rows: Index, movable: Index) -> Matrix:
-    """The rows of ``[P, A', G']`` that belong to some variables, with some columns of P."""
-    P: Any = program.P
-    if P.prefers_sparse:
-        parts = [sp.csr_array(P.to_sparse())[rows][:, movable]]
-    else:
-        parts = [P.block(rows, movable)]
-    for matrix in (program.A, program.G):
-        columns = sp.csc_array(matrix)[:, rows].T if sp.issparse(matrix) else matrix[:, rows].T
-        parts.append(columns)
-    if any(sp.issparse(part) for part in parts):
-        return sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts]))
-    return np.hstack(parts)
-
-
-def _row_name(program: QuadraticProgram, row: int) -> str:
-    m = program.n_inequalities
-    return f"row {row} of Gx <= h" if row < m else f"row {row - m} of Ax = b"
 
 
 def _finite(distance: Vector) -> Vector:

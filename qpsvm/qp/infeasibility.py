@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Sparse, Vector
-from qpsvm.qp.kkt import checked_vectors
+from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.nearest import CONTRADICTION, nearest_feasible
 from qpsvm.qp.program import QuadraticProgram

@@ -47,13 +47,13 @@ Facchinei and Pang, *Finite-Dimensional Variational Inequalities*, section 1.5.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.numerics.exact_sums import without_tiny_rows
+from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, worst_of
 from qpsvm.qp.program import QuadraticProgram, finite_dot
 from qpsvm.qp.solution import QPSolution
@@ -246,35 +246,6 @@ def _repaired_dual_objective(
     z_lower = np.where(np.isfinite(program.lb), np.maximum(gradient, 0.0), 0.0)
     z_upper = np.where(np.isfinite(program.ub), np.maximum(-gradient, 0.0), 0.0)
     return _objectives(program, Px, x, z, y, z_lower, z_upper)[1]
-
-
-def checked_vectors(
-    program: QuadraticProgram, solution: QPSolution
-) -> tuple[tuple[Vector, Vector, Vector, Vector, Vector] | None, tuple[str, ...]]:
-    """``(x, z, y, z_lower, z_upper)`` if all are there, fit and are finite; else what is wrong."""
-    n = program.n_variables
-    lengths = {
-        "x": n,
-        "z": program.n_inequalities,
-        "y": program.n_equalities,
-        "z_lower": n,
-        "z_upper": n,
-    }
-    problems, vectors = [], []
-    for name, length in lengths.items():
-        vector: Any = getattr(solution, name)
-        if vector is None:
-            problems.append(f"{name} is missing")
-            continue
-        if vector.shape != (length,):
-            problems.append(f"{name} has shape {vector.shape}, the program needs ({length},)")
-        elif not np.isfinite(vector).all():
-            problems.append(f"{name} has NaN or infinite entries")
-        vectors.append(vector)
-    if problems:
-        return None, tuple(problems)
-    x, z, y, z_lower, z_upper = vectors
-    return (x, z, y, z_lower, z_upper), ()
 
 
 def _unusable(problems: tuple[str, ...]) -> KKTResiduals:

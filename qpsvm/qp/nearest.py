@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.qp.least_change import least_change
+from qpsvm.qp.nearest_point import NearestPoint, unnoticed
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 
 EPS = float(np.finfo(np.float64).eps)
@@ -53,31 +54,6 @@ contradict each other by the rounding of their own numbers, and what is left of 
 
 SEARCH_SECONDS = 5.0
 """Longest search for a feasible point by a linear program."""
-
-
-@dataclass(frozen=True, eq=False)
-class NearestPoint:
-    """A point whose real neighbour ``point + change`` satisfies every restriction.
-
-    Attributes
-    ----------
-    point : array of shape (n,)
-        Within its bounds; rows are missed by the rounding of its entries.
-    change : array of shape (n,)
-        Of the order of that rounding.
-    left : array of shape (m,)
-        What the rows miss even then: rounding of rows that contradict each other by no more.
-    blocked : int or None
-        A row that is missed by more than that: nothing is known. None if there is none.
-    worst : float
-        The largest of ``left``, relative to the terms of its row.
-    """
-
-    point: Vector
-    change: Vector
-    left: Vector
-    blocked: int | None = None
-    worst: float = 0.0
 
 
 def nearest_feasible(restrictions: Restrictions, x: Vector) -> NearestPoint:
@@ -233,10 +209,10 @@ class _Approach:
         left = np.zeros(len(self.given.right))
         left[missed.index[missed.is_missed]] = np.abs(missed.value[missed.is_missed])
         rows = self.given.rows.take(np.flatnonzero(self.binds))
-        unnoticed = ROUNDING * _unnoticed(rows, self.size[self.binds])
+        negligible = ROUNDING * unnoticed(rows, self.size[self.binds])
         # what cancels altogether is zero: rounding would leave a number that nothing is relative to
-        contradicted = 16.0 * _unnoticed(rows, left[self.binds])
-        noise = np.maximum(unnoticed, np.where(np.isnan(contradicted), 0.0, contradicted))
+        contradicted = 16.0 * unnoticed(rows, left[self.binds])
+        noise = np.maximum(negligible, np.where(np.isnan(contradicted), 0.0, contradicted))
         vanished = np.abs(moved) <= np.maximum(ROUNDING * np.abs(self.x), noise)
         vanished = self.unnoticed_by_all(rows, moved, vanished)
         point = np.clip(np.where(vanished, 0.0, moved), self.given.lower, self.given.upper)
@@ -261,21 +237,6 @@ class _Approach:
             touched = np.asarray(sizes[np.flatnonzero(notices)].sum(axis=0)).ravel() > 0.0
             vanished = vanished & ~touched
         return vanished
-
-
-def _unnoticed(matrix: Matrix, sizes: Vector) -> Vector:
-    """The largest ``size_k / |R_kj|`` of every variable, shape (n,).
-
-    A variable that is rounding beside the other terms of one row, and all there is in another, is
-    zero there.
-    """
-    sparse = sp.csr_array(abs(matrix))
-    per_entry = np.repeat(sizes, np.diff(sparse.indptr)) / np.where(
-        sparse.data > 0.0, sparse.data, np.inf
-    )
-    largest = np.zeros(matrix.shape[1])
-    np.maximum.at(largest, sparse.indices, per_entry)
-    return largest
 
 
 def _vertex(restrictions: Restrictions, x: Vector, reach: Vector) -> Vector | None:

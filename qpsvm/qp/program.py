@@ -4,44 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.display import short_repr, wrapped
+from qpsvm.display import wrapped
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.numerics.arrays import (
     Matrix,
     Vector,
     as_matrix,
     as_vector,
-    is_sparse,
     require_finite,
-    require_memory,
 )
 from qpsvm.numerics.contents import bytes_of
 from qpsvm.numerics.cvxopt_matrices import as_cvxopt
 from qpsvm.numerics.rows import fold, take_rows
 from qpsvm.numerics.single_precision import SinglePrecision
+from qpsvm.qp.canonical_form import CanonicalForm, Storage, _to_dense
 from qpsvm.qp.convexity import Convexity
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.stored_quadratic import as_quadratic
-
-Storage = Literal["natural", "dense", "sparse", "cvxopt"]
-
-
-@short_repr
-class CanonicalForm(NamedTuple):
-    """The textbook matrices of ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``."""
-
-    P: Matrix
-    q: Vector
-    G: Matrix
-    h: Vector
-    A: Matrix
-    b: Vector
 
 
 class QuadraticProgram:
@@ -363,14 +348,6 @@ def finite_dot(bounds: Vector, multipliers: Vector) -> float:
     if finite.all():
         return float(bounds @ multipliers)
     return float(bounds[finite] @ multipliers[finite])
-
-
-def _to_dense(matrix: Matrix, name: str, memory_limit: int | None) -> Matrix:
-    if is_sparse(matrix):
-        rows, columns = matrix.shape
-        require_memory(rows, columns, name, "ask for storage='natural' or 'sparse'.", memory_limit)
-        return matrix.toarray()
-    return matrix
 
 
 def _update(digest: Any, part: Any) -> None:

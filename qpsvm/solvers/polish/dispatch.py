@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.numerics.arrays import default_memory_limit
-from qpsvm.qp.kkt import checked_vectors, residuals
+from qpsvm.qp.checked_vectors import checked_vectors
+from qpsvm.qp.kkt import residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box.boxed import Boxed

@@ -1,0 +1,101 @@
+"""The programs through which a machine is polished, and the way back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qpsvm.exceptions import (
+    InvalidDataError,
+    QPSVMError,
+)
+from qpsvm.machines.dual_program import DualRecovery, dual_program
+from qpsvm.machines.evaluation import Evaluation
+from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arrays import Vector
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+
+
+@dataclass(frozen=True, eq=False)
+class AsItIs:
+    """Polish through the problem's own program."""
+
+    problem: TrainingProblem[Any, Any]
+
+    @property
+    def program(self) -> QuadraticProgram:
+        return self.problem.qp
+
+    def start(self, solution: Any) -> QPSolution:
+        qp = self.problem.to_qp(solution)
+        for name in ("x", "z", "y", "z_lower", "z_upper"):
+            require_finite_vector(getattr(qp, name), name, InvalidDataError)
+        return qp.replace(statistics=statistics_of(solution))
+
+    def recover(self, qp: QPSolution) -> Any:
+        return self.problem.evaluate(qp)
+
+
+class ByAlpha:
+    """Polish through the dual program; weights, intercept and slack follow from alpha."""
+
+    def __init__(self, problem: SVMProblem) -> None:
+        self.problem = problem
+        is_dual = isinstance(problem.recovery, DualRecovery)
+        self.program = problem.qp if is_dual else dual_program(problem.model)
+        self.recovery = DualRecovery(problem.model)
+
+    def start(self, solution: SVMSolution) -> QPSolution:
+        """A feasible point near the solution, with its multipliers."""
+        model = self.problem.model
+        point = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
+        b, t = (v if math.isfinite(v) else 0.0 for v in (solution.intercept, solution.width))
+        x = np.concatenate([point.alpha, point.constraint_multipliers])
+        qp = QPSolution(Status.UNKNOWN, x=x, z=[t], y=[b])  # type: ignore[arg-type]
+        full = self.recovery.to_qp(self.recovery.recover(qp))
+        return full.replace(statistics=statistics_of(solution))
+
+    def recover(self, qp: QPSolution) -> Evaluation:
+        """The machine of exactly feasible alphas, in the form of the problem, evaluated."""
+        model, blocks = self.problem.model, self.recovery.blocks
+        x = np.asarray(qp.x)
+        n = blocks["alpha"].stop
+        point = model.feasible_dual(x[:n], x[n:])
+        exact = qp.replace(x=np.concatenate([point.alpha, point.constraint_multipliers]))
+        if isinstance(self.problem.recovery, DualRecovery):
+            return self.recovery.recover(exact)
+        own = self.problem.recovery.to_qp(self.recovery.recover(exact))
+        evaluation: Evaluation = self.problem.evaluate(
+            own.replace(status=qp.status, statistics=qp.statistics, native_status=qp.native_status)
+        )
+        return evaluation
+
+
+def statistics_of(solution: Any) -> SolveStatistics:
+    """The statistics of a solver's solution; empty ones for solutions from elsewhere."""
+    return solution.qp.statistics if isinstance(solution.qp, QPSolution) else SolveStatistics()
+
+
+def finite_or_zero(vector: Vector | None, size: int) -> Vector:
+    """A vector with zeros for what is missing or not finite."""
+    if vector is None or vector.shape != (size,):
+        return np.zeros(size)
+    return np.where(np.isfinite(vector), vector, 0.0)
+
+
+def require_finite_vector(vector: Any, name: str, error: type[QPSVMError]) -> None:
+    """Raise unless there is a vector, and it is finite."""
+    if vector is None:
+        raise error(f"The solution has no {name}; polish needs a point to begin with.")
+    bad = np.argwhere(~np.isfinite(vector))
+    if len(bad):
+        where = ", ".join(map(str, bad[0]))
+        raise error(
+            f"{name}[{where}] of the solution is {vector[tuple(bad[0])]} ({len(bad)} such "
+            "entries); polish needs finite numbers to begin with."
+        )

@@ -1,0 +1,35 @@
+"""The canonical form of a program: P, q, G, h, A, b."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from qpsvm.display import short_repr
+from qpsvm.numerics.arrays import (
+    Matrix,
+    Vector,
+    is_sparse,
+    require_memory,
+)
+
+Storage = Literal["natural", "dense", "sparse", "cvxopt"]
+
+
+@short_repr
+class CanonicalForm(NamedTuple):
+    """The textbook matrices of ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``."""
+
+    P: Matrix
+    q: Vector
+    G: Matrix
+    h: Vector
+    A: Matrix
+    b: Vector
+
+
+def _to_dense(matrix: Matrix, name: str, memory_limit: int | None) -> Matrix:
+    if is_sparse(matrix):
+        rows, columns = matrix.shape
+        require_memory(rows, columns, name, "ask for storage='natural' or 'sparse'.", memory_limit)
+        return matrix.toarray()
+    return matrix
