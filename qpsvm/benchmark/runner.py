@@ -46,7 +46,7 @@ class RunProgress:
     plan : Plan
         The step that it belongs to.
     measured : tuple of Row
-        The rows of this session.
+        The rows of this run.
     seconds : float
         Since the session began.
     """

@@ -120,4 +120,5 @@ def in_our_terms(problem, ours, model, factor):
     # LIBSVM does not tell the width of the tube: the best one is one of the deviations
     deviations = np.abs(problem.data.values - theirs.decision_function(problem.data.X))
     options = [theirs.replace(width=t) for t in [0.0, *deviations]]
-    return min(options, key=problem.model.primal_objective)
+    model = problem.model
+    return min(options, key=lambda s: model.primal_objective(model.decision_values(s)))
