@@ -215,7 +215,7 @@ def _may_ask_another(state: SolveState) -> bool:
     if isinstance(state.contract.route, ByPrimal):
         if status in (Status.TIME_LIMIT, Status.INTERRUPTED) and not state.reached_own_limit:
             return False
-        rounding = state.contract.route.gradient_rounding(best.solution)
+        rounding = state.contract.route.gradient_rounding(best.own.solution.qp)
         hopeless = rounding > NUMBERS.hopeless * state.call.settings.eps
         return not (best.is_at_rounding and hopeless)
     return (status not in _STOPPED or state.reached_own_limit) and not best.is_at_rounding
