@@ -1,4 +1,4 @@
-"""Measuring answers: what a solve is judged by, and the candidates it chooses between.
+"""Measurement of a solver's answers by the verifier, their repair, and their comparison.
 
 Solver, polish and search work on a reduced program (``qpsvm.qp.reductions``): large offsets taken
 out, rows and variables of very different sizes scaled; of a badly scaled dual problem the primal
@@ -96,7 +96,7 @@ class Contract:
         return Attempt(solution, verify(self.problem, own, eps=eps), self, own)
 
     def is_proof(self, evidence: QPSolution) -> bool:
-        """Whether the vectors prove that there is no optimum."""
+        """Return whether the vectors prove that there is no optimum."""
         if not self.can_lack_an_optimum:
             return False
         return certify_infeasible(self.problem, self.route.own(evidence)).passed
@@ -161,7 +161,7 @@ class Attempt:
 
     @property
     def is_at_rounding(self) -> bool:
-        """Whether nothing but rounding keeps the answer from passing.
+        """Return whether nothing but rounding keeps the answer from passing.
 
         The program that was solved is solved to ``eps``, and the machine's certified gap is within
         ``eps`` or within what rounding can add to it. What is left comes from evaluating the
@@ -179,7 +179,7 @@ class Attempt:
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether the rows contradict each other by less than residuals tell.
+        """Return whether the rows contradict each other by less than residuals tell.
 
         All residuals are within ``eps``, and yet no point near satisfies the rows, which no other
         answer would change.
@@ -189,7 +189,7 @@ class Attempt:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether a polish of an answer that misses by rounding alone is no use.
+        """Return whether a polish of an answer that misses by rounding alone is no use.
 
         It can find digits that round better, unless the certificate itself says that rounding
         exceeds ``eps``, or the residuals are those of a program that is not the one polished.
@@ -278,5 +278,5 @@ def distance(report: KKTReport) -> float:
 
 
 def is_blocked(report: KKTReport) -> bool:
-    """Whether no point near the answer satisfies the rows of a bare program."""
+    """Return whether no point near the answer satisfies the rows of a bare program."""
     return report.bound is not None and report.bound.upper == math.inf

@@ -138,7 +138,7 @@ class MissingPackageError(QPSVMError, ImportError):
 
 
 class BackendError(QPSVMError, RuntimeError):
-    """A backend could not solve the program."""
+    """Raised when a backend cannot take a program, or fails on it."""
 
 
 class UnknownBackendError(BackendError, ValueError):

@@ -36,7 +36,7 @@ _STOPPED = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the policy: its name, when it applies, and what it does."""
+    """One step of a solve: a name, a condition under which it applies, and an action."""
 
     name: str
     act: Callable[[SolveState], SolveState]
@@ -206,7 +206,7 @@ def _attempt_again(state: SolveState) -> SolveState:
 
 
 def _may_ask_another(state: SolveState) -> bool:
-    """Whether ``"auto"`` asks a second backend after an answer that does not pass."""
+    """Return whether ``"auto"`` asks a second backend after an answer that does not pass."""
     if not state.call.is_auto or state.best.is_settled or state.call.deadline.has_passed():
         return False
     status, best = state.best.solution.status, state.best

@@ -78,7 +78,7 @@ class Call:
 
     @property
     def is_auto(self) -> bool:
-        """Whether the backend is left to qpsvm."""
+        """Return whether the backend is left to qpsvm."""
         return self.backend == "auto"
 
     @property
@@ -131,23 +131,23 @@ class SolveState:
 
     @property
     def is_open(self) -> bool:
-        """Whether the answer is not settled, and time is left to improve it."""
+        """Return whether the answer is not settled, and time is left to improve it."""
         return not self.best.is_settled and not self.deadline.has_passed()
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether Ctrl-C or the callback stopped the backend."""
+        """Return whether Ctrl-C or the callback stopped the backend."""
         return self.best.solution.status is Status.INTERRUPTED
 
     @property
     def gave_way(self) -> bool:
-        """Whether the backend stopped for want of progress, because another one stands by."""
+        """Return whether the backend stopped for slow progress in favour of another one."""
         is_short = self.best.solution.status is Status.ITERATION_LIMIT
         return is_short and self.settings.gives_way and self.contract.backend.watches_progress
 
     @property
     def reached_own_limit(self) -> bool:
-        """Whether the backend stopped at a limit that the caller did not set."""
+        """Return whether the backend stopped at a limit that the caller did not set."""
         status = self.best.solution.status
         if status is Status.ITERATION_LIMIT:
             return self.settings.max_iterations is None

@@ -1,4 +1,4 @@
-"""Claims: a model of another library as programs of qpsvm with claimed solutions.
+"""The claim of a fitted model: a program of qpsvm and the numbers that the model says solve it.
 
 A reader builds the program and converts alpha, w and b to qpsvm's scale. The rest of an audit does
 not depend on the library of the model.
@@ -127,7 +127,7 @@ class Claim:
         library: Library,
         multiply: Callable[[Dense], Dense] | None = None,
     ) -> Evaluation | JointEvaluation:
-        """The draft with what its weights imply, evaluated on the training samples.
+        """Complete a draft by slack, width and intercepts, and evaluate it on the training samples.
 
         ``multiply`` is the product with the kernel matrix; None: the model's own.
         """
@@ -178,7 +178,7 @@ class Reading:
 
 
 def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
-    """Compute dual variables from the coefficients of ``f(x) = sum_i beta_i k(x_i, x) + b``.
+    """Return the dual variables that give a kernel expansion its coefficients ``beta_i``.
 
     Parameters
     ----------

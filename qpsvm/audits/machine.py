@@ -140,7 +140,7 @@ class AuditedMachine:
 
     @property
     def grade(self) -> Grade:
-        """Grade of the model's answer to this program."""
+        """Graded verdict on the fitted model: optimal, same predictions, small gap or wrong."""
         return self.evidence.grade
 
     def gap_reasons(self, library: Library) -> tuple[str, ...]:

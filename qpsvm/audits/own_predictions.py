@@ -80,7 +80,7 @@ class OwnPredictions:
 
     @property
     def finding(self) -> str:
-        """Describe the difference in words; empty if the comparison passed."""
+        """Describe how the model's own predictions differ from verified ones; empty if equal."""
         if self.passed:
             return ""
         if self.n_differ:

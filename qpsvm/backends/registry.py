@@ -219,7 +219,7 @@ def choose_again(program: QuadraticProgram, first: str) -> tuple[str, str]:
 
 
 def stands_by(program: QuadraticProgram, first: str) -> bool:
-    """Whether a backend that makes slow progress should give way to that of ``choose_again``.
+    """Return whether a backend with slow progress should give way to that of ``choose_again``.
 
     Not to a first-order method, which would be slower still.
     """

@@ -45,7 +45,7 @@ class TimeChange:
 
     @property
     def differs(self) -> bool | None:
-        """Whether the times differ by more than their uncertainty; None where that is unknown."""
+        """Return whether the times differ by more than their uncertainty; None if unknown."""
         if self.a.reached != self.b.reached:
             return True
         if math.isnan(self.log_ratio) or math.isnan(self.error):
@@ -177,7 +177,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether all rankings agree within their uncertainty; None if that is unknown."""
+        """Return whether all rankings agree within their uncertainty; None if that is unknown."""
         verdicts = {kind.agreement.agrees for kind in self.rankings if kind.agreement.pairs}
         if False in verdicts:
             return False

@@ -120,6 +120,6 @@ def _called(
 
 
 def needs_folder(call: Call | str) -> bool:
-    """Whether these data are a stored set, which not every machine has."""
+    """Return whether these data are a stored set, which not every machine has."""
     name = (parse(call) if isinstance(call, str) else call).name
     return name not in GENERATED and name not in BUNDLED

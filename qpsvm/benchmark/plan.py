@@ -88,7 +88,7 @@ def _is_cut_off(row: Row) -> bool:
 
 
 def _reached(row: Row, suite: Suite) -> bool:
-    """Whether a row reaches the tightest target by its own lower bound."""
+    """Return whether a row reaches the tightest target by its own lower bound."""
     own = suboptimality(row, {row.instance: row.dual})
     return own <= min(suite.targets, default=0.0)
 

@@ -23,11 +23,11 @@ SLOW = frozenset(
         ("qpsolvers:highs", "rbf", "primal"),
     }
 )
-"""Who gets fewer samples of which program: more than four seconds of processor time on all,
-measured there or extrapolated from 250 by the cube."""
+"""Backends that get fewer samples of a program, with kernel and form: on all samples they take more
+than four seconds of processor time, measured or extrapolated from 250 samples by the cube."""
 
 PARTNER = "auto"
-"""Solves the programs of fewer samples as well, so that their answers are held against another."""
+"""Backend that also solves every program of fewer samples, so that each answer has a comparison."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,7 @@ def unlabelled_training_set(
 def binary_training_set(
     X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None = None
 ) -> BinaryTrainingSet:
-    """Check samples with two kinds of labels and build a training set.
+    """Build the checked training set of a two-class problem from samples and labels.
 
     Raises
     ------

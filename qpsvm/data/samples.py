@@ -22,7 +22,7 @@ from qpsvm.numerics.single_precision import SinglePrecision, Stored
 
 
 def samples_for(kernel: Kernel, X: Samples) -> Stored:
-    """Convert X to the samples a kernel takes: a numeric table, or objects.
+    """Convert X to checked samples: a table of numbers, or an array of objects for own kernels.
 
     Raises
     ------

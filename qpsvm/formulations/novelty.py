@@ -172,7 +172,7 @@ class DataDescription(Family):
 
     @staticmethod
     def radius(solution: SVMSolution) -> float:
-        """Radius R by ``R^2 = b + |w|^2 / 4``, in feature space if there is a kernel.
+        """Radius of the enclosing ball, ``R = sqrt(b + |w|^2 / 4)``, in the kernel's feature space.
 
         Raises
         ------

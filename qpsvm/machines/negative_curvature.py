@@ -23,7 +23,7 @@ OUTWARD = 1.0 + 1e-9
 
 
 def negative_curvature_price(model: PrimalDualPair, alpha: Vector, upper: float) -> float:
-    """Bound on what negative eigenvalues of K may hide of the duality gap; 0 without any.
+    """Bound on the error of the duality gap by negative eigenvalues of K; 0 without any.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def negative_curvature_price(model: PrimalDualPair, alpha: Vector, upper: float)
 
 
 def joint_price(delta: float, tau: Dense, own: Mask, box: Vector) -> float:
-    """The same for one decision function per class, whose tau are within ``[-C_i, C_i]``."""
+    """``negative_curvature_price`` of a machine with one decision function per class."""
     if not delta > 0.0:
         return 0.0
     highest = np.where(own, box[:, None], 0.0)
@@ -57,7 +57,7 @@ def joint_price(delta: float, tau: Dense, own: Mask, box: Vector) -> float:
 
 
 def _ends(model: PrimalDualPair, upper: float) -> tuple[Vector, Vector]:
-    """Bounds on the dual variables of every optimum: the box, and what follows from ``upper``.
+    """Bounds on the dual variables of every optimum, from the box and from ``upper``.
 
     A quadratic loss is at most the objective: ``d a^2 / 2 <= upper``. And where dual points may be
     scaled down, the best multiple of an optimum is the optimum itself: ``p'a <= 2 upper``.

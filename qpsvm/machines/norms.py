@@ -25,7 +25,7 @@ from qpsvm.numerics.balls import Ball, down, outward, root, squared_norm, sum_up
 
 
 class Norm(ABC):
-    """The penalty on the weights, and what it asks of dual variables.
+    """Penalty on the weights in the primal objective, with its counterpart in the dual.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Norm(ABC):
 
     @abstractmethod
     def dual_penalty(self, square: float, kappa: float) -> float:
-        """Twice what the dual objective loses, of ``|w(a)|^2``."""
+        """Twice the penalty in the dual objective, from ``|w(a)|^2``."""
 
     # --- enclosures ------------------------------------------------------------------------------
 

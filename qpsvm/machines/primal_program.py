@@ -43,7 +43,7 @@ class Layout:
 
     @property
     def has_t(self) -> int:
-        """1 where the program chooses the width t, else 0."""
+        """Number of width variables t in the primal program: 1 for the nu families, else 0."""
         return int(self.model.conditions.width != 0.0)
 
     @cached_property

@@ -127,7 +127,7 @@ class TrainingProblem(Generic[Model, Solution]):
             return self.model.evaluate(solution)
 
     def from_canonical(self, x: Any, z: Any = None, y: Any = None) -> Solution:
-        """Recover the machine from any solver's solution of ``canonical()``.
+        """Recover the machine from a solver's solution of the matrices that ``canonical()`` gives.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class TrainingProblem(Generic[Model, Solution]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SVMProblem(TrainingProblem[SupportVectorModel, SVMSolution]):
-    """A training problem with one decision function; see ``TrainingProblem``."""
+    """The training problem of a machine with one decision function; see ``TrainingProblem``."""
 
     solution_type: ClassVar[type[SVMSolution]] = SVMSolution
 

@@ -119,7 +119,7 @@ class ByPrimal:
         return self.reduced.inverse.forward(PrimalRecovery(self.problem.model).to_qp(recovered))
 
     def own(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the reduced primal program to the dual program."""
+        """Return the dual program's solution for a solution of the scaled primal program."""
         return self.evaluate(solution).solution.qp
 
     def gradient_rounding(self, solution: QPSolution) -> float:

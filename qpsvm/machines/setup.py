@@ -116,7 +116,7 @@ class TrainingSetup:
 
     @property
     def always_has_an_optimum(self) -> bool:
-        """Return whether the problem is feasible for all data and constraints."""
+        """Return whether an optimum exists for all data: no hard margin and no constraints."""
         return not self.is_hard and self.constraints is None
 
     @property
@@ -183,7 +183,7 @@ class TrainingSetup:
     def decision_values(
         self, solution: SVMSolution, product: Vector | None = None
     ) -> DecisionValues:
-        """Evaluate a machine on the training samples.
+        """Evaluate the decision function of a solution on the training samples.
 
         From ``coef`` when there is one, because that is what predictions use; otherwise from
         ``product = K expansion``, where it is known already.

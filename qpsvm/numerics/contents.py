@@ -40,7 +40,7 @@ def own_copy(entry: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two arrays of objects have equal contents; False where comparison fails.
+    """Return whether two arrays of objects are equal entry by entry; False if this is unknown.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class Deadline:
 
     @property
     def is_set(self) -> bool:
-        """Whether there is a limit at all."""
+        """Return whether there is a limit at all."""
         return self.at < math.inf
 
     def remaining(self) -> float:
@@ -47,7 +47,7 @@ class Deadline:
         return max(self.at - self.clock(), 0.0) if self.is_set else math.inf
 
     def has_passed(self) -> bool:
-        """Whether no time is left. Without a limit the clock is not read."""
+        """Return whether no time is left. Without a limit the clock is not read."""
         return self.is_set and self.clock() >= self.at
 
     def share(self, part: float) -> Deadline:

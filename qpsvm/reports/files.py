@@ -111,7 +111,7 @@ def require_writable(path: str | os.PathLike[str], what: str) -> None:
 
 
 def require_reportable(path: str | os.PathLike[str]) -> None:
-    """Raise unless ``write`` can succeed: known suffix, writable folder, packages.
+    """Raise unless a report can be written to this path: suffix, folder and packages are checked.
 
     Raises
     ------

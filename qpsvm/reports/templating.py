@@ -116,7 +116,7 @@ def _escaping(escape: Callable[[object], str]) -> Callable[[object], str]:
 
 
 def resource(name: str, package: str = "qpsvm.reports") -> str:
-    """Read the text of a file beside the templates."""
+    """Read a style sheet or script that is stored with the report's templates."""
     files = importlib.resources.files(package).joinpath("templates")
     return files.joinpath(name).read_text("utf-8")
 

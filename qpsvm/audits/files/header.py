@@ -103,7 +103,7 @@ class Header:
                 raise self.file.refusal(entry.line, f"{key} does not belong to {owner}")
 
     def choice(self, key: str, choices: Collection[Word]) -> Word:
-        """Parse one of a set of words."""
+        """Parse a header value that must be one of a given set of words."""
         entry = self._entry(key)
         word = entry.text.strip().decode("ascii")
         for choice in choices:

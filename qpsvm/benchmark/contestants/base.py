@@ -128,7 +128,7 @@ class Contestant(ABC):
 
     @property
     def is_installed(self) -> bool:
-        """Whether the required modules can be found; none is imported."""
+        """Return whether the required modules can be found; none is imported."""
         return all(importlib.util.find_spec(module) is not None for module in self.required_modules)
 
     def refusal(self, task: Task) -> str:  # noqa: ARG002

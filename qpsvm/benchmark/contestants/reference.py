@@ -35,7 +35,7 @@ START_TOLERANCE = 1e-3
 """Tolerance of peers that give a starting point; the polish adds digits faster than they do."""
 
 INTERIOR_POINT = ("qpsolvers:piqp", "cvxpy:CLARABEL")
-"""Backends for the sparse primal, fastest first; the second is a dependency of qpsvm."""
+"""Names of the backends that solve a sparse primal program for the reference, fastest first."""
 
 
 Start: TypeAlias = tuple[Problem, Any]

@@ -44,11 +44,11 @@ class PairDifference:
 
     @property
     def swapped(self) -> bool:
-        """Whether the two runs order the pair differently."""
+        """Return whether the two runs order the pair differently."""
         return self.difference_a * self.difference_b < 0.0
 
     def within(self, z: float) -> bool:
-        """Whether the runs differ by at most z standard errors; unknown ones explain nothing."""
+        """Return whether runs differ by at most z standard errors; False if these are unknown."""
         return abs(self.difference_a - self.difference_b) <= z * self.error
 
 
@@ -89,7 +89,7 @@ class Agreement:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether every change of order is explained.
+        """Return whether every change of order is explained.
 
         None if there is nothing to compare, or an order changed and nothing was repeated.
         """

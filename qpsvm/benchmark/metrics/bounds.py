@@ -72,7 +72,7 @@ class Contradiction:
 
 
 def is_reference(contestant: str) -> bool:
-    """Whether a contestant takes part only for its bounds.
+    """Return whether a contestant takes part only for its bounds.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def suboptimality(row: Row, best: Mapping[Instance, float]) -> float:
 
 
 def is_unmeasurable(row: Row, best: Mapping[Instance, float]) -> bool:
-    """Whether a row has an answer, but its program has no lower bound to measure it against."""
+    """Return whether a row has an answer whose program has no lower bound to compare with."""
     own = {row.instance: row.primal}  # the best bound there can be
     return row.instance not in best and math.isfinite(suboptimality(row, own))
 

@@ -1,4 +1,4 @@
-"""Accuracy-time curves: the gap that a contestant reaches against its time, over tolerances."""
+"""Accuracy-time curves: certified gap against seconds, one point per tolerance of a solver."""
 
 from __future__ import annotations
 

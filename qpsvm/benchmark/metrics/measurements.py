@@ -79,11 +79,11 @@ class Measurement:
 
     @property
     def measured(self) -> bool:
-        """Whether the cell was measured, and not left out at the end of a sweep."""
+        """Return whether the cell was measured, and not left out at the end of a sweep."""
         return self.outcome != "not run"
 
     def reaches(self, target: float) -> bool:
-        """Whether the gap is at most ``target`` and was reached within the time limit.
+        """Return whether the gap is at most ``target`` and was reached within the time limit.
 
         Not every solver can be told a limit, and a process ends a little after it.
         """

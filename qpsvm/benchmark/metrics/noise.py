@@ -65,7 +65,7 @@ class Noise:
         return max(own, self.deviation) * math.sqrt(variance_of_median) * student
 
     def _excludes(self, own: float, n: int) -> bool:
-        """Whether n repeats scatter more than chance explains: ``own^2 / s^2 > F_(n-1, nu)``."""
+        """Return whether n repeats scatter more than by chance: ``own^2 / s^2 > F_(n-1, nu)``."""
         if n < 2:
             return False
         largest = float(scipy.special.fdtri(n - 1, self.degrees, LEVEL))

@@ -61,7 +61,7 @@ class FalseClaim:
 
     @property
     def machine_is_optimal(self) -> bool:
-        """Whether the machine is within eps, so that only its multipliers are wrong."""
+        """Return whether the machine is within eps, so that only its multipliers are wrong."""
         return self.outcome == "false optimal" and self.gap <= self.eps
 
 

@@ -50,7 +50,7 @@ class Table:
 
     @property
     def noise_is_known(self) -> bool:
-        """Whether every time that was reached has a standard error."""
+        """Return whether every time that was reached has a standard error."""
         return not bool(np.isnan(self.errors).any())
 
 

@@ -65,12 +65,12 @@ class Timing:
 
     @property
     def reached(self) -> bool:
-        """Whether the gap was reached."""
+        """Return whether the gap was reached."""
         return self.seconds < math.inf
 
     @property
     def attempted(self) -> bool:
-        """Whether the contestant takes such programs, and its answer can be measured."""
+        """Return whether the contestant takes such programs, and its answer can be measured."""
         return self.outcome not in NO_ATTEMPT
 
 

@@ -55,7 +55,7 @@ def comparison_document(comparisons: Sequence[Comparison], a: str, b: str) -> Do
 
 
 def agree(comparisons: Sequence[Comparison]) -> bool | None:
-    """Whether the rankings agree within their uncertainty at every target.
+    """Return whether the rankings agree within their uncertainty at every target.
 
     None if that is unknown at any target, and they differ at none.
     """

@@ -26,7 +26,7 @@ from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
 from qpsvm.reports.numbers import NOTHING, figure, residual, value
 
 FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0, math.inf)
-"""Factors of the fastest time in tables of performance profiles."""
+"""Multiples of the fastest time at which tables show a performance profile."""
 
 
 def claims_table(claims: tuple[FalseClaim, ...], listed: int) -> Table:

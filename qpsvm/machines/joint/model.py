@@ -96,7 +96,7 @@ class JointModel(JointPair):
         return EPS * (float(np.sum(v[self.own])) + 0.5 * square) + hidden
 
     def negative_curvature_price(self, tau: Dense) -> float:
-        """Bound on what negative eigenvalues of K may hide of the duality gap; 0 without any."""
+        """Bound on the error of the duality gap by negative eigenvalues of K; 0 without any."""
         if not isinstance(self.gram, KernelQuadratic):
             return 0.0
         return joint_price(self.gram.gram.negative_bound, tau, self.own, self.box)

@@ -142,7 +142,7 @@ class JointPair:
         return np.asarray(self.constant * np.sum(alpha, axis=0))
 
     def decision_values(self, solution: JointSolution) -> JointDecisions:
-        """Evaluate a machine on the training samples, by what predictions use."""
+        """Evaluate the decision functions of a solution on the training samples."""
         if solution.coef is not None:
             return JointDecisions(solution, np.asarray(self.data.X @ solution.coef.T))
         if solution.expansion is not None:

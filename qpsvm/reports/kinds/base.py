@@ -163,7 +163,7 @@ def plane(
     case: Index,
     levels: tuple[float, ...],
 ) -> Plane | None:
-    """Picture of the plane of two features; None if the samples have another number of features."""
+    """Picture of the decision boundary of two-feature samples; None for other samples."""
     data, solution = solved.problem.data, solved.solution
     kernel = getattr(solved.problem, "kernel", None)
     if data.n_features != 2 or data.storage == "objects":

@@ -28,7 +28,7 @@ from qpsvm.reports.solved import SolvedProblem
 
 
 class Joint(Kind):
-    """Several classes in one program; the largest decision value wins."""
+    """Report texts for Crammer-Singer problems, which learn all classes in one program."""
 
     name: ClassVar[str] = "multiclass"
     noun: ClassVar[str] = "row"

@@ -144,7 +144,7 @@ class _Walk:
 
 
 def is_slow(gaps: Sequence[float], settings: InteriorPointSettings) -> bool:
-    """Whether the last iterations lowered the gap by too little, far from the optimum.
+    """Return whether the last iterations lowered the gap by too little, far from the optimum.
 
     A gap that does not fall at all is stopped by rounding, which other means cure.
 
