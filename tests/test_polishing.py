@@ -41,9 +41,9 @@ def machine_of(problem: Any, alpha: Any, b: float = 0.0) -> Any:
     """The machine that alpha implies, from outside: with an empty QPSolution."""
     model = problem.model
     beta = model.expansion(alpha)
-    return model.solution(
+    return model.recovered(
         QPSolution(Status.UNKNOWN), alpha, expansion=beta, coef=model.coef(beta), b=b
-    )
+    ).solution
 
 
 def gap_of(problem: Any, solution: Any) -> float:

@@ -99,9 +99,9 @@ def machine_of(problem: Any, alpha: Any, b: float = 0.0) -> Any:
     """Alphas from elsewhere as a solution of the problem."""
     model = problem.model
     beta = model.expansion(alpha)
-    return model.solution(
+    return model.recovered(
         QPSolution(Status.UNKNOWN), alpha, expansion=beta, coef=model.coef(beta), b=b
-    )
+    ).solution
 
 
 # --- from LIBSVM ----------------------------------------------------------------------------------

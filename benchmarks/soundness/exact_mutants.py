@@ -62,10 +62,10 @@ class Start:
     def dressed(self, s: Any, *, best: bool = False) -> Any:
         """The machine with slack, interval and program's solution of its own."""
         model = self.problem.model
-        made = model.solution(
+        made = model.recovered(
             s.qp, s.alpha, expansion=s.expansion, coef=s.coef, b=s.intercept, t=s.width,
             multipliers=s.constraint_multipliers,
-        )  # fmt: skip
+        ).solution  # fmt: skip
         if not best:
             scores = model.decision_values(made).scores
             slack = model.slack(model.violations(scores, s.intercept, s.width))

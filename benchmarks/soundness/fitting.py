@@ -52,12 +52,12 @@ def dressed(ground: Ground, s: Any, *, best: bool = False) -> Any:
     model = ground.problem.model
     parts = {"expansion": s.expansion, "coef": s.coef}
     if ground.is_joint:
-        made = model.solution(s.qp, s.alpha, intercept=s.intercept, **parts)
+        made = model.recovered(s.qp, s.alpha, intercept=s.intercept, **parts).solution
     else:
         b, t = s.intercept, s.width
-        made = model.solution(
+        made = model.recovered(
             s.qp, s.alpha, multipliers=s.constraint_multipliers, b=b, t=t, **parts
-        )
+        ).solution
         if not best:
             scores = model.decision_values(made).scores
             slack = model.slack(model.violations(scores, b, t))

@@ -56,26 +56,6 @@ class SupportVectorModel(PrimalDualPair):
 
     # --- recovery --------------------------------------------------------------------------------
 
-    def solution(
-        self,
-        qp: QPSolution,
-        alpha: Vector,
-        *,
-        expansion: Vector | None = None,
-        coef: Vector | None = None,
-        multipliers: Vector = NO_MULTIPLIERS,
-        b: float = 0.0,
-        t: float = 0.0,
-    ) -> SVMSolution:
-        """Build an SVMSolution with the exact intercept, width and slack of its weights.
-
-        With a free intercept, b is the exact minimiser of the objective for these weights (the
-        midpoint, if there are many). ``b`` and ``t`` are the program's own.
-        """
-        return self.recovered(
-            qp, alpha, expansion=expansion, coef=coef, multipliers=multipliers, b=b, t=t
-        ).solution
-
     def recovered(
         self,
         qp: QPSolution,
@@ -87,7 +67,11 @@ class SupportVectorModel(PrimalDualPair):
         b: float = 0.0,
         t: float = 0.0,
     ) -> Evaluation:
-        """The evaluation of ``solution``, with the same arguments."""
+        """Build an SVMSolution with the exact intercept, width and slack of its weights.
+
+        With a free intercept, b is the exact minimiser of the objective for these weights (the
+        midpoint, if there are many). ``b`` and ``t`` are the program's own.
+        """
         draft = SVMSolution(
             alpha=alpha,
             expansion=expansion,

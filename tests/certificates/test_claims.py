@@ -80,9 +80,9 @@ def certificates(problem, alpha):
     """Of the machine that belongs to dual variables."""
     alpha = np.array(alpha, dtype=float)
     expansion = problem.model.expansion(alpha)
-    solution = problem.model.solution(
+    solution = problem.model.recovered(
         QPSolution(Status.UNKNOWN), alpha, expansion=expansion, coef=problem.model.coef(expansion)
-    )
+    ).solution
     return [qpsvm.certify(problem, solution, rigorous=rigorous) for rigorous in (False, True)]
 
 
@@ -141,9 +141,9 @@ def test_free_samples_of_one_class_do_not_fix_what_a_width_can_make_up_for():
     problem = qpsvm.NuClassification(0.5).dual(X, [1, 1, -1, -1])
     model, alpha = problem.model, np.array([0.125, 0.125, 0.25, 0.0])
     expansion = model.expansion(alpha)
-    draft = model.solution(
+    draft = model.recovered(
         QPSolution(Status.UNKNOWN), alpha, expansion=expansion, coef=model.coef(expansion)
-    )
+    ).solution
     objectives = set()
     interval, _ = best_offsets(model, model.decision_values(draft).scores, 0.0, 0.0)
     assert interval.upper - interval.lower > 0.5

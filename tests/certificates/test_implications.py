@@ -170,12 +170,12 @@ def test_a_degenerate_sample_is_named():
     X, y = [[-1.0, 0.0], [1.0, 1.0], [1.0, 0.0], [1.0, -1.0]], [-1, 1, 1, 1]
     problem = qpsvm.HardMargin().dual(X, y)
     alpha = np.array([0.5, 0.25, 0.0, 0.25])
-    solution = problem.model.solution(
+    solution = problem.model.recovered(
         qpsvm.qp.QPSolution(qpsvm.qp.Status.UNKNOWN),
         alpha,
         expansion=problem.model.expansion(alpha),
         coef=np.array([1.0, 0.0]),
-    )
+    ).solution
     proof = qpsvm.certify(problem, solution)
     assert proof.gap == 0.0
     assert 2 in proof.screening.degenerate

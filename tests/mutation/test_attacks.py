@@ -286,7 +286,7 @@ def test_a_constant_part_of_the_kernel_does_not_make_every_alpha_optimal() -> No
     problem = qpsvm.OneClass(0.35).dual(X, kernel=qpsvm.kernels.RBF(0.4))
     best = qpsvm.solve(problem, "cvxopt")
     alpha = np.where(np.arange(20) < 7, 1 / 7, 0.0)
-    other = problem.model.solution(best.qp, alpha, expansion=alpha)
+    other = problem.model.recovered(best.qp, alpha, expansion=alpha).solution
     other = other.replace(qp=problem.to_qp(other))
     assert not qpsvm.verify(problem, other).passed
 
@@ -502,13 +502,13 @@ def test_what_a_missed_margin_saves_is_part_of_the_gap(form: str) -> None:
     moved = np.array([(1.0 - 3.0 * d) / 2.0, 0.0, (1.0 - 3.0 * d) / 2.0, d])
     alpha = model.feasible_dual(moved, np.zeros(1)).alpha
     beta = model.expansion(alpha)
-    wrong = model.solution(
+    wrong = model.recovered(
         true.qp,
         alpha,
         expansion=beta if form == "dual" else None,
         coef=model.coef(beta),
         multipliers=np.zeros(1),
-    )
+    ).solution
     wrong = wrong.replace(qp=problem.to_qp(wrong))
     assert qpsvm.verify(problem, true).passed
     assert not qpsvm.verify(problem, wrong).passed

@@ -169,9 +169,9 @@ def band(copies: int) -> tuple[ExactMachines, Any]:
     made = ExactMachines("soft margin", "", problem, exactly, rows, signs, ("linear", {}), X[:4])
     free = qpsvm.solve(qpsvm.SoftMargin(1.0).dual(X / [1.0, 1e8], y))
     w = free.coef / [1.0, 1e8]
-    s = problem.model.solution(
+    s = problem.model.recovered(
         free.qp, free.alpha, coef=w, b=free.intercept, multipliers=np.zeros(2)
-    )
+    ).solution
     s = s.replace(intercept=free.intercept, intercept_interval=Interval(*[free.intercept] * 2))
     return made, s.replace(qp=problem.to_qp(s))
 

@@ -143,7 +143,9 @@ def _peers(task: Task, problem: SVMProblem, clock: _Clock) -> Iterator[Start]:
         coef = problem.model.coef(beta)
         yield (
             problem,
-            problem.model.solution(start, alpha, expansion=beta, coef=coef, b=answer.intercept),
+            problem.model.recovered(
+                start, alpha, expansion=beta, coef=coef, b=answer.intercept
+            ).solution,
         )
 
 

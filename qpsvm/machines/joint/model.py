@@ -164,20 +164,6 @@ class JointModel(JointPair):
 
     # --- recovery --------------------------------------------------------------------------------
 
-    def solution(
-        self,
-        qp: QPSolution,
-        alpha: Dense,
-        *,
-        expansion: Dense | None,
-        coef: Dense | None,
-        intercept: Vector,
-    ) -> JointSolution:
-        """A JointSolution whose slack is exact for its weights."""
-        return self.recovered(
-            qp, alpha, expansion=expansion, coef=coef, intercept=intercept
-        ).solution
-
     def recovered(
         self,
         qp: QPSolution,
@@ -187,7 +173,7 @@ class JointModel(JointPair):
         coef: Dense | None,
         intercept: Vector,
     ) -> JointEvaluation:
-        """The evaluation of ``solution``, with the same arguments."""
+        """Build the JointSolution whose slack is exact for its weights, evaluated."""
         draft = JointSolution(
             alpha=alpha,
             expansion=expansion,
