@@ -17,6 +17,8 @@ SLOW = frozenset(
         *(("slsqp", kernel, form) for kernel, form in PROGRAMS),
         ("cvxopt", "rbf", "primal"),
         ("cvxpy:CLARABEL", "rbf", "primal"),
+        ("cvxpy:HIGHS", "linear", "primal"),
+        ("cvxpy:HIGHS", "rbf", "primal"),
         ("qpsolvers:clarabel", "rbf", "primal"),
         ("qpsolvers:cvxopt", "rbf", "primal"),
         ("qpsolvers:highs", "linear", "primal"),
