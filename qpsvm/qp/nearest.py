@@ -115,10 +115,15 @@ def _noticed_by(restrictions: Restrictions) -> Any:
         sizes = R.estimate(x)[1] + np.where(
             np.isfinite(restrictions.right), np.abs(restrictions.right), 0.0
         )
-        matrix = abs(sp.csr_array(R.take(index)))
+        matrix = abs(R.take(index))
         smallest = float(np.min(sizes, where=sizes > 0.0, initial=1.0))
-        share = sp.diags_array(1.0 / np.maximum(sizes, smallest)) @ matrix
-        largest = np.asarray(sp.csr_array(share).max(axis=0).toarray()).ravel()
+        per_row = 1.0 / np.maximum(sizes, smallest)
+        if sp.issparse(matrix):
+            share = sp.csr_array(sp.diags_array(per_row) @ matrix)
+            largest = np.asarray(share.max(axis=0).toarray()).ravel()
+        else:
+            share = np.where(matrix > 0.0, per_row[:, None] * matrix, 0.0)
+            largest = np.max(share, axis=0, initial=0.0)
         unit = np.where(largest > 0.0, 1.0 / np.where(largest > 0.0, largest, 1.0), 0.0)
         return np.asarray(np.abs(x) + unit)
 
@@ -156,6 +161,8 @@ class _Approach:
         self.binds = ~np.isposinf(given.right)
         self.value = np.where(self.binds, value - np.where(self.binds, given.right, 0.0), -np.inf)
         self.size = size + np.where(self.binds, np.abs(given.right), 0.0)
+        self.exact = np.zeros(len(value))
+        self.is_exact = np.zeros(len(value), dtype=bool)
 
     def run(self) -> NearestPoint:
         change, stalled, least = np.zeros(len(self.x)), 0, np.inf
@@ -170,7 +177,7 @@ class _Approach:
             if stalled > PATIENCE or not np.isfinite(worst):
                 break
             active = np.union1d(active, missed.index[missed.is_missed])
-            step = self.step(change, active, reach)
+            step = self.step(missed, active, reach)
             if step is None:
                 break
             lower, upper = self.given.lower - self.x, self.given.upper - self.x
@@ -182,26 +189,32 @@ class _Approach:
                 break
         return self.found(change, self.missed(change, active))
 
-    def missed(self, change: Vector, active: Index, *, only: bool = False) -> _Missed:
-        """The active rows, and (unless ``only``) all others that may be missed."""
-        given, index = self.given, active
-        if not only:
-            there = self.value + given.rows.estimate(change)[0]
-            margin = (given.rows.shape[1] + 2.0) * EPS * self.size
-            near = ~(there < -margin) & self.binds  # NaN is near
-            index = np.union1d(active, np.flatnonzero(near))
-        rows = given.rows.take(index)
-        exact = row_residuals(rows, self.x, given.right[index]).value
-        value = row_residuals(rows, change, -exact).value
+    def missed(self, change: Vector, active: Index) -> _Missed:
+        """The active rows, and all others that may be missed."""
+        given = self.given
+        there = self.value + given.rows.estimate(change)[0]
+        margin = (given.rows.shape[1] + 2.0) * EPS * self.size
+        near = ~(there < -margin) & self.binds  # NaN is near
+        index = np.union1d(active, np.flatnonzero(near))
+        exact = self.residuals_at_start(index)
+        value = row_residuals(given.rows.take(index), change, -exact).value
         over = np.where(given.is_equality[index], np.abs(value), value)
         return _Missed(index, value, self.size[index], ~(over <= HOLDS * self.size[index]))
 
-    def step(self, change: Vector, active: Index, reach: Vector) -> Vector | None:
+    def residuals_at_start(self, index: Index) -> Vector:
+        """``R x - r`` of some rows at the point before any change, each rounded once."""
+        new = index[~self.is_exact[index]]
+        if len(new):
+            given = self.given
+            self.exact[new] = row_residuals(given.rows.take(new), self.x, given.right[new]).value
+            self.is_exact[new] = True
+        return self.exact[index]
+
+    def step(self, missed: _Missed, active: Index, reach: Vector) -> Vector | None:
         """The smallest change that makes the active rows hold; rows with room stay as they are."""
-        now = self.missed(change, active, only=True)
-        return least_change(
-            self.given.rows.take(active), reach, np.where(now.is_missed, -now.value, 0.0)
-        )
+        wanted = np.where(missed.is_missed, -missed.value, 0.0)
+        is_active = np.isin(missed.index, active, assume_unique=True)
+        return least_change(self.given.rows.take(active), reach, wanted[is_active])
 
     def found(self, change: Vector, missed: _Missed) -> NearestPoint:
         """The real point as a point of doubles and the change from there."""
@@ -250,26 +263,23 @@ def _vertex(restrictions: Restrictions, x: Vector, reach: Vector) -> Vector | No
 
     given, movable = restrictions, np.flatnonzero(reach > 0.0)
     binding = np.flatnonzero(np.isfinite(given.right))
-    rows = sp.csr_array(given.rows.take(binding))
+    rows = given.rows.take(binding)
     value, size = given.rows.estimate(x)
     right = given.right[binding]
     size = size[binding] + np.abs(right)
     is_used = size > 0.0
     binding, rows, right = binding[is_used], rows[is_used], right[is_used] - value[binding][is_used]
-    per_row = sp.diags_array(1.0 / size[is_used])
-    scaled = per_row @ rows[:, movable] @ sp.diags_array(reach[movable])
     right = right / size[is_used]
     is_equality = given.is_equality[binding]
-    m, n = scaled.shape
-    short, over = sp.eye_array(m), sp.diags_array(is_equality.astype(np.float64))
-    both = sp.hstack([scaled, -scaled, over, -short], format="csr")
+    both = _both_ways(rows[:, movable], 1.0 / size[is_used], reach[movable], is_equality)
+    m, n = len(right), len(movable)
     cost = np.concatenate([np.ones(2 * n), np.full(2 * m, PENALTY)])
     room = [
         (given.upper - x)[movable] / reach[movable],
         (x - given.lower)[movable] / reach[movable],
     ]
-    numbers = np.concatenate([both.data, right, *room])
-    if np.isnan(numbers).any() or np.isinf(np.concatenate([both.data, right])).any():
+    entries = both.data if sp.issparse(both) else both.ravel()
+    if np.isnan(np.concatenate(room)).any() or not np.isfinite(np.append(entries, right)).all():
         return None  # what overflows says nothing
     found = linprog(
         cost,
@@ -290,3 +300,17 @@ def _vertex(restrictions: Restrictions, x: Vector, reach: Vector) -> Vector | No
         at_end = movable[(steps > 0.0) & (steps >= distance)]
         moved[at_end] = ends[at_end]
     return np.clip(moved, given.lower, given.upper)
+
+
+def _both_ways(rows: Matrix, per_row: Vector, reach: Vector, is_equality: Mask) -> Matrix:
+    """``[S, -S, E, -I]``: steps up and down, rows that are exceeded and rows that fall short.
+
+    S has the entries ``R_kj reach_j / size_k``, and E is the identity in the equalities.
+    """
+    over = is_equality.astype(np.float64)
+    if sp.issparse(rows):
+        scaled = sp.diags_array(per_row) @ rows @ sp.diags_array(reach)
+        short = sp.eye_array(len(over))
+        return sp.hstack([scaled, -scaled, sp.diags_array(over), -short], format="csr")
+    scaled = np.where(rows != 0.0, per_row[:, None] * rows * reach, 0.0)
+    return np.hstack([scaled, -scaled, np.diag(over), -np.eye(len(over))])

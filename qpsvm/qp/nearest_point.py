@@ -41,6 +41,10 @@ def unnoticed(matrix: Matrix, sizes: Vector) -> Vector:
     A variable that is rounding beside the other terms of one row, and all there is in another, is
     zero there.
     """
+    if not sp.issparse(matrix):
+        entries = np.abs(matrix)
+        per_term = sizes[:, None] / np.where(entries > 0.0, entries, 1.0)
+        return np.asarray(np.max(np.where(entries > 0.0, per_term, 0.0), axis=0, initial=0.0))
     sparse = sp.csr_array(abs(matrix))
     per_entry = np.repeat(sizes, np.diff(sparse.indptr)) / np.where(
         sparse.data > 0.0, sparse.data, np.inf
