@@ -125,7 +125,7 @@ def _separated(X: Any, f: Any, rules: list[Any], w: Any, b: float) -> Any:
     short = np.maximum(0.0, 1.05 - y * f)
     step = w / float(w @ w)
     X = X + (y * short)[:, None] * step
-    kept = [rule for rule in rules if not isinstance(rule, rules_of.builders.FairnessBand)]
+    kept = [rule for rule in rules if not isinstance(rule, rules_of.fairness.FairnessBand)]
     return y, X, kept or [rules_of.bounded(0, lower=float(w[0]) - abs(float(w[0])))], w, b
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arguments import is_real_number
 
 Own = TypeVar("Own")
 
@@ -50,23 +51,21 @@ def settings_from_options(kind: type[Own], options: Mapping[str, object], backen
 
 def _check(name: str, value: object, default: object) -> None:
     if default is None:
-        fits = value is None or (_is_number(value) and isinstance(value, int | np.integer))
+        fits = value is None or (_is_non_negative(value) and isinstance(value, int | np.integer))
         wanted = "a whole number, or None"
     elif isinstance(default, tuple):
-        fits = isinstance(value, tuple) and len(value) > 0 and all(map(_is_number, value))
+        fits = isinstance(value, tuple) and len(value) > 0 and all(map(_is_non_negative, value))
         wanted = "a tuple of numbers of 0 or more"
     elif isinstance(default, int):
-        fits = _is_number(value) and isinstance(value, int | np.integer)
+        fits = _is_non_negative(value) and isinstance(value, int | np.integer)
         wanted = "a whole number of 0 or more"
     else:
-        fits, wanted = _is_number(value), "a finite number of 0 or more"
+        fits, wanted = _is_non_negative(value), "a finite number of 0 or more"
     if not fits:
         raise InvalidParameterError(
             f"{name} is {value!r}; pass {wanted}, such as the default {default!r}."
         )
 
 
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return False
-    return math.isfinite(value) and bool(value >= 0)
+def _is_non_negative(value: object) -> bool:
+    return is_real_number(value) and math.isfinite(value) and bool(value >= 0)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from qpsvm.constraints.rows import NEGLIGIBLE, conflicting
+from qpsvm.constraints.conflicts import NEGLIGIBLE, conflicting
 from qpsvm.exceptions import ConflictingConstraintsError
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem

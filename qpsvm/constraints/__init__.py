@@ -18,7 +18,6 @@ constraint into rows, ``combine`` stacks the rows of several. Whatever has a ``r
 from qpsvm.constraints.builders import (
     bounded,
     decreasing,
-    fairness_band,
     fixed,
     increasing,
     nonnegative,
@@ -26,7 +25,9 @@ from qpsvm.constraints.builders import (
     ordered,
     sum_of,
 )
-from qpsvm.constraints.rows import Constraint, Constraints, LinearConstraints, combine, conflicting
+from qpsvm.constraints.conflicts import conflicting
+from qpsvm.constraints.fairness import fairness_band
+from qpsvm.constraints.rows import Constraint, Constraints, LinearConstraints, combine
 
 __all__ = [
     "Constraint",

@@ -11,7 +11,7 @@ from qpsvm.constraints.rows import Column, Names
 from qpsvm.exceptions import InvalidParameterError
 
 
-def _columns(word: str, columns: tuple[Any, ...]) -> tuple[Column, ...]:
+def require_columns(word: str, columns: tuple[Any, ...]) -> tuple[Column, ...]:
     """Normalise columns given one by one or as one list; require at least one (two if ordered)."""
     if len(columns) == 1 and isinstance(columns[0], list | tuple | np.ndarray):
         columns = tuple(columns[0])
@@ -25,7 +25,7 @@ def _columns(word: str, columns: tuple[Any, ...]) -> tuple[Column, ...]:
     return tuple(str(c) if isinstance(c, str) else int(c) for c in columns)
 
 
-def _positions(columns: tuple[Column, ...], d: int, feature_names: Names) -> list[int]:
+def positions_of(columns: tuple[Column, ...], d: int, feature_names: Names) -> list[int]:
     """Positions of the columns in X, without repetition."""
     named: dict[str, list[int]] = {}
     for j, name in enumerate(feature_names or ()):
@@ -70,5 +70,6 @@ def _position(column: Column, d: int, named: dict[str, list[int]]) -> int:
     return found[0]
 
 
-def _label(j: int, feature_names: Names) -> str:
+def label_of(j: int, feature_names: Names) -> str:
+    """The name of a column, or its position in words."""
     return f"column {j}" if feature_names is None else feature_names[j]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from qpsvm.machines.form import Form
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -203,20 +203,15 @@ def store_python_numbers(formulation: DataclassInstance) -> None:
             object.__setattr__(formulation, field.name, plain)
 
 
-def is_number(value: object) -> TypeGuard[float]:
-    """Return whether a value is a real number, not a boolean."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
 def require_price(C: object, name: str = "C", hint: str = "") -> None:
     """Raise InvalidParameterError unless C is a finite number above zero."""
-    if not is_number(C) or not 0 < C <= sys.float_info.max:
+    if not is_real_number(C) or not 0 < C <= sys.float_info.max:
         raise InvalidParameterError(f"{name} is {C!r}; it must be a finite number above 0{hint}.")
 
 
 def require_share(nu: object, name: str = "nu", *, closed: bool = True) -> None:
     """Raise InvalidParameterError unless 0 < nu <= 1 (below 1, if not closed)."""
-    if not is_number(nu) or not (0 < nu < 1 or (closed and nu == 1)):
+    if not is_real_number(nu) or not (0 < nu < 1 or (closed and nu == 1)):
         end = "]" if closed else ")"
         raise InvalidParameterError(f"{name} is {nu!r}; it must be a number in (0, 1{end}.")
 

@@ -28,13 +28,13 @@ import numpy as np
 
 from qpsvm.data.preparation import binary_training_set
 from qpsvm.data.training_sets import BinaryTrainingSet
-from qpsvm.formulations.family import Family, is_number, require_choice, require_flag, require_price
+from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
 from qpsvm.formulations.prices import ClassWeight, as_class_weight, price_factors, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +140,7 @@ class SoftMargin(Family):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_flag(self.average_loss, "average_loss")
-        infinite = is_number(self.C) and math.inf == self.C
+        infinite = is_real_number(self.C) and math.inf == self.C
         require_price(self.C, hint="; for C = infinity use HardMargin" if infinite else "")
         require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
         require_intercept_kind(self.intercept)

@@ -15,7 +15,7 @@ from qpsvm.data.training_sets import (
 )
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.price_factors import PriceFactors
-from qpsvm.numerics.arguments import VectorLike
+from qpsvm.numerics.arguments import VectorLike, is_real_number
 from qpsvm.numerics.arrays import Vector
 
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None  # keys are invariant
@@ -68,8 +68,7 @@ def as_class_weight(class_weight: object) -> ClassWeight:
             "weight."
         )
     for label, weight in class_weight.items():
-        number = isinstance(weight, int | float | np.integer | np.floating)
-        if not number or isinstance(weight, bool) or not 0 < weight < np.inf:
+        if not is_real_number(weight) or not 0 < weight < np.inf:
             raise InvalidParameterError(
                 f"class_weight[{label!r}] is {weight!r}; it must be a finite number above 0."
             )

@@ -36,6 +36,7 @@ from qpsvm.kernels.products import (
     variance,
 )
 from qpsvm.kernels.rows import CACHED, RowsOfProducts, densified
+from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Dense, Index, row_blocks
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
@@ -76,7 +77,7 @@ class _WithGamma(Kernel):
                 raise InvalidParameterError(
                     f"gamma is {gamma!r}; pass 'scale', 'auto' or a number above 0."
                 )
-        elif not _is_number(gamma) or not gamma > 0:
+        elif not _is_finite_number(gamma) or not gamma > 0:
             raise InvalidParameterError(f"gamma is {gamma!r}; it must be a finite number above 0.")
 
     def resolve(self, X: Stored) -> Self:
@@ -192,7 +193,7 @@ class Polynomial(_WithGamma):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not _is_number(self.degree) or self.degree < 1 or self.degree != int(self.degree):
+        if not _is_finite_number(self.degree) or self.degree < 1 or self.degree != int(self.degree):
             raise InvalidParameterError(
                 f"degree is {self.degree!r}; a polynomial kernel needs a whole number from 1 on."
             )
@@ -275,13 +276,11 @@ NAMES: dict[str, type[Kernel]] = {
 # --- parameters ----------------------------------------------------------------------------------
 
 
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return False
-    largest = sys.float_info.max
-    return bool(-largest <= value <= largest)  # false for NaN, and for integers beyond it
+def _is_finite_number(value: object) -> bool:
+    largest = sys.float_info.max  # which integers may exceed
+    return is_real_number(value) and bool(-largest <= value <= largest)
 
 
 def _require_number(value: object, name: str) -> None:
-    if not _is_number(value):
+    if not _is_finite_number(value):
         raise InvalidParameterError(f"{name} is {value!r}; it must be a finite number.")

@@ -1,10 +1,11 @@
-"""Types of the arrays that callers pass, before they are checked."""
+"""Types of the arguments that callers pass, before they are checked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
+import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
@@ -27,3 +28,8 @@ Weights: TypeAlias = VectorLike
 
 Labels: TypeAlias = Array
 """Labels, targets or groups as an array, of whatever dtype they came in."""
+
+
+def is_real_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a real number of Python or NumPy, not a boolean."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

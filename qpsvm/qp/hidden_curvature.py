@@ -1,0 +1,51 @@
+"""What curvature that rounding may hide can do to the optimum over the feasible points.
+
+A Hessian that is semidefinite only up to rounding (``convexity``) may lower the objective by half
+that curvature times the squared distance that a better point may have from the given one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Vector
+from qpsvm.qp.implied_bounds import implied_bounds
+from qpsvm.qp.program import QuadraticProgram
+
+
+def hidden_curvature_price(program: QuadraticProgram, w: Vector, y: Vector, z: Vector) -> float:
+    """``1/2 sum_j doubt_j max |x_j - w_j|^2`` over the feasible x that are better than x."""
+    doubt = program.convexity.doubt
+    if not doubt.any():
+        return 0.0
+    lower, upper = implied_bounds(program)
+    reach = np.maximum(np.maximum(upper - w, w - lower), 0.0)
+    if np.isinf(reach[doubt > 0.0]).any():
+        reach = np.full(len(w), _reach_in_cone(program, w, y, z)) + np.abs(w)
+    return 0.5 * float(np.sum(np.where(doubt > 0.0, doubt * reach**2, 0.0)))
+
+
+def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> float:
+    """The largest ``1'x`` of a better point, where feasible points form a cone in ``x >= 0``.
+
+    For u in the cone with ``1'u = 1``, weak duality bounds the curvature from below by any v
+    and any multipliers: ``u'Pu >= 2 min_j (Pv + A'y + G'z)_j - v'Pv = k``. With ``k > 0`` the
+    objective of ``s u`` is at least ``k s^2 / 2 - s max |q|``, which is no better than that of
+    x from some s on. The dual of a hard margin is such a program: k is the distance of the
+    classes. Infinite for other programs, and where k is not above zero.
+    """
+    s = float(np.sum(x))
+    is_cone = not p.lb.any() and np.isposinf(p.ub).all() and not p.b.any()
+    is_cone = is_cone and not p.h[np.isfinite(p.h)].any()
+    if not (is_cone and s > 0.0):
+        return math.inf
+    Px = p.P.matvec(x)
+    k = 2.0 * float(np.min(Px + p.A.T @ y + p.G.T @ z)) / s - float(x @ Px) / (s * s)
+    k -= 2.0 * float(np.max(p.convexity.doubt))
+    if not k > 0.0:
+        return math.inf
+    steepest = float(np.max(np.abs(p.q)))
+    best = max(0.5 * float(x @ Px) + float(p.q @ x), 0.0)
+    return (steepest + math.sqrt(steepest * steepest + 2.0 * k * best)) / k
