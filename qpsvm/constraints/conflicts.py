@@ -1,4 +1,4 @@
-"""Which rows contradict each other, by the multipliers that prove it."""
+"""Rows of constraints that contradict each other, by the multipliers that prove it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What curvature that rounding may hide can do to the optimum over the feasible points.
+"""The price of curvature that rounding may hide: what it can do over the feasible points.
 
 A Hessian that is semidefinite only up to rounding (``convexity``) may lower the objective by half
 that curvature times the squared distance that a better point may have from the given one.
