@@ -21,7 +21,8 @@ from qpsvm.machines.routes import ByPrimal, route_of
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solve_state import NUMBERS, Call, Result, SolveState
-from qpsvm.solvers.polish.dispatch import WORK_LIMIT, polish
+from qpsvm.solvers.polish.dispatch import polish
+from qpsvm.solvers.polish.settings import DEFAULTS
 from qpsvm.solvers.work_budget import WorkBudget
 
 BY_PRIMAL = (
@@ -169,7 +170,7 @@ def _polish(state: SolveState) -> SolveState:
         best.solution,
         goal=contract.settings.eps * NUMBERS.polish_share,
         measure=Distance(best),
-        budget=WorkBudget(limit=WORK_LIMIT, deadline=state.deadline),
+        budget=WorkBudget(limit=DEFAULTS.work_limit, deadline=state.deadline),
     )
     if polished is best.solution:
         return state

@@ -29,15 +29,10 @@ from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.numerics.rows import take_rows
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
-
-SHRINKING = (1e-7, 1e-10, 1e-13)
-"""Relative proximal terms for solving the equations: the first is large enough to factor a singular
-matrix; along directions with less curvature than that it crawls, and a smaller one follows."""
+from qpsvm.solvers.polish.settings import DEFAULTS, PolishSettings
 
 REFINED = 1e-14
 """Residual of the equations, relative to their right-hand side, at which to stop."""
-
-MAX_REFINEMENTS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +97,12 @@ class Equations:
     multiply: Callable[[Vector], Vector]
     factor: Callable[[float, float], Callable[[Vector], Vector]]
     curvature: float
+    settings: PolishSettings
 
     @classmethod
-    def of(cls, program: QuadraticProgram, guess: ActiveSetGuess) -> Equations | None:
+    def of(
+        cls, program: QuadraticProgram, guess: ActiveSetGuess, settings: PolishSettings = DEFAULTS
+    ) -> Equations | None:
         """Set up the equations; None if a variable would be at an infinite bound."""
         P, where = program.P, guess.where
         free, rows = np.flatnonzero(where == 0), np.flatnonzero(guess.active)
@@ -124,7 +122,8 @@ class Equations:
             multiply, factor = _sparse(P.to_sparse()[free][:, free], C)
         else:
             multiply, factor = _dense(P.block(free, free), C.toarray())
-        return cls(program, free, rows, fixed, rhs, multiply, factor, typical_curvature(program))
+        curvature = typical_curvature(program)
+        return cls(program, free, rows, fixed, rhs, multiply, factor, curvature, settings)
 
     @property
     def size(self) -> int:
@@ -140,10 +139,10 @@ class Equations:
         """Solve ``M u = r`` to rounding, by proximal steps with decreasing weights."""
         goal = REFINED * _positive(np.max(np.abs(self.rhs), initial=0.0))
         best, best_norm = self._unknowns(start), np.inf
-        for sigma in SHRINKING:
+        for sigma in self.settings.proximal_terms:
             step_from = self._factored(sigma)
             u = best
-            for _ in range(MAX_REFINEMENTS):
+            for _ in range(self.settings.max_refinements):
                 residual = self.rhs - self.multiply(u)
                 norm = float(np.max(np.abs(residual), initial=0.0))
                 stalled = not norm < 0.5 * best_norm

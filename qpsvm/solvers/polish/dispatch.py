@@ -19,18 +19,8 @@ from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.polish import polish_box
 from qpsvm.solvers.polish.candidates import Candidates, Measure
 from qpsvm.solvers.polish.general import polish_any
+from qpsvm.solvers.polish.settings import DEFAULTS, PolishSettings
 from qpsvm.solvers.work_budget import WorkBudget
-
-WORK_LIMIT = 1e12
-"""Work of a polish that nobody waits for (see ``WorkBudget``): some ten seconds."""
-
-REPEATS = 3
-"""Over a box every repetition begins with a gradient from scratch: correcting one again and again
-adds up rounding."""
-
-SECOND_CHANCE = 1000
-"""Up to so many variables a program over a box is small enough to begin again, from zero, and to
-try the other method as well."""
 
 
 def polish(
@@ -41,6 +31,7 @@ def polish(
     measure: Measure | None = None,
     budget: WorkBudget | None = None,
     memory_limit: int | None = None,
+    settings: PolishSettings = DEFAULTS,
 ) -> QPSolution:
     """Improve a solution; return the best point found, or ``solution`` itself.
 
@@ -58,6 +49,8 @@ def polish(
     memory_limit : int, optional
         Bytes for the matrices of a program over a box (default: a quarter of the machine's memory).
 
+    settings : PolishSettings
+
     Returns
     -------
     QPSolution
@@ -67,18 +60,18 @@ def polish(
         return solution
     measured = measure or (lambda candidate: residuals(program, candidate).worst)
     found = Candidates(measured, goal, solution, measured(solution))
-    budget = budget or WorkBudget(limit=WORK_LIMIT)
+    budget = budget or WorkBudget(limit=settings.work_limit)
     is_box = Boxed.suits(program)
     if is_box:
         memory = default_memory_limit() if memory_limit is None else memory_limit
-        _polish_box(program, found, solution, budget, memory)
+        _polish_box(program, found, solution, budget, memory, settings)
     may_go_on = not found.is_done and not budget.is_over
-    if may_go_on and (not is_box or program.n_variables <= SECOND_CHANCE):
+    if may_go_on and (not is_box or program.n_variables <= settings.small_size):
         if is_box:  # of many solutions, one with small entries: they round less
             zero = solution.replace(x=np.zeros(program.n_variables))
-            _polish_box(program, found, zero, budget, memory)
+            _polish_box(program, found, zero, budget, memory, settings)
         if not found.is_done and not budget.is_over:
-            polish_any(program, found, budget)
+            polish_any(program, found, budget, settings)
     best = found.best
     return best if best is solution else best.with_statistics(polished=True)
 
@@ -89,8 +82,9 @@ def _polish_box(
     start: QPSolution,
     budget: WorkBudget,
     memory_limit: int,
+    settings: PolishSettings,
 ) -> None:
-    for _ in range(REPEATS):
+    for _ in range(settings.repeats):
         try:
             with np.errstate(all="ignore"):  # what overflows is not accepted
                 candidate = polish_box(program, start, memory_limit=memory_limit, budget=budget)

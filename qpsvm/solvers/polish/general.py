@@ -33,26 +33,24 @@ from qpsvm.solvers.polish.active_set_equations import (
     typical_curvature,
 )
 from qpsvm.solvers.polish.candidates import Candidates
+from qpsvm.solvers.polish.settings import DEFAULTS, PolishSettings
 from qpsvm.solvers.work_budget import WorkBudget
-
-PLAIN_ROUNDS = 10
-INNER_ROUNDS = 20
-OUTER_ROUNDS = 60
-SIGMA_START, SIGMA_LARGEST, SIGMA_SMALLEST = 1e-3, 1.0, 1e-9
-"""Relative size of the proximal term."""
-
-MAX_UNKNOWNS_DENSE, MAX_UNKNOWNS_SPARSE = 4000, 200_000
-WORK_LIMIT = 3e11
-"""Work, see ``WorkBudget``: some ten seconds."""
 
 
 @np.errstate(all="ignore")  # what overflows is not accepted
-def polish_any(program: QuadraticProgram, found: Candidates, budget: WorkBudget) -> None:
+def polish_any(
+    program: QuadraticProgram,
+    found: Candidates,
+    budget: WorkBudget,
+    settings: PolishSettings = DEFAULTS,
+) -> None:
     """Offer better points, until the goal is reached or the work is spent."""
     guess = ActiveSetGuess.from_solution(program, found.best)
     if guess is None:
         return
-    search = _GeneralPolish(program, found, budget, budget.work + WORK_LIMIT)
+    search = _GeneralPolish(
+        program, found, budget, budget.work + settings.general_work_limit, settings
+    )
     try:
         search.plain_rounds(guess)
         if not found.is_done:
@@ -73,12 +71,13 @@ class _GeneralPolish:
     found: Candidates
     budget: WorkBudget
     limit: float
+    settings: PolishSettings
 
     def plain_rounds(self, guess: ActiveSetGuess) -> None:
         """Solve on a guess and correct the guess, until it repeats."""
         seen: set[bytes] = set()
         point = _start(self.found.best)
-        for _ in range(PLAIN_ROUNDS):
+        for _ in range(self.settings.max_active_sets):
             if guess.key() in seen:
                 return
             seen.add(guess.key())
@@ -91,12 +90,13 @@ class _GeneralPolish:
 
     def proximal_rounds(self) -> None:
         """Proximal rounds around moving centres, each followed by the plain equations."""
-        centre, sigma, smallest = _start(self.found.best), SIGMA_START, SIGMA_SMALLEST
-        for _ in range(OUTER_ROUNDS):
+        own = self.settings
+        centre, sigma, smallest = _start(self.found.best), own.first_sigma, own.smallest_sigma
+        for _ in range(own.max_centres):
             settled, guess, rounds = self.settle(centre, sigma)
             if settled is None:
                 smallest, sigma = 2.0 * sigma, 8.0 * sigma
-                if sigma > SIGMA_LARGEST:
+                if sigma > own.largest_sigma:
                     return
                 continue
             x = np.clip(settled.x, self.program.lb, self.program.ub)
@@ -113,7 +113,7 @@ class _GeneralPolish:
         """Find the active set of the proximal problem; None for the point if it cycles."""
         program, point = self.program, centre
         guess, seen = _damped_guess(program, point, centre, sigma), set[bytes]()
-        for rounds in range(INNER_ROUNDS):
+        for rounds in range(self.settings.max_active_sets):
             seen.add(guess.key())
             equations = self.equations(guess)
             if equations is None:
@@ -125,20 +125,20 @@ class _GeneralPolish:
             if following.key() in seen:
                 return None, guess, rounds
             guess = following
-        return None, guess, INNER_ROUNDS
+        return None, guess, self.settings.max_active_sets
 
     def equations(self, guess: ActiveSetGuess) -> Equations | None:
         """Set up the equations; leave the search when they would cost too much."""
         n_free = int(np.count_nonzero(guess.where == 0))
         size = n_free + int(np.count_nonzero(guess.active)) + self.program.n_equalities
         if self.program.P.prefers_sparse:
-            affordable = size <= MAX_UNKNOWNS_SPARSE
+            affordable = size <= self.settings.largest_sparse
         else:
             self.budget.add_factorisation(size, float(size) ** 3)
-            affordable = size <= MAX_UNKNOWNS_DENSE and self.budget.work <= self.limit
+            affordable = size <= self.settings.largest_dense and self.budget.work <= self.limit
         if not affordable or not self.budget.may_go_on(self.found.score):
             raise _OutOfWork
-        return Equations.of(self.program, guess)
+        return Equations.of(self.program, guess, self.settings)
 
     def keep(self, point: Point, guess: ActiveSetGuess) -> bool:
         """Keep the point if it is the best so far; True when the goal is reached."""
