@@ -46,6 +46,7 @@ from qpsvm.numerics.arrays import (
     restore_frozen,
     row_blocks,
 )
+from qpsvm.numerics.precision import EPS
 from qpsvm.qp.convexity import negative_bound
 from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE, PSD_RTOL, SYMMETRY_RTOL, Quadratic
 from qpsvm.qp.stored_quadratic import DenseQuadratic
@@ -273,7 +274,7 @@ def _with_other_spectrum(K: DenseQuadratic, policy: Indefinite) -> tuple[Dense, 
     values, vectors = np.linalg.eigh(K.matrix)
     # Eigenvalues that are zero come out of either sign. They are clipped or flipped as well, but
     # not counted, and their vectors, for which K T = K' holds anyway, are not kept.
-    noise = K.size * np.finfo(np.float64).eps * np.max(np.abs(values))
+    noise = K.size * EPS * np.max(np.abs(values))
     m = int(np.searchsorted(values, -min(noise, _rounding(K.matrix))))
     negative, V = values[:m].copy(), vectors[:, :m].copy()
     report = KernelRepair(policy, float(values[0]), math.hypot(*values), negative, V)

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, as_dense, is_sparse, row_blocks
+from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
 
@@ -74,4 +75,4 @@ def variance(X: Stored) -> float:
     # deviations, not E[x^2] - mean^2: that difference can be all rounding, even negative
     squares = float(np.sum((values - mean) ** 2)) + (size - values.size) * mean**2
     value = squares / size
-    return value if value > (4.0 * np.finfo(np.float64).eps * mean) ** 2 else 0.0
+    return value if value > (4.0 * EPS * mean) ** 2 else 0.0

@@ -19,7 +19,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Index, Vector
-from qpsvm.numerics.precision import TINY
+from qpsvm.numerics.precision import EPS, TINY
 
 InterceptKind: TypeAlias = Literal["free", "penalized", "none"]
 """``"free"``: b is not in the objective. ``"penalized"``: 1/2 b^2 is (what LIBLINEAR solves).
@@ -167,13 +167,12 @@ def _pushed(
     b = best.lower if side < 0.0 else best.upper
     if not math.isfinite(b):
         return side * math.inf
-    eps = float(np.finfo(np.float64).eps)
-    step = eps * (abs(b) + float(np.max(np.abs(targets))))
+    step = EPS * (abs(b) + float(np.max(np.abs(targets))))
     for _ in range(60):
         b += side * step
         slopes = np.clip((targets - b) / d, lower, upper)
         terms = float(np.sum(np.abs(slopes))) + abs(price)
-        rounding = ((len(targets) + 4) * eps + 4.0 * error) * terms + TINY
+        rounding = ((len(targets) + 4) * EPS + 4.0 * error) * terms + TINY
         if side * (price - float(np.sum(slopes))) > rounding:
             return b
         step *= 2.0
@@ -209,7 +208,7 @@ def _slopes_right_of_steps(
     """The slope right of every target, in their order, and its rounding error."""
     right = np.cumsum((upper - lower)[order]) + (price - float(np.sum(upper)))
     terms = _size_of_terms(lower, upper, price)
-    return right, len(order) * float(np.finfo(np.float64).eps) * terms
+    return right, len(order) * EPS * terms
 
 
 def _size_of_terms(lower: Vector, upper: Vector, price: float) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 
 from qpsvm.machines.conditions import Conditions
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.precision import EPS
 
 
 def with_sum(a: Vector, lower: Vector, upper: Vector, signs: Vector, total: float) -> Vector:
@@ -31,7 +32,7 @@ def with_sum(a: Vector, lower: Vector, upper: Vector, signs: Vector, total: floa
     for _ in range(5):  # each pass removes the rounding of the one before
         excess = float(signs @ a) - total
         terms = float(np.sum(np.abs(a[signs != 0.0])))
-        if not abs(excess) > np.finfo(np.float64).eps * max(terms, abs(total)):
+        if not abs(excess) > EPS * max(terms, abs(total)):
             break
         a = _moved(a, lower, upper, signs, excess)
     return a
@@ -60,7 +61,7 @@ def with_width(a: Vector, c: Conditions, price: float) -> Vector:
 
 def sums_hold(a: Vector, c: Conditions, price: float) -> bool:
     """Return whether ``(R 1)'a = price`` and ``e 1'a <= price_t`` hold up to rounding."""
-    total, unit = float(np.sum(np.abs(a))), 64.0 * float(np.finfo(np.float64).eps)
+    total, unit = float(np.sum(np.abs(a))), 64.0 * EPS
     balanced = within = True
     if c.intercept == "free":
         balanced = abs(float(c.signs @ a) - price) <= unit * (total + abs(price))

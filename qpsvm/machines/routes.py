@@ -19,6 +19,7 @@ from qpsvm.machines.dual_program import DualRecovery
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.numerics.precision import EPS
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
@@ -32,8 +33,6 @@ keep the digits factor a matrix of all of them."""
 BAD_SPREAD = 1e4
 """Ratio of sizes from which the primal program is solved for a dual one. The rounding of alpha
 moves decision values by its square, in units of the last place of C: below 1e4 by 1e-8."""
-
-ROUNDING = float(np.finfo(np.float64).eps)
 
 
 class Route(Protocol):
@@ -128,7 +127,7 @@ class ByPrimal:
         if not isinstance(P, LowRankQuadratic) or x is None:
             return math.inf
         F = abs(P.factor)
-        return ROUNDING * float(np.max(F @ (F.T @ np.abs(x))))
+        return EPS * float(np.max(F @ (F.T @ np.abs(x))))
 
 
 def route_of(

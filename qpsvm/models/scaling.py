@@ -10,6 +10,7 @@ from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Matrix, Sparse, Vector, is_sparse
+from qpsvm.numerics.precision import EPS
 
 
 @short_repr
@@ -67,5 +68,5 @@ class Scaling:
 
 def _usable(scale: Vector, size: Vector) -> Vector:
     """The scale, with 1 for columns that are constant up to rounding."""
-    constant = scale <= 10 * np.finfo(np.float64).eps * size
+    constant = scale <= 10 * EPS * size
     return np.where(constant | (scale == 0.0), 1.0, scale)

@@ -36,7 +36,8 @@ from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.rows import terms_per_row
 from qpsvm.qp.hidden_curvature import hidden_curvature_price
 from qpsvm.qp.implied_bounds import implied_bounds
-from qpsvm.qp.nearest import EPS, nearest_feasible
+from qpsvm.numerics.precision import EPS
+from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.program_bound import FeasiblePair, ProgramBound

@@ -39,6 +39,7 @@ from qpsvm.numerics.arrays import (
     is_sparse,
     row_blocks,
 )
+from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.row_sums import OFFSET_RATIO
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.low_rank import LowRankQuadratic
@@ -154,7 +155,7 @@ def _per_sample(a: Vector, R: Selection) -> Vector | None:
     used = R.signs != 0.0
     t = np.zeros(R.n_samples)
     t[R.samples(np.flatnonzero(used))] = a[used] / R.signs[used]
-    close = np.allclose(R.spread(t), a, rtol=4.0 * float(np.finfo(np.float64).eps), atol=0.0)
+    close = np.allclose(R.spread(t), a, rtol=4.0 * EPS, atol=0.0)
     return t if close else None
 
 

@@ -29,9 +29,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Sparse, Vector
+from qpsvm.numerics.precision import TINY
 
 U = 2.0**-53
-TINY = float(np.finfo(np.float64).tiny)
 
 DENSE_SIZE = 4000
 """Blocks of a sparse matrix up to this size are factored as dense ones."""

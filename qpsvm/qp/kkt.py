@@ -53,6 +53,7 @@ import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.numerics.exact_sums import without_tiny_rows
+from qpsvm.numerics.precision import EPS
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, worst_of
 from qpsvm.qp.program import QuadraticProgram, finite_dot
@@ -61,7 +62,7 @@ from qpsvm.qp.solution import QPSolution
 NOT_CONVEX = "P is not positive semidefinite: stationarity does not mean optimality"
 
 INFINITE = math.inf
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+ROUNDING = 4.0 * EPS
 """Share of the terms of a sum below which it may be their rounding, and counts as zero."""
 
 

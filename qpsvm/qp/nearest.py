@@ -25,13 +25,11 @@ import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
+from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.least_change import least_change
 from qpsvm.qp.nearest_point import NearestPoint, unnoticed
 from qpsvm.qp.nearest_vertex import nearest_vertex
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
-
-EPS = float(np.finfo(np.float64).eps)
-TINY = float(np.finfo(np.float64).tiny)
 
 ROUNDS = 40
 """Changes of one metric: each makes the missed rows hold, and may miss others by that."""

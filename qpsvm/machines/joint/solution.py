@@ -15,6 +15,7 @@ from qpsvm.machines.prediction import KernelMachine, as_float64
 from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SUPPORT_RTOL
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze, restore_frozen
+from qpsvm.numerics.precision import TINY
 from qpsvm.qp.solution import QPSolution
 
 
@@ -107,6 +108,5 @@ class JointSolution(KernelMachine):
 
 def alpha_unit(alpha: Dense, upper: Vector) -> Vector:
     """Unit of the alphas of a sample, shape (n,): the smaller of C_i and the largest alpha."""
-    tiny = float(np.finfo(np.float64).tiny)
-    largest = float(np.fmax.reduce(np.abs(alpha), axis=None, initial=tiny))  # passes over NaN
+    largest = float(np.fmax.reduce(np.abs(alpha), axis=None, initial=TINY))  # passes over NaN
     return np.minimum(upper, largest)
