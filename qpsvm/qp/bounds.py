@@ -33,10 +33,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import terms_per_row
 from qpsvm.qp.hidden_curvature import hidden_curvature_price
 from qpsvm.qp.implied_bounds import implied_bounds
-from qpsvm.numerics.precision import EPS
 from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.program import QuadraticProgram
