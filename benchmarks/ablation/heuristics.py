@@ -1,0 +1,67 @@
+"""The heuristics of both engines, and the options that switch each of them off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+NEVER = 10**9
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """A heuristic that an option switches off.
+
+    Attributes
+    ----------
+    name : str
+    without : str
+        What happens without it.
+    options : mapping
+        Fields of the solver's settings that switch it off.
+    """
+
+    name: str
+    without: str
+    options: Mapping[str, Any]
+
+
+HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
+    "ipm": (
+        Heuristic("correctors", "Mehrotra's predictor and corrector only", {"max_correctors": 0}),
+        Heuristic("jumps", "no variable jumps to the central path", {"jump_shares": (0.0,)}),
+        Heuristic("fixing", "no variable is fixed on the way", {"fix_below_gap": 0.0}),
+        Heuristic("starting points", "iterations on all variables", {"guess_above": NEVER}),
+        Heuristic("descent", "no coordinate descent on tall programs", {"fewest_passes": NEVER}),
+        Heuristic("easy programs", "all starting points are smoothed", {"easy_gap": 0.0}),
+        Heuristic("samples", "smoothing of all variables from the start", {"sample_size": NEVER}),
+        Heuristic("few near", "margins do not say how to go on", {"few_near_share": 0.0}),
+        Heuristic("wide programs", "as tall ones", {"wide_dense_size": NEVER}),
+        Heuristic("rough first", "one accuracy of smoothing", {"rough_accuracy": 0.005}),
+        Heuristic("trial passes", "as many passes as there may be", {"trial_passes": 50}),
+        Heuristic("inner accuracy", "parts are solved to eps", {"inner_accuracy": 1.0}),
+        Heuristic("giving way", "never gives way to another backend", {"slow_iterations": 0}),
+        Heuristic("long patience", "one patience", {"long_patience": 12}),
+    ),
+    "active-set": (
+        Heuristic("parts", "starts from zero", {"undivided_size": NEVER, "decomposed_size": NEVER}),
+        Heuristic("decomposition", "parts are solved by working sets", {"decomposed_size": 1}),
+        Heuristic("joint support", "parts are put together as they are", {"joint_size": 0}),
+        Heuristic("inexact sets", "every working set is solved to the end", {"inexact_share": 0.0}),
+        Heuristic("many violations", "never expected to follow", {"many_violations": 1e9}),
+        Heuristic("large first sets", "one size of sets", {"set_size_if_many": 1.3}),
+        Heuristic("small last sets", "one size of sets", {"set_size_if_few": 2.0}),
+        Heuristic("early limit", "one limit of sets", {"largest_early_set": 9000}),
+        Heuristic("small programs", "small sets from the start", {"smallest_working_set": 100}),
+        Heuristic("gap margin", "the extrapolated residual", {"gap_margin": 1.0}),
+        Heuristic("first sigma", "the smallest weight from the start", {"first_sigma": 1e-11}),
+        Heuristic("sigma recovery", "what rose stays", {"sigma_recovery": 1.0}),
+        Heuristic("full steps", "line searches from the start", {"full_steps": 0}),
+        Heuristic("tightening", "working sets end at eps", {"tightening": 0.99}),
+        Heuristic("steep regression", "LIBSVM for all regressions", {"steep_regression": 1e300}),
+        Heuristic("rough parts", "parts are solved to the end", {"rough_share": 0.0}),
+        Heuristic("compensated gradient", "no new gradient", {"gradient_checks": 0}),
+    ),
+}
+"""By backend."""

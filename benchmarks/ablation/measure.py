@@ -1,0 +1,126 @@
+"""Time the solvers with one heuristic switched off at a time.
+
+Usage::
+
+    python -m benchmarks.ablation.measure ipm [--repeats 3]
+    python -m benchmarks.ablation.measure active-set
+
+The programs are those of the suites ``linear`` and ``kernel`` that take a few seconds at most. Every
+solve asks for a certified gap of 1e-8, with one BLAS thread; processor seconds of the whole call are
+counted. The solver as it is (``baseline``) is measured anew after every five heuristics. Rows are
+appended to ``rows-<backend>.jsonl``; what is there is not measured again. ``report.py`` makes the
+page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.progress import track
+from threadpoolctl import threadpool_limits
+
+import qpsvm
+from benchmarks.ablation.heuristics import HEURISTICS, Heuristic
+from qpsvm.benchmark import suites
+from qpsvm.benchmark.cells import Instance
+from qpsvm.benchmark.data import Samples, load_samples
+from qpsvm.benchmark.families import formulation_of, kernel_of
+
+HERE = Path(__file__).parent
+EPS = 1e-8
+TIME_LIMIT = 60.0
+BASELINE = Heuristic("baseline", "", {})
+BASELINE_EVERY = 5
+
+SUITES = {"ipm": "linear", "active-set": "kernel"}
+DATA = {
+    "ipm": (
+        "splice", "phishing", "covtype20k", "a9a", "w8a", "ijcnn1", "reuters_moneyfx", "farm_ads",
+        "cadata", "cpusmall",
+    ),
+    "active-set": (
+        "splice", "madelon", "synthetic(d=20, n=5000, seed=0)", "usps", "phishing", "cadata",
+        "cpusmall",
+    ),
+}  # fmt: skip
+"""Sets whose programs each engine solves in seconds."""
+
+
+def main() -> None:
+    """Measure what is not there yet."""
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    arguments.add_argument("backend", choices=sorted(SUITES))
+    arguments.add_argument("--repeats", type=int, default=3)
+    chosen = arguments.parse_args()
+    path = HERE / f"rows-{chosen.backend}.jsonl"
+    done = {_key(row) for row in _rows(path)}
+    programs = list(instances(chosen.backend))
+    heuristics = [*HEURISTICS[chosen.backend]]
+    with threadpool_limits(1), path.open("a", encoding="utf-8") as rows:
+        for instance in track(programs, f"{chosen.backend}, {len(heuristics)} heuristics"):
+            samples = load_samples(instance.data)
+            measured(chosen.backend, instance, samples, BASELINE)  # loads what is loaded once
+            for repeat in range(chosen.repeats):
+                for place, heuristic in enumerate(_with_baselines(heuristics)):
+                    own = {"program": str(instance), "heuristic": heuristic.name}
+                    own |= {"repeat": repeat, "place": place}
+                    if _key(own) not in done:
+                        row = own | measured(chosen.backend, instance, samples, heuristic)
+                        rows.write(json.dumps(row) + "\n")
+                        rows.flush()
+
+
+def instances(backend: str) -> Iterator[Instance]:
+    """The programs of an engine's suite on the sets it solves in seconds."""
+    for instance in suites.load_suite(SUITES[backend]).instances():
+        if instance.data in DATA[backend]:
+            yield instance
+
+
+def measured(
+    backend: str, instance: Instance, samples: Samples, heuristic: Heuristic
+) -> dict[str, Any]:
+    """Processor seconds and outcome of one solve."""
+    formulation = formulation_of(instance.family)
+    problem = formulation.dual(samples.X, samples.y, kernel=kernel_of(instance.kernel))
+    gc.collect()
+    gc.disable()
+    try:
+        began = time.process_time()
+        try:
+            solution = qpsvm.solve(
+                problem, backend, eps=EPS, time_limit=TIME_LIMIT, options=heuristic.options
+            )
+            outcome = solution.status.value
+        except qpsvm.exceptions.QPSVMError as error:
+            outcome = type(error).__name__
+        return {"seconds": time.process_time() - began, "outcome": outcome}
+    finally:
+        gc.enable()
+
+
+def _with_baselines(heuristics: list[Heuristic]) -> Iterator[Heuristic]:
+    for k, heuristic in enumerate(heuristics):
+        if k % BASELINE_EVERY == 0:
+            yield BASELINE
+        yield heuristic
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["program"], row["heuristic"], row["repeat"], row["place"]
+
+
+if __name__ == "__main__":
+    main()

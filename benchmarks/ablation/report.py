@@ -1,0 +1,82 @@
+"""Write the tables of ``docs/ablation.md`` from the rows, between the two marks.
+
+Usage: ``python -m benchmarks.ablation.report``
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.ablation.heuristics import HEURISTICS
+from benchmarks.ablation.measure import SUITES
+
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "ablation.md"
+BEGIN, END = "<!-- measured -->\n", "<!-- /measured -->\n"
+TITLES = {"ipm": "Interior-point engine", "active-set": "Active-set engine"}
+SOLVED = "optimal"
+
+
+def main() -> None:
+    """Rewrite the page."""
+    head, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    tables = "\n".join(table(backend) for backend in SUITES)
+    PAGE.write_text(head + BEGIN + "\n" + tables + "\n" + END + rest.split(END)[1], encoding="utf-8")
+
+
+def table(backend: str) -> str:
+    """Every heuristic with its gain in the geometric mean, its best and its worst program."""
+    text = (HERE / f"rows-{backend}.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    seconds = _by_program(rows)
+    base = {program: median(of["baseline"]) for program, of in seconds.items()}
+    noise = _mean(
+        [median(of["baseline"][::2]) / median(of["baseline"][1::2]) for of in seconds.values()]
+    )
+    lines = [
+        f"### {TITLES[backend]} (`{backend}`)\n",
+        f"{len(base)} programs of the suite `{SUITES[backend]}`, {sum(base.values()):.0f} s together; "
+        f"the baseline against itself: {_percent(noise)}.\n",
+        "| heuristic | without it | gain | best program | worst program | solved only with it |",
+        "|---|---|---|---|---|---|",
+    ]
+    for heuristic in HEURISTICS[backend]:
+        times = {p: median(of[heuristic.name]) / base[p] for p, of in seconds.items()}
+        best, worst = max(times, key=lambda p: times[p]), min(times, key=lambda p: times[p])
+        only = _solved(rows, "baseline") - _solved(rows, heuristic.name)
+        lines.append(
+            f"| {heuristic.name} | {heuristic.without} | {_percent(_mean(list(times.values())))} | "
+            f"{times[best]:.2f} ({best}) | {times[worst]:.2f} ({worst}) | {len(only)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _by_program(rows: list[dict[str, Any]]) -> dict[str, dict[str, list[float]]]:
+    seconds: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        seconds[row["program"]][row["heuristic"]].append(row["seconds"])
+    return seconds
+
+
+def _solved(rows: list[dict[str, Any]], heuristic: str) -> set[str]:
+    """The programs that are always solved with these settings."""
+    own = [row for row in rows if row["heuristic"] == heuristic]
+    missed = {row["program"] for row in own if row["outcome"] != SOLVED}
+    return {row["program"] for row in own} - missed
+
+
+def _mean(ratios: list[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def _percent(ratio: float) -> str:
+    return f"{100.0 * (ratio - 1.0):+.1f} %"
+
+
+if __name__ == "__main__":
+    main()
