@@ -20,6 +20,36 @@ class InteriorPointSettings:
     max_correctors : int
         Gondzio's correctors beyond Mehrotra's, per iteration. Each costs one solve with the factor
         that is there.
+    corrector_factor, corrector_increment : float
+        A further corrector aims at a step of ``factor * length + increment``, at most 1; those of
+        Gertz and Wright's OOQP.
+    corrector_gain : float
+        Factor by which a corrector has to lengthen the step, or it is dropped and the last.
+    long_step : float
+        Length of a step that needs no further corrector.
+    centrality_low, centrality_high : float
+        Shares of their target between which correctors bring complementarity products; those of
+        Gondzio (1996).
+    proximal_start, proximal_floor, proximal_floor_heavy : float
+        Least proximal term, as shares of the least curvature that counts: in the first iteration,
+        in later ones, and while the heaviest variables are not eliminated, where it keeps dependent
+        rows apart. Larger ones cost iterations.
+    proximal_limit : float
+        Proximal term that grows no further, as a share of the mean of the Hessian's diagonal.
+    proximal_growth, proximal_decay : float
+        Factors of the proximal term after an inaccurate direction, and after an accurate one.
+    check_above_spread : float
+        Largest ``1 / Theta``, times the mean of the Hessian's diagonal, up to which directions are
+        not checked: they cannot have lost half of their digits.
+    largest_direction_error, small_direction_error : float
+        Relative errors of ``dw = F'dx``: above the first the system is factored again with a
+        stronger regularization, below the second the regularization is weakened.
+    heavy_beyond_rank : int
+        Variables that are not eliminated, at most so many more than there are equations.
+    heavy_share : float
+        Share of the heaviest variable's weight below which variables are always eliminated.
+    projections : int
+        Random projections by which sizes of rows are estimated, to within a factor of two.
     jump_shares : tuple of float
         Shares of the variables that may jump to the central path instead of stopping a step; every
         share is tried, and the step with the smallest residual taken. ``(0.0,)``: none.
@@ -44,6 +74,11 @@ class InteriorPointSettings:
         the gap allows.
     fix_least_size : int
         Number of variables below which none is fixed: nothing would be saved.
+    fix_again_factor : float
+        Factor by which the gap has to fall before variables are fixed again: every attempt costs a
+        pass over the samples.
+    fix_most_kept : float
+        Share of the variables that may stay: with more, copying them would cost what it saves.
     inner_accuracy : float
         Accuracy of programs in some of the variables, as a share of ``eps``.
     guess_above : int
@@ -106,6 +141,24 @@ class InteriorPointSettings:
 
     boundary_share: float = 0.995
     max_correctors: int = 2
+    corrector_factor: float = 1.08
+    corrector_increment: float = 0.08
+    corrector_gain: float = 1.01
+    long_step: float = 0.95
+    centrality_low: float = 0.1
+    centrality_high: float = 10.0
+    proximal_start: float = 1e-12
+    proximal_floor: float = 1e-14
+    proximal_floor_heavy: float = 1e-10
+    proximal_limit: float = 1e-6
+    proximal_growth: float = 100.0
+    proximal_decay: float = 0.1
+    check_above_spread: float = 1e8
+    largest_direction_error: float = 1e-4
+    small_direction_error: float = 1e-8
+    heavy_beyond_rank: int = 10
+    heavy_share: float = 1e-6
+    projections: int = 16
     jump_shares: tuple[float, ...] = (0.0, 1e-4, 3e-4, 5e-4)
     jump_until_gap: float = 1e-3
     patience: int = 12
@@ -116,6 +169,8 @@ class InteriorPointSettings:
     fix_below_gap: float = 0.3
     fix_reach: float = 1.0
     fix_least_size: int = 500
+    fix_again_factor: float = 0.03
+    fix_most_kept: float = 0.6
     inner_accuracy: float = 0.25
     guess_above: int = 2000
     wide_dense_size: int = 500
