@@ -44,9 +44,9 @@ class SearchDirection:
     dw: Vector
     dy: Vector
 
-    def step_length(self, share: float = 0.0) -> float:
-        """Largest step, at most 1, that all but this share of the variables allow."""
-        k = int(share * len(self.blocking))
+    def step_length(self, ignored: int = 0) -> float:
+        """Largest step, at most 1, that all but this number of variables allow."""
+        k = ignored
         worst = np.partition(self.blocking, -1 - k)[-1 - k] if k else np.max(self.blocking)
         return 1.0 / float(worst) if worst > 1.0 else 1.0
 

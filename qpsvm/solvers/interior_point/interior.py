@@ -24,6 +24,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.accuracy import Accuracy
+from qpsvm.solvers.interior_point.best_point import BestPoint
 from qpsvm.solvers.interior_point.fixing import undecided
 from qpsvm.solvers.interior_point.linear_system import Regularization, affine_step
 from qpsvm.solvers.interior_point.partition import Partition
@@ -32,7 +33,7 @@ from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.residuals import Residuals
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.step import Step
-from qpsvm.solvers.interior_point.termination import BestPoint, StoppingRule, Termination
+from qpsvm.solvers.interior_point.termination import StoppingRule, Termination
 from qpsvm.solvers.interior_point.variables import starting_point
 from qpsvm.solvers.interior_point.workspace import Scales, Workspace
 
@@ -84,28 +85,28 @@ def interior_point(
     work = Workspace.of(program, variables, Scales.of(program), settings)
     residuals = Residuals.of(program, variables)
     regularization = Regularization().at_least_initial(work)
-    best = BestPoint.of(Partition.all_active(program.size), work, variables, residuals)
+    best = BestPoint(Partition.all_active(program.size), program, variables, residuals)
     try:
         while True:
             accuracy = Accuracy.of(work, variables, residuals)
-            best = best.or_better(accuracy, work, variables, residuals, iteration)
+            best = best.or_better(accuracy, variables, residuals, iteration)
             gaps = [*gaps, min(gaps[-1], accuracy.gap)]
             end = rule.check(iteration, accuracy, best, gaps[1:])
             end = end or Termination.by_caller(report(iteration, accuracy))
             if end:
                 break
-            shares = settings.jump_shares if accuracy.gap > settings.jump_until_gap else (0.0,)
+            ignored = work.jumping_counts if accuracy.gap > settings.jump_until_gap else [0]
             try:
                 system, affine, regularization = affine_step(
                     work, variables, residuals, regularization
                 )
                 mu = work.mean_complementarity(variables)
-                target = centering(system, affine, shares[-1], mu) * mu
-                combined = combined_direction(system, affine, shares[-1], target)
+                target = centering(system, affine, ignored[-1], mu) * mu
+                combined = combined_direction(system, affine, ignored[-1], target)
             except np.linalg.LinAlgError as error:
                 end = Termination(Status.INACCURATE, str(error))
                 break
-            variables = Step.choose(system, combined, mu, target, shares).taken()
+            variables = Step.choose(system, combined, mu, target, ignored).taken()
             residuals = Residuals.of(work.program, variables)
             iteration += 1
             if accuracy.gap < fix_below and work.program.size > settings.fix_least_size:
@@ -116,11 +117,9 @@ def interior_point(
                     residuals = Residuals.of(work.program, variables)
                     regularization = regularization.at_least_initial(work)
                     partition = best.partition.narrowed(kept, bounds)
-                    best, gaps = (
-                        BestPoint.of(partition, work, variables, residuals, iteration),
-                        [np.inf],
-                    )
+                    best = BestPoint(partition, work.program, variables, residuals, iteration)
+                    gaps = [np.inf]
     except KeyboardInterrupt:
         end = Termination(Status.INTERRUPTED, "interrupted")
-    x = best.partition.extended(best.x)
-    return SearchResult(x, best.y, best.w, best.gap, end.status, end.reason, iteration)
+    y, w = best.variables.y, best.variables.w
+    return SearchResult(best.solution(), y, w, best.gap, end.status, end.reason, iteration)

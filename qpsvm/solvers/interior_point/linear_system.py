@@ -132,27 +132,27 @@ class LinearSystem:
 
     def solve(self, targets: Targets, memory: DirectionMemory) -> SearchDirection:
         """The direction in which the complementarity products become the targets."""
-        p, it, inverse = self.work.program, self.variables, self.reciprocals
-        a, c, h, D = targets.lower, targets.upper, self.residuals.gradient, self.D
+        p, it, inverse, m = self.work.program, self.variables, self.reciprocals, memory
         for i in self.work.chunks:
-            r = a[i] * inverse.s[i] - c[i] * inverse.t[i]
-            r -= h[i]
+            np.multiply(targets.lower[i], inverse.s[i], out=m.dz[i])
+            np.multiply(targets.upper[i], inverse.t[i], out=m.dv[i])
+            r = m.dz[i] - m.dv[i]
+            r -= self.residuals.gradient[i]
             r -= p.d[i] * it.x[i]
-            np.multiply(D[i], r, out=memory.Dr[i])
-        dw, dy = self.newton.direction(memory.Dr, self.residuals.rows, memory.dx)
+            np.multiply(self.D[i], r, out=m.Dr[i])
+        dw, dy = self.newton.direction(m.Dr, self.residuals.rows, m.dx)
         with np.errstate(invalid="ignore"):
             for i in self.work.chunks:
-                dx, z, v = memory.dx[i], it.z[i], it.v[i]
+                dx, dz, dv, z, v = m.dx[i], m.dz[i], m.dv[i], it.z[i], it.v[i]
                 to_lower, to_upper = dx * inverse.s[i], dx * inverse.t[i]
-                dz = a[i] * inverse.s[i] - z * to_lower - z
-                dv = c[i] * inverse.t[i] + v * to_upper - v
-                memory.dz[i], memory.dv[i] = dz, dv
-                dz *= inverse.z[i]
-                dv *= inverse.v[i]
+                dz -= z * to_lower
+                dz -= z
+                dv += v * to_upper
+                dv -= v
                 # no bound: 0 times infinity, which fmin ignores
-                nearest = np.fmin(np.fmin(to_lower, -to_upper), np.fmin(dz, dv))
-                np.negative(nearest, out=memory.blocking[i])
-        m = memory
+                of_bounds = np.fmin(to_lower, np.negative(to_upper, out=to_upper))
+                of_signs = np.fmin(dz * inverse.z[i], dv * inverse.v[i])
+                np.negative(np.fmin(of_bounds, of_signs), out=m.blocking[i])
         return SearchDirection(m.dx, m.dz, m.dv, m.Dr, m.blocking, dw, dy)
 
     def error(self, direction: SearchDirection) -> float:

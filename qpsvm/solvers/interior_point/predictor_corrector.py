@@ -15,17 +15,17 @@ from qpsvm.solvers.interior_point.direction import SearchDirection, Targets
 from qpsvm.solvers.interior_point.linear_system import LinearSystem
 
 
-def centering(system: LinearSystem, affine: SearchDirection, share: float, mu: float) -> float:
+def centering(system: LinearSystem, affine: SearchDirection, ignored: int, mu: float) -> float:
     """``sigma = (mu_aff / mu)^3``, at most 1: small where the affine direction goes far."""
     if not mu:
         return 0.0
-    work, length = system.work, affine.step_length(share)
+    work, length = system.work, affine.step_length(ignored)
     after = affine.complementarity(work, system.variables, length) / work.n_bounds
     return min(1.0, after / mu) ** 3
 
 
 def combined_direction(
-    system: LinearSystem, affine: SearchDirection, share: float, target: float
+    system: LinearSystem, affine: SearchDirection, ignored: int, target: float
 ) -> SearchDirection:
     """The direction to products of about ``target``, corrected as long as steps grow.
 
@@ -34,8 +34,8 @@ def combined_direction(
     system : LinearSystem
     affine : SearchDirection
         Its memory is overwritten by further correctors.
-    share : float
-        Share of the variables that need not allow a step.
+    ignored : int
+        Number of variables that need not allow a step.
     target : float
         ``sigma mu``.
     """
@@ -43,14 +43,14 @@ def combined_direction(
     memory, spare = work.corrector, work.predictor
     targets = Targets.of_corrector(work, affine, target)
     direction = system.solve(targets, memory)
-    length = direction.step_length(share)
+    length = direction.step_length(ignored)
     for _ in range(own.max_correctors):
         if length > own.long_step:
             break
         wanted = min(1.0, own.corrector_factor * length + own.corrector_increment)
         targets = targets.centred(work, system.variables, direction, wanted, target)
         corrected = system.solve(targets, spare)
-        longer = corrected.step_length(share)
+        longer = corrected.step_length(ignored)
         if longer < own.corrector_gain * length:
             break
         direction, length, memory, spare = corrected, longer, spare, memory

@@ -8,7 +8,8 @@ are then violated, by little, and the steps that follow repair that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +24,7 @@ _NONE = np.zeros(0, dtype=np.intp)
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A step along a search direction, and the residual that it would leave.
+    """A step along a search direction, on which some variables jump to the central path.
 
     Attributes
     ----------
@@ -35,8 +36,6 @@ class Step:
         Variables that jump to the central path.
     mu : float
         The complementarity products of these afterwards.
-    residual : float
-        What the step leaves of all equations, in units of the objective.
     """
 
     system: LinearSystem
@@ -44,7 +43,6 @@ class Step:
     length: float
     jumping: Index
     mu: float
-    residual: float = np.inf
 
     @classmethod
     def choose(
@@ -53,7 +51,7 @@ class Step:
         direction: SearchDirection,
         mu: float,
         target: float,
-        shares: tuple[float, ...],
+        ignored: Sequence[int],
     ) -> Step:
         """The step that leaves the smallest residual.
 
@@ -63,19 +61,17 @@ class Step:
         direction : SearchDirection
         mu, target : float
             Mean complementarity now, and that which the direction aims at.
-        shares : tuple of float
-            Shares of the variables that may jump, ascending; the step is as long as the others
-            allow.
+        ignored : sequence of int
+            Numbers of variables that may jump, ascending; a step is as long as the others allow.
         """
-        best = cls(system, direction, 0.0, _NONE, 0.0)
-        for share in shares:
-            length = min(1.0, system.work.settings.boundary_share * direction.step_length(share))
-            if length > best.length:
-                jumping = np.flatnonzero(direction.blocking * length >= 1.0) if share else _NONE
+        steps: list[Step] = []
+        for count in ignored:
+            length = min(1.0, system.work.settings.boundary_share * direction.step_length(count))
+            if not steps or length > steps[-1].length:
+                jumping = np.flatnonzero(direction.blocking * length >= 1.0) if count else _NONE
                 reached = (1.0 - length) * mu + length * target
-                step = cls(system, direction, length, jumping, reached)
-                best = min(best, step._with_residual(), key=lambda each: each.residual)
-        return best
+                steps.append(cls(system, direction, length, jumping, reached))
+        return min(steps, key=cls.residual) if len(steps) > 1 else steps[0]
 
     def taken(self) -> Variables:
         """The point after the step."""
@@ -108,8 +104,8 @@ class Step:
         s, t = between(g, upper - lower, self.mu)
         return lower + s, s, t
 
-    def _with_residual(self) -> Step:
-        """The step with the residual that it would leave, in units of the objective."""
+    def residual(self) -> float:
+        """What the step leaves of all equations, in units of the objective."""
         system, k, length = self.system, self.jumping, self.length
         work, it, p = system.work, system.variables, system.work.program
         residual = 0.0
@@ -123,8 +119,7 @@ class Step:
             rows = rows - p.A[:, k] @ moved
             residual += 2.0 * self.mu * len(k) - self._products(k)
         residual += work.room * work.gradient_change(weights)
-        residual += float(np.abs(it.y + length * self.direction.dy) @ np.abs(rows))
-        return replace(self, residual=residual)
+        return residual + float(np.abs(it.y + length * self.direction.dy) @ np.abs(rows))
 
     def _products(self, i: slice | Index) -> float:
         """``s'z + t'v`` after the step, plus the residual of stationarity times the room of x."""

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.accuracy import Accuracy
-from qpsvm.solvers.interior_point.partition import Partition
-from qpsvm.solvers.interior_point.residuals import Residuals
+from qpsvm.solvers.interior_point.best_point import BestPoint
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.interior_point.variables import FAR, Variables
-from qpsvm.solvers.interior_point.workspace import Workspace
 
 REACHED = "certified gap reached"
 """Why a search ends well."""
@@ -34,59 +30,6 @@ class Termination:
     def by_caller(cls, status: Status | None) -> Termination | None:
         """The end that a caller's report asks for, if it does."""
         return None if status is None else cls(status, f"stopped: {status.value}")
-
-
-@dataclass(frozen=True, eq=False)
-class BestPoint:
-    """The most accurate point so far, in the variables that were active then.
-
-    Attributes
-    ----------
-    partition : Partition
-    x, y, w : arrays of shape (active,), (p,) and (r,)
-    gap : float
-        ``Accuracy.worst`` of the point; infinite if it was not measured.
-    iteration : int
-    """
-
-    partition: Partition
-    x: Vector
-    y: Vector
-    w: Vector
-    gap: float
-    iteration: int
-
-    @classmethod
-    def of(
-        cls,
-        partition: Partition,
-        work: Workspace,
-        variables: Variables,
-        residuals: Residuals,
-        iteration: int = 0,
-        gap: float = np.inf,
-    ) -> BestPoint:
-        """An iterate in the box, what it misses of the rows spread over variables with room."""
-        p, it = work.program, variables
-        room = np.minimum(it.s, it.t)
-        weighted = p.A * np.where(room < FAR, room, 1.0) ** 2
-        shares = np.linalg.lstsq(weighted @ p.A.T, residuals.rows, rcond=None)[0]
-        x = np.clip(it.x + shares @ weighted, p.lower, p.upper)
-        return cls(partition, x, it.y, it.w, gap, iteration)
-
-    def or_better(
-        self,
-        accuracy: Accuracy,
-        work: Workspace,
-        variables: Variables,
-        residuals: Residuals,
-        iteration: int,
-    ) -> BestPoint:
-        """The iterate where it is more accurate, or else the point itself."""
-        if not accuracy.worst < self.gap:
-            return self
-        own = self.partition
-        return BestPoint.of(own, work, variables, residuals, iteration, accuracy.worst)
 
 
 @dataclass(frozen=True)

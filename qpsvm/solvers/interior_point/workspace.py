@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -70,8 +71,8 @@ class Workspace:
         Length of every column of F, 1 for a column of zeros.
     least_curvature : float
         The least eigenvalue of ``F F'`` that counts: a proximal term is a small share of it.
-    gram : array of shape (r, r) or None
-        ``F'F`` where F has at least as many rows as columns.
+    jumping_counts : list of int
+        Numbers of variables that may jump, ascending.
     chunks : list of slice
     predictor, corrector : DirectionMemory
     zeros : array of shape (n,)
@@ -86,7 +87,7 @@ class Workspace:
     room: float
     columns: Vector
     least_curvature: float
-    gram: Dense | None
+    jumping_counts: list[int]
     chunks: list[slice]
     predictor: DirectionMemory
     corrector: DirectionMemory
@@ -104,10 +105,6 @@ class Workspace:
         p, n = program, program.size
         has_lower, has_upper = np.isfinite(p.lower), np.isfinite(p.upper)
         n_bounds = int(has_lower.sum() + has_upper.sum())
-        gram: Dense | None = None
-        if p.F.rank <= n:
-            upper = p.F.normal(np.ones(n))
-            gram = np.triu(upper) + np.triu(upper, 1).T
         near = np.minimum(variables.s, variables.t)
         room = np.minimum(variables.s + variables.t, 2.0 * near)
         columns = p.F.column_sizes
@@ -121,7 +118,7 @@ class Workspace:
             room=float(np.linalg.norm(room[near < FAR])),
             columns=columns,
             least_curvature=min(scales.hessian, float(np.min(columns**2)) / n) or 1.0,
-            gram=gram,
+            jumping_counts=sorted({int(share * n) for share in settings.jump_shares}),
             chunks=list(chunks(n)),
             predictor=DirectionMemory.of(n),
             corrector=DirectionMemory.of(n),
@@ -140,9 +137,18 @@ class Workspace:
         """``mu = (s'z + t'v) / number of bounds``."""
         return variables.complementarity / self.n_bounds
 
+    @cached_property
+    def _gram(self) -> Dense | None:
+        """``F'F`` where F has at least as many rows as columns."""
+        F, n = self.program.F, self.program.size
+        if F.rank > n:
+            return None
+        upper = F.normal(np.ones(n))
+        return np.triu(upper) + np.triu(upper, 1).T
+
     def gradient_change(self, weights: Vector) -> float:
         """``|F weights|``: change of all gradients by a change of the weights."""
-        if self.gram is None:
+        if self._gram is None:
             F = self.program.F
             return float(np.linalg.norm(F.times(weights, np.empty(self.program.size))))
-        return float(np.sqrt(max(float(weights @ (self.gram @ weights)), 0.0)))
+        return float(np.sqrt(max(float(weights @ (self._gram @ weights)), 0.0)))
