@@ -19,7 +19,7 @@ from qpsvm.solvers.interior_point.direction import SearchDirection, Targets
 from qpsvm.solvers.interior_point.newton import NewtonSystem
 from qpsvm.solvers.interior_point.residuals import Residuals
 from qpsvm.solvers.interior_point.variables import Variables
-from qpsvm.solvers.interior_point.workspace import DirectionMemory, Workspace
+from qpsvm.solvers.interior_point.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -130,30 +130,30 @@ class LinearSystem:
         newton = NewtonSystem.of(p.F, p.A, D, work.settings, keeps_heavy=regularization.keeps_heavy)
         return cls(work, variables, residuals, reciprocals, D, newton)
 
-    def solve(self, targets: Targets, memory: DirectionMemory) -> SearchDirection:
+    def solve(self, targets: Targets) -> SearchDirection:
         """The direction in which the complementarity products become the targets."""
-        p, it, inverse, m = self.work.program, self.variables, self.reciprocals, memory
+        p, it, inverse = self.work.program, self.variables, self.reciprocals
+        dx, dz, dv, Dr, blocking = (np.empty(p.size) for _ in range(5))
         for i in self.work.chunks:
-            np.multiply(targets.lower[i], inverse.s[i], out=m.dz[i])
-            np.multiply(targets.upper[i], inverse.t[i], out=m.dv[i])
-            r = m.dz[i] - m.dv[i]
+            r = np.multiply(targets.lower[i], inverse.s[i], out=dz[i])
+            r = r - np.multiply(targets.upper[i], inverse.t[i], out=dv[i])
             r -= self.residuals.gradient[i]
             r -= p.d[i] * it.x[i]
-            np.multiply(self.D[i], r, out=m.Dr[i])
-        dw, dy = self.newton.direction(m.Dr, self.residuals.rows, m.dx)
+            np.multiply(self.D[i], r, out=Dr[i])
+        dw, dy = self.newton.direction(Dr, self.residuals.rows, dx)
         with np.errstate(invalid="ignore"):
             for i in self.work.chunks:
-                dx, dz, dv, z, v = m.dx[i], m.dz[i], m.dv[i], it.z[i], it.v[i]
-                to_lower, to_upper = dx * inverse.s[i], dx * inverse.t[i]
-                dz -= z * to_lower
-                dz -= z
-                dv += v * to_upper
-                dv -= v
+                own_dx, own_dz, own_dv, z, v = dx[i], dz[i], dv[i], it.z[i], it.v[i]
+                to_lower, to_upper = own_dx * inverse.s[i], own_dx * inverse.t[i]
+                own_dz -= z * to_lower
+                own_dz -= z
+                own_dv += v * to_upper
+                own_dv -= v
                 # no bound: 0 times infinity, which fmin ignores
-                of_bounds = np.fmin(to_lower, np.negative(to_upper, out=to_upper))
-                of_signs = np.fmin(dz * inverse.z[i], dv * inverse.v[i])
-                np.negative(np.fmin(of_bounds, of_signs), out=m.blocking[i])
-        return SearchDirection(m.dx, m.dz, m.dv, m.Dr, m.blocking, dw, dy)
+                of_bounds = np.fmin(to_lower, -to_upper)
+                of_signs = np.fmin(own_dz * inverse.z[i], own_dv * inverse.v[i])
+                np.negative(np.fmin(of_bounds, of_signs), out=blocking[i])
+        return SearchDirection(dx, dz, dv, Dr, blocking, dw, dy)
 
     def error(self, direction: SearchDirection) -> float:
         """``|dw - F'dx|`` relative to both, which rounding makes; 0 where D is not large."""
@@ -196,7 +196,7 @@ def affine_step(
         is_last = regularization.is_largest(work)
         try:
             system = LinearSystem.factored(work, variables, residuals, reciprocals, regularization)
-            affine = system.solve(targets, work.predictor)
+            affine = system.solve(targets)
             error = system.error(affine)
         except np.linalg.LinAlgError:
             if is_last:

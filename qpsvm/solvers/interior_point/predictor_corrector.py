@@ -33,25 +33,23 @@ def combined_direction(
     ----------
     system : LinearSystem
     affine : SearchDirection
-        Its memory is overwritten by further correctors.
     ignored : int
         Number of variables that need not allow a step.
     target : float
         ``sigma mu``.
     """
     work, own = system.work, system.work.settings
-    memory, spare = work.corrector, work.predictor
     targets = Targets.of_corrector(work, affine, target)
-    direction = system.solve(targets, memory)
+    direction = system.solve(targets)
     length = direction.step_length(ignored)
     for _ in range(own.max_correctors):
         if length > own.long_step:
             break
         wanted = min(1.0, own.corrector_factor * length + own.corrector_increment)
         targets = targets.centred(work, system.variables, direction, wanted, target)
-        corrected = system.solve(targets, spare)
+        corrected = system.solve(targets)
         longer = corrected.step_length(ignored)
         if longer < own.corrector_gain * length:
             break
-        direction, length, memory, spare = corrected, longer, spare, memory
+        direction, length = corrected, longer
     return direction

@@ -14,22 +14,6 @@ from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.variables import FAR, Variables
 
 
-@dataclass(frozen=True, eq=False)
-class DirectionMemory:
-    """Memory for the long vectors of one search direction, each of shape (n,)."""
-
-    dx: Vector
-    dz: Vector
-    dv: Vector
-    Dr: Vector
-    blocking: Vector
-
-    @classmethod
-    def of(cls, n: int) -> DirectionMemory:
-        """Allocate the vectors."""
-        return cls(*(np.empty(n) for _ in range(5)))
-
-
 @dataclass(frozen=True)
 class Scales:
     """Sizes of entries that a program keeps when variables are fixed.
@@ -74,7 +58,6 @@ class Workspace:
     jumping_counts : list of int
         Numbers of variables that may jump, ascending.
     chunks : list of slice
-    predictor, corrector : DirectionMemory
     zeros : array of shape (n,)
         The targets of the predictor.
     """
@@ -89,8 +72,6 @@ class Workspace:
     least_curvature: float
     jumping_counts: list[int]
     chunks: list[slice]
-    predictor: DirectionMemory
-    corrector: DirectionMemory
     zeros: Vector
 
     @classmethod
@@ -120,8 +101,6 @@ class Workspace:
             least_curvature=min(scales.hessian, float(np.min(columns**2)) / n) or 1.0,
             jumping_counts=sorted({int(share * n) for share in settings.jump_shares}),
             chunks=list(chunks(n)),
-            predictor=DirectionMemory.of(n),
-            corrector=DirectionMemory.of(n),
             zeros=np.zeros(n),
         )
 
