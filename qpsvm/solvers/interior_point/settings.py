@@ -79,6 +79,15 @@ class InteriorPointSettings:
         pass over the samples.
     fix_most_kept : float
         Share of the variables that may stay: with more, copying them would cost what it saves.
+    copied_share : float
+        Share of the samples below which those of the active variables are copied together.
+    pair_cost, pair_setup_cost : float
+        Cost of a product of two features in a sparse matrix of pairs, and of finding it, in
+        products of a dense matrix; measured. Pairs are prepared where that is less work.
+    few_rows : int
+        Number of rows of G and A, at most, with which a program is taken as it is.
+    largest_factored_hessian : int
+        Number of variables up to which a dense Hessian is factored: less than a second.
     inner_accuracy : float
         Accuracy of programs in some of the variables, as a share of ``eps``.
     guess_above : int
@@ -171,6 +180,11 @@ class InteriorPointSettings:
     fix_least_size: int = 500
     fix_again_factor: float = 0.03
     fix_most_kept: float = 0.6
+    copied_share: float = 0.5
+    pair_cost: float = 12.0
+    pair_setup_cost: float = 100.0
+    few_rows: int = 32
+    largest_factored_hessian: int = 1000
     inner_accuracy: float = 0.25
     guess_above: int = 2000
     wide_dense_size: int = 500
@@ -197,3 +211,7 @@ class InteriorPointSettings:
     largest_open_share: float = 0.5
     open_rounds: int = 8
     negligible_share: float = 1e-3
+
+
+DEFAULTS = InteriorPointSettings()
+"""Settings of a solve without options."""
