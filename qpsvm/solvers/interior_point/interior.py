@@ -79,7 +79,8 @@ def interior_point(
     With ``fix_decided`` variables whose final bound is certain are fixed on the way. The caller has
     to check their gradients at the weights that come out.
     """
-    rule, gaps, iteration = StoppingRule(eps, limit, settings), [np.inf], 0
+    rule, iteration = StoppingRule(eps, limit, settings), 0
+    gaps: list[float] = []
     fix_below = settings.fix_below_gap if fix_decided else 0.0
     variables = starting_point(program)
     work = Workspace.of(program, variables, Scales.of(program), settings)
@@ -90,8 +91,8 @@ def interior_point(
         while True:
             accuracy = Accuracy.of(work, variables, residuals)
             best = best.or_better(accuracy, variables, residuals, iteration)
-            gaps = [*gaps, min(gaps[-1], accuracy.gap)]
-            end = rule.check(iteration, accuracy, best, gaps[1:])
+            gaps = [*gaps, min([*gaps[-1:], accuracy.gap])]
+            end = rule.check(iteration, accuracy, best, gaps)
             end = end or Termination.by_caller(report(iteration, accuracy))
             if end:
                 break
@@ -118,7 +119,7 @@ def interior_point(
                     regularization = regularization.at_least_initial(work)
                     partition = best.partition.narrowed(kept, bounds)
                     best = BestPoint(partition, work.program, variables, residuals, iteration)
-                    gaps = [np.inf]
+                    gaps = []
     except KeyboardInterrupt:
         end = Termination(Status.INTERRUPTED, "interrupted")
     y, w = best.variables.y, best.variables.w

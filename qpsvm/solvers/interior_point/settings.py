@@ -20,30 +20,38 @@ class InteriorPointSettings:
     max_correctors : int
         Gondzio's correctors beyond Mehrotra's, per iteration. Each costs one solve with the factor
         that is there.
-    corrector_factor, corrector_increment : float
-        A further corrector aims at a step of ``factor * length + increment``, at most 1; those of
-        Gertz and Wright's OOQP.
+    corrector_factor : float
+        A further corrector aims at a step of this factor times the length so far, and ...
+    corrector_increment : float
+        ... so much more, at most 1. Both are those of OOQP (Gertz and Wright, 2003).
     corrector_gain : float
         Factor by which a corrector has to lengthen the step, or it is dropped and the last.
     long_step : float
         Length of a step that needs no further corrector.
-    centrality_low, centrality_high : float
-        Shares of their target between which correctors bring complementarity products; those of
-        Gondzio (1996).
-    proximal_start, proximal_floor, proximal_floor_heavy : float
-        Least proximal term, as shares of the least curvature that counts: in the first iteration,
-        in later ones, and while the heaviest variables are not eliminated, where it keeps dependent
-        rows apart. Larger ones cost iterations.
+    centrality_low : float
+        Share of their target above which further correctors bring complementarity products.
+    centrality_high : float
+        Multiple of their target below which they bring them; both are those of Gondzio (1996).
+    proximal_start : float
+        Proximal term of the first iteration, as a share of the least curvature that counts.
+    proximal_floor : float
+        Least proximal term of later iterations, as the same share: at rounding's size.
+    proximal_floor_heavy : float
+        The same while the heaviest variables are not eliminated: it keeps dependent rows apart.
     proximal_limit : float
         Proximal term that grows no further, as a share of the mean of the Hessian's diagonal.
-    proximal_growth, proximal_decay : float
-        Factors of the proximal term after an inaccurate direction, and after an accurate one.
+    proximal_growth : float
+        Factor of the proximal term after an inaccurate direction.
+    proximal_decay : float
+        Factor of the proximal term after an accurate one.
     check_above_spread : float
         Largest ``1 / Theta``, times the mean of the Hessian's diagonal, up to which directions are
         not checked: they cannot have lost half of their digits.
-    largest_direction_error, small_direction_error : float
-        Relative errors of ``dw = F'dx``: above the first the system is factored again with a
-        stronger regularization, below the second the regularization is weakened.
+    largest_direction_error : float
+        Relative error of ``dw = F'dx`` above which the system is factored again with a stronger
+        regularization.
+    small_direction_error : float
+        Relative error below which the regularization is weakened: half of the digits.
     heavy_beyond_rank : int
         Variables that are not eliminated, at most so many more than there are equations.
     heavy_share : float
@@ -81,9 +89,11 @@ class InteriorPointSettings:
         Share of the variables that may stay: with more, copying them would cost what it saves.
     copied_share : float
         Share of the samples below which those of the active variables are copied together.
-    pair_cost, pair_setup_cost : float
-        Cost of a product of two features in a sparse matrix of pairs, and of finding it, in
-        products of a dense matrix; measured. Pairs are prepared where that is less work.
+    pair_cost : float
+        Cost of a product of two features in a sparse matrix of pairs, in products of a dense
+        matrix; measured. Pairs are prepared where they are less work.
+    pair_setup_cost : float
+        Cost of finding and sorting such a pair, in the same unit; measured.
     few_rows : int
         Number of rows of G and A, at most, with which a program is taken as it is.
     largest_factored_hessian : int
