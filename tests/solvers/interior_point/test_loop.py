@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -122,6 +124,8 @@ def test_the_best_point_is_in_the_box_and_never_worse_than_before(bounds) -> Non
         residuals = Residuals.of(p, it)
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[-1] < 1e-8
+    worse = replace(Accuracy.of(work, it, residuals), rows=1.5 * best.gap)
+    assert best.or_better(worse, it, residuals, 12) is best
 
 
 def test_fixed_variables_keep_their_values() -> None:
