@@ -20,8 +20,8 @@ from qpsvm.numerics.deadline import NEVER, Deadline
 from qpsvm.policy import STEPS, solve_by_policy
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.solve_state import NUMBERS, Result
-from qpsvm.solvers.interior_point.interior import is_slow
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.interior_point.termination import is_slow
 from qpsvm.solving import _solve
 
 X, Y = make_blobs(40, centers=2, cluster_std=2.5, random_state=0)

@@ -40,8 +40,8 @@ class IPMBackend(Backend):
         if not settings.gives_way:
             own = replace(own, slow_iterations=0)
         clock = Clock(self.label, settings)
-        way = translation(program)
-        presolved = Presolved.of(way.structured())
+        way = translation(program, own)
+        presolved = Presolved.of(way.structured(), own)
         setup = clock.seconds
 
         def report(iteration: int, objective: float, gap: float) -> Status | None:

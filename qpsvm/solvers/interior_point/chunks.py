@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-CHUNK = 8192
-"""Variables taken at once."""
+import numpy as np
+
+from qpsvm.numerics.arrays import IN_CACHE
+
+CHUNK = IN_CACHE // (16 * np.dtype(np.float64).itemsize)
+"""Variables taken at once: sixteen vectors of that length stay in the cache."""
 
 
 def chunks(n: int) -> Iterator[slice]:

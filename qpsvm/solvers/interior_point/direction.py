@@ -1,4 +1,13 @@
-"""Search directions of the interior-point method and the steps they allow."""
+"""Search directions of the interior-point method, and what the complementarity products aim at.
+
+    predictor   s z -> 0                                  t v -> 0
+    corrector   s z -> mu' - dx dz                        t v -> mu' + dx dv
+
+with ``(dx, dz, dv)`` of the predictor, whose products are its error of second order (Mehrotra,
+*SIAM J. Optim.* 2 (1992)). Further correctors bring products between ``centrality_low mu'`` and
+``centrality_high mu'`` where a longer step would have them outside (Gondzio, *Comput. Optim. Appl.*
+6 (1996), section 3).
+"""
 
 from __future__ import annotations
 
@@ -6,15 +15,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Index
+from qpsvm.numerics.arrays import Vector
+from qpsvm.solvers.interior_point.variables import Variables
+from qpsvm.solvers.interior_point.workspace import Workspace
 
 
+@dataclass(frozen=True, eq=False)
 class SearchDirection:
     """A search direction in all variables and multipliers, with the ratio test's quotients.
 
     Attributes
     ----------
     dx, dz, dv : arrays of shape (n,)
+        ``ds = dx`` and ``dt = -dx``.
     Dr : array of shape (n,)
         ``dx = Dr - D (F dw + A'dy)``.
     blocking : array of shape (n,)
@@ -23,32 +36,86 @@ class SearchDirection:
     dw, dy : arrays of shape (r,) and (p,)
     """
 
-    def __init__(self, n: int) -> None:
-        self.dx, self.dz, self.dv, self.Dr, self.blocking = (np.empty(n) for _ in range(5))
-        self.dw = self.dy = np.zeros(0)
+    dx: Vector
+    dz: Vector
+    dv: Vector
+    Dr: Vector
+    blocking: Vector
+    dw: Vector
+    dy: Vector
 
-    def length(self, share: float) -> float:
-        """Largest step, at most 1, that all but this share of the variables allow."""
-        k = int(share * len(self.blocking))
+    def step_length(self, ignored: int = 0) -> float:
+        """Largest step, at most 1, that all but this number of variables allow."""
+        k = ignored
         worst = np.partition(self.blocking, -1 - k)[-1 - k] if k else np.max(self.blocking)
         return 1.0 / float(worst) if worst > 1.0 else 1.0
 
+    def complementarity(self, work: Workspace, variables: Variables, length: float) -> float:
+        """``s'z + t'v`` after a step; negative distances and multipliers count as zero."""
+        total = 0.0
+        for i in work.chunks:
+            dx = length * self.dx[i]
+            z, v = variables.z[i] + length * self.dz[i], variables.v[i] + length * self.dv[i]
+            total += float(np.maximum(variables.s[i] + dx, 0.0) @ np.maximum(z, 0.0))
+            total += float(np.maximum(variables.t[i] - dx, 0.0) @ np.maximum(v, 0.0))
+        return total
+
 
 @dataclass(frozen=True, eq=False)
-class Outlook:
-    """A candidate step and the residuals it would leave.
+class Targets:
+    """What a direction makes of the complementarity products ``s z`` and ``t v``, to first order.
 
     Attributes
     ----------
-    left : float
-        What it would leave unmet.
-    length : float
-    jumping : array of int
-    between : float
-        The mu of the central path that these jump to.
+    lower, upper : arrays of shape (n,)
     """
 
-    left: float
-    length: float
-    jumping: Index
-    between: float
+    lower: Vector
+    upper: Vector
+
+    @classmethod
+    def of_predictor(cls, work: Workspace) -> Targets:
+        """Zero: the affine direction aims at the optimum itself."""
+        return cls(work.zeros, work.zeros)
+
+    @classmethod
+    def of_corrector(cls, work: Workspace, affine: SearchDirection, mu: float) -> Targets:
+        """``mu - dx dz`` and ``mu + dx dv`` of the affine direction."""
+        lower, upper = np.empty_like(affine.dx), np.empty_like(affine.dx)
+        for i in work.chunks:
+            np.subtract(mu, affine.dx[i] * affine.dz[i], out=lower[i])
+            np.add(mu, affine.dx[i] * affine.dv[i], out=upper[i])
+        return cls(lower, upper)._of_bounds(work)
+
+    def centred(
+        self,
+        work: Workspace,
+        variables: Variables,
+        direction: SearchDirection,
+        length: float,
+        mu: float,
+    ) -> Targets:
+        """Add corrections for the products that would be outliers after a step."""
+        it, own = variables, work.settings
+        low, high = own.centrality_low * mu, own.centrality_high * mu
+        lower, upper = np.empty_like(self.lower), np.empty_like(self.upper)
+        for i in work.chunks:
+            dx = length * direction.dx[i]
+            of_lower = (it.s[i] + dx) * (it.z[i] + length * direction.dz[i])
+            of_upper = (it.t[i] - dx) * (it.v[i] + length * direction.dv[i])
+            np.add(self.lower[i], _correction(of_lower, low, high), out=lower[i])
+            np.add(self.upper[i], _correction(of_upper, low, high), out=upper[i])
+        return Targets(lower, upper)._of_bounds(work)
+
+    def _of_bounds(self, work: Workspace) -> Targets:
+        """Set the targets of infinite bounds to zero, in place."""
+        if work.has_bounds is not None:
+            has_lower, has_upper = work.has_bounds
+            np.multiply(self.lower, has_lower, out=self.lower)
+            np.multiply(self.upper, has_upper, out=self.upper)
+        return self
+
+
+def _correction(product: Vector, low: float, high: float) -> Vector:
+    """Corrections that bring complementarity products between two limits, at most by the higher."""
+    return np.maximum(np.clip(product, low, high) - product, -high)

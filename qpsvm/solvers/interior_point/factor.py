@@ -13,9 +13,7 @@ from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import rows_of
 from qpsvm.solvers.interior_point.feature_pairs import FeaturePairs
-
-COPIED = 0.5
-"""Variables that look at fewer samples than this share of all get a copy of theirs."""
+from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
 
 
 class Factor:
@@ -33,6 +31,7 @@ class Factor:
         None for the identity.
     zeros : int
     constant : float
+    settings : InteriorPointSettings
     """
 
     def __init__(
@@ -42,7 +41,9 @@ class Factor:
         index: Index | None = None,
         zeros: int = 0,
         constant: float = 0.0,
+        settings: InteriorPointSettings = DEFAULTS,
     ) -> None:
+        self.settings = settings
         self.X, self.signs, self.index, self.zeros = X, signs, index, zeros
         self.constant, self.root = constant, float(np.sqrt(constant))
         self.n_samples, self.width = X.shape
@@ -62,9 +63,9 @@ class Factor:
     @cached_property
     def _pairs_after(self) -> float:
         """Number of normal matrices after which preparing products of feature pairs pays."""
-        if not self.is_sparse or not FeaturePairs.pays(self.X):
+        if not self.is_sparse or not FeaturePairs.pays(self.X, self.settings):
             return np.inf
-        return FeaturePairs.pays_after(self.X)
+        return FeaturePairs.pays_after(self.X, self.settings)
 
     @cached_property
     def gram(self) -> Dense:
@@ -107,16 +108,16 @@ class Factor:
         """The factor of some of the variables, in increasing order."""
         own = kept[: np.searchsorted(kept, len(self.signs))]
         index = own if self.index is None else self.index[own]
-        zeros = len(kept) - len(own)
-        if len(own) < COPIED * self.n_samples:
+        rest = len(kept) - len(own), self.constant, self.settings
+        if len(own) < self.settings.copied_share * self.n_samples:
             if self.is_sparse and 8 * len(own) * self.width <= IN_CACHE:
                 few = self.X[index].toarray()
-                return Factor(few, self.signs[own], None, zeros, self.constant)
-            copy = Factor(rows_of(self.X, index), self.signs[own], None, zeros, self.constant)
+                return Factor(few, self.signs[own], None, *rest)
+            copy = Factor(rows_of(self.X, index), self.signs[own], None, *rest)
             if "_pairs" in self.__dict__:
                 copy._pairs, copy._pairs_after = self._pairs.restricted(index), 0
             return copy
-        return Factor(self.X, self.signs[own], index, zeros, self.constant)
+        return Factor(self.X, self.signs[own], index, *rest)
 
     def times(self, c: Vector, out: Vector) -> Vector:
         """``F c``, written to ``out``."""
@@ -209,7 +210,7 @@ class Factor:
     def _of_features(self, weights: Vector) -> Dense:
         """``X' diag(weights) X``, upper triangle."""
         used = np.flatnonzero(weights)
-        if len(used) < COPIED * self.n_samples:
+        if len(used) < self.settings.copied_share * self.n_samples:
             return _weighted_gram(rows_of(self.X, used), np.sqrt(weights[used]))
         self._calls += 1
         if self._calls > self._pairs_after:

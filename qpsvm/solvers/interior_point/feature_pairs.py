@@ -13,15 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
-
-WORTH = 12
-"""A product in the sparse matrix costs as much as so many in a dense one."""
-
-PREPARING = 100
-"""To find and sort one costs as much as so many products in a dense matrix."""
-
-MOST_FEATURES = 10_000
-"""Pairs of more are not numbered in 32 bits."""
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,20 +68,21 @@ class FeaturePairs:
         return int(counts @ (counts + 1)) // 2
 
     @classmethod
-    def pays(cls, X: Any) -> bool:
+    def pays(cls, X: Any, settings: InteriorPointSettings) -> bool:
         """Return whether pairwise products are less work than dense products of blocks."""
         n, rank = X.shape
-        return bool(rank <= MOST_FEATURES and WORTH * cls.count(X) < n * rank**2 // 2)
+        numbered = rank**2 <= np.iinfo(np.int32).max
+        return bool(numbered and settings.pair_cost * cls.count(X) < n * rank**2 // 2)
 
     @classmethod
-    def pays_after(cls, X: Any) -> float:
+    def pays_after(cls, X: Any, settings: InteriorPointSettings) -> float:
         """Number of dense products that cost as much as preparing the pairwise ones.
 
         To prepare it when so many were made costs at most twice what is best, whenever the products
         end.
         """
         n, rank = X.shape
-        return float(PREPARING * cls.count(X) / max(n * rank**2 // 2, 1))
+        return float(settings.pair_setup_cost * cls.count(X) / max(n * rank**2 // 2, 1))
 
     def normal(self, D: Vector) -> Dense:
         """``X' diag(D) X``, upper triangle in Fortran order."""

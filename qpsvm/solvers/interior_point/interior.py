@@ -1,27 +1,44 @@
-"""The interior-point loop: iterates, stopping rules and the best point so far."""
+"""The primal-dual interior-point method, with Mehrotra's predictor and corrector.
+
+The central path of ``min 1/2 |w|^2 + 1/2 x'diag(d)x + q'x`` over ``w = F'x + offset``, ``A x = b``,
+``lower <= x <= upper`` consists of the points, one for each mu > 0, with
+
+    F w + q + A'y + d x = z - v,   A x = b,   s z = t v = mu,   s = x - lower,   t = upper - x
+
+where s, t, z, v > 0. Newton's method follows the path to mu = 0, the optimum. No iterate needs to
+satisfy the equations, so that any point inside the box is a start.
+
+Source: Mehrotra, "On the implementation of a primal-dual interior point method", *SIAM J. Optim.*
+2 (1992); Nocedal and Wright, *Numerical Optimization* (2006), section 16.6; the division into
+variables, residuals and linear system is that of Gertz and Wright, "Object-oriented software for
+quadratic programming", *ACM Trans. Math. Softw.* 29 (2003).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.accuracy import Accuracy
-from qpsvm.solvers.interior_point.iteration import Iterate
+from qpsvm.solvers.interior_point.best_point import BestPoint
+from qpsvm.solvers.interior_point.fixing import undecided
+from qpsvm.solvers.interior_point.linear_system import Regularization, affine_step
+from qpsvm.solvers.interior_point.partition import Partition
+from qpsvm.solvers.interior_point.predictor_corrector import centering, combined_direction
 from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.interior_point.residuals import Residuals
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-
-REACHED = "certified gap reached"
-"""Why a search ends well."""
-
-SLOW = "progress is too slow: gives way to another backend"
-"""Why a search ends that need not go on, since another backend stands by."""
+from qpsvm.solvers.interior_point.step import Step
+from qpsvm.solvers.interior_point.termination import StoppingRule, Termination
+from qpsvm.solvers.interior_point.variables import starting_point
+from qpsvm.solvers.interior_point.workspace import Scales, Workspace
 
 Report = Callable[[int, Accuracy], Status | None]
-"""Told the number of iterations and how good the iterate is; a status ends the search."""
+"""Told the number of iterations and the accuracy of the iterate; a status ends the search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,109 +79,48 @@ def interior_point(
     With ``fix_decided`` variables whose final bound is certain are fixed on the way. The caller has
     to check their gradients at the weights that come out.
     """
-    walk = _Walk(program, settings, fix_decided=fix_decided)
+    rule, iteration = StoppingRule(eps, limit, settings), 0
+    gaps: list[float] = []
+    fix_below = settings.fix_below_gap if fix_decided else 0.0
+    variables = starting_point(program)
+    work = Workspace.of(program, variables, Scales.of(program), settings)
+    residuals = Residuals.of(program, variables)
+    regularization = Regularization().at_least_initial(work)
+    best = BestPoint(Partition.all_active(program.size), program, variables, residuals)
     try:
-        status, reason = walk.to_the_end(eps, limit, report)
-    except KeyboardInterrupt:
-        status, reason = Status.INTERRUPTED, "interrupted"
-    x = walk.x
-    x[walk.active] = walk.point[0]
-    return SearchResult(x, *walk.point[1:], walk.best, status, reason, walk.iterate.iterations)
-
-
-class _Walk:
-    """One run of the interior-point method, which fixes decided variables on its way.
-
-    Attributes
-    ----------
-    x : array of shape (n,)
-        Values of the fixed variables.
-    active : array of int
-        The variables that are not fixed.
-    point : arrays of shape (active,), (p,) and (r,)
-        The best, ``best`` from the optimum.
-    gaps : list of float
-        The smallest relative gap so far at every iteration since variables were fixed.
-    """
-
-    def __init__(
-        self, program: FactorProgram, settings: InteriorPointSettings, *, fix_decided: bool
-    ) -> None:
-        self.iterate, self.settings = Iterate(program, settings), settings
-        self.fix_decided = fix_decided
-        self.x, self.active = np.zeros(program.size), np.arange(program.size)
-        self.best, self.point, self.last = np.inf, self.iterate.solution(), 0
-        self.fix_at = settings.fix_below_gap
-        self.gaps: list[float] = []
-
-    def to_the_end(self, eps: float, limit: int, report: Report) -> tuple[Status, str]:
-        """Iterate; return the status and the reason to stop."""
-        settings = self.settings
         while True:
-            iterate = self.iterate
-            measured = iterate.measure()
-            if measured.worst < self.best:
-                self.best, self.point = measured.worst, iterate.solution()
-                self.last = iterate.iterations
-            if self.best <= eps:
-                return Status.OPTIMAL, REACHED
-            if not np.isfinite(measured.primal):
-                return Status.INACCURATE, "diverges: there may be no optimum"
-            if iterate.iterations >= limit:
-                return Status.ITERATION_LIMIT, "iteration limit"
-            self.gaps.append(min([*self.gaps[-1:], measured.gap]))
-            if ended := self.without_progress():
-                return ended
-            if stop := report(iterate.iterations, measured):
-                return stop, f"stopped: {stop.value}"
+            accuracy = Accuracy.of(work, variables, residuals)
+            best = best.or_better(accuracy, variables, residuals, iteration)
+            gaps = [*gaps, min([*gaps[-1:], accuracy.gap])]
+            end = rule.check(iteration, accuracy, best, gaps)
+            end = end or Termination.by_caller(report(iteration, accuracy))
+            if end:
+                break
+            ignored = work.jumping_counts if accuracy.gap > settings.jump_until_gap else [0]
             try:
-                iterate.step(jumps=measured.gap > settings.jump_until_gap)
+                system, affine, regularization = affine_step(
+                    work, variables, residuals, regularization
+                )
+                mu = work.mean_complementarity(variables)
+                target = centering(system, affine, ignored[-1], mu) * mu
+                combined = combined_direction(system, affine, ignored[-1], target)
             except np.linalg.LinAlgError as error:
-                return Status.INACCURATE, str(error)
-            is_worth_it = self.fix_decided and len(self.active) > settings.fix_least_size
-            if is_worth_it and measured.gap < self.fix_at:
-                self.fix_at = 0.03 * measured.gap
-                self._fix_decided_variables(measured)
-
-    def without_progress(self) -> tuple[Status, str] | None:
-        """The status and the reason to stop where the gap falls no longer, or too slowly."""
-        own = self.settings
-        patience = own.patience if self.best < 1.0 else own.long_patience
-        if self.iterate.iterations - self.last > patience:
-            return Status.INACCURATE, "no progress: rounding"
-        return (Status.ITERATION_LIMIT, SLOW) if is_slow(self.gaps, own) else None
-
-    def _fix_decided_variables(self, measured: Accuracy) -> None:
-        kept, at = _undecided(self.iterate, measured)
-        if 0 < len(kept) < 0.6 * len(self.active):
-            self.x[self.active] = at
-            self.active, self.iterate = self.active[kept], self.iterate.narrowed(kept, at)
-            self.point = self.iterate.solution()
-            self.best, self.last, self.gaps = np.inf, self.iterate.iterations, []
-
-
-def is_slow(gaps: Sequence[float], settings: InteriorPointSettings) -> bool:
-    """Return whether the last iterations lowered the gap by too little, far from the optimum.
-
-    A gap that does not fall at all is stopped by rounding, which other means cure.
-
-    Parameters
-    ----------
-    gaps : sequence of float
-        The smallest relative gap so far at every iteration.
-    settings : InteriorPointSettings
-    """
-    n = settings.slow_iterations
-    if n == 0 or len(gaps) <= n or gaps[-1] <= settings.slow_above_gap:
-        return False
-    before, middle = gaps[-1 - n], gaps[-1 - n // 2]
-    return settings.slow_factor * before < gaps[-1] < middle and before < 1.0
-
-
-def _undecided(iterate: Iterate, measured: Accuracy) -> tuple[Index, Vector]:
-    """Indices of undecided variables, and the bounds at which the others are fixed."""
-    p = iterate.program
-    gap = measured.gap * max(abs(measured.primal), measured.floor)
-    at = np.where(iterate.h > 0.0, p.lower, p.upper)
-    inside = np.isinf(at) | (iterate.distances(gap) <= iterate.settings.fix_reach)
-    return np.flatnonzero(inside), at
+                end = Termination(Status.INACCURATE, str(error))
+                break
+            variables = Step.choose(system, combined, mu, target, ignored).taken()
+            residuals = Residuals.of(work.program, variables)
+            iteration += 1
+            if accuracy.gap < fix_below and work.program.size > settings.fix_least_size:
+                fix_below = settings.fix_again_factor * accuracy.gap
+                kept, bounds = undecided(system, variables, residuals, accuracy)
+                if 0 < len(kept) < settings.fix_most_kept * work.program.size:
+                    work, variables = work.restricted(kept, bounds, variables)
+                    residuals = Residuals.of(work.program, variables)
+                    regularization = regularization.at_least_initial(work)
+                    partition = best.partition.narrowed(kept, bounds)
+                    best = BestPoint(partition, work.program, variables, residuals, iteration)
+                    gaps = []
+    except KeyboardInterrupt:
+        end = Termination(Status.INTERRUPTED, "interrupted")
+    y, w = best.variables.y, best.variables.w
+    return SearchResult(best.solution(), y, w, best.gap, end.status, end.reason, iteration)

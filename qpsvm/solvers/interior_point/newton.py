@@ -26,18 +26,10 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dsytrf, dsytrf_lwork, dsytrs, dt
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.factor import Factor
-
-PROJECTIONS = 16
-"""Each estimates the size of a row; their mean is wanted to within a factor of two."""
-
-SPARE = 10
-"""Variables that are not eliminated, at most so many more than there are equations."""
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
 DEPENDENT = 1e-13
 """Added to the diagonal of rows of A, relative: they may depend on each other, or be zero."""
-
-LIGHT = 1e-6
-"""Relative to the heaviest variable: those below that drown nobody."""
 
 RANK = 1e-13
 """Singular values below that share of the largest are rounding."""
@@ -56,14 +48,21 @@ class NewtonSystem(ABC):
     F : Factor
     A : array of shape (p, n)
     D : array of shape (n,)
+    settings : InteriorPointSettings
     """
 
-    F: Factor
-    A: Dense
-    D: Vector
+    def __init__(self, F: Factor, A: Dense, D: Vector, settings: InteriorPointSettings) -> None:
+        self.F, self.A, self.D, self.settings = F, A, D, settings
 
     @staticmethod
-    def of(F: Factor, A: Dense, D: Vector, *, careful: bool = False) -> NewtonSystem:
+    def of(
+        F: Factor,
+        A: Dense,
+        D: Vector,
+        settings: InteriorPointSettings,
+        *,
+        keeps_heavy: bool = False,
+    ) -> NewtonSystem:
         """Choose the smaller Newton system, or the one that rounds least.
 
         Raises
@@ -72,8 +71,8 @@ class NewtonSystem(ABC):
             Rounding has made it indefinite.
         """
         if F.rank > F.size:
-            return OfVariables(F, A, D)
-        return OfBoth(F, A, D) if careful else OfWeights(F, A, D)
+            return OfVariables(F, A, D, settings)
+        return (OfBoth if keeps_heavy else OfWeights)(F, A, D, settings)
 
     @abstractmethod
     def solve(self, of_weights: Vector, of_rows: Vector) -> tuple[Vector, Vector]:
@@ -92,20 +91,20 @@ class NewtonSystem(ABC):
         ``u = K^-1 J'z`` is ``K^-1``, and ``E (f_i'u)^2 = f_i'K^-1 f_i`` (Achlioptas, *J. Comput.
         Syst. Sci.* 66 (2003), theorem 1.1).
         """
-        F, A, root = self.F, self.A, np.sqrt(self.D)
+        F, A, root, count = self.F, self.A, np.sqrt(self.D), self.settings.projections
         rng = np.random.default_rng(_SEED)
-        V, W = np.empty((F.rank, PROJECTIONS)), np.empty((len(A), PROJECTIONS))
-        for k in range(PROJECTIONS):
+        V, W = np.empty((F.rank, count)), np.empty((len(A), count))
+        for k in range(count):
             z = root * rng.choice([-1.0, 1.0], F.size)
             V[:, k], W[:, k] = self.solve(F.transposed(z) + rng.choice([-1.0, 1.0], F.rank), A @ z)
-        return np.asarray(np.sqrt(F.squared_products(V, A, W) / PROJECTIONS))
+        return np.asarray(np.sqrt(F.squared_products(V, A, W) / count))
 
 
 class OfWeights(NewtonSystem):
     """Newton system in the weights and row multipliers."""
 
-    def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
-        self.F, self.A, self.D = F, A, D
+    def __init__(self, F: Factor, A: Dense, D: Vector, settings: InteriorPointSettings) -> None:
+        super().__init__(F, A, D, settings)
         self.upper = _cholesky(_of_weights(F, A, D))
 
     def solve(self, of_weights: Vector, of_rows: Vector) -> tuple[Vector, Vector]:
@@ -119,16 +118,17 @@ class OfWeights(NewtonSystem):
 
     def sizes(self) -> Vector:
         """Estimates of ``sqrt(f_i'K^-1 f_i)`` with the factor for J."""
-        V = dtrtrs(self.upper, _signs(len(self.upper)))[0]
-        r = self.F.rank
-        return np.asarray(np.sqrt(self.F.squared_products(V[:r], self.A, V[r:]) / PROJECTIONS))
+        r, count = self.F.rank, self.settings.projections
+        signs = np.random.default_rng(_SEED).choice([-1.0, 1.0], (len(self.upper), count))
+        V = dtrtrs(self.upper, signs)[0]
+        return np.asarray(np.sqrt(self.F.squared_products(V[:r], self.A, V[r:]) / count))
 
 
 class OfVariables(NewtonSystem):
     """Newton system in the variables."""
 
-    def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
-        self.F, self.A, self.D = F, A, D
+    def __init__(self, F: Factor, A: Dense, D: Vector, settings: InteriorPointSettings) -> None:
+        super().__init__(F, A, D, settings)
         with np.errstate(divide="ignore"):
             self.theta = 1.0 / D
         M = np.array(F.gram, order="F")
@@ -169,13 +169,13 @@ class OfBoth(NewtonSystem):
     Source: Vanderbei, "Symmetric quasidefinite matrices", *SIAM J. Optim.* 5 (1995).
     """
 
-    def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
-        self.F, self.A, self.D = F, A, D
+    def __init__(self, F: Factor, A: Dense, D: Vector, settings: InteriorPointSettings) -> None:
+        super().__init__(F, A, D, settings)
         N = F.rank + len(A)
         weights = D * (F.squares() + np.einsum("ij,ij->j", A, A))
-        most = min(N + SPARE, F.size)
+        most = min(N + settings.heavy_beyond_rank, F.size)
         kept = np.sort(np.argpartition(-weights, most - 1)[:most])
-        self.kept = kept = kept[weights[kept] >= LIGHT * np.max(weights)]
+        self.kept = kept = kept[weights[kept] >= settings.heavy_share * np.max(weights)]
         count = len(kept)
         self.rest = D.copy()
         self.rest[kept] = 0.0
@@ -248,12 +248,6 @@ def _eliminated(
 def _least_squares(inner: Dense, right: Vector) -> Vector:
     """Solve for row multipliers by least squares, since rows of A may be dependent."""
     return np.linalg.lstsq(inner, right, rcond=RANK)[0].astype(np.float64)
-
-
-def _signs(N: int) -> Dense:
-    """Random signs for projections, shape (N, PROJECTIONS)."""
-    ones: Dense = np.random.default_rng(_SEED).choice([-1.0, 1.0], (N, PROJECTIONS))
-    return ones
 
 
 def _cholesky(K: Dense) -> Dense:

@@ -21,6 +21,7 @@ from qpsvm.numerics.single_precision import rows_of
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
 from qpsvm.solvers.interior_point.structured import StructuredProgram
 
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
@@ -97,7 +98,7 @@ class Presolved:
     scales: Vector
 
     @classmethod
-    def of(cls, given: StructuredProgram) -> Presolved:
+    def of(cls, given: StructuredProgram, settings: InteriorPointSettings = DEFAULTS) -> Presolved:
         """Presolve a program; arrays that do not change are not copied."""
         P, m = given.P, len(given.h)
         rows = np.vstack([given.A, given.G]) if m else given.A
@@ -108,12 +109,12 @@ class Presolved:
         b = np.concatenate([given.b, given.h]) / scales
         reduction = PresolveInverse.of(given, rows)
         if reduction is None:
-            F = _factor(P, None, m)
+            F = _factor(P, None, m, settings)
             lower, upper, d, q = given.lower, given.upper, P.diag, given.q
             offset, constant = given.offset, given.constant
         else:
             base, kept = reduction.base, reduction.kept
-            F = _factor(P, kept, m)
+            F = _factor(P, kept, m, settings)
             lower, upper, d = reduction.lower, reduction.upper, reduction.d
             offset, b = given.offset + P.weights(base), b - rows @ base
             constant = given.constant + float(base @ (given.q + 0.5 * P.diag * base))
@@ -168,17 +169,19 @@ def _merged(given: StructuredProgram, rows: Dense, left: Index) -> Merged | None
     )
 
 
-def _factor(P: LowRankQuadratic, kept: Index | None, zeros: int) -> Factor:
+def _factor(
+    P: LowRankQuadratic, kept: Index | None, zeros: int, settings: InteriorPointSettings
+) -> Factor:
     """The factor of the remaining variables, without samples that none of them uses."""
     R, X = P.selection, P.samples
     if kept is None:
-        return Factor(X, R.signs, R.index, zeros, constant=P.constant)
+        return Factor(X, R.signs, R.index, zeros, P.constant, settings)
     own = R.samples(kept)
     used = np.unique(own)
     if len(used) < WORTH * X.shape[0]:
         X, own = rows_of(X, used), np.searchsorted(used, own)
     in_order = len(own) == X.shape[0] and np.array_equal(own, np.arange(len(own)))
-    return Factor(X, R.signs[kept], None if in_order else own, zeros, constant=P.constant)
+    return Factor(X, R.signs[kept], None if in_order else own, zeros, P.constant, settings)
 
 
 def _most(G: Dense, b: Vector, lower: Vector, upper: Vector) -> Vector:

@@ -10,9 +10,10 @@ import numpy as np
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.accuracy import Accuracy
-from qpsvm.solvers.interior_point.interior import SLOW, SearchResult, interior_point
+from qpsvm.solvers.interior_point.interior import SearchResult, interior_point
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.interior_point.termination import SLOW
 
 Progress = Callable[[int, float, float], "Status | None"]
 """Told the number of iterations, the objective and the relative gap; a status ends the search."""

@@ -17,15 +17,10 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.interior_point.dualise import Dualised
+from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
 from qpsvm.solvers.interior_point.structured import StructuredProgram
 
-FACTORED_AT_ONCE = 1000
-"""A P of so many variables is factored in less than a second."""
-
 ROUNDING = float(np.finfo(np.float64).eps)
-
-MAX_ROWS = 32
-"""So many rows of G and A are few."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +30,11 @@ class Direct:
     Attributes
     ----------
     program : QuadraticProgram
+    settings : InteriorPointSettings
     """
 
     program: QuadraticProgram
+    settings: InteriorPointSettings
 
     def structured(self) -> StructuredProgram:
         """The same program, its Hessian as ``F F' + diag(d)``.
@@ -47,7 +44,7 @@ class Direct:
         UnsupportedProgramError
             The Hessian is none, and too large to make it one.
         """
-        program, P = self.program, _factored(self.program.P)
+        program, P = self.program, _factored(self.program.P, self.settings.largest_factored_hessian)
         return StructuredProgram(
             P,
             program.q,
@@ -70,7 +67,9 @@ class Direct:
         return QPSolution(Status.UNKNOWN, x=x, y=y, z=z, z_lower=lower, z_upper=upper)
 
 
-def translation(program: QuadraticProgram) -> Direct | Dualised:
+def translation(
+    program: QuadraticProgram, settings: InteriorPointSettings = DEFAULTS
+) -> Direct | Dualised:
     """Choose the direct or the dual translation of a program without infinite rows.
 
     Raises
@@ -78,20 +77,21 @@ def translation(program: QuadraticProgram) -> Direct | Dualised:
     UnsupportedProgramError
         Neither does.
     """
-    few_rows = program.n_equalities + program.n_inequalities <= MAX_ROWS
+    few_rows = program.n_equalities + program.n_inequalities <= settings.few_rows
     if few_rows and isinstance(program.P, LowRankQuadratic):
-        return Direct(program)
+        return Direct(program, settings)
     try:
         return Dualised.of(program)  # a primal: its free variables are none in the dual
     except UnsupportedProgramError:
         if not few_rows:
             raise
-    return Direct(program)
+    return Direct(program, settings)
 
 
 def structure_of(program: QuadraticProgram) -> str:
     """The structure that the engine exploits, in words; empty where there is none."""
-    P, few_rows = program.P, program.n_equalities + program.n_inequalities <= MAX_ROWS
+    P, most = program.P, DEFAULTS.few_rows
+    few_rows = program.n_equalities + program.n_inequalities <= most
     if program.is_linear:
         return ""
     if few_rows and isinstance(P, LowRankQuadratic):
@@ -101,19 +101,19 @@ def structure_of(program: QuadraticProgram) -> str:
             columns = Dualised.of(program).columns
         except UnsupportedProgramError:
             return ""
-        if len(columns.rest) <= MAX_ROWS:
+        if len(columns.rest) <= most:
             return "P is diagonal, and 'ipm' solves the dual, which is the smaller program"
     return ""
 
 
-def _factored(P: Quadratic) -> LowRankQuadratic:
+def _factored(P: Quadratic, largest: int) -> LowRankQuadratic:
     """``P = F F' + diag(d)`` as stored, or by the eigenvectors of a small P."""
     if isinstance(P, LowRankQuadratic):
         return P
-    if P.size > FACTORED_AT_ONCE:
+    if P.size > largest:
         raise UnsupportedProgramError(
             "Backend 'ipm' takes programs with P = F F' + diag(d), the duals of linear machines, "
-            f"and others up to {FACTORED_AT_ONCE} variables; this P is a {type(P).__name__} of "
+            f"and others up to {largest} variables; this P is a {type(P).__name__} of "
             f"{P.size}. Use the dual form and a linear kernel, or another backend."
         )
     values, vectors = np.linalg.eigh(P.to_dense())

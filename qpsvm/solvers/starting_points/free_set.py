@@ -21,9 +21,10 @@ from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.box.polish import polish_box
 from qpsvm.solvers.box.settings import DEFAULTS
-from qpsvm.solvers.interior_point.interior import REACHED, SearchResult
+from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
+from qpsvm.solvers.interior_point.termination import REACHED
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
 from qpsvm.solvers.work_budget import WorkBudget
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Mask, Vector
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.interior import REACHED, SearchResult
+from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.interior_point.termination import REACHED
 from qpsvm.solvers.negligible import TINY
 from qpsvm.solvers.starting_points import coordinate_descent
 from qpsvm.solvers.starting_points.coordinate_descent import Descended

@@ -193,7 +193,7 @@ def smoothed_newton(
     for step in range(settings.smoothing_steps):
         value, gap, of_weights, of_rows = function.evaluate()
         try:
-            system = NewtonSystem.of(program.F, program.A, function.D)
+            system = NewtonSystem.of(program.F, program.A, function.D, settings)
         except np.linalg.LinAlgError:
             return None
         smoothing = 2.0 * program.size * function.mu

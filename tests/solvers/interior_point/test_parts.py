@@ -14,6 +14,7 @@ from qpsvm.solvers.interior_point.central import above, between
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.feature_pairs import FeaturePairs
 from qpsvm.solvers.interior_point.newton import NewtonSystem, OfBoth, OfVariables, OfWeights
+from qpsvm.solvers.interior_point.settings import DEFAULTS
 from tests import tolerances
 
 seeds = st.integers(0, 10**6)
@@ -97,8 +98,8 @@ def test_pairs_are_counted_before_they_are_made() -> None:
     X = sp.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [3.0, 4.0, 5.0]]))
     assert FeaturePairs.count(X) == 3 + 6
     wide = sp.random_array((2000, 400), density=0.01, rng=0, format="csr")
-    assert FeaturePairs.pays(wide)
-    assert not FeaturePairs.pays(sp.csr_array(np.ones((50, 8))))
+    assert FeaturePairs.pays(wide, DEFAULTS)
+    assert not FeaturePairs.pays(sp.csr_array(np.ones((50, 8))), DEFAULTS)
 
 
 @given(seeds, st.sampled_from([0, 1, 2]), st.sampled_from([OfWeights, OfVariables, OfBoth]))
@@ -111,7 +112,7 @@ def test_a_direction_solves_the_whole_system(seed, p, system: type[NewtonSystem]
         whole = np.block([[F @ F.T + np.diag(theta), A.T], [A, np.zeros((p, p))]])
         expected = np.linalg.solve(whole, np.concatenate([r, e]))
         D = 1.0 / theta
-        dw, dy = system(factor, A, D).solve(F.T @ (D * r), A @ (D * r) - e)
+        dw, dy = system(factor, A, D, DEFAULTS).solve(F.T @ (D * r), A @ (D * r) - e)
         dx = (r - F @ dw - A.T @ dy) / theta
         scale = 1.0 + np.max(np.abs(expected))
         np.testing.assert_allclose(np.concatenate([dx, dy]), expected, atol=1e-10 * scale)
@@ -130,7 +131,7 @@ def test_how_far_a_step_changes_each_gradient(seed) -> None:
             K[: F.shape[1], : F.shape[1]] += np.eye(F.shape[1])
             exact = np.sqrt(np.einsum("ij,ij->i", f @ np.linalg.inv(K), f))
             for system in (OfWeights, OfVariables, OfBoth):
-                found = system(factor, rows, D).sizes()
+                found = system(factor, rows, D, DEFAULTS).sizes()
                 assert (found <= 3.0 * exact + tolerances.ROUNDING).all()
                 assert np.median(found[exact > 0.0] / exact[exact > 0.0]) > 0.5
 

@@ -1,0 +1,95 @@
+"""When the interior-point method ends, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.qp.solution import Status
+from qpsvm.solvers.interior_point.accuracy import Accuracy
+from qpsvm.solvers.interior_point.best_point import BestPoint
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+
+REACHED = "certified gap reached"
+"""Why a search ends well."""
+
+SLOW = "progress is too slow: gives way to another backend"
+"""Why a search ends that need not go on, since another backend stands by."""
+
+
+@dataclass(frozen=True)
+class Termination:
+    """The end of a search: status and reason."""
+
+    status: Status
+    reason: str
+
+    @classmethod
+    def by_caller(cls, status: Status | None) -> Termination | None:
+        """The end that a caller's report asks for, if it does."""
+        return None if status is None else cls(status, f"stopped: {status.value}")
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """When a search ends.
+
+    Attributes
+    ----------
+    eps : float
+        Relative gap that is asked for.
+    limit : int
+        Of iterations.
+    settings : InteriorPointSettings
+    """
+
+    eps: float
+    limit: int
+    settings: InteriorPointSettings
+
+    def check(
+        self, iteration: int, accuracy: Accuracy, best: BestPoint, gaps: Sequence[float]
+    ) -> Termination | None:
+        """The end of the search, or None to go on.
+
+        Parameters
+        ----------
+        iteration : int
+            Number of steps taken.
+        accuracy : Accuracy
+            Of the iterate.
+        best : BestPoint
+        gaps : sequence of float
+            The smallest relative gap so far at every iteration.
+        """
+        own = self.settings
+        if best.gap <= self.eps:
+            return Termination(Status.OPTIMAL, REACHED)
+        if not np.isfinite(accuracy.primal):
+            return Termination(Status.INACCURATE, "diverges: there may be no optimum")
+        if iteration >= self.limit:
+            return Termination(Status.ITERATION_LIMIT, "iteration limit")
+        patience = own.patience if best.gap < 1.0 else own.long_patience
+        if iteration - best.iteration > patience:
+            return Termination(Status.INACCURATE, "no progress: rounding")
+        return Termination(Status.ITERATION_LIMIT, SLOW) if is_slow(gaps, own) else None
+
+
+def is_slow(gaps: Sequence[float], settings: InteriorPointSettings) -> bool:
+    """Return whether the last iterations lowered the gap by too little, far from the optimum.
+
+    A gap that does not fall at all is stopped by rounding, which other means cure.
+
+    Parameters
+    ----------
+    gaps : sequence of float
+        The smallest relative gap so far at every iteration.
+    settings : InteriorPointSettings
+    """
+    n = settings.slow_iterations
+    if n == 0 or len(gaps) <= n or gaps[-1] <= settings.slow_above_gap:
+        return False
+    before, middle = gaps[-1 - n], gaps[-1 - n // 2]
+    return settings.slow_factor * before < gaps[-1] < middle and before < 1.0

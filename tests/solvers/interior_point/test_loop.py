@@ -1,0 +1,136 @@
+"""Laws of one interior-point iteration: directions, steps and the best point."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qpsvm.solvers.interior_point.accuracy import Accuracy
+from qpsvm.solvers.interior_point.best_point import BestPoint
+from qpsvm.solvers.interior_point.direction import Targets
+from qpsvm.solvers.interior_point.factor import Factor
+from qpsvm.solvers.interior_point.linear_system import Regularization, affine_step
+from qpsvm.solvers.interior_point.partition import Partition
+from qpsvm.solvers.interior_point.predictor_corrector import centering, combined_direction
+from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.interior_point.residuals import Residuals
+from qpsvm.solvers.interior_point.settings import DEFAULTS
+from qpsvm.solvers.interior_point.step import Step
+from qpsvm.solvers.interior_point.variables import starting_point
+from qpsvm.solvers.interior_point.workspace import Scales, Workspace
+
+seeds = st.integers(0, 10**6)
+
+
+def start(seed, n=30, r=4, bounds="both"):
+    """A program with two rows, its starting point and the first linear system."""
+    rng = np.random.default_rng(seed)
+    x, d = rng.uniform(-1.0, 1.0, n), rng.random(n) * (rng.random(n) < 0.5)
+    lower, upper = x - rng.uniform(0.1, 2.0, n), x + rng.uniform(0.1, 2.0, n)
+    if bounds == "some":
+        lower = np.where(rng.random(n) < 0.3, -np.inf, lower)
+        upper = np.where(rng.random(n) < 0.3, np.inf, upper)
+        d += 0.1
+    A = rng.standard_normal((2, n))
+    factor = Factor(rng.standard_normal((n, r)), rng.choice([-1.0, 1.0], n))
+    q, offset = rng.standard_normal(n), rng.standard_normal(r)
+    program = FactorProgram(factor, d, q, A, A @ x, lower, upper, offset)
+    variables = starting_point(program)
+    work = Workspace.of(program, variables, Scales.of(program), DEFAULTS)
+    return program, work, variables, Residuals.of(program, variables)
+
+
+@given(seeds, st.sampled_from(["both", "some"]), st.sampled_from([3, 50]))
+def test_a_direction_solves_the_linearised_equations(seed, bounds, r) -> None:
+    p, work, it, residuals = start(seed, r=r, bounds=bounds)
+    system, affine, _ = affine_step(work, it, residuals, Regularization())
+    targets = Targets.of_corrector(work, affine, work.mean_complementarity(it))
+    for found, of in ((affine, Targets.of_predictor(work)), (system.solve(targets), targets)):
+        F = p.F.rows(np.arange(p.size))
+        unmet = {
+            "dw = F'dx": found.dw - F.T @ found.dx,
+            "A dx = b - A x": p.A @ found.dx - (p.b - p.A @ it.x),
+            "stationarity": F @ found.dw + found.dy @ p.A + p.d * found.dx - found.dz + found.dv
+            + (residuals.gradient + p.d * it.x - it.z + it.v),
+            "s z": (it.s * found.dz + it.z * found.dx - of.lower + it.s * it.z)[it.z > 0.0],
+            "t v": (it.t * found.dv - it.v * found.dx - of.upper + it.t * it.v)[it.v > 0.0],
+        }  # fmt: skip
+        scale = 1.0 + max(np.max(np.abs(part)) for part in (found.dx, found.dz, found.dv))
+        for name, value in unmet.items():
+            np.testing.assert_allclose(value, 0.0, atol=1e-8 * scale, err_msg=name)
+
+
+@given(seeds, st.sampled_from(["both", "some"]))
+def test_a_step_keeps_all_signs_and_its_share_of_the_residuals(seed, bounds) -> None:
+    p, work, it, before = start(seed, bounds=bounds)
+    system, affine, _ = affine_step(work, it, before, Regularization())
+    mu = work.mean_complementarity(it)
+    sigma = centering(system, affine, 0, mu)
+    assert 0.0 <= sigma <= 1.0
+    direction = combined_direction(system, affine, 0, sigma * mu)
+    step = Step.choose(system, direction, mu, sigma * mu, [0])
+    after = step.taken()
+    assert 0.0 < step.length <= 1.0
+    assert (after.s > 0.0).all()
+    assert (after.t > 0.0).all()
+    assert (after.z[np.isfinite(p.lower)] > 0.0).all()
+    assert (after.v[np.isfinite(p.upper)] > 0.0).all()
+    left = Residuals.of(p, after)
+    for name in ("weights", "rows"):
+        expected = (1.0 - step.length) * getattr(before, name)
+        np.testing.assert_allclose(getattr(left, name), expected, atol=1e-9, err_msg=name)
+    gradient = p.gradient(after.w, after.y, np.empty(p.size))
+    np.testing.assert_allclose(after.g, gradient, atol=1e-8 * (1.0 + np.max(np.abs(gradient))))
+
+
+@given(seeds)
+def test_variables_that_jump_are_on_the_central_path(seed) -> None:
+    p, work, it, residuals = start(seed)
+    system, affine, _ = affine_step(work, it, residuals, Regularization())
+    mu = work.mean_complementarity(it)
+    direction = combined_direction(system, affine, 3, 0.1 * mu)
+    step = Step.choose(system, direction, mu, 0.1 * mu, [3])
+    after, k = step.taken(), step.jumping
+    assert len(k) <= 3
+    np.testing.assert_allclose(after.s[k] * after.z[k], step.mu)
+    np.testing.assert_allclose(after.t[k] * after.v[k], step.mu)
+    np.testing.assert_allclose(after.s + after.t, p.upper - p.lower)
+    np.testing.assert_allclose(after.x - p.lower, after.s, atol=1e-12)
+
+
+@pytest.mark.parametrize("bounds", ["both", "some"])
+def test_the_best_point_is_in_the_box_and_never_worse_than_before(bounds) -> None:
+    p, work, it, residuals = start(0, bounds=bounds)
+    best, regularization = (
+        BestPoint(Partition.all_active(p.size), p, it, residuals),
+        Regularization(),
+    )
+    gaps = []
+    for iteration in range(12):
+        best = best.or_better(Accuracy.of(work, it, residuals), it, residuals, iteration)
+        gaps.append(best.gap)
+        x = best.solution()
+        assert (p.lower <= x).all()
+        assert (x <= p.upper).all()
+        system, affine, regularization = affine_step(work, it, residuals, regularization)
+        mu = work.mean_complementarity(it)
+        target = centering(system, affine, 0, mu) * mu
+        direction = combined_direction(system, affine, 0, target)
+        it = Step.choose(system, direction, mu, target, [0]).taken()
+        residuals = Residuals.of(p, it)
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] < 1e-8
+    worse = replace(Accuracy.of(work, it, residuals), rows=1.5 * best.gap)
+    assert best.or_better(worse, it, residuals, 12) is best
+
+
+def test_fixed_variables_keep_their_values() -> None:
+    partition = Partition.all_active(5).narrowed(np.array([1, 3]), np.arange(5.0))
+    np.testing.assert_array_equal(partition.extended(np.array([9.0, 8.0])), [0, 9, 2, 8, 4])
+    partition = partition.narrowed(np.array([1]), np.array([7.0, 6.0]))
+    np.testing.assert_array_equal(partition.active, [3])
+    np.testing.assert_array_equal(partition.extended(np.array([5.0])), [0, 7, 2, 5, 4])
