@@ -48,7 +48,7 @@ class RestoreVariables:
     def __call__(self, solution: QPSolution) -> QPSolution:
         x, own = self.base.copy(), np.asarray(solution.x)
         x[self.left] = own if self.merged is None else self.merged.undone(own)
-        return solution.replace(x=np.clip(x, self.given.lower, self.given.upper))  # shares round
+        return solution.replace(x=np.clip(x, self.given.lower, self.given.upper))
 
 
 def presolve(program: FactorProgram) -> tuple[FactorProgram, Inverse]:
