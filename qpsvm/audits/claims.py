@@ -222,8 +222,8 @@ def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | N
 def _best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:
     """Minimise ``price_t t + sum_i loss_i(v_i - e t)`` over t >= 0 for a given b."""
     c = model.conditions
-    if not c.width:
+    if not c.width_sign:
         return 0.0
     v = model.violations(scores, b, 0.0)
-    shifts = best_shifts(v, c.lower, c.upper, c.curvature, c.width * c.width_price)
-    return max(0.0, c.width * shifts.midpoint)
+    shifts = best_shifts(v, c.lower, c.upper, c.curvature, c.width_sign * c.width_price)
+    return max(0.0, c.width_sign * shifts.midpoint)

@@ -38,12 +38,12 @@ def dual_program(model: SupportVectorModel) -> QuadraticProgram:
         lower = np.concatenate([lower, constraints.lower])
         upper = np.concatenate([upper, np.full(len(constraints), np.inf)])
         balance = np.concatenate([balance, -constraints.intercept_column])
-    free = c.intercept == "free"
+    free, e = c.intercept == "free", c.width_sign
     return QuadraticProgram(
         P,
         q,
-        G=np.where(np.arange(len(q)) < len(c), c.width, 0.0)[None, :] if c.width else None,
-        h=np.array([c.width_price]) if c.width else None,
+        G=np.where(np.arange(len(q)) < len(c), e, 0.0)[None, :] if e else None,
+        h=np.array([c.width_price]) if e else None,
         A=balance[None, :] if free else None,
         b=np.array([c.intercept_price]) if free else None,
         lb=lower,
@@ -104,7 +104,7 @@ class DualRecovery:
             coef=model.coef(expansion, multipliers),
             multipliers=multipliers,
             b=b,
-            t=float(vector_or_nan(qp.z, 1)[0]) if c.width else 0.0,
+            t=float(vector_or_nan(qp.z, 1)[0]) if c.width_sign else 0.0,
         )
 
     def to_qp(self, values: DecisionValues) -> QPSolution:
@@ -129,7 +129,7 @@ class DualRecovery:
         return QPSolution(
             Status.UNKNOWN,
             x=np.concatenate([solution.alpha, solution.constraint_multipliers]),
-            z=np.array([solution.width]) if c.width else np.zeros(0),
+            z=np.array([solution.width]) if c.width_sign else np.zeros(0),
             y=np.array([solution.intercept]) if c.intercept == "free" else np.zeros(0),
             z_lower=np.where(np.isinf(lower), 0.0, at_lower),
             z_upper=np.where(one_sided, 0.0, np.maximum(-gradient, 0.0)),

@@ -44,7 +44,7 @@ class Layout:
     @property
     def has_t(self) -> int:
         """Number of width variables t in the primal program: 1 for the nu families, else 0."""
-        return int(self.model.conditions.width != 0.0)
+        return int(self.model.conditions.width_sign != 0.0)
 
     @cached_property
     def inequalities(self) -> Index:
@@ -82,7 +82,7 @@ class Layout:
             {
                 "w" if model.is_linear else "beta": model.n_weights,
                 "b": self.has_b,
-                "rho" if model.conditions.width < 0.0 else "epsilon": self.has_t,
+                "rho" if model.conditions.width_sign < 0.0 else "epsilon": self.has_t,
                 "xi": len(self.inside) or len(self.over),
                 "xi+": len(self.over) if both else 0,
                 "xi'": len(self.under),
@@ -117,7 +117,7 @@ def primal_program(model: SupportVectorModel) -> QuadraticProgram:
     if layout.has_b:
         columns.append(sp.csc_array(c.signs[:, None]))
     if layout.has_t:
-        columns.append(sp.csc_array(np.full((N, 1), c.width)))
+        columns.append(sp.csc_array(np.full((N, 1), c.width_sign)))
     identity = sp.eye_array(N, format="csc")
     columns += [identity[:, inside], identity[:, over], -identity[:, under]]
     reach = sp.hstack(columns, format="csr")
@@ -237,7 +237,7 @@ class PrimalRecovery:
             ]
         )
         # stationarity in t and in the slack that has a bound
-        t_bound = [c.width_price - c.width * float(np.sum(a))] * layout.has_t
+        t_bound = [c.width_price - c.width_sign * float(np.sum(a))] * layout.has_t
         z_lower = np.concatenate(
             [
                 np.zeros(model.n_weights + layout.has_b),
