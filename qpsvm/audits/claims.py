@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -144,6 +144,22 @@ class Claim:
         return evaluation.of(evaluation.solution.replace(qp=qp))
 
 
+class Source(Protocol):
+    """What a reader knows of a model besides its claims."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def library(self) -> Library: ...
+
+    @property
+    def samples(self) -> Stored: ...
+
+    @property
+    def remarks(self) -> tuple[str, ...]: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """A reader's result: the claims of a model, and how their predictions are combined.
@@ -175,6 +191,22 @@ class Reading:
     remarks: tuple[str, ...] = ()
     classes: Labels | None = None
     in_pairs: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        claims: tuple[Claim, ...],
+        n_classes: int = 0,
+        classes: Labels | None = None,
+        combine: Combine | None = None,
+        *,
+        in_pairs: bool = False,
+    ) -> Reading:
+        """The claims of a model that was read."""
+        model, library, samples = source.model, source.library, source.samples
+        known = combine, n_classes, source.remarks, classes, in_pairs
+        return cls(model, library, claims, samples, *known)
 
 
 def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:

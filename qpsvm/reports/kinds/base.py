@@ -103,6 +103,12 @@ class Kind(ABC):
 # --- pictures that several kinds share -----------------------------------------------------------
 
 
+def class_sizes(data: Any) -> list[tuple[object, int]]:
+    """Labels of several classes with their numbers of samples."""
+    counts = np.bincount(data.codes, minlength=len(data.classes))
+    return list(zip(data.classes.tolist(), counts.tolist(), strict=True))
+
+
 def margin_of(solved: SolvedProblem) -> float:
     """The margin that every sample must reach, ``p - e t``."""
     c = solved.problem.model.conditions
