@@ -145,7 +145,7 @@ class Claim:
 
 
 class Source(Protocol):
-    """What a reader knows of a model besides its claims."""
+    """A model that was read: its name, library, training samples and remarks."""
 
     @property
     def model(self) -> str: ...
