@@ -32,6 +32,8 @@ class Factor(LowRankQuadratic):
     @classmethod
     def of(cls, P: LowRankQuadratic, n_slack: int = 0) -> Factor:
         """The factor of a Hessian, with so many slack variables behind."""
+        if P.selection.n_samples == 0:  # slack variables need a sample, of which they have none
+            P = LowRankQuadratic(np.zeros((1, P.samples.shape[1])), index=np.zeros(0, dtype=int))
         selection = P.selection.extended(n_slack)
         return cls.own(P.samples, selection, np.zeros(selection.size), P.constant)
 
