@@ -5,11 +5,11 @@ Usage::
     python -m benchmarks.ablation.measure ipm [--repeats 3]
     python -m benchmarks.ablation.measure active-set
 
-The programs are those of the suites ``linear`` and ``kernel`` that take a few seconds at most. Every
-solve asks for a certified gap of 1e-8, with one BLAS thread; processor seconds of the whole call are
-counted. The solver as it is (``baseline``) is measured anew after every five heuristics. Rows are
-appended to ``rows-<backend>.jsonl``; what is there is not measured again. ``report.py`` makes the
-page.
+The programs are those of the suites ``linear`` and ``kernel`` that take a few seconds at most.
+Every solve asks for a certified gap of 1e-8, with one BLAS thread; processor seconds of the whole
+call are counted. The solver as it is (``baseline``) is measured anew after every five heuristics.
+Rows are appended to ``rows-<backend>.jsonl``; what is there is not measured again. ``report.py``
+makes the page.
 """
 
 from __future__ import annotations

@@ -26,7 +26,9 @@ def main() -> None:
     """Rewrite the page."""
     head, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     tables = "\n".join(table(backend) for backend in SUITES)
-    PAGE.write_text(head + BEGIN + "\n" + tables + "\n" + END + rest.split(END)[1], encoding="utf-8")
+    PAGE.write_text(
+        head + BEGIN + "\n" + tables + "\n" + END + rest.split(END)[1], encoding="utf-8"
+    )
 
 
 def table(backend: str) -> str:
@@ -40,7 +42,8 @@ def table(backend: str) -> str:
     )
     lines = [
         f"### {TITLES[backend]} (`{backend}`)\n",
-        f"{len(base)} programs of the suite `{SUITES[backend]}`, {sum(base.values()):.0f} s together; "
+        f"{len(base)} programs of the suite `{SUITES[backend]}`, "
+        f"{sum(base.values()):.0f} s together; "
         f"the baseline against itself: {_percent(noise)}.\n",
         "| heuristic | without it | gain | best program | worst program | solved only with it |",
         "|---|---|---|---|---|---|",

@@ -162,7 +162,7 @@ def sharp(ground: Ground, rng: Any) -> tuple[str, Any]:
         if model.intercept != "none":
             toward_b = sign * max(abs(s.intercept), model.unit)
             moves.append(lambda size: _number_moved(ground, "intercept", toward_b, size))
-        if model.conditions.width:
+        if model.conditions.width_sign:
             toward_t = sign * max(s.width, model.unit)
             moves.append(lambda size: _number_moved(ground, "width", toward_t, size))
     move = moves[int(rng.integers(len(moves)))]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -144,6 +144,22 @@ class Claim:
         return evaluation.of(evaluation.solution.replace(qp=qp))
 
 
+class Source(Protocol):
+    """A model that was read: its name, library, training samples and remarks."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def library(self) -> Library: ...
+
+    @property
+    def samples(self) -> Stored: ...
+
+    @property
+    def remarks(self) -> tuple[str, ...]: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """A reader's result: the claims of a model, and how their predictions are combined.
@@ -175,6 +191,22 @@ class Reading:
     remarks: tuple[str, ...] = ()
     classes: Labels | None = None
     in_pairs: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        claims: tuple[Claim, ...],
+        n_classes: int = 0,
+        classes: Labels | None = None,
+        combine: Combine | None = None,
+        *,
+        in_pairs: bool = False,
+    ) -> Reading:
+        """The claims of a model that was read."""
+        model, library, samples = source.model, source.library, source.samples
+        known = combine, n_classes, source.remarks, classes, in_pairs
+        return cls(model, library, claims, samples, *known)
 
 
 def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
@@ -222,8 +254,8 @@ def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | N
 def _best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:
     """Minimise ``price_t t + sum_i loss_i(v_i - e t)`` over t >= 0 for a given b."""
     c = model.conditions
-    if not c.width:
+    if not c.width_sign:
         return 0.0
     v = model.violations(scores, b, 0.0)
-    shifts = best_shifts(v, c.lower, c.upper, c.curvature, c.width * c.width_price)
-    return max(0.0, c.width * shifts.midpoint)
+    shifts = best_shifts(v, c.lower, c.upper, c.curvature, c.width_sign * c.width_price)
+    return max(0.0, c.width_sign * shifts.midpoint)

@@ -45,7 +45,7 @@ class ActiveSetBackend(Backend):
     @np.errstate(all="ignore")  # overflow becomes a gap that is not finite, and no claim
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         if program.P.prefers_sparse and program.n_variables <= DENSE_HESSIAN_SIZE:
-            program = _with_dense_hessian(program)
+            program = program.replace(P=program.P.to_dense())
         if not Boxed.suits(program):
             raise UnsupportedProgramError(
                 f"Backend {self.label!r} takes bounds and at most {MAX_ROWS} other rows, and a "
@@ -93,11 +93,6 @@ def _start(warm: QPSolution | None, n: int) -> Vector | None:
     if warm is None or warm.x is None or warm.x.shape != (n,) or not np.isfinite(warm.x).all():
         return None
     return warm.x
-
-
-def _with_dense_hessian(program: QuadraticProgram) -> QuadraticProgram:
-    p = program
-    return QuadraticProgram(p.P.to_dense(), p.q, G=p.G, h=p.h, A=p.A, b=p.b, lb=p.lb, ub=p.ub)
 
 
 def _own_settings(settings: Settings, program: QuadraticProgram, label: str) -> ActiveSetSettings:

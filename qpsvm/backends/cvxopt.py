@@ -143,15 +143,8 @@ def _without_null_space(program: QuadraticProgram) -> tuple[QuadraticProgram, In
     null = basis[padded <= NULL_RTOL * padded[0]]
     if len(null) == 0:
         return program, Identity()
-    extended = QuadraticProgram(
-        program.P,
-        program.q,
-        program.G,
-        program.h,
-        np.vstack([rows[1], null]),
-        np.concatenate([program.b, np.zeros(len(null))]),
-    )
-    return extended, _DropMultipliers(program.n_equalities)
+    A, b = np.vstack([rows[1], null]), np.concatenate([program.b, np.zeros(len(null))])
+    return program.replace(A=A, b=b), _DropMultipliers(program.n_equalities)
 
 
 @dataclass(frozen=True)

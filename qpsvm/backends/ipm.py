@@ -11,9 +11,8 @@ from qpsvm.backends.options import settings_from_options
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.factored import minimise
-from qpsvm.solvers.interior_point.presolve import Presolved
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.interior_point.translate import translation
+from qpsvm.solvers.interior_point.translate import structured
 from qpsvm.solvers.starting_points import coordinate_descent
 
 MAX_ITERATIONS = 500
@@ -40,19 +39,15 @@ class IPMBackend(Backend):
         if not settings.gives_way:
             own = replace(own, slow_iterations=0)
         clock = Clock(self.label, settings)
-        way = translation(program, own)
-        presolved = Presolved.of(way.structured(), own)
+        engine_program, inverse = structured(program, own)
         setup = clock.seconds
 
         def report(iteration: int, objective: float, gap: float) -> Status | None:
             return clock.report(iteration, objective, gap, gap)
 
         limit = settings.max_iterations or MAX_ITERATIONS
-        found = minimise(presolved.program, settings.eps, limit, own, report)
-        x, y, z = presolved.point(found.x, found.y)
-        solution = way.solution(x, y, z, found.w)
-        return solution.replace(
-            status=found.status,
+        found = minimise(engine_program, settings.eps, limit, own, report)
+        return inverse(QPSolution(found.status, x=found.x, y=found.y)).replace(
             native_status=f"{found.reason} (gap {found.gap:.1e})",
             statistics=SolveStatistics(
                 iterations=found.iterations,

@@ -181,8 +181,8 @@ def from_table(
         return None
     c = model.conditions
     with np.errstate(all="ignore"):
-        p = table.required + c.width * solution.width
-        narrow, wide = sorted(c.width * end for end in known.width)
+        p = table.required + c.width_sign * solution.width
+        narrow, wide = sorted(c.width_sign * end for end in known.width)
         optimum = Range(p - wide - known.high, p - narrow - known.low)
         errors = score_errors(model, certificate.evaluation, rigorous=False)
         errors = abs(c.rows) @ (errors + EPS * abs(solution.intercept))

@@ -105,13 +105,13 @@ def locate(
     apart = distances(model, centre, model.data.X, _own_squares(model))
     errors = score_errors(model, evaluation, rigorous) + EPS * abs(b)
     rows = OUTWARD * np.asarray(abs(c.rows) @ (radius * apart + errors)) + UNDERFLOW
-    rows += required(model).rad + EPS * (np.abs(c.required) + np.abs(v) + abs(c.width * t))
-    known = _offsets(model, v + c.width * t, rows)
+    rows += required(model).rad + EPS * (np.abs(c.required) + np.abs(v) + abs(c.width_sign * t))
+    known = _offsets(model, v + c.width_sign * t, rows)
     moves = _is_flat(model, v, rows)
     if moves:  # an alpha is known by its condition beside any one optimal intercept
         known = replace(known, low=np.zeros(len(c)), high=np.zeros(len(c)))
     # v* = v + e t - R (w* - w)'(phi - c) - (s shift + e t*)
-    low, high = v + c.width * t - rows - known.high, v + c.width * t + rows - known.low
+    low, high = v + c.width_sign * t - rows - known.high, v + c.width_sign * t + rows - known.low
     # what overflows is not known
     low, high = np.where(np.isfinite(v), low, np.nan), np.where(np.isfinite(v), high, np.nan)
     pad = 4.0 * EPS * (np.abs(v) + abs(t) + rows + np.maximum(np.abs(low), np.abs(high)))
@@ -206,28 +206,28 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
     if free and model.intercept_is_constrained:
         unknown = np.full(len(c), np.inf)  # more than losses decides about b
         return _Offsets(EVERYWHERE, Interval(0.0, math.inf), -unknown, unknown)
-    if not c.width:
+    if not c.width_sign:
         shift = _shifts(model, targets, rows) if free else NOTHING
         return _Offsets(shift, NOTHING, *_along(c.signs, shift))
     if not free:
         step = enclosing_shifts(
-            targets, rows, c.lower, c.upper, c.curvature, c.width * c.width_price, error
+            targets, rows, c.lower, c.upper, c.curvature, c.width_sign * c.width_price, error
         )
-        width = _not_negative(_times(c.width, step))
-        both = _times(c.width, width)
+        width = _not_negative(_times(c.width_sign, step))
+        both = _times(c.width_sign, width)
         ends = np.full(len(c), both.lower), np.full(len(c), both.upper)
         return _Offsets(NOTHING, width, *ends)
     # rows of either sign see one unknown each, shift + e t* and -shift + e t*
     above, below = (
         enclosing_shifts(
             targets[group], rows[group], c.lower[group], c.upper[group], c.curvature[group],
-            0.5 * c.width * c.width_price, error,
+            0.5 * c.width_sign * c.width_price, error,
         )
         for group in (c.signs > 0.0, c.signs < 0.0)
     )  # fmt: skip
     sums = _wider(above.lower + below.lower, above.upper + below.upper)
     differences = _wider(above.lower - below.upper, above.upper - below.lower)
-    width, shift = _times(0.5 * c.width, sums), _times(0.5, differences)
+    width, shift = _times(0.5 * c.width_sign, sums), _times(0.5, differences)
     if width.lower > 0.0:
         positive = c.signs > 0.0
         low = np.where(positive, above.lower, below.lower)
@@ -237,7 +237,7 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
     shift = Interval(min(shift.lower, alone.lower), max(shift.upper, alone.upper))
     width = _not_negative(width)
     low, high = _along(c.signs, shift)
-    both = _times(c.width, width)
+    both = _times(c.width_sign, width)
     return _Offsets(shift, width, low + both.lower, high + both.upper)
 
 
@@ -248,7 +248,7 @@ def _is_flat(model: SupportVectorModel, v: Vector, rows: Vector) -> bool:
     stored, and those of the parameters.
     """
     c = model.conditions
-    if model.intercept != "free" or c.width or c.curvature.any() or model.n_constraints:
+    if model.intercept != "free" or c.width_sign or c.curvature.any() or model.n_constraints:
         return False
     slopes = np.where(v > 0.0, c.upper, c.lower)
     if not (np.abs(v) > 2.0 * rows).all() or not np.isfinite(slopes).all():

@@ -260,7 +260,7 @@ def fixes_intercept(model: SupportVectorModel, screening: Screening) -> bool:
     sign alone let both move together.
     """
     c, met = model.conditions, screening.status == FREE
-    if not c.width:
+    if not c.width_sign:
         return bool(met.any())
     return bool((met & (c.signs > 0.0)).any() and (met & (c.signs < 0.0)).any())
 

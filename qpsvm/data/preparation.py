@@ -16,7 +16,7 @@ from qpsvm.data.training_sets import (
 )
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Index, Vector, freeze, is_sparse
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of
 
@@ -58,12 +58,8 @@ def binary_training_set(
     signs, classes = as_signs(y)
     base = _samples(X, len(signs), kernel, sample_weight)
     signs = freeze(signs[base["kept"]])
-    for sign, label in zip((-1.0, 1.0), classes.tolist(), strict=True):
-        if not (signs == sign).any():
-            raise InvalidDataError(
-                f"Every sample of class {label!r} has weight 0; a classifier needs samples of two "
-                "classes."
-            )
+    remedy = "a classifier needs samples of two classes."
+    _require_samples([bool((signs == sign).any()) for sign in (-1.0, 1.0)], classes, remedy)
     return BinaryTrainingSet(**base, signs=signs, classes=classes)
 
 
@@ -81,11 +77,7 @@ def multiclass_training_set(
     base = _samples(X, len(codes), kernel, sample_weight)
     codes = freeze(codes[base["kept"]])
     present = np.bincount(codes, minlength=len(classes)) > 0
-    if not present.all():
-        raise InvalidDataError(
-            f"Every sample of class {classes.tolist()[int(np.argmin(present))]!r} has weight 0; "
-            "leave its rows out."
-        )
+    _require_samples(present.tolist(), classes, "leave its rows out.")
     return MulticlassTrainingSet(**base, codes=codes, classes=classes)
 
 
@@ -102,6 +94,13 @@ def regression_training_set(
     values = as_targets(y)
     base = _samples(X, len(values), kernel, sample_weight)
     return RegressionTrainingSet(**base, values=freeze(values[base["kept"]]))
+
+
+def _require_samples(present: list[bool], classes: Labels, remedy: str) -> None:
+    """Raise InvalidDataError for the first class of which no sample is left."""
+    if not all(present):
+        label = classes.tolist()[present.index(False)]
+        raise InvalidDataError(f"Every sample of class {label!r} has weight 0; {remedy}")
 
 
 def _samples(

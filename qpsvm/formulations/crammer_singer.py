@@ -27,12 +27,9 @@ from typing import ClassVar
 from qpsvm.data.preparation import multiclass_training_set
 from qpsvm.formulations.family import (
     Family,
-    require_choice,
-    require_flag,
-    require_price,
-    store_python_numbers,
+    check_parameters,
 )
-from qpsvm.formulations.prices import ClassWeight, as_class_weight, prices
+from qpsvm.formulations.prices import ClassWeight, prices
 from qpsvm.kernels import KernelArgument, as_kernel
 from qpsvm.kernels.gram import gram
 from qpsvm.kernels.indefinite import Indefinite, require_policy
@@ -104,11 +101,7 @@ class CrammerSinger:
     average_loss: bool = False
 
     def __post_init__(self) -> None:
-        store_python_numbers(self)
-        require_flag(self.average_loss, "average_loss")
-        require_price(self.C)
-        require_choice(self.intercept, ("none", "penalized"), "intercept")
-        object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
+        check_parameters(self)
 
     __repr__ = Family.__repr__
 

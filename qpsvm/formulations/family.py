@@ -4,38 +4,51 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    TypeAlias,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
-from qpsvm.constraints import Constraints, LinearConstraints, combine
-from qpsvm.data.training_sets import TrainingSet
+from qpsvm.constraints import Constraints, combine
+from qpsvm.data.preparation import (
+    binary_training_set,
+    regression_training_set,
+    unlabelled_training_set,
+)
+from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet, TrainingSet
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.prices import as_class_weight
 from qpsvm.kernels import Kernel, KernelArgument, Linear, as_kernel
 from qpsvm.kernels.gram import Gram, gram
-from qpsvm.kernels.indefinite import Indefinite, KernelRepair, require_policy
+from qpsvm.kernels.indefinite import Indefinite, require_policy
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.dual_program import DualRecovery, dual_program
 from qpsvm.machines.form import Form
+from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.norms import SQUARED, Norm
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.qp.program import QuadraticProgram
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
-class Parts(TypedDict):
-    """The fields of a model that every family has."""
-
-    data: TrainingSet
-    kernel: Kernel
-    conditions: Conditions
-    gram: Gram
-    repair: KernelRepair | None
-    constraints: LinearConstraints | None
+ProgramAndRecovery: TypeAlias = tuple[
+    Callable[[SupportVectorModel], QuadraticProgram], Callable[[SupportVectorModel], Any]
+]
 
 
 @dataclass(frozen=True)
@@ -46,8 +59,13 @@ class Family(ABC):
     (``conditions``). Programs, recovery, certificates and sample tables follow from that.
     """
 
+    # the penalty on the weights; what builds the program of each form, and what recovers a machine
+    _norm: ClassVar[Norm] = SQUARED
+    _primal: ClassVar[ProgramAndRecovery] = primal_program, PrimalRecovery
+    _dual: ClassVar[ProgramAndRecovery] = dual_program, DualRecovery
+
     def __post_init__(self) -> None:
-        store_python_numbers(self)
+        check_parameters(self)
 
     def __repr__(self) -> str:
         """The first parameter, and all that differ from their defaults."""
@@ -139,10 +157,16 @@ class Family(ABC):
         return self._problem("dual", data, function, constraints, indefinite)
 
     def _data(
-        self, X: Samples, y: Targets | None, kernel: KernelArgument, sample_weight: Weights | None
+        self,
+        X: Samples,
+        y: Targets | None,
+        kernel: KernelArgument,
+        sample_weight: Weights | None,
+        **more: Any,
     ) -> tuple[TrainingSet, Kernel]:
+        """The training set and the kernel; ``more`` is what the family's ``training_set`` takes."""
         function = as_kernel(kernel)
-        data = self.training_set(X, y, function, sample_weight)
+        data = self.training_set(X, y, function, sample_weight, **more)
         return data, function.resolve(data.X)
 
     def _problem(
@@ -153,19 +177,18 @@ class Family(ABC):
         constraints: Constraints | None,
         indefinite: Indefinite,
     ) -> SVMProblem:
-        model = SupportVectorModel(**self._parts(data, kernel, constraints, indefinite))
-        if form == "primal":
-            return SVMProblem(primal_program(model), self, form, model, PrimalRecovery(model))
-        return SVMProblem(dual_program(model), self, form, model, DualRecovery(model))
+        model = self._model(data, kernel, constraints, indefinite)
+        program, recovery = self._primal if form == "primal" else self._dual
+        return SVMProblem(program(model), self, form, model, recovery(model))
 
-    def _parts(
+    def _model(
         self,
         data: TrainingSet,
         kernel: Kernel,
         constraints: Constraints | None,
         indefinite: Indefinite,
-    ) -> Parts:
-        """Build the fields of the family's model."""
+    ) -> SupportVectorModel:
+        """The conditions of the family on these samples."""
         require_policy(indefinite)
         given = constraints
         if isinstance(given, list | tuple) and not given:
@@ -181,14 +204,43 @@ class Family(ABC):
             weights[data.kept] = data.weights
             rows = combine(given, data.X, data.feature_names, weights)
         K, repair = gram(kernel, data.X, indefinite=indefinite)
-        return {
-            "data": data,
-            "kernel": kernel,
-            "conditions": self.conditions(data, K),
-            "gram": K,
-            "repair": repair,
-            "constraints": rows,
-        }
+        return SupportVectorModel(
+            data=data,
+            kernel=kernel,
+            conditions=self.conditions(data, K),
+            gram=K,
+            repair=repair,
+            constraints=rows,
+            norm=self._norm,
+        )
+
+
+class Classifier(Family):
+    """A family for samples with two labels."""
+
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> BinaryTrainingSet:
+        return binary_training_set(X, y, kernel, sample_weight)
+
+
+class Regressor(Family):
+    """A family for samples with numeric targets."""
+
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> RegressionTrainingSet:
+        return regression_training_set(X, y, kernel, sample_weight)
+
+
+class Unlabelled(Family):
+    """A family for samples without labels."""
+
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> TrainingSet:
+        del y
+        return unlabelled_training_set(X, kernel, sample_weight)
 
 
 # --- checking parameters -------------------------------------------------------------------------
@@ -201,6 +253,32 @@ def store_python_numbers(formulation: DataclassInstance) -> None:
         if isinstance(value, np.floating | np.integer):
             plain = float(value) if isinstance(value, np.floating) else int(value)
             object.__setattr__(formulation, field.name, plain)
+
+
+def check_parameters(formulation: DataclassInstance) -> None:
+    """Check the parameters that several formulations have, by their names and types.
+
+    Raises
+    ------
+    InvalidParameterError
+        A price C, share nu, flag or class weight that is none; a word that its type does not list.
+    """
+    store_python_numbers(formulation)
+    hints = get_type_hints(type(formulation))
+    for name in (field.name for field in fields(formulation)):
+        value, hint = getattr(formulation, name), hints[name]
+        if name == "C":
+            require_price(value)
+        elif name == "nu":
+            require_share(value)
+        elif name == "class_weight":
+            object.__setattr__(formulation, name, as_class_weight(value))
+        elif hint is bool:
+            require_flag(value, name)
+        elif hint == InterceptKind:
+            require_intercept_kind(value)
+        elif get_origin(hint) is Literal:
+            require_choice(value, get_args(hint), name)
 
 
 def require_price(C: object, name: str = "C", hint: str = "") -> None:

@@ -25,27 +25,20 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from qpsvm.constraints import Constraints
-from qpsvm.data.preparation import binary_training_set
-from qpsvm.data.training_sets import BinaryTrainingSet, TrainingSet
-from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
+from qpsvm.data.training_sets import BinaryTrainingSet
+from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.l1_programs import L1DualRecovery, L1PrimalRecovery, l1_dual, l1_primal
-from qpsvm.formulations.prices import ClassWeight, as_class_weight, prices
-from qpsvm.kernels import Kernel
+from qpsvm.formulations.prices import ClassWeight, prices
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
-from qpsvm.machines.form import Form
-from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import ABSOLUTE
-from qpsvm.machines.problem import SVMProblem
-from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 if TYPE_CHECKING:
-    from qpsvm.kernels.indefinite import Indefinite
+    pass
 
 
 @dataclass(frozen=True, repr=False)
-class L1Norm(Family):
+class L1Norm(Classifier):
     """The 1-norm support vector classifier: few features, by a linear program.
 
     ``minimize |w|_1 + C sum_i max(0, 1 - s_i (w'x_i + b))``
@@ -81,22 +74,14 @@ class L1Norm(Family):
     array([1., 0.])
     """
 
+    _norm = ABSOLUTE
+    _primal = l1_primal, L1PrimalRecovery
+    _dual = l1_dual, L1DualRecovery
+
     C: float = 1.0
     intercept: Literal["free", "none"] = "free"
     class_weight: ClassWeight = None
     average_loss: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_flag(self.average_loss, "average_loss")
-        require_price(self.C)
-        require_choice(self.intercept, ("free", "none"), "intercept")
-        object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
-
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> BinaryTrainingSet:
-        return binary_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         del gram
@@ -109,20 +94,6 @@ class L1Norm(Family):
             curvature=ZERO,
             intercept=self.intercept,
         )
-
-    def _problem(
-        self,
-        form: Form,
-        data: TrainingSet,
-        kernel: Kernel,
-        constraints: Constraints | None,
-        indefinite: Indefinite,
-    ) -> SVMProblem:
-        parts = self._parts(data, kernel, constraints, indefinite)
-        model = SupportVectorModel(**parts, norm=ABSOLUTE)
-        if form == "primal":
-            return SVMProblem(l1_primal(model), self, form, model, L1PrimalRecovery(model))
-        return SVMProblem(l1_dual(model), self, form, model, L1DualRecovery(model))
 
 
 # --- programs ------------------------------------------------------------------------------------

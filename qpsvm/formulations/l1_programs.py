@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.display import short_repr
-from qpsvm.machines.blocks import blocks, vector_or_nan
+from qpsvm.machines.blocks import NO_WEIGHTS, ModelRecovery, blocks, of_machine, vector_or_nan
 from qpsvm.machines.dual_program import dual_blocks
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
@@ -17,7 +15,7 @@ from qpsvm.machines.primal_dual import DualPoint
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Matrix
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import QPSolution
 
 if TYPE_CHECKING:
     pass
@@ -87,17 +85,10 @@ def l1_dual(model: SupportVectorModel) -> QuadraticProgram:
     )
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class L1PrimalRecovery:
+class L1PrimalRecovery(ModelRecovery[SupportVectorModel]):
     """Map between ``x = (w+, w-, b, xi)`` and the SVM; the margin rows' multipliers are alpha."""
 
-    model: SupportVectorModel
-
-    @property
-    def blocks(self) -> dict[str, slice]:
-        """Slices of x that hold the parts of the variables, by name."""
-        return l1_blocks(self.model)
+    blocks_of = staticmethod(l1_blocks)
 
     def recover(self, qp: QPSolution) -> Evaluation:
         """Recover w, b, alpha and slack from a solution of the primal program."""
@@ -122,35 +113,26 @@ class L1PrimalRecovery:
         model, solution = self.model, values.solution
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
-            return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
+            return NO_WEIGHTS
         b = [solution.intercept] * (model.intercept != "none")
         pull = model.pull(DualPoint(solution.alpha, solution.constraint_multipliers))
         m = model.n_inequalities
         multipliers = solution.constraint_multipliers
         x = np.concatenate([np.maximum(weights, 0.0), np.maximum(-weights, 0.0), b, solution.slack])
         at_bound = [1.0 - pull, 1.0 + pull, np.zeros(len(b)), solution.upper - solution.alpha]
-        return QPSolution(
-            Status.UNKNOWN,
+        return of_machine(
             x=x,
             z=np.concatenate([solution.alpha, multipliers[:m]]),
             y=multipliers[m:],
             z_lower=np.concatenate(at_bound),
             z_upper=np.zeros(len(x)),
-            native_status="from a model",
         )
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class L1DualRecovery:
+class L1DualRecovery(ModelRecovery[SupportVectorModel]):
     """Map between ``x = (alpha, z, y)`` and the SVM; the rows' multipliers give w."""
 
-    model: SupportVectorModel
-
-    @property
-    def blocks(self) -> dict[str, slice]:
-        """Slices of x that hold the parts of the variables, by name."""
-        return dual_blocks(self.model)
+    blocks_of = staticmethod(dual_blocks)
 
     def recover(self, qp: QPSolution) -> Evaluation:
         """Recover w, b, alpha and slack from a solution of the dual program."""
@@ -172,7 +154,7 @@ class L1DualRecovery:
         model, solution = self.model, values.solution
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
-            return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
+            return NO_WEIGHTS
         gradient = -model.violations(values.scores, solution.intercept, 0.0)
         upper = np.maximum(-gradient, 0.0)
         if model.constraints is not None:
@@ -181,12 +163,10 @@ class L1DualRecovery:
             room = rules.right - np.asarray(rules.rows @ point)
             gradient = np.concatenate([gradient, np.where(rules.lower == 0.0, room, 0.0)])
             upper = np.append(upper, np.zeros(len(rules)))
-        return QPSolution(
-            Status.UNKNOWN,
+        return of_machine(
             x=np.concatenate([solution.alpha, solution.constraint_multipliers]),
             z=np.concatenate([np.maximum(weights, 0.0), np.maximum(-weights, 0.0)]),
             y=np.full(int(model.intercept == "free"), solution.intercept),
             z_lower=np.maximum(gradient, 0.0),
             z_upper=upper,
-            native_status="from a model",
         )

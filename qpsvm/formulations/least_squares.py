@@ -21,19 +21,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.data.preparation import binary_training_set
 from qpsvm.data.training_sets import BinaryTrainingSet
-from qpsvm.formulations.family import Family, require_flag, require_price
-from qpsvm.formulations.prices import ClassWeight, as_class_weight, prices
-from qpsvm.kernels import Kernel
+from qpsvm.formulations.family import Classifier
+from qpsvm.formulations.prices import ClassWeight, prices
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, Conditions, one_each
-from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.machines.intercept import InterceptKind
 
 
 @dataclass(frozen=True, repr=False)
-class LeastSquares(Family):
+class LeastSquares(Classifier):
     """The least-squares support vector classifier.
 
     ``minimize 1/2 w'w + C/2 sum_i (1 - s_i (w'x_i + b))^2``
@@ -71,18 +68,6 @@ class LeastSquares(Family):
     intercept: InterceptKind = "free"
     class_weight: ClassWeight = None
     average_loss: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_flag(self.average_loss, "average_loss")
-        require_price(self.C)
-        require_intercept_kind(self.intercept)
-        object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
-
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> BinaryTrainingSet:
-        return binary_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         del gram

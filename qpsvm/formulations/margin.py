@@ -26,19 +26,20 @@ from typing import Literal
 
 import numpy as np
 
-from qpsvm.data.preparation import binary_training_set
 from qpsvm.data.training_sets import BinaryTrainingSet
-from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
-from qpsvm.formulations.prices import ClassWeight, as_class_weight, price_factors, prices
-from qpsvm.kernels import Kernel
+from qpsvm.formulations.family import (
+    Classifier,
+    require_price,
+)
+from qpsvm.formulations.prices import ClassWeight, price_factors, prices
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, one_each
-from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
-from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.machines.intercept import InterceptKind
+from qpsvm.numerics.arguments import is_real_number
 
 
 @dataclass(frozen=True, repr=False)
-class HardMargin(Family):
+class HardMargin(Classifier):
     """The maximum-margin classifier of separable classes, without slack.
 
     ``minimize 1/2 w'w subject to s_i (w'x_i + b) >= 1``
@@ -71,15 +72,6 @@ class HardMargin(Family):
 
     intercept: InterceptKind = "free"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_intercept_kind(self.intercept)
-
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> BinaryTrainingSet:
-        return binary_training_set(X, y, kernel, sample_weight)
-
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         del gram
         return Conditions(
@@ -93,7 +85,7 @@ class HardMargin(Family):
 
 
 @dataclass(frozen=True, repr=False)
-class SoftMargin(Family):
+class SoftMargin(Classifier):
     """The C-support vector classifier.
 
     ``minimize 1/2 w'w + C sum_i max(0, 1 - s_i (w'x_i + b))``
@@ -138,18 +130,9 @@ class SoftMargin(Family):
     average_loss: bool = False
 
     def __post_init__(self) -> None:
+        if is_real_number(self.C) and math.inf == self.C:
+            require_price(math.inf, hint="; for C = infinity use HardMargin")
         super().__post_init__()
-        require_flag(self.average_loss, "average_loss")
-        infinite = is_real_number(self.C) and math.inf == self.C
-        require_price(self.C, hint="; for C = infinity use HardMargin" if infinite else "")
-        require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
-        require_intercept_kind(self.intercept)
-        object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
-
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> BinaryTrainingSet:
-        return binary_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         del gram

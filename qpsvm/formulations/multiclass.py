@@ -38,7 +38,6 @@ from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Dense, Index, Mask
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.program import QuadraticProgram
 
 
 class Options(TypedDict, total=False):
@@ -296,5 +295,5 @@ def _sharing_kernel_matrix(problem: SVMProblem, first: SVMProblem) -> SVMProblem
     recovery: Any = problem.recovery
     if isinstance(P, KernelQuadratic) and P.gram is own.gram:
         P = K.select(P.selection.signs, P.selection.index, P.diag, constant=P.constant)
-        qp = QuadraticProgram(P, qp.q, qp.G, qp.h, qp.A, qp.b, qp.lb, qp.ub, names=qp.names)
+        qp = qp.replace(P=P)
     return replace(problem, qp=qp, model=model, recovery=replace(recovery, model=model))

@@ -35,20 +35,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from qpsvm.data.preparation import unlabelled_training_set
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.family import Family, require_price, require_share
+from qpsvm.formulations.family import Unlabelled
 from qpsvm.formulations.prices import price_factors, prices
-from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 
 @dataclass(frozen=True, repr=False)
-class OneClass(Family):
+class OneClass(Unlabelled):
     """The hyperplane that separates most of the data from the origin, as far out as possible.
 
     ``minimize 1/2 w'w - rho + 1/(nu n) sum_i max(0, rho - w'phi(x_i))``,
@@ -80,16 +77,6 @@ class OneClass(Family):
 
     nu: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_share(self.nu)
-
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> TrainingSet:
-        del y
-        return unlabelled_training_set(X, kernel, sample_weight)
-
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
         del gram
         return Conditions(
@@ -105,7 +92,7 @@ class OneClass(Family):
 
 
 @dataclass(frozen=True, repr=False)
-class DataDescription(Family):
+class DataDescription(Unlabelled):
     """The smallest ball around most of the data (SVDD).
 
     ``minimize R^2 + C sum_i max(0, |phi(x_i) - c|^2 - R^2)``,
@@ -138,16 +125,6 @@ class DataDescription(Family):
     """
 
     C: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_price(self.C)
-
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> TrainingSet:
-        del y
-        return unlabelled_training_set(X, kernel, sample_weight)
 
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
         box = prices(self.C, data)

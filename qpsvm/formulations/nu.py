@@ -34,22 +34,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.data.preparation import binary_training_set, regression_training_set
 from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.family import Family, require_price, require_share
-from qpsvm.formulations.prices import ClassWeight, as_class_weight, in_range, prices
+from qpsvm.formulations.family import Classifier, Regressor
+from qpsvm.formulations.prices import ClassWeight, in_range, prices
 from qpsvm.formulations.regression import spread, two_sides
-from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
-from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.machines.intercept import InterceptKind
 from qpsvm.numerics.arrays import Vector
 
 
 @dataclass(frozen=True, repr=False)
-class NuClassification(Family):
+class NuClassification(Classifier):
     """The nu-support vector classifier: nu in place of C.
 
     ``minimize 1/2 w'w - nu rho + 1/n sum_i max(0, rho - s_i (w'x_i + b)),  rho >= 0``
@@ -88,17 +85,6 @@ class NuClassification(Family):
     intercept: InterceptKind = "free"
     class_weight: ClassWeight = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_share(self.nu)
-        require_intercept_kind(self.intercept)
-        object.__setattr__(self, "class_weight", as_class_weight(self.class_weight))
-
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> BinaryTrainingSet:
-        return binary_training_set(X, y, kernel, sample_weight)
-
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         del gram
         share = prices(1.0, data, class_weight=self.class_weight, average=True)
@@ -110,7 +96,7 @@ class NuClassification(Family):
             upper=share,
             curvature=ZERO,
             intercept=self.intercept,
-            width=-1.0,
+            width_sign=-1.0,
             width_price=-self.nu,
             unit=self.nu,  # w is a sum of samples with weights that add up to nu
             relative_to_spread=True,
@@ -131,7 +117,7 @@ class NuClassification(Family):
 
 
 @dataclass(frozen=True, repr=False)
-class NuRegression(Family):
+class NuRegression(Regressor):
     """nu-support vector regression: the width of the tube is chosen by the program.
 
     ``minimize 1/2 w'w + C (nu epsilon + 1/n sum_i max(0, |t_i - f(x_i)| - epsilon)),
@@ -169,17 +155,6 @@ class NuRegression(Family):
     C: float = 1.0
     intercept: InterceptKind = "free"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_share(self.nu)
-        require_price(self.C)
-        require_intercept_kind(self.intercept)
-
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> RegressionTrainingSet:
-        return regression_training_set(X, y, kernel, sample_weight)
-
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
         del gram
         box = prices(self.C, data, average=True)
@@ -190,7 +165,7 @@ class NuRegression(Family):
             upper=np.concatenate([box, box]),
             curvature=ZERO,
             intercept=self.intercept,
-            width=1.0,
+            width_sign=1.0,
             width_price=float(in_range(np.array([float(self.C) * float(self.nu)]))[0]),
             unit=spread(data.values, self.intercept),
         )

@@ -21,20 +21,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from qpsvm.data.preparation import regression_training_set
 from qpsvm.data.training_sets import RegressionTrainingSet
-from qpsvm.formulations.family import Family, require_flag, require_price, require_share
+from qpsvm.formulations.family import Regressor, require_share
 from qpsvm.formulations.prices import in_range, price_factors, prices
 from qpsvm.formulations.regression import spread
-from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
-from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.machines.intercept import InterceptKind
 
 
 @dataclass(frozen=True, repr=False)
-class QuantileRegression(Family):
+class QuantileRegression(Regressor):
     """The tau-quantile of the target, given the features.
 
     ``minimize 1/2 w'w + C sum_i pinball(t_i - f(x_i))``,
@@ -76,15 +73,7 @@ class QuantileRegression(Family):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_flag(self.average_loss, "average_loss")
         require_share(self.tau, "tau", closed=False)
-        require_price(self.C)
-        require_intercept_kind(self.intercept)
-
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> RegressionTrainingSet:
-        return regression_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
         del gram

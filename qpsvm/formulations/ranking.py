@@ -29,9 +29,9 @@ from qpsvm.data.targets import as_groups, as_targets, one_per_row
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
+from qpsvm.formulations.family import Family
 from qpsvm.formulations.prices import in_range, scaled_product
-from qpsvm.kernels import Kernel, KernelArgument, as_kernel
+from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import Indefinite
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
@@ -99,12 +99,6 @@ class Ranking(Family):
     C: float = 1.0
     loss: Literal["hinge", "squared_hinge"] = "hinge"
     average_loss: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_flag(self.average_loss, "average_loss")
-        require_price(self.C)
-        require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
 
     def training_set(
         self,
@@ -177,7 +171,8 @@ class Ranking(Family):
         MemoryLimitError
             More pairs than fit into a quarter of the machine's memory.
         """
-        return self._ranked("primal", X, y, groups, kernel, sample_weight, constraints, indefinite)
+        data, function = self._data(X, y, kernel, sample_weight, groups=groups)
+        return self._problem("primal", data, function, constraints, indefinite)
 
     def dual(
         self,
@@ -191,22 +186,8 @@ class Ranking(Family):
         indefinite: Indefinite = "error",
     ) -> SVMProblem:
         """The dual program: one variable per pair; parameters and errors as for ``primal``."""
-        return self._ranked("dual", X, y, groups, kernel, sample_weight, constraints, indefinite)
-
-    def _ranked(
-        self,
-        form: Literal["primal", "dual"],
-        X: Samples,
-        y: Targets | None,
-        groups: Targets | None,
-        kernel: KernelArgument,
-        sample_weight: Weights | None,
-        constraints: Constraints | None,
-        indefinite: Indefinite,
-    ) -> SVMProblem:
-        function = as_kernel(kernel)
-        data = self.training_set(X, y, function, sample_weight, groups)
-        return self._problem(form, data, function.resolve(data.X), constraints, indefinite)
+        data, function = self._data(X, y, kernel, sample_weight, groups=groups)
+        return self._problem("dual", data, function, constraints, indefinite)
 
 
 def _pairs(relevance: Vector, groups: Index) -> Index:

@@ -26,21 +26,21 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.data.preparation import regression_training_set
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
+from qpsvm.formulations.family import (
+    Regressor,
+)
 from qpsvm.formulations.prices import price_factors, prices
-from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
-from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
-from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.machines.intercept import InterceptKind
+from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Sparse, Vector
 
 
 @dataclass(frozen=True, repr=False)
-class EpsilonRegression(Family):
+class EpsilonRegression(Regressor):
     """epsilon-support vector regression: deviations up to epsilon are free.
 
     ``minimize 1/2 w'w + C sum_i max(0, |t_i - f(x_i)| - epsilon)``
@@ -79,19 +79,10 @@ class EpsilonRegression(Family):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_flag(self.average_loss, "average_loss")
-        require_price(self.C)
         if not is_real_number(self.epsilon) or not 0.0 <= self.epsilon < math.inf:
             raise InvalidParameterError(
                 f"epsilon is {self.epsilon!r}; it must be a finite number, at least 0."
             )
-        require_choice(self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"), "loss")
-        require_intercept_kind(self.intercept)
-
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> RegressionTrainingSet:
-        return regression_training_set(X, y, kernel, sample_weight)
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
         del gram

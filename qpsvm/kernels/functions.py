@@ -263,14 +263,13 @@ class Sigmoid(_WithGamma):
         return np.tanh(gram, out=gram)
 
 
-NAMES: dict[str, type[Kernel]] = {
-    "linear": Linear,
-    "polynomial": Polynomial,
-    "poly": Polynomial,
-    "rbf": RBF,
-    "sigmoid": Sigmoid,
-    "precomputed": Precomputed,
+KERNELS: dict[str, type[Kernel]] = {
+    kind.name: kind for kind in (Linear, Polynomial, RBF, Sigmoid, Precomputed)
 }
+"""Kernels that a name and numbers describe, as in files."""
+
+NAMES: dict[str, type[Kernel]] = KERNELS | {"poly": Polynomial}
+"""Names that formulations take."""
 
 
 # --- parameters ----------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
         return math.inf
     square = float(weights @ weights if solution.coef is not None else np.abs(weights) @ sizes)
     terms = np.asarray(abs(c.rows) @ sizes) + np.abs(c.signs * solution.intercept)
-    errors = EPS * (terms + abs(c.width * solution.width) + np.abs(c.required))
+    errors = EPS * (terms + abs(c.width_sign * solution.width) + np.abs(c.required))
     if model.is_hard:
         # weights that miss a margin are scaled up until they reach it, their errors with them
         margin = float(np.min(model.row_values(scores, solution.intercept) / c.required))
@@ -99,8 +99,8 @@ def dual_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
     hidden = missed * abs(solution.intercept) if model.intercept == "free" else 0.0
     if model.constant:
         square += 2.0 * missed * float(np.sum(a))
-    if c.width:  # e 1'a <= price_t
-        excess = exact_sum([*(c.width * point.alpha).tolist(), -c.width_price])
+    if c.width_sign:  # e 1'a <= price_t
+        excess = exact_sum([*(c.width_sign * point.alpha).tolist(), -c.width_price])
         hidden += max(0.0, excess) * abs(solution.width)
     upper = model.primal_objective(evaluation)
     hidden += negative_curvature_price(model, point.alpha, upper)

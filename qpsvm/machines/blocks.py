@@ -1,10 +1,21 @@
-"""Named slices of a program's vectors, and NaN for vectors that a solver left out."""
+"""Named slices of a program's vectors, and what all recoveries of machines from them share."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
+from qpsvm.qp.solution import QPSolution, Status
+
+Model = TypeVar("Model")
+
+NO_WEIGHTS = QPSolution(Status.UNKNOWN, native_status="the model has no weights")
+"""In place of the solution of a program whose variables are weights that a machine has not."""
 
 
 def blocks(sizes: dict[str, int]) -> dict[str, slice]:
@@ -19,3 +30,34 @@ def vector_or_nan(vector: Vector | None, size: int) -> Vector:
     if vector is None or vector.shape != (size,):
         return np.full(size, np.nan)
     return np.asarray(vector, dtype=np.float64)
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class ModelRecovery(ABC, Generic[Model]):
+    """Base class of maps between a program's solution and the machine of a model."""
+
+    model: Model
+
+    @staticmethod
+    @abstractmethod
+    def blocks_of(model: Any) -> dict[str, slice]:
+        """Slices of the x of a model's program that hold the parts of the variables, by name."""
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """Slices of x that hold the parts of the variables, by name."""
+        return self.blocks_of(self.model)
+
+
+def of_machine(x: Vector, z: Any, y: Any, z_lower: Vector, z_upper: Vector) -> QPSolution:
+    """The solution of a program that was built from a machine, and not by a solver."""
+    return QPSolution(
+        Status.UNKNOWN,
+        x=x,
+        z=np.asarray(z, dtype=np.float64),
+        y=np.asarray(y, dtype=np.float64),
+        z_lower=z_lower,
+        z_upper=z_upper,
+        native_status="from a model",
+    )

@@ -70,7 +70,7 @@ class Conditions:
     intercept : "free", "penalized" or "none"
     intercept_price : float
         price_b.
-    width : {-1, 0, 1}
+    width_sign : {-1, 0, 1}
         e: -1 where a margin is to be as wide as possible, +1 where a tube is to be as narrow, 0
         where there is no such variable.
     width_price : float
@@ -96,7 +96,7 @@ class Conditions:
     curvature: Vector
     intercept: InterceptKind = "free"
     intercept_price: float = 0.0
-    width: float = 0.0
+    width_sign: float = 0.0
     width_price: float = 0.0
     norm_weight: float = 1.0
     unit: float = 1.0
@@ -180,5 +180,5 @@ class Conditions:
         """Return whether every non-negative multiple of a feasible dual point is feasible."""
         bounds = np.concatenate([self.lower, self.upper])
         return bool((np.isinf(bounds) | (bounds == 0.0)).all()) and not (
-            self.intercept_price or self.width
+            self.intercept_price or self.width_sign
         )

@@ -6,13 +6,10 @@ The mathematics is on the first page of ``conditions``; constraints on (w, b) ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.display import short_repr
-from qpsvm.machines.blocks import blocks, vector_or_nan
+from qpsvm.machines.blocks import ModelRecovery, blocks, of_machine, vector_or_nan
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.setup import DecisionValues
@@ -20,7 +17,7 @@ from qpsvm.numerics.arrays import Matrix, freeze
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import QPSolution
 
 
 def dual_program(model: SupportVectorModel) -> QuadraticProgram:
@@ -38,12 +35,12 @@ def dual_program(model: SupportVectorModel) -> QuadraticProgram:
         lower = np.concatenate([lower, constraints.lower])
         upper = np.concatenate([upper, np.full(len(constraints), np.inf)])
         balance = np.concatenate([balance, -constraints.intercept_column])
-    free = c.intercept == "free"
+    free, e = c.intercept == "free", c.width_sign
     return QuadraticProgram(
         P,
         q,
-        G=np.where(np.arange(len(q)) < len(c), c.width, 0.0)[None, :] if c.width else None,
-        h=np.array([c.width_price]) if c.width else None,
+        G=np.where(np.arange(len(q)) < len(c), e, 0.0)[None, :] if e else None,
+        h=np.array([c.width_price]) if e else None,
         A=balance[None, :] if free else None,
         b=np.array([c.intercept_price]) if free else None,
         lb=lower,
@@ -74,17 +71,10 @@ def dual_blocks(model: SupportVectorModel) -> dict[str, slice]:
     return blocks({"alpha": len(model.conditions), "z": m, "y": model.n_constraints - m})
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class DualRecovery:
+class DualRecovery(ModelRecovery[SupportVectorModel]):
     """Map between ``x = (alpha, z, y)`` and the SVM; multipliers are intercept, width, slack."""
 
-    model: SupportVectorModel
-
-    @property
-    def blocks(self) -> dict[str, slice]:
-        """Slices of x that hold the parts of the variables, by name."""
-        return dual_blocks(self.model)
+    blocks_of = staticmethod(dual_blocks)
 
     def recover(self, qp: QPSolution) -> Evaluation:
         """w, b, alpha and slack from a solution of the dual program."""
@@ -104,7 +94,7 @@ class DualRecovery:
             coef=model.coef(expansion, multipliers),
             multipliers=multipliers,
             b=b,
-            t=float(vector_or_nan(qp.z, 1)[0]) if c.width else 0.0,
+            t=float(vector_or_nan(qp.z, 1)[0]) if c.width_sign else 0.0,
         )
 
     def to_qp(self, values: DecisionValues) -> QPSolution:
@@ -126,14 +116,12 @@ class DualRecovery:
             upper = np.concatenate([upper, np.full(len(constraints), np.inf)])
         one_sided = np.isinf(upper)
         at_lower = np.where(one_sided, gradient, np.maximum(gradient, 0.0))
-        return QPSolution(
-            Status.UNKNOWN,
+        return of_machine(
             x=np.concatenate([solution.alpha, solution.constraint_multipliers]),
-            z=np.array([solution.width]) if c.width else np.zeros(0),
-            y=np.array([solution.intercept]) if c.intercept == "free" else np.zeros(0),
+            z=[solution.width] if c.width_sign else [],
+            y=[solution.intercept] if c.intercept == "free" else [],
             z_lower=np.where(np.isinf(lower), 0.0, at_lower),
             z_upper=np.where(one_sided, 0.0, np.maximum(-gradient, 0.0)),
-            native_status="from a model",
         )
 
 

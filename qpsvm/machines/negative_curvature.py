@@ -67,7 +67,7 @@ def _ends(model: PrimalDualPair, upper: float) -> tuple[Vector, Vector]:
         curved = np.sqrt(2.0 * upper / np.where(c.curvature > 0.0, c.curvature, np.nan))
         curved = np.where(c.curvature > 0.0, curved, np.inf)
         lower, highest = np.maximum(c.lower, -curved), np.minimum(c.upper, curved)
-        scales = c.intercept_price == 0.0 and not c.width and model.constraints is None
+        scales = c.intercept_price == 0.0 and not c.width_sign and model.constraints is None
         if scales and (c.lower >= 0.0).all() and (c.required > 0.0).all():
             highest = np.minimum(highest, 2.0 * upper / c.required)
     return lower, highest

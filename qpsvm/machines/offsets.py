@@ -19,7 +19,7 @@ def best_offsets(
     """
     c = model.conditions
     free = model.intercept == "free" and not model.intercept_is_constrained
-    if not c.width:
+    if not c.width_sign:
         if not free:
             fixed = 0.0 if model.intercept == "none" else b
             return Interval(fixed, fixed), 0.0
@@ -28,17 +28,17 @@ def best_offsets(
         fixed = 0.0 if model.intercept == "none" else b
         targets = model.violations(scores, fixed, 0.0)
         shift = best_shifts(
-            targets, c.lower, c.upper, c.curvature, c.width * c.width_price
+            targets, c.lower, c.upper, c.curvature, c.width_sign * c.width_price
         ).midpoint
-        return Interval(fixed, fixed), max(0.0, c.width * shift)
+        return Interval(fixed, fixed), max(0.0, c.width_sign * shift)
     # rows of either sign see one unknown each, b + e t and -b + e t
     targets = model.violations(scores, 0.0, 0.0)
     sides = []
     for group in (c.signs > 0.0, c.signs < 0.0):
         rows = (targets[group], c.lower[group], c.upper[group], c.curvature[group])
-        sides.append(best_shifts(*rows, 0.5 * c.width * c.width_price))
+        sides.append(best_shifts(*rows, 0.5 * c.width_sign * c.width_price))
     above, below = sides
-    t = 0.5 * c.width * (above.midpoint + below.midpoint)
+    t = 0.5 * c.width_sign * (above.midpoint + below.midpoint)
     if t <= 0.0:
         return _minimisers(model, scores, 0.0), 0.0
     ends = (0.5 * (above.lower - below.upper), 0.5 * (above.upper - below.lower))

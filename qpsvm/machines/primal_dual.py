@@ -98,7 +98,7 @@ class PrimalDualPair(TrainingSetup):
         c = self.conditions
         solution, scores = values.solution, values.scores
         b, t = solution.intercept, solution.width
-        if (self.intercept == "none" and b != 0.0) or (not c.width and t != 0.0) or t < 0.0:
+        if (self.intercept == "none" and b != 0.0) or (not c.width_sign and t != 0.0) or t < 0.0:
             return math.inf
         size = self.penalty(solution, values.square)
         if self.is_hard and self.constraints is None:
@@ -131,7 +131,7 @@ class PrimalDualPair(TrainingSetup):
         price = c.intercept_price
         mu[: self.n_inequalities] = np.maximum(mu[: self.n_inequalities], 0.0)
         price += self.constrained_price(mu)
-        if c.width:
+        if c.width_sign:
             a = with_width(a, c, price)
         elif self.intercept == "free":
             a = with_sum(a, c.lower, c.upper, c.signs, price)

@@ -12,15 +12,14 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.display import short_repr
-from qpsvm.machines.blocks import blocks, vector_or_nan
+from qpsvm.machines.blocks import NO_WEIGHTS, ModelRecovery, blocks, of_machine, vector_or_nan
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Index, Matrix, require_memory
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.stored_quadratic import SparseQuadratic
 
 
@@ -44,7 +43,7 @@ class Layout:
     @property
     def has_t(self) -> int:
         """Number of width variables t in the primal program: 1 for the nu families, else 0."""
-        return int(self.model.conditions.width != 0.0)
+        return int(self.model.conditions.width_sign != 0.0)
 
     @cached_property
     def inequalities(self) -> Index:
@@ -82,7 +81,7 @@ class Layout:
             {
                 "w" if model.is_linear else "beta": model.n_weights,
                 "b": self.has_b,
-                "rho" if model.conditions.width < 0.0 else "epsilon": self.has_t,
+                "rho" if model.conditions.width_sign < 0.0 else "epsilon": self.has_t,
                 "xi": len(self.inside) or len(self.over),
                 "xi+": len(self.over) if both else 0,
                 "xi'": len(self.under),
@@ -117,7 +116,7 @@ def primal_program(model: SupportVectorModel) -> QuadraticProgram:
     if layout.has_b:
         columns.append(sp.csc_array(c.signs[:, None]))
     if layout.has_t:
-        columns.append(sp.csc_array(np.full((N, 1), c.width)))
+        columns.append(sp.csc_array(np.full((N, 1), c.width_sign)))
     identity = sp.eye_array(N, format="csc")
     columns += [identity[:, inside], identity[:, over], -identity[:, under]]
     reach = sp.hstack(columns, format="csr")
@@ -178,17 +177,15 @@ def _on_variables(matrix: Matrix, layout: Layout) -> Matrix:
     return sp.hstack([*parts, sp.csr_array((matrix.shape[0], missing))], format="csr")
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class PrimalRecovery:
+def primal_blocks(model: SupportVectorModel) -> dict[str, slice]:
+    """Slices of the primal program's x, by name."""
+    return Layout(model).blocks
+
+
+class PrimalRecovery(ModelRecovery[SupportVectorModel]):
     """Map between ``x = (w, b, t, xi)`` or ``(beta, b, t, xi)`` and the SVM; z, y give alpha."""
 
-    model: SupportVectorModel
-
-    @property
-    def blocks(self) -> dict[str, slice]:
-        """Slices of x that hold the parts of the variables, by name."""
-        return Layout(self.model).blocks
+    blocks_of = staticmethod(primal_blocks)
 
     def recover(self, qp: QPSolution) -> Evaluation:
         """Recover w (or beta), b, t, alpha and slack from a solution of the primal program."""
@@ -219,7 +216,7 @@ class PrimalRecovery:
         solution = values.solution
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
-            return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
+            return NO_WEIGHTS
         v = model.violations(values.scores, solution.intercept, solution.width)
         inside = np.zeros(len(c))
         curved = layout.inside
@@ -237,7 +234,7 @@ class PrimalRecovery:
             ]
         )
         # stationarity in t and in the slack that has a bound
-        t_bound = [c.width_price - c.width * float(np.sum(a))] * layout.has_t
+        t_bound = [c.width_price - c.width_sign * float(np.sum(a))] * layout.has_t
         z_lower = np.concatenate(
             [
                 np.zeros(model.n_weights + layout.has_b),
@@ -249,12 +246,10 @@ class PrimalRecovery:
         )
         m = model.n_inequalities
         multipliers = solution.constraint_multipliers
-        return QPSolution(
-            Status.UNKNOWN,
+        return of_machine(
             x=x,
             z=np.concatenate([a[layout.inequalities], multipliers[:m]]),
             y=np.concatenate([-a[layout.equalities], multipliers[m:]]),
             z_lower=z_lower,
             z_upper=np.zeros(layout.size),
-            native_status="from a model",
         )

@@ -48,8 +48,8 @@ def with_width(a: Vector, c: Conditions, price: float) -> Vector:
     # both groups add up to the same, apart from the price they share
     shares = [0.5 * price, -0.5 * price] if len(groups) > 1 else [0.0]
     target = float(np.mean([np.sum(a[group]) for group in groups]))
-    limit = c.width * c.width_price / len(groups)
-    target = max(target, limit) if c.width < 0.0 else min(target, limit)
+    limit = c.width_sign * c.width_price / len(groups)
+    target = max(target, limit) if c.width_sign < 0.0 else min(target, limit)
     capacities = [float(np.sum(c.upper[group])) for group in groups]
     target = min(target, *(room - own for room, own in zip(capacities, shares, strict=True)))
     result = a.copy()
@@ -65,8 +65,8 @@ def sums_hold(a: Vector, c: Conditions, price: float) -> bool:
     balanced = within = True
     if c.intercept == "free":
         balanced = abs(float(c.signs @ a) - price) <= unit * (total + abs(price))
-    if c.width:
-        excess = c.width * float(np.sum(a)) - c.width_price
+    if c.width_sign:
+        excess = c.width_sign * float(np.sum(a)) - c.width_price
         within = excess <= unit * (total + abs(c.width_price))
     return balanced and within
 

@@ -206,7 +206,7 @@ def margin_summary(
     if not isinstance(model.data, BinaryTrainingSet):
         return MarginSummary(**support)
     norm = _norm(values)
-    half_width = values.solution.width if model.conditions.width else 1.0
+    half_width = values.solution.width if model.conditions.width_sign else 1.0
     n = len(table)
     return MarginSummary(
         **support,

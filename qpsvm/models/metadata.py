@@ -12,11 +12,12 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from qpsvm import formulations, kernels
+from qpsvm import formulations
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.files import json_text
 from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel
+from qpsvm.kernels.functions import KERNELS
 from qpsvm.machines.form import Form
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Array
@@ -30,17 +31,6 @@ FORMULATIONS: Mapping[str, type[Family]] = {
     for kind in (formulations.HardMargin, formulations.SoftMargin, formulations.LeastSquares)
 }
 """What a file can hold: two-class machines that are alpha, weights and an intercept."""
-
-KERNELS: Mapping[str, type[Kernel]] = {
-    kind.name: kind
-    for kind in (
-        kernels.Linear,
-        kernels.Polynomial,
-        kernels.RBF,
-        kernels.Sigmoid,
-        kernels.Precomputed,
-    )
-}
 
 Built = TypeVar("Built")
 

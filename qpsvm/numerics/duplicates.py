@@ -28,6 +28,9 @@ ALWAYS = 4 * PROBE
 WORTH = 0.95
 """Variables are merged where that leaves less than this share of them."""
 
+SCALED_BACK = 1e-14
+"""Of x: the rounding of a product and a division."""
+
 _SEED = 20_020_607
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _ONE = np.uint64(0x3FF0000000000000)
@@ -42,11 +45,12 @@ class Merged:
         x_i = nearest_i + (share of the room above, or below) (X - sum of nearest)
 
     Where zero is within the bounds that is a product, and rounds as x does: no offset as large as
-    a bound comes and goes.
+    a bound comes and goes. Shares round, and one of each group takes what that leaves of the sum.
 
     Attributes
     ----------
     nearest, above, below : arrays of shape (n,)
+    bounds : pair of arrays of shape (n,)
     group : array of int of shape (n,)
     kept : array of int of shape (m,)
         The first of every group.
@@ -57,6 +61,7 @@ class Merged:
     nearest: Vector
     above: Vector
     below: Vector
+    bounds: Bounds
     group: Index
     kept: Index
     lower: Vector
@@ -93,12 +98,33 @@ class Merged:
         # a sum of one is that one, to the last bit and if it is infinite
         lowest, highest = (sums_of_groups(group, bound, len(kept)) for bound in bounds)
         of_sums = diag[kept] / np.bincount(group)
-        return cls(nearest, above, below, group, kept, lowest, highest, of_sums)
+        return cls(nearest, above, below, bounds, group, kept, lowest, highest, of_sums)
+
+    def sums(self, x: Vector) -> Vector:
+        """The sum of every group."""
+        return sums_of_groups(self.group, x, len(self.kept))
 
     def undone(self, X: Vector) -> Vector:
-        """Values of all variables from the sums over groups."""
+        """Values of all variables from the sums; those of a sum at its bound are at theirs."""
         left = (X - np.bincount(self.group, self.nearest))[self.group]
-        return self.nearest + np.where(left > 0.0, self.above, self.below) * left
+        x = self.nearest + np.where(left > 0.0, self.above, self.below) * left
+        x = clip_scaled(x, *self.bounds)
+        x[self._with_most_room(x)] += X - clip_scaled(self.sums(x), self.lower, self.upper)
+        return np.clip(x, *self.bounds)
+
+    def _with_most_room(self, x: Vector) -> Index:
+        """For every group, the variable farthest from its bounds."""
+        room = np.minimum(x - self.bounds[0], self.bounds[1] - x)
+        order = np.lexsort((room, self.group))
+        last = np.append(np.flatnonzero(np.diff(self.group[order])), len(x) - 1)
+        return np.asarray(order[last])
+
+
+def clip_scaled(x: Vector, lower: Vector, upper: Vector) -> Vector:
+    """The nearest point of a box; entries within a rounding error of a bound move onto it."""
+    for bound in (lower, upper):
+        x = np.where(np.abs(bound - x) <= SCALED_BACK * np.abs(x), bound, x)
+    return np.clip(x, lower, upper)
 
 
 def _shares(room: Vector, group: Index) -> Vector:

@@ -123,18 +123,7 @@ def _centre_factor(
         signs, index = R.signs, R.index
         centred = LowRankQuadratic(_minus(samples, of_samples, c), P.diag, signs=signs, index=index)
     q = program.q + beta * _times_factor(centred, c) if beta else program.q
-    reduced = QuadraticProgram(
-        centred,
-        q,
-        program.G,
-        program.h,
-        program.A,
-        program.b,
-        program.lb,
-        program.ub,
-        names=program.names,
-    )
-    return reduced, RestoreOffset(P, c)
+    return program.replace(P=centred, q=q), RestoreOffset(P, c)
 
 
 def _times_factor(P: LowRankQuadratic, c: Vector) -> Vector:
@@ -214,10 +203,7 @@ def _centre_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversibl
         return program, Identity()
     G, A = (_minus(M, v, c) for M, v in zip(parts, a, strict=True))
     q = program.q - program.q[k] * c
-    reduced = QuadraticProgram(
-        program.P, q, G, program.h, A, program.b, program.lb, program.ub, names=program.names
-    )
-    return reduced, RestoreVariable(k, c)
+    return program.replace(q=q, G=G, A=A), RestoreVariable(k, c)
 
 
 # --- small pieces --------------------------------------------------------------------------------

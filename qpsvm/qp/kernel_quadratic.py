@@ -14,12 +14,12 @@ from qpsvm.numerics.arrays import (
     require_memory,
     row_blocks,
 )
-from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.sample_gram import Combinations, SampleGram
-from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
+from qpsvm.qp.sample_quadratic import SampleQuadratic, checked_diagonal
+from qpsvm.qp.selection import Selection
 
 
-class KernelQuadratic(Quadratic):
+class KernelQuadratic(SampleQuadratic):
     """``P_ij = s_i s_j (k(x_{c(i)}, x_{c(j)}) + constant) + d_i [i = j]``, evaluated on demand.
 
     The index map c lets several variables share a sample: a C-SVC dual has one variable per
@@ -76,9 +76,11 @@ class KernelQuadratic(Quadratic):
         )
         return KernelQuadratic(combined, diag=diag)
 
-    @property
-    def size(self) -> int:
-        return self.selection.size
+    def of_samples(
+        self, samples: Index | None, selection: Selection, diag: Vector
+    ) -> KernelQuadratic:
+        gram = self.gram if samples is None else self.gram.of_samples(samples)
+        return KernelQuadratic(gram, selection.signs, selection.index, diag, constant=self.constant)
 
     def parts(self) -> tuple[object, ...]:
         return (*self.gram.parts(), *self.selection.parts(), self.diag, self.constant)
@@ -97,17 +99,11 @@ class KernelQuadratic(Quadratic):
             product = product + self.constant * float(np.sum(self.selection.gather(x)))
         return self.selection.spread(product) + self.diag * x
 
-    def block(self, rows: Index, columns: Index) -> Dense:
-        R = self.selection
-        block = self.gram.block(R.samples(rows), R.samples(columns))
-        block += self.constant
-        block *= R.signs[rows, None]
-        block *= R.signs[columns]
-        return add_diagonal(block, rows, columns, self.diag)
+    def gram_block(self, rows: Index, columns: Index) -> Dense:
+        return self.gram.block(rows, columns)
 
-    def diagonal(self) -> Vector:
-        R = self.selection
-        return R.signs * R.spread(self.gram.diagonal + self.constant) + self.diag
+    def gram_diagonal(self) -> Vector:
+        return self.gram.diagonal
 
     def to_dense(self, memory_limit: int | None = None) -> Dense:
         require_memory(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,12 +24,12 @@ from qpsvm.numerics.arrays import (
 from qpsvm.numerics.layout import plain, plain_sparse
 from qpsvm.numerics.row_sums import common_offset, sum_of_rows
 from qpsvm.numerics.rows import row_squares
-from qpsvm.numerics.single_precision import SinglePrecision, Stored, stored_values
-from qpsvm.qp.quadratic import Quadratic
-from qpsvm.qp.selection import Selection, add_diagonal, checked_diagonal
+from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of, stored_values
+from qpsvm.qp.sample_quadratic import SampleQuadratic, checked_diagonal
+from qpsvm.qp.selection import Selection
 
 
-class LowRankQuadratic(Quadratic):
+class LowRankQuadratic(SampleQuadratic):
     """``P = F F' + diag(d)`` with ``d >= 0``: the dual Hessian of every linear SVM.
 
     ``F = R [X, sqrt(constant)]`` for a signed selection R: variables that look at the same sample
@@ -112,9 +113,17 @@ class LowRankQuadratic(Quadratic):
         """F, shape (n, r); computed once where it is not the samples themselves."""
         return freeze(self.selection.of_rows(self._features))
 
-    @property
-    def size(self) -> int:
-        return self.selection.size
+    @classmethod
+    def own(cls, samples: Any, selection: Selection, diag: Vector, constant: float) -> Self:
+        """Wrap parts of another Hessian without checking or copying them."""
+        instance = cls.__new__(cls)
+        instance.samples, instance.selection = samples, selection
+        instance.diag, instance.constant = diag, constant
+        return instance
+
+    def of_samples(self, samples: Index | None, selection: Selection, diag: Vector) -> Self:
+        X: Stored = self.samples if samples is None else rows_of(self.samples, samples)
+        return self.own(X, selection, diag, self.constant)
 
     def parts(self) -> tuple[object, ...]:
         return (self.factor, self.diag)  # however the rows are shared
@@ -137,19 +146,12 @@ class LowRankQuadratic(Quadratic):
         X, R, size = abs(self._features), self.selection.absolute(), np.abs(x)
         return R.spread(np.asarray(X @ (X.T @ R.gather(size)))) + self.diag * size
 
-    def block(self, rows: Index, columns: Index) -> Dense:
-        R = self.selection
-        left, right = (self.samples[R.samples(i)] for i in (rows, columns))
-        product = left @ right.T
-        block = as_dense(product)
-        block += self.constant
-        block *= R.signs[rows, None]
-        block *= R.signs[columns]
-        return add_diagonal(block, rows, columns, self.diag)
+    def gram_block(self, rows: Index, columns: Index) -> Dense:
+        product = self.samples[rows] @ self.samples[columns].T
+        return as_dense(product)
 
-    def diagonal(self) -> Vector:
-        R, norms = self.selection, row_squares(self.samples) + self.constant
-        return R.signs * R.spread(norms) + self.diag
+    def gram_diagonal(self) -> Vector:
+        return row_squares(self.samples)
 
     def null_violation(self, x: Vector) -> float:
         # x'Px = |F'x|^2 + x'Dx: both must vanish, and F'x squares nothing

@@ -162,6 +162,11 @@ class QuadraticProgram:
         arguments = (self.P, self.q, self.G, self.h, self.A, self.b, self.lb, self.ub)
         return _rebuild, (arguments, dict(self.names))
 
+    def replace(self, **parts: Any) -> QuadraticProgram:
+        """A program with other ``parts``, such as ``G`` and ``h``; None leaves a part out."""
+        own = {name: getattr(self, name) for name in self.__slots__ if name != "_convexity"}
+        return QuadraticProgram(**(own | parts))
+
     # --- sizes ---------------------------------------------------------------------------------
 
     @property

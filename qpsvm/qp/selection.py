@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, as_vector, require_finite
+from qpsvm.numerics.arrays import Index, Matrix, Vector, as_vector
 
 
 class Selection:
@@ -46,16 +46,25 @@ class Selection:
         """``|R|``."""
         return Selection(self.n_samples, np.abs(self.signs), self.index)
 
+    def extended(self, m: int) -> Selection:
+        """R with m rows of zeros below, those of slack variables."""
+        if m == 0:
+            return self
+        index = np.arange(self.n_samples) if self.index is None else self.index
+        signs, none = np.concatenate([self.signs, np.zeros(m)]), np.zeros(m, dtype=np.intp)
+        return Selection(self.n_samples, signs, np.concatenate([index, none]))
+
     def parts(self) -> tuple[object, ...]:
         """Objects that define R."""
         index = np.arange(self.n_samples) if self.index is None else self.index
         return (self.signs, index)
 
-    def gather(self, x: Vector) -> Vector:
-        """``R'x``, one entry per sample."""
+    def gather(self, x: Vector, out: Vector | None = None) -> Vector:
+        """``R'x``, one entry per sample; ``out``, shape (n,), is room for it."""
+        signed = np.multiply(self.signs, x, out=out)
         if self.index is None:
-            return self.signs * x
-        return np.bincount(self.index, self.signs * x, self.n_samples).astype(np.float64)
+            return signed
+        return np.bincount(self.index, signed, self.n_samples).astype(np.float64)
 
     def spread(self, v: Vector) -> Vector:
         """``R v``, one entry per row."""
@@ -74,28 +83,3 @@ class Selection:
             scaling = sp.dia_array((self.signs[None], [0]), shape=(self.size, self.size))
             return sp.csr_array(scaling @ chosen)
         return chosen * self.signs[:, None]
-
-
-def checked_diagonal(diag: Vector | None, size: int) -> Vector:
-    """The diagonal d as a vector, zeros if None.
-
-    Raises
-    ------
-    InvalidProgramError
-        Another length, not finite, or a negative entry.
-    """
-    vector = as_vector(diag, "diag", size)
-    require_finite(vector, "diag")
-    if (vector < 0).any():
-        raise InvalidProgramError(
-            f"diag must be non-negative, its smallest entry is {vector.min():.6g}."
-        )
-    return vector
-
-
-def add_diagonal(block: Dense, rows: Index, columns: Index, diag: Vector) -> Dense:
-    """Add ``diag(d)[rows, columns]`` to a block, in place."""
-    if diag.any():
-        row, column = np.nonzero(rows[:, None] == columns)
-        block[row, column] += diag[rows[row]]
-    return block

@@ -7,10 +7,9 @@ object that maps a solution of ``program'`` to one of ``program``, multipliers i
 fold_bounds               ``lb <= x <= ub`` become rows of ``Gx <= h``
 drop_infinite_rows        rows of G with ``h = inf`` leave
 drop_dependent_equalities rows of A that others imply leave
-scale                     ``x = D x'``, rows and objective rescaled
 ========================  ==========================================================
 
-``centring`` and ``equilibration`` have two more, whose inverses also know the way there.
+``scaling``, ``centring`` and ``equilibration`` have others, whose inverses also know the way there.
 """
 
 from __future__ import annotations
@@ -63,20 +62,15 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class ReversibleChain:
+class ReversibleChain(Chain):
     """A chain of inverses that can also map solutions forward."""
 
-    links: tuple[Reversible, ...]
-
-    def __call__(self, solution: QPSolution) -> QPSolution:
-        for link in reversed(self.links):
-            solution = link(solution)
-        return solution
+    inverses: tuple[Reversible, ...]
 
     def forward(self, solution: QPSolution) -> QPSolution:
         """Map a solution of the given program to the last program of the chain."""
-        for link in self.links:
-            solution = link.forward(solution)
+        for inverse in self.inverses:
+            solution = inverse.forward(solution)
         return solution
 
 
@@ -116,10 +110,7 @@ def fold_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, UnfoldBoun
     inverse = UnfoldBounds(program.n_inequalities, program.n_variables, rows.lower, rows.upper)
     if rows.lower.size + rows.upper.size == 0:
         return program, inverse
-    folded = QuadraticProgram(
-        program.P, program.q, rows.G, rows.h, program.A, program.b, names=program.names
-    )
-    return folded, inverse
+    return program.replace(G=rows.G, h=rows.h, lb=None, ub=None), inverse
 
 
 # --- rows that do not bind -------------------------------------------------------------------
@@ -148,17 +139,7 @@ def drop_infinite_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Inv
     kept = np.flatnonzero(np.isfinite(program.h))
     if kept.size == program.n_inequalities:
         return program, Identity()
-    smaller = QuadraticProgram(
-        program.P,
-        program.q,
-        take_rows(program.G, kept),
-        program.h[kept],
-        program.A,
-        program.b,
-        program.lb,
-        program.ub,
-        names=program.names,
-    )
+    smaller = program.replace(G=take_rows(program.G, kept), h=program.h[kept])
     return smaller, RestoreRows(kept, program.n_inequalities)
 
 
@@ -187,22 +168,9 @@ def drop_dependent_equalities(
     if rank == rows:
         return program, Identity()
     kept = np.sort(pivots[:rank])
-    smaller = QuadraticProgram(
-        program.P,
-        program.q,
-        program.G,
-        program.h,
-        take_rows(program.A, kept),
-        program.b[kept],
-        program.lb,
-        program.ub,
-        names=program.names,
-    )
+    smaller = program.replace(A=take_rows(program.A, kept), b=program.b[kept])
     return smaller, RestoreRows(kept, rows, equalities=True)
 
 
 def _dense(matrix: Matrix) -> Dense:
     return matrix.toarray() if is_sparse(matrix) else matrix
-
-
-# --- scaling -----------------------------------------------------------------------------------

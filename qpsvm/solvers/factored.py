@@ -65,7 +65,7 @@ def _by_guess(search: Search) -> SearchResult | None:
     if p.size > settings.wide_dense_size and coordinate_descent.suits(p):
         guess = coordinate_descent.descended(p, settings.wide_passes, settings.wide_tolerance)
         found = by_free_set(search, point_of(p, guess), guess.y)
-    elif p.size > settings.wide_largest_dense_size and not p.F.zeros:
+    elif p.size > settings.wide_largest_dense_size:
         rest = search.initial_point()
         found = by_free_set(search, rest.x, rest.y)
     is_small = p.size <= settings.wide_largest_dense_size

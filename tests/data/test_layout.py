@@ -17,8 +17,7 @@ from qpsvm.data.samples import as_samples
 from qpsvm.exceptions import InvalidDataError, InvalidProgramError
 from qpsvm.numerics.layout import NARROW, WIDE, index_width, plain, plain_sparse
 from qpsvm.qp import QuadraticProgram
-from qpsvm.solvers.interior_point.presolve import Presolved
-from qpsvm.solvers.interior_point.translate import translation
+from qpsvm.solvers.interior_point.translate import structured
 from qpsvm.solvers.starting_points import coordinate_descent
 from tests.conformance.backends import QUADRATIC
 
@@ -237,8 +236,8 @@ def test_the_fast_way_is_taken(layout: str, form: str) -> None:
     )
     for matrix in (problem.data.X, problem.qp.G, problem.qp.A):
         assert_plain_sparse(matrix)
-    program = Presolved.of(translation(problem.qp).structured()).program
-    (assert_plain_sparse if sp.issparse(program.F.X) else assert_plain)(program.F.X)
+    program = structured(problem.qp)[0]
+    (assert_plain_sparse if sp.issparse(program.F.samples) else assert_plain)(program.F.samples)
     if form == "dual":
         assert coordinate_descent.suits(program)
 

@@ -215,7 +215,7 @@ def test_b_t_and_slack_are_what_the_program_has(setting: Setting) -> None:
         lower, upper = solution.intercept_interval
         if len(qp.y):
             assert lower - 1e-4 * size <= qp.y[0] <= upper + 1e-4 * size
-        if c.width:
+        if c.width_sign:
             assert qp.z[0] == pytest.approx(solution.width, abs=1e-4 * size)
         bounded = np.isfinite(c.upper) & (c.lower == 0.0)
         np.testing.assert_allclose(
@@ -251,7 +251,7 @@ def test_any_machine_and_any_multipliers_bound_the_optimum(
         coef=junk(best.coef),
         expansion=junk(best.expansion),
         intercept=b,
-        width=abs(float(junk(best.width))) if c.width else 0.0,
+        width=abs(float(junk(best.width))) if c.width_sign else 0.0,
     )
     proof = qpsvm.certify(problem, candidate)
     terms = max(abs(proof.dual_objective), abs(exact.primal_objective))

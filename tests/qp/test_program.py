@@ -155,6 +155,18 @@ def test_pickling_keeps_the_program() -> None:
     assert repr(again) == repr(program)
 
 
+def test_other_parts_in_place_of_some() -> None:
+    program = QuadraticProgram(**SIX, lb=0.0, names={"x": "a, b"})
+    changed = program.replace(G=None, h=None, ub=5.0)
+    without = {name: part for name, part in SIX.items() if name not in "Gh"}
+    expected = QuadraticProgram(**without, lb=0.0, ub=5.0, names={"x": "a, b"})
+    assert changed.fingerprint() == expected.fingerprint()
+    assert changed.names == program.names
+    assert program.replace().fingerprint() == program.fingerprint()
+    with pytest.raises(InvalidProgramError, match="lb > ub"):
+        program.replace(ub=-1.0)
+
+
 def test_fingerprint_tells_programs_apart() -> None:
     base = QuadraticProgram(**SIX)
     assert base.fingerprint() == QuadraticProgram(**SIX).fingerprint()
@@ -200,6 +212,25 @@ def _structured(kind: str) -> tuple[object, np.ndarray]:
         return LowRankQuadratic(X, d, signs=s, index=index, constant=2.0), expected
     expected = (X @ X.T)[np.ix_(index, index)] * np.outer(s, s) + np.diag(d)
     return KernelQuadratic(SampleGram(_linear, X), s, index, d), expected
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("kept", [[0, 4], [1, 2, 3], [0, 1, 2, 4, 5, 6], [5], list(range(7))])
+@pytest.mark.parametrize("order", ["own", "shared", "permuted"])
+@pytest.mark.parametrize("kind", ["low-rank", "kernel"])
+def test_some_variables_have_their_part_of_the_matrix(
+    kind: str, order: str, kept: list[int], share: float
+) -> None:
+    rng = np.random.default_rng(5)
+    X, s, d = rng.normal(size=(7, 3)), rng.choice([-1.0, 1.0], 7), rng.random(7)
+    index = {"own": None, "shared": np.array([0, 1, 2, 3, 0, 1, 2]), "permuted": rng.permutation(7)}
+    whole = LowRankQuadratic(X, d, signs=s, index=index[order], constant=0.5)
+    if kind == "kernel":
+        whole = KernelQuadratic(SampleGram(_linear, X), s, index[order], d, constant=0.5)
+    part = whole.restricted(np.array(kept), copied_below=share)
+    np.testing.assert_allclose(part.to_dense(), whole.to_dense()[np.ix_(kept, kept)])
+    np.testing.assert_allclose(part.diagonal(), whole.diagonal()[kept])
+    assert part.selection.n_samples <= (7 if share < 1.0 else len(kept))
 
 
 KINDS = ["dense", "sparse", "low-rank", "low-rank sparse", "low-rank shared"]

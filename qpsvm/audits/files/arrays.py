@@ -22,6 +22,7 @@ from qpsvm.exceptions import ModelFileError
 from qpsvm.files import json_text, npz
 from qpsvm.files.npz import Arrays
 from qpsvm.kernels import Kernel
+from qpsvm.kernels.functions import KERNELS
 from qpsvm.numerics.arrays import Array, Dense, Vector
 
 MAX_JSON_BYTES = 2**28
@@ -135,7 +136,7 @@ def _model(source: str, format: Literal["json", "npz"], data: Mapping[str, objec
             source=source,
             format=format,
             formulation=entries.built(data, "formulation", entries.FORMULATIONS),
-            kernel=entries.built(data, "kernel", entries.KERNELS),
+            kernel=entries.built(data, "kernel", KERNELS),
             classes=entries.classes_of(data, 2 if coef is None or coef.ndim == 1 else len(coef)),
             alpha=entries.numbers(data, "alpha", (1,)),
             coef=coef,

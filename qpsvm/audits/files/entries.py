@@ -7,10 +7,9 @@ from typing import TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 
-from qpsvm import formulations, kernels
+from qpsvm import formulations
 from qpsvm.exceptions import QPSVMError
 from qpsvm.formulations.family import Family
-from qpsvm.kernels import Kernel
 from qpsvm.numerics.arrays import Dense, freeze
 
 Formulation: TypeAlias = Family | formulations.CrammerSinger
@@ -35,17 +34,6 @@ FORMULATIONS: Mapping[str, type[Formulation]] = {
     )
 }
 """Formulations with a single decision function, or all of them in one program."""
-
-KERNELS: Mapping[str, type[Kernel]] = {
-    kind.name: kind
-    for kind in (
-        kernels.Linear,
-        kernels.Polynomial,
-        kernels.RBF,
-        kernels.Sigmoid,
-        kernels.Precomputed,
-    )
-}
 
 Built = TypeVar("Built")
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.audits.claims import Claim, Combine, Library, Reading, multipliers
+from qpsvm.audits.claims import Claim, Library, Reading, multipliers
 from qpsvm.audits.readers.inputs import splits
 from qpsvm.data import BinaryTrainingSet
 from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError
@@ -82,7 +82,7 @@ class Expansions:
         expansion = np.zeros(len(self.weights))
         expansion[self.rows] = self.coefficients[0]
         claim = self._claim("", problem, expansion, float(self.intercepts[0]), factor)
-        return self._reading((claim,))
+        return Reading.of(self, (claim,))
 
     def pairs(
         self,
@@ -136,7 +136,9 @@ class Expansions:
             )
         # votes as the reduction counts them: there class j has the values above zero
         combine = (lambda own, n: reduction.combine(-own, n)) if break_ties else _votes
-        return self._reading(tuple(claims), combine if k > 2 else None, k, classes)
+        if k == 2:
+            return Reading.of(self, tuple(claims), k, classes)
+        return Reading.of(self, tuple(claims), k, classes, combine, in_pairs=True)
 
     # --- small pieces --------------------------------------------------------------------------
 
@@ -173,25 +175,6 @@ class Expansions:
             alpha=alpha,
             width=1.0 / abs(factor) if is_nu else None,
             factor=factor,
-        )
-
-    def _reading(
-        self,
-        claims: tuple[Claim, ...],
-        combine: Combine | None = None,
-        k: int = 0,
-        classes: Labels | None = None,
-    ) -> Reading:
-        return Reading(
-            self.model,
-            self.library,
-            claims,
-            self.samples,
-            combine,
-            k,
-            remarks=self.remarks,
-            classes=classes,
-            in_pairs=combine is not None,
         )
 
 

@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.audits.claims import Claim, Combine, Library, Problem, Reading
+from qpsvm.audits.claims import Claim, Library, Problem, Reading
 from qpsvm.audits.readers import attributes
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs, require_finite, splits
@@ -127,7 +127,7 @@ class Weights:
     ) -> Reading:
         """Read a regressor or one-class model."""
         problem = formulation.primal(self.samples, y, sample_weight=self.weights)
-        return self._reading((self._claim("", problem, 0, factor),))
+        return Reading.of(self, (self._claim("", problem, 0, factor),))
 
     def classifier(
         self,
@@ -158,7 +158,7 @@ class Weights:
             if data.classes[int(second_is_positive)] != classes[1]:
                 claims = [self._claim("", binary, 0, -1.0)]
         combine = reduction.combine if k > 2 else None
-        return self._reading(tuple(claims), combine, k, classes)
+        return Reading.of(self, tuple(claims), k, classes, combine)
 
     def joint(
         self, formulation: CrammerSinger, codes: Index, classes: Labels, class_weight: Vector
@@ -171,28 +171,10 @@ class Weights:
         assert isinstance(data, MulticlassTrainingSet)  # of a program for several classes
         order = [list(classes).index(label) for label in data.classes]
         claim = Claim("", problem, self.intercept[order], coef=self.coef[order])
-        return self._reading((claim,), classes=classes)
+        return Reading.of(self, (claim,), classes=classes)
 
     # --- small pieces --------------------------------------------------------------------------
 
     def _claim(self, name: str, problem: Problem, m: int, factor: float = 1.0) -> Claim:
         coef, b = self.coef[m] / factor, float(self.intercept[m]) / factor
         return Claim(name=name, problem=problem, intercept=b, coef=coef, factor=factor)
-
-    def _reading(
-        self,
-        claims: tuple[Claim, ...],
-        combine: Combine | None = None,
-        k: int = 0,
-        classes: Labels | None = None,
-    ) -> Reading:
-        return Reading(
-            self.model,
-            self.library,
-            claims,
-            self.samples,
-            combine,
-            k,
-            remarks=self.remarks,
-            classes=classes,
-        )

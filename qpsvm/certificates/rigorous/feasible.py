@@ -153,7 +153,7 @@ def _sums(
     c = model.conditions
     price = _price(model, multipliers)
     everyone, ones = np.full(len(a), True), np.ones(len(a))
-    if not c.width:
+    if not c.width_sign:
         if model.intercept == "free":
             yield everyone, c.signs, price
         return
@@ -168,23 +168,23 @@ def _sums(
     target = float(
         down(min(sum_lower(a[groups[0]]) - half.upper, sum_lower(a[groups[1]]) + half.lower))
     )
-    target = max(target, 0.5 * safe) if c.width < 0.0 else min(target, 0.5 * safe)
+    target = max(target, 0.5 * safe) if c.width_sign < 0.0 else min(target, 0.5 * safe)
     yield groups[0], ones, _between(target + half.lower, target + half.upper)
     yield groups[1], ones, _between(target - half.upper, target - half.lower)
 
 
 def _width_limit(c: Conditions, error: float) -> float:
     """Limit of 1'a (lower for e = -1, upper for e = +1) that ensures its exact constraint."""
-    limit = c.width * c.width_price
+    limit = c.width_sign * c.width_price
     inwards = up(limit * (1.0 + 2.0 * error)), down(limit * (1.0 - 2.0 * error))
-    return float(inwards[0] if c.width < 0.0 else inwards[1])
+    return float(inwards[0] if c.width_sign < 0.0 else inwards[1])
 
 
 def _width_holds(c: Conditions, a: Vector, error: float, unknown: float = 0.0) -> bool:
     limit = _width_limit(c, error)
-    if not c.width:
+    if not c.width_sign:
         return True
-    if c.width < 0.0:
+    if c.width_sign < 0.0:
         return bool(down(sum_lower(a) - unknown) >= limit)
     return bool(up(sum_upper(a) + unknown) <= limit)
 

@@ -55,7 +55,7 @@ def objective_upper(
         margin = margin_lower(rows, p)
         objective = float(outward(penalty / margin**2)) if margin > 0.0 else math.inf
         return objective, margin > 0.0, margin
-    v = p - rows - Ball.exact(c.width * t)
+    v = p - rows - Ball.exact(c.width_sign * t)
     soft = ~c.is_hard
     holds = bool((v.upper[c.is_hard] <= 0.0).all())
     rules, w = model.constraints, solution.coef

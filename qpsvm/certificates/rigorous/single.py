@@ -132,7 +132,7 @@ def _primal(
     model: SupportVectorModel, solution: SVMSolution, weights: _Weights
 ) -> tuple[float, bool, float]:
     c, b, t = model.conditions, solution.intercept, solution.width
-    if (model.intercept == "none" and b != 0.0) or (not c.width and t != 0.0) or not t >= 0.0:
+    if (model.intercept == "none" and b != 0.0) or (not c.width_sign and t != 0.0) or not t >= 0.0:
         return math.inf, False, 1.0
     penalty = model.norm.penalty_upper(weights.size, c.norm_weight, model.constant * b)
     return objective_upper(model, solution, weights.scores, penalty)

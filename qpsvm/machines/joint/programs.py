@@ -6,13 +6,10 @@ ordered class by class: ``(w_1, ..., w_k)``, ``(tau_11, ..., tau_n1, tau_12, ...
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.display import short_repr
-from qpsvm.machines.blocks import blocks, vector_or_nan
+from qpsvm.machines.blocks import NO_WEIGHTS, ModelRecovery, blocks, of_machine, vector_or_nan
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.joint.evaluation import JointEvaluation
 from qpsvm.machines.joint.model import JointModel
@@ -20,7 +17,7 @@ from qpsvm.machines.joint.primal_dual import JointDecisions
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.repeated import RepeatedQuadratic
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.stored_quadratic import SparseQuadratic
 
 # --- the dual ------------------------------------------------------------------------------------
@@ -39,17 +36,13 @@ def dual_program(model: JointModel) -> QuadraticProgram:
     )
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class JointDualRecovery:
+class JointDualRecovery(ModelRecovery[JointModel]):
     """Map between ``x = tau`` and the machine with one decision function per class."""
 
-    model: JointModel
-
-    @property
-    def blocks(self) -> dict[str, slice]:
+    @staticmethod
+    def blocks_of(model: JointModel) -> dict[str, slice]:
         """Slices of x that hold the variables of each class, by name."""
-        n, k = self.model.own.shape
+        n, k = model.own.shape
         return blocks({f"tau_{m + 1}": n for m in range(k)})
 
     def recover(self, qp: QPSolution) -> JointEvaluation:
@@ -68,14 +61,12 @@ class JointDualRecovery:
         gradient = values.decisions - self.model.own
         best = np.max(gradient, axis=1)
         x = by_class(values.solution.alpha)
-        return QPSolution(
-            Status.UNKNOWN,
+        return of_machine(
             x=x,
             z=np.zeros(0),
             y=-best,
             z_lower=np.zeros(len(x)),
             z_upper=by_class(best[:, None] - gradient),
-            native_status="from a model",
         )
 
 
@@ -119,17 +110,13 @@ def primal_program(model: JointModel) -> QuadraticProgram:
     )
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class JointPrimalRecovery:
+class JointPrimalRecovery(ModelRecovery[JointModel]):
     """Map between ``x = (w, b, xi)`` or ``(beta, b, xi)`` and the joint machine."""
 
-    model: JointModel
-
-    @property
-    def blocks(self) -> dict[str, slice]:
-        """Slices of x that hold the parts of the variables, by name."""
-        model, (n, k) = self.model, self.model.own.shape
+    @staticmethod
+    def blocks_of(model: JointModel) -> dict[str, slice]:
+        """Slices of x that hold the variables of each class, by name."""
+        n, k = model.own.shape
         name, p = ("w", model.data.n_features) if model.is_linear else ("beta", n)
         sizes = {f"{name}_{m + 1}": p for m in range(k)}
         return blocks(sizes | {"b": k if model.constant else 0, "xi": n})
@@ -159,21 +146,19 @@ class JointPrimalRecovery:
         model, solution, n = self.model, values.solution, self.model.data.n_samples
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
-            return QPSolution(Status.UNKNOWN, native_status="the model has no weights")
+            return NO_WEIGHTS
         slack = np.maximum(model.shortfall(values.decisions), 0.0)
         head = weights.ravel() if model.is_linear else by_class(weights)
         if model.constant:
             head = np.concatenate([head, solution.intercept])
         tau = solution.alpha
-        return QPSolution(
-            Status.UNKNOWN,
+        return of_machine(
             x=np.concatenate([head, slack]),
             z=-tau[~model.own],
             y=np.zeros(0),
             # stationarity in xi
             z_lower=np.concatenate([np.zeros(len(head)), model.box - tau[model.own]]),
             z_upper=np.zeros(len(head) + n),
-            native_status="from a model",
         )
 
 

@@ -103,13 +103,18 @@ class Kind(ABC):
 # --- pictures that several kinds share -----------------------------------------------------------
 
 
+def class_sizes(data: Any) -> list[tuple[object, int]]:
+    """Labels of several classes with their numbers of samples."""
+    counts = np.bincount(data.codes, minlength=len(data.classes))
+    return list(zip(data.classes.tolist(), counts.tolist(), strict=True))
+
+
 def margin_of(solved: SolvedProblem) -> float:
     """The margin that every sample must reach, ``p - e t``."""
     c = solved.problem.model.conditions
-    # of a ball: p is k(x, x), which decision values have subtracted
-    return (
-        0.0 if c.minus_self_similarity else float(c.required[0] - c.width * solved.solution.width)
-    )
+    if c.minus_self_similarity:  # of a ball: p is k(x, x), which decision values have subtracted
+        return 0.0
+    return float(c.required[0] - c.width_sign * solved.solution.width)
 
 
 def alpha_against(

@@ -22,6 +22,7 @@ from qpsvm.reports.kinds.base import (
     SAMPLE,
     Column,
     Kind,
+    class_sizes,
     plane,
 )
 from qpsvm.reports.solved import SolvedProblem
@@ -49,9 +50,7 @@ class Joint(Kind):
         return float(data.score(table.decision.reshape(n, k), data.targets))
 
     def classes(self, solved: SolvedProblem) -> list[tuple[object, int]]:
-        data = solved.problem.data
-        counts = np.bincount(data.codes, minlength=len(data.classes))
-        return list(zip(data.classes.tolist(), counts.tolist(), strict=True))
+        return class_sizes(solved.problem.data)
 
     def pictures(
         self, solved: SolvedProblem, table: SampleTable | None

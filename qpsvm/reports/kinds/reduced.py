@@ -10,7 +10,7 @@ import numpy as np
 from qpsvm.exceptions import QPSVMError
 from qpsvm.machines.samples import SampleTable
 from qpsvm.plotting import Picture
-from qpsvm.reports.kinds.base import Kind, plane
+from qpsvm.reports.kinds.base import Kind, class_sizes, plane
 from qpsvm.reports.solved import SolvedProblem
 
 
@@ -28,9 +28,7 @@ class Reduced(Kind):
             return None  # not a machine that predicts
 
     def classes(self, solved: SolvedProblem) -> list[tuple[object, int]]:
-        data = solved.problem.data
-        counts = np.bincount(data.codes, minlength=len(data.classes))
-        return list(zip(data.classes.tolist(), counts.tolist(), strict=True))
+        return class_sizes(solved.problem.data)
 
     def pictures(
         self, solved: SolvedProblem, table: SampleTable | None

@@ -93,7 +93,7 @@ class Regression(Kind):
 def _half_width(solved: SolvedProblem) -> float:
     """Half-width epsilon of the tube: ``p - e t = s target - epsilon`` in every row."""
     c, target = solved.problem.model.conditions, solved.problem.data.values
-    return float(c.signs[0] * target[0] - c.required[0] + c.width * solved.solution.width)
+    return float(c.signs[0] * target[0] - c.required[0] + c.width_sign * solved.solution.width)
 
 
 def _case_of_samples(solved: SolvedProblem, table: SampleTable) -> Index:

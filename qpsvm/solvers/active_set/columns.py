@@ -11,7 +11,6 @@ from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.selection import add_diagonal
 from qpsvm.solvers.box.curvature import Curvature, DenseCurvature
 
 FEW = 8
@@ -188,12 +187,8 @@ class KernelColumns(Curvature):
         rows = index[own]
         inner = memory.matrix(WORKING_SET, len(own), len(own))
         self._evaluate(np.asarray(P.selection.samples(rows)), inner)
-        signs = P.selection.signs[rows]
         for block in row_blocks(len(own), len(own), IN_CACHE):
-            inner[block] += P.constant
-            inner[block] *= signs[block, None]
-            inner[block] *= signs
-        add_diagonal(inner, rows, rows, P.diag)
+            P.weighted(inner[block], rows[block], rows)
         if len(own) == len(index):
             return inner
         whole = np.zeros((len(index), len(index)))

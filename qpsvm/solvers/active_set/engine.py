@@ -279,5 +279,5 @@ def _keep_if_small(P: Quadratic, for_columns: int) -> None:
 
 def _with_signs(boxed: Boxed, y: Vector) -> Vector:
     """Clip the multipliers of inequalities at zero."""
-    n_equalities = len(y) - len(boxed.inequalities)
+    n_equalities = boxed.rows.n_equalities
     return np.concatenate([y[:n_equalities], np.maximum(y[n_equalities:], 0.0)])

@@ -18,13 +18,12 @@ machines: the cascade SVM", *NIPS* 2004 (what mattered in any part).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from qpsvm.numerics.arrays import Index, Vector
-from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
@@ -196,35 +195,15 @@ class Parts:
     def _part(self, samples: Index, *, share: float) -> Part:
         """Build the program of some samples with bounds scaled up by their share."""
         program, columns = self.program, self.columns
-        P, n = columns.P, columns.P.gram.size
-        position = np.full(n, -1)
-        position[samples] = np.arange(len(samples))
-        of_variables = position[np.asarray(P.selection.samples(np.arange(P.size)))]
-        own = np.flatnonzero(of_variables >= 0)
+        P, n_slack = columns.P, columns.n_slack
+        is_own = np.zeros(P.gram.size, dtype=bool)
+        is_own[samples] = True
+        own = np.flatnonzero(is_own[P.selection.samples(np.arange(P.size))])
         variables = np.concatenate([own, np.arange(P.size, program.size)])
         scale = np.ones(len(variables))
         scale[: len(own)] = 1.0 / share
-        part = KernelQuadratic(
-            P.gram.of_samples(samples),
-            P.selection.signs[own],
-            None if P.selection.index is None else of_variables[own],
-            share * P.diag[own],
-            constant=P.constant,
-        )
-        own_columns = KernelColumns(part, columns.n_slack, self.for_columns, columns.memory)
-        diagonal = program.diagonal[variables]
-        diagonal[: len(own)] -= (1.0 - share) * P.diag[own]
-        return Part(
-            replace(
-                program,
-                P=own_columns,
-                q=program.q[variables],
-                A=program.A[:, variables],
-                lower=program.lower[variables] * scale,
-                upper=program.upper[variables] * scale,
-                diagonal=diagonal,
-                unit=float(np.max(diagonal)) or 1.0,
-            ),
-            own_columns,
-            variables,
-        )
+        part = P.restricted(own, share * P.diag[own])
+        own_columns = KernelColumns(part, n_slack, self.for_columns, columns.memory)
+        bounds = program.lower[variables] * scale, program.upper[variables] * scale
+        of_part = program.of_variables(variables, own_columns, bounds, part.diag - P.diag[own])
+        return Part(of_part, own_columns, variables)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.duplicates import clip_scaled
 from qpsvm.solvers.box.curvature import Curvature
 from qpsvm.solvers.negligible import negligible_objective
 from qpsvm.solvers.point import Point
@@ -34,9 +35,6 @@ ROWS_HOLD = 1e-13
 
 MISSED = 1e-6
 """Violation of a row, relative to its terms, with which a point is none of the program."""
-
-SCALED_BACK = 1e-14
-"""Of x: the rounding of a product and a division."""
 
 ROUNDED = 32.0 * float(np.finfo(np.float64).eps)
 """Residuals of so many roundings count as zero, relative to their terms."""
@@ -83,9 +81,7 @@ class BoxProgram:
 
     def clip_scaled(self, x: Vector) -> Vector:
         """``clip``, with entries within a rounding error of a bound moved onto it."""
-        for bound in (self.lower, self.upper):
-            x = np.where(np.abs(bound - x) <= SCALED_BACK * np.abs(x), bound, x)
-        return self.clip(x)
+        return clip_scaled(x, self.lower, self.upper)
 
     def is_free(self, x: Vector) -> Mask:
         """Return whether each variable is strictly between its bounds."""
@@ -190,6 +186,25 @@ class BoxProgram:
         missed = np.abs(self.A @ x - self.b)
         missed[missed <= ROWS_HOLD * (np.abs(self.A) @ np.abs(x) + np.abs(self.b))] = 0.0
         return missed
+
+    def of_variables(
+        self, variables: Index, P: Curvature, bounds: tuple[Vector, Vector], curved: Vector
+    ) -> BoxProgram:
+        """The program of some variables with another Hessian and other bounds.
+
+        Parameters
+        ----------
+        variables : array of int of shape (m,)
+        P : Curvature
+        bounds : pair of arrays of shape (m,)
+        curved : array of shape (k,)
+            What the diagonal of P has more than before, for the first k variables.
+        """
+        diagonal = self.diagonal[variables]
+        diagonal[: len(curved)] += curved
+        q, A = self.q[variables], self.A[:, variables]
+        unit = float(np.max(diagonal)) or 1.0
+        return BoxProgram(P, q, A, self.b, *bounds, diagonal, unit)
 
     def restricted(self, index: Index, point: Point) -> BoxProgram:
         """The program in ``x[index]`` alone, the other variables fixed."""

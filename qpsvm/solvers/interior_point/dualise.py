@@ -19,6 +19,7 @@ multipliers a solve a program with ``P = F F' + diag(d)``, a box and few rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,10 @@ from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Index, Vector, as_dense
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solvers.interior_point.structured import StructuredProgram
+from qpsvm.qp.solution import QPSolution
+from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
+from qpsvm.solvers.slack_rows import SlackRows
 
 DENSE = 0.3
 """Share of entries that are not zero above which F is stored as an array."""
@@ -78,7 +81,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Dualised:
-    """A program with its dual in the engine's structure, and the map back.
+    """A program with its dual in the engine's structure; the inverse maps solutions back.
 
     Attributes
     ----------
@@ -125,14 +128,32 @@ class Dualised:
         at = np.where(np.isfinite(lb), lb, np.where(np.isfinite(ub), ub, 0.0))
         return np.where(self.p > 0.0, 0.0, at)
 
-    def structured(self) -> StructuredProgram:
+    @cached_property
+    def _factor(self) -> LowRankQuadratic:
+        """F of the dual program: its weights are those of the program times ``-sqrt(p)``."""
+        weights = self.columns.weights
+        if not len(weights):
+            return LowRankQuadratic(np.zeros((len(self.right), 1)))
+        F = sp.csr_array(self.M[:, weights] @ sp.diags_array(1.0 / np.sqrt(self.p[weights])))
+        return LowRankQuadratic(F.toarray() if F.nnz > DENSE * F.shape[0] * F.shape[1] else F)
+
+    @cached_property
+    def _offset(self) -> Vector:
+        weights = self.columns.weights
+        return self.program.q[weights] / np.sqrt(self.p[weights]) if len(weights) else np.zeros(1)
+
+    @cached_property
+    def _rows(self) -> SlackRows:
+        """The rows of the dual program, one for every variable that is neither."""
+        signs, q = self._signs, self.program.q[self.columns.rest]
+        rows, free = as_dense(self.M[:, self.columns.rest]).T, signs == 0.0
+        G, h = -signs[~free, None] * rows[~free], (signs * q)[~free]
+        return SlackRows.of(rows[free], -q[free], G, h)
+
+    def structured(self, settings: InteriorPointSettings = DEFAULTS) -> FactorProgram:
         """The dual program, whose variables are the multipliers."""
         program, M, p, c = self.program, self.M, self.p, self.columns
         m, lb, ub = len(self.right), program.lb, program.ub
-        root = np.sqrt(p[c.weights])
-        F = sp.csr_array(M[:, c.weights] @ sp.diags_array(1.0 / root))
-        if F.nnz > DENSE * F.shape[0] * F.shape[1]:
-            F = F.toarray()
         at = self._at
         constant = -float(at @ program.q)
         linear = self.right - M @ at
@@ -152,19 +173,9 @@ class Dualised:
         below, above = free | (has_lower == (g > 0.0)), free | (has_lower == (g < 0.0))
         np.maximum.at(lower, i[below], limit[below])
         np.minimum.at(upper, i[above], limit[above])
-        rows, signs = as_dense(M[:, c.rest]).T, self._signs
-        is_equality = signs == 0.0
-        return StructuredProgram(
-            LowRankQuadratic(F if F.shape[1] else np.zeros((m, 1)), d),
-            linear,
-            A=rows[is_equality],
-            b=-program.q[c.rest][is_equality],
-            G=-signs[~is_equality, None] * rows[~is_equality],
-            h=(signs * program.q[c.rest])[~is_equality],
-            lower=lower,
-            upper=upper,
-            offset=program.q[c.weights] / root if F.shape[1] else np.zeros(1),
-            constant=constant,
+        P = self._factor.select(None, None, d)
+        return FactorProgram.of(
+            P, linear, self._rows, lower, upper, self._offset, constant, settings
         )
 
     @property
@@ -179,22 +190,14 @@ class Dualised:
         first = self.M.indptr[columns]
         return self.M.indices[first], self.M.data[first]
 
-    def solution(self, a: Vector, y: Vector, z: Vector, w: Vector) -> QPSolution:
-        """The solution of the program from that of its dual.
-
-        Parameters
-        ----------
-        a : array of shape (m,)
-        y, z : arrays
-            Multipliers of the dual program's rows A and G.
-        w : array of shape (r,)
-            ``F'a + offset``.
-        """
+    def __call__(self, solution: QPSolution) -> QPSolution:
+        """The solution of the program from that of its dual."""
         program, M, p, c = self.program, self.M, self.p, self.columns
-        m = program.n_inequalities
+        m, a = program.n_inequalities, np.asarray(solution.x)[: len(self.right)]
+        y, z = self._rows.multipliers(np.asarray(solution.y))
         x = self._at
         if len(c.weights):
-            x[c.weights] = -w / np.sqrt(p[c.weights])
+            x[c.weights] = -(self._factor.weights(a) + self._offset) / np.sqrt(p[c.weights])
         signs, of_rest = self._signs, np.zeros(len(c.rest))
         of_rest[signs == 0.0] = -y
         of_rest[signs != 0.0] = z
@@ -204,8 +207,7 @@ class Dualised:
         self._take_up(x, M @ x - self.right)
         gradient = p * x + reduced
         at_lower, at_upper = np.isfinite(program.lb), np.isfinite(program.ub)
-        return QPSolution(
-            Status.UNKNOWN,
+        return solution.replace(
             x=x,
             y=a[m:],
             z=np.maximum(a[:m], 0.0),

@@ -2,152 +2,144 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
-from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
-from qpsvm.numerics.rows import row_squares
-from qpsvm.numerics.single_precision import rows_of
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, as_dense, is_sparse, row_blocks
+from qpsvm.numerics.single_precision import rows_of, stored_values
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.selection import Selection
 from qpsvm.solvers.interior_point.feature_pairs import FeaturePairs
 from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
 
 
-class Factor:
-    """The factor ``F = R X``, never formed: products read X in blocks of rows.
+class Factor(LowRankQuadratic):
+    """``F F'`` with products of ``F = R [X, root]`` and F'DF, for which F is never formed.
 
-    Row i of F is ``signs_i [X_index(i), root]``, with ``root^2`` the constant, if there is one; the
-    last ``zeros`` rows are zero (slack variables). Variables that look at the same sample share its
-    row: ``F' D F = X' diag(R' D R) X``.
-
-    Parameters
-    ----------
-    X : array, CSR array or SinglePrecision of shape (n_samples, d)
-    signs : array of shape (n,)
-    index : array of int of shape (n,) or None
-        None for the identity.
-    zeros : int
-    constant : float
-    settings : InteriorPointSettings
+    Products read X in blocks of rows. Variables that look at the same sample share its row:
+    ``F' D F = X' diag(R' D R) X``. A slack variable has a row of zeros.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        signs: Vector,
-        index: Index | None = None,
-        zeros: int = 0,
-        constant: float = 0.0,
-        settings: InteriorPointSettings = DEFAULTS,
-    ) -> None:
-        self.settings = settings
-        self.X, self.signs, self.index, self.zeros = X, signs, index, zeros
-        self.constant, self.root = constant, float(np.sqrt(constant))
-        self.n_samples, self.width = X.shape
-        self.rank = self.width + (constant > 0.0)
-        self.is_sparse = sp.issparse(X)
-        self.size = len(signs) + zeros
-        self.n_entries = max(X.nnz if self.is_sparse else X.size, 1)
-        self.XT: Any = X.T
-        self._calls = 0
-        self._own = np.empty(len(signs))
-        self._scores = np.empty(self.n_samples)
+    settings: InteriorPointSettings = DEFAULTS
+    _calls = 0
+
+    @classmethod
+    def of(
+        cls, P: LowRankQuadratic, n_slack: int = 0, settings: InteriorPointSettings = DEFAULTS
+    ) -> Factor:
+        """The factor of a Hessian, with so many slack variables behind."""
+        if P.selection.n_samples == 0:  # slack variables need a sample, of which they have none
+            P = LowRankQuadratic(np.zeros((1, P.samples.shape[1])), index=np.zeros(0, dtype=int))
+        selection = P.selection.extended(n_slack)
+        factor = cls.own(P.samples, selection, np.zeros(selection.size), P.constant)
+        factor.settings = settings
+        return factor
+
+    @property
+    def root(self) -> float:
+        """The constant feature."""
+        return math.sqrt(self.constant)
+
+    @property
+    def width(self) -> int:
+        """Number of features that are stored."""
+        return int(self.samples.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Return whether the samples are a sparse matrix."""
+        return is_sparse(self.samples)
+
+    @cached_property
+    def n_entries(self) -> int:
+        """Number of stored entries, at least 1."""
+        return max(stored_values(self.samples).size, 1)
+
+    @cached_property
+    def _transposed(self) -> Any:
+        return self.samples.T
+
+    @cached_property
+    def _signed(self) -> Vector:
+        return np.empty(self.size)
+
+    @cached_property
+    def _scores(self) -> Vector:
+        return np.empty(self.selection.n_samples)
 
     @cached_property
     def _pairs(self) -> FeaturePairs:
-        return FeaturePairs.of(self.X)
+        return FeaturePairs.of(self.samples)
 
     @cached_property
     def _pairs_after(self) -> float:
         """Number of normal matrices after which preparing products of feature pairs pays."""
-        if not self.is_sparse or not FeaturePairs.pays(self.X, self.settings):
+        if not self.is_sparse or not FeaturePairs.pays(self.samples, self.settings):
             return np.inf
-        return FeaturePairs.pays_after(self.X, self.settings)
+        return FeaturePairs.pays_after(self.samples, self.settings)
 
     @cached_property
     def gram(self) -> Dense:
         """``F F'``, for fewer variables than columns."""
         everybody = np.arange(self.size)
-        return self.products(everybody, everybody)
-
-    def products(self, rows: Index, columns: Index) -> Dense:
-        """The block ``F_i F_j'`` for some rows i and j of F, shape (rows, columns)."""
-        of_rows, of_columns = rows < len(self.signs), columns < len(self.signs)
-        i, j = rows[of_rows], columns[of_columns]
-        left, right = (self.X[k if self.index is None else self.index[k]] for k in (i, j))
-        product: Any = left @ right.T
-        own = np.asarray(product.toarray() if self.is_sparse else product)
-        own += self.constant
-        own *= self.signs[i, None]
-        own *= self.signs[j]
-        if of_rows.all() and of_columns.all():
-            return own
-        result = np.zeros((len(rows), len(columns)))
-        result[np.ix_(of_rows, of_columns)] = own
-        return result
+        return self.block(everybody, everybody)
 
     @cached_property
     def column_sizes(self) -> Vector:
         """The length of every column of F."""
-        weights = self._gathered(self.signs * self.signs)
-        X = self.X
+        weights = self.selection.gather(self.selection.signs)
+        X: Any = self.samples
         if self.is_sparse:
             squares = np.asarray(X.multiply(X).T @ weights).ravel()
         else:
             squares = np.zeros(self.width)
-            for rows in row_blocks(self.n_samples, self.width, IN_CACHE):
+            for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
                 squares += weights[rows] @ (X[rows] * X[rows])
         if self.constant:
             squares = np.append(squares, self.constant * np.sum(weights))
         return np.asarray(np.sqrt(squares))
 
-    def restricted(self, kept: Index) -> Factor:
-        """The factor of some of the variables, in increasing order."""
-        own = kept[: np.searchsorted(kept, len(self.signs))]
-        index = own if self.index is None else self.index[own]
-        rest = len(kept) - len(own), self.constant, self.settings
-        if len(own) < self.settings.copied_share * self.n_samples:
-            if self.is_sparse and 8 * len(own) * self.width <= IN_CACHE:
-                few = self.X[index].toarray()
-                return Factor(few, self.signs[own], None, *rest)
-            copy = Factor(rows_of(self.X, index), self.signs[own], None, *rest)
-            if "_pairs" in self.__dict__:
-                copy._pairs, copy._pairs_after = self._pairs.restricted(index), 0
-            return copy
-        return Factor(self.X, self.signs[own], index, *rest)
+    def of_samples(self, samples: Index | None, selection: Selection, diag: Vector) -> Self:
+        if samples is not None and self.is_sparse and 8 * len(samples) * self.width <= IN_CACHE:
+            few: Any = self.samples[samples]
+            copy = self.own(few.toarray(), selection, diag, self.constant)
+        else:
+            copy = super().of_samples(samples, selection, diag)
+            if samples is not None and "_pairs" in self.__dict__:
+                copy._pairs, copy._pairs_after = self._pairs.restricted(samples), 0
+        copy.settings = self.settings
+        return copy
 
     def times(self, c: Vector, out: Vector) -> Vector:
         """``F c``, written to ``out``."""
-        m = len(self.signs)
-        own = c[: self.width]
-        if isinstance(self.X, np.ndarray):
-            scores = np.dot(self.X, own, out=self._scores)
+        R, own = self.selection, c[: self.width]
+        if isinstance(self.samples, np.ndarray):
+            scores = np.dot(self.samples, own, out=self._scores)
         else:
-            scores = np.asarray(self.X @ own)
+            scores = np.asarray(self.samples @ own)
         if self.constant:
             scores += self.root * c[-1]
-        if self.index is None:
-            np.multiply(self.signs, scores, out=out[:m])
-        else:
-            np.take(scores, self.index, out=out[:m])
-            out[:m] *= self.signs
-        out[m:] = 0.0
+        if R.index is None:
+            return np.multiply(R.signs, scores, out=out)
+        np.take(scores, R.index, out=out)
+        out *= R.signs
         return out
 
     def transposed(self, v: Vector) -> Vector:
         """``F' v``."""
-        own = np.multiply(self.signs, v[: len(self.signs)], out=self._own)
-        return self._with_constant(self.XT @ self._gathered(own), own)
+        of_samples = self.selection.gather(v, self._signed)
+        return self._with_constant(self._transposed @ of_samples, of_samples)
 
     def combination(self, rows: Index, values: Vector) -> Vector:
         """``F' v`` for a v that is nonzero in some rows only."""
-        own = rows[rows < len(self.signs)]
-        samples = own if self.index is None else self.index[own]
-        signed = self.signs[own] * values[: len(own)]
-        return self._with_constant(self.X[samples].T @ signed, signed)
+        R = self.selection
+        signed = R.signs[rows] * values
+        return self._with_constant(self.samples[R.samples(rows)].T @ signed, signed)
 
     def _with_constant(self, of_features: Any, v: Vector) -> Vector:
         if not self.constant:
@@ -156,53 +148,34 @@ class Factor:
 
     def rows(self, i: Index) -> Dense:
         """Rows of F, shape (len(i), r)."""
-        result = np.zeros((len(i), self.rank))
-        is_own = i < len(self.signs)
-        own = i[is_own]
-        X = self.X[own if self.index is None else self.index[own]]
-        result[is_own, : self.width] = X.toarray() if self.is_sparse else X
-        if self.constant:
-            result[is_own, -1] = self.root
-        result[is_own] *= self.signs[own, None]
+        R = self.selection
+        result = np.full((len(i), self.rank), self.root)
+        result[:, : self.width] = as_dense(self.samples[R.samples(i)])
+        result *= R.signs[i, None]
         return result
-
-    def squares(self) -> Vector:
-        """The squared size of every row of F."""
-        of_samples = row_squares(self.X) + self.constant
-        own = of_samples if self.index is None else of_samples[self.index]
-        return np.concatenate([own * self.signs**2, np.zeros(self.zeros)])
 
     def squared_products(self, V: Dense, A: Dense, W: Dense) -> Vector:
         """The squared size of every row of ``F V + A'W``, for V of shape (r, k)."""
-        m = len(self.signs)
-        result = np.zeros(self.size)
-        of_slack = A[:, m:].T @ W
-        result[m:] = np.einsum("ij,ij->i", of_slack, of_slack)
-        for rows in row_blocks(m, max(self.width, V.shape[1]), IN_CACHE):
-            X = self.X[rows] if self.index is None else self.X[self.index[rows]]
+        R, result = self.selection, np.empty(self.size)
+        for rows in row_blocks(self.size, max(self.width, V.shape[1]), IN_CACHE):
+            X = self.samples[rows if R.index is None else R.index[rows]]
             product = np.asarray(X @ V[: self.width])
             if self.constant:
                 product += self.root * V[-1]
-            product *= self.signs[rows, None]
+            product *= R.signs[rows, None]
             if len(A):
                 product += A[:, rows].T @ W
             result[rows] = np.einsum("ij,ij->i", product, product)
         return result
 
-    def _gathered(self, own: Vector) -> Vector:
-        if self.index is None:
-            return own
-        return np.bincount(self.index, own, self.n_samples).astype(np.float64)
-
     def normal(self, D: Vector) -> Dense:
         """``F' diag(D) F``, shape (r, r), upper triangle."""
-        own = np.multiply(self.signs, D[: len(self.signs)], out=self._own)
-        own *= self.signs
-        weights = self._gathered(own)
+        R = self.selection
+        weights = R.gather(np.multiply(R.signs, D, out=self._signed), self._signed)
         if not self.constant:
             return self._of_features(weights)
         total = np.zeros((self.rank, self.rank), order="F")
-        total[:-1, -1] = self.root * np.asarray(self.XT @ weights)
+        total[:-1, -1] = self.root * np.asarray(self._transposed @ weights)
         total[-1, -1] = self.constant * np.sum(weights)
         total[:-1, :-1] = self._of_features(weights)
         return total
@@ -210,12 +183,12 @@ class Factor:
     def _of_features(self, weights: Vector) -> Dense:
         """``X' diag(weights) X``, upper triangle."""
         used = np.flatnonzero(weights)
-        if len(used) < self.settings.copied_share * self.n_samples:
-            return _weighted_gram(rows_of(self.X, used), np.sqrt(weights[used]))
+        if len(used) < self.settings.copied_share * self.selection.n_samples:
+            return _weighted_gram(rows_of(self.samples, used), np.sqrt(weights[used]))
         self._calls += 1
         if self._calls > self._pairs_after:
             return self._pairs.normal(weights)
-        return _weighted_gram(self.X, np.sqrt(weights, out=self._scores))
+        return _weighted_gram(self.samples, np.sqrt(weights, out=self._scores))
 
 
 def _weighted_gram(X: Any, roots: Vector) -> Dense:

@@ -172,7 +172,7 @@ class OfBoth(NewtonSystem):
     def __init__(self, F: Factor, A: Dense, D: Vector, settings: InteriorPointSettings) -> None:
         super().__init__(F, A, D, settings)
         N = F.rank + len(A)
-        weights = D * (F.squares() + np.einsum("ij,ij->j", A, A))
+        weights = D * (F.diagonal() + np.einsum("ij,ij->j", A, A))
         most = min(N + settings.heavy_beyond_rank, F.size)
         kept = np.sort(np.argpartition(-weights, most - 1)[:most])
         self.kept = kept = kept[weights[kept] >= settings.heavy_share * np.max(weights)]

@@ -4,7 +4,7 @@
     subject to w = F'x + offset,   Ax = b,   lower <= x <= upper
 
 Variables whose values are known are in the offset, in b and in the constant. An inequality row has
-a slack variable of its own.
+a slack variable of its own, behind the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.factor import Factor
+from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
 from qpsvm.solvers.negligible import negligible_objective
+from qpsvm.solvers.slack_rows import SlackRows
+
+ROOM = 1e-3
+"""Slack beyond what a row can have: a row that holds with equality everywhere needs some."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +56,45 @@ class FactorProgram:
         """Number of variables n."""
         return len(self.q)
 
-    def restricted(self, kept: Index, x: Vector) -> FactorProgram:
-        """The program of some variables, in increasing order, the others fixed at x."""
+    @classmethod
+    def of(
+        cls,
+        P: LowRankQuadratic,
+        q: Vector,
+        rows: SlackRows,
+        lower: Vector,
+        upper: Vector,
+        offset: Vector,
+        constant: float = 0.0,
+        settings: InteriorPointSettings = DEFAULTS,
+    ) -> FactorProgram:
+        """The program of a Hessian ``F F' + diag(d)`` and rows with slack variables."""
+        G, h = rows.matrix[rows.n_equalities :, : len(q)], rows.right[rows.n_equalities :]
+        return cls(
+            F=Factor.of(P, rows.n_slack, settings),
+            d=rows.extended(P.diag),
+            q=rows.extended(q),
+            A=rows.matrix,
+            b=rows.right,
+            lower=rows.extended(lower),
+            upper=rows.extended(upper, _most_slack(G, h, lower, upper)),
+            offset=offset,
+            constant=constant,
+        )
+
+    def restricted(
+        self, kept: Index, x: Vector, *, copied_below: float | None = None
+    ) -> FactorProgram:
+        """The program of some variables, in increasing order, the others fixed at x.
+
+        The samples are copied if no more than a share of ``copied_below`` is left of them
+        (``settings.copied_share`` by default).
+        """
         rest = x.copy()
         rest[kept] = 0.0
+        copied_below = self.F.settings.copied_share if copied_below is None else copied_below
         return FactorProgram(
-            F=self.F.restricted(kept),
+            F=self.F.restricted(kept, copied_below=copied_below),
             d=self.d[kept],
             q=self.q[kept],
             A=self.A[:, kept],
@@ -71,7 +109,7 @@ class FactorProgram:
         """A random sample of the variables, reweighted to stand for all."""
         share = len(kept) / self.size
         return FactorProgram(
-            F=self.F.restricted(kept),
+            F=self.F.restricted(kept, copied_below=self.F.settings.copied_share),
             d=self.d[kept] * share,
             q=self.q[kept],
             A=self.A[:, kept],
@@ -83,17 +121,17 @@ class FactorProgram:
         )
 
     def quadratic(self) -> QuadraticProgram:
-        """The program as a QuadraticProgram, up to a constant and without slack variables."""
+        """The program as a QuadraticProgram, up to a constant."""
         F, q = self.F, self.q
         if self.offset.any():
             q = q + F.times(self.offset, np.empty(self.size))
-        P = LowRankQuadratic(F.X, self.d, signs=F.signs, index=F.index, constant=F.constant)
+        P = LowRankQuadratic.own(F.samples, F.selection, self.d, F.constant)
         return QuadraticProgram(P, q, A=self.A, b=self.b, lb=self.lower, ub=self.upper)
 
     @cached_property
     def unit(self) -> float:
         """The mean of the diagonal of ``F F' + diag(d)``."""
-        return (float(np.sum(self.F.squares()) + np.sum(self.d)) / self.size) or 1.0
+        return (float(np.sum(self.F.diagonal()) + np.sum(self.d)) / self.size) or 1.0
 
     def gradient(self, w: Vector, y: Vector, out: Vector) -> Vector:
         """``F w + q + A'y``, the gradient of the Lagrangian without the curvature d."""
@@ -141,3 +179,11 @@ class FactorProgram:
                 best = np.where(d > 0.0, np.clip(-h / d, lower, upper), best)
             best = np.where(np.isfinite(best), best, x - np.sign(h) * (1.0 + np.abs(x)))
             return float(best @ (0.5 * d * best + h))
+
+
+def _most_slack(G: Dense, h: Vector, lower: Vector, upper: Vector) -> Vector:
+    """Upper bounds on the slack of every row: ``h - min Gx`` over the box, and some room."""
+    with np.errstate(invalid="ignore"):
+        least = np.where(G > 0.0, G * lower, np.where(G < 0.0, G * upper, 0.0)).sum(axis=1)
+    most = np.maximum(h - least, 0.0)
+    return np.asarray(np.where(np.isfinite(most), most + ROOM * np.maximum(most, 1.0), np.inf))

@@ -7,36 +7,42 @@ with many rows and a diagonal Hessian (``dualise``).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
-from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.transforms import Chain, Inverse
 from qpsvm.solvers.interior_point.dualise import Dualised
+from qpsvm.solvers.interior_point.presolve import presolve
+from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
-from qpsvm.solvers.interior_point.structured import StructuredProgram
+from qpsvm.solvers.slack_rows import SlackRows
 
 ROUNDING = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
 class Direct:
-    """A program that has the engine's structure.
+    """A program that has the engine's structure; the inverse maps solutions back.
 
     Attributes
     ----------
     program : QuadraticProgram
-    settings : InteriorPointSettings
     """
 
     program: QuadraticProgram
-    settings: InteriorPointSettings
 
-    def structured(self) -> StructuredProgram:
+    @cached_property
+    def _rows(self) -> SlackRows:
+        p = self.program
+        return SlackRows.of(p.A, p.b, p.G, p.h)
+
+    def structured(self, settings: InteriorPointSettings = DEFAULTS) -> FactorProgram:
         """The same program, its Hessian as ``F F' + diag(d)``.
 
         Raises
@@ -44,27 +50,17 @@ class Direct:
         UnsupportedProgramError
             The Hessian is none, and too large to make it one.
         """
-        program, P = self.program, _factored(self.program.P, self.settings.largest_factored_hessian)
-        return StructuredProgram(
-            P,
-            program.q,
-            A=as_dense(program.A),
-            b=program.b,
-            G=as_dense(program.G),
-            h=program.h,
-            lower=program.lb,
-            upper=program.ub,
-            offset=np.zeros(P.rank),
-        )
+        p, P = self.program, _factored(self.program.P, settings.largest_factored_hessian)
+        return FactorProgram.of(P, p.q, self._rows, p.lb, p.ub, np.zeros(P.rank), settings=settings)
 
-    def solution(self, x: Vector, y: Vector, z: Vector, w: Vector) -> QPSolution:
-        """The QPSolution of a point; multipliers of bounds are the remaining gradient."""
-        del w
-        program = self.program
-        r = program.P.matvec(x) + program.q + y @ as_dense(program.A) + z @ as_dense(program.G)
-        lower = np.where(np.isfinite(program.lb), np.maximum(r, 0.0), 0.0)
-        upper = np.where(np.isfinite(program.ub), np.maximum(-r, 0.0), 0.0)
-        return QPSolution(Status.UNKNOWN, x=x, y=y, z=z, z_lower=lower, z_upper=upper)
+    def __call__(self, solution: QPSolution) -> QPSolution:
+        """The solution of the program; multipliers of bounds are the remaining gradient."""
+        p, x = self.program, np.asarray(solution.x)[: self.program.n_variables]
+        y, z = self._rows.multipliers(np.asarray(solution.y))
+        r = p.P.matvec(x) + p.q + p.A.T @ y + p.G.T @ z
+        lower = np.where(np.isfinite(p.lb), np.maximum(r, 0.0), 0.0)
+        upper = np.where(np.isfinite(p.ub), np.maximum(-r, 0.0), 0.0)
+        return solution.replace(x=x, y=y, z=z, z_lower=lower, z_upper=upper)
 
 
 def translation(
@@ -79,13 +75,28 @@ def translation(
     """
     few_rows = program.n_equalities + program.n_inequalities <= settings.few_rows
     if few_rows and isinstance(program.P, LowRankQuadratic):
-        return Direct(program, settings)
+        return Direct(program)
     try:
         return Dualised.of(program)  # a primal: its free variables are none in the dual
     except UnsupportedProgramError:
         if not few_rows:
             raise
-    return Direct(program, settings)
+    return Direct(program)
+
+
+def structured(
+    program: QuadraticProgram, settings: InteriorPointSettings = DEFAULTS
+) -> tuple[FactorProgram, Inverse]:
+    """Translate a program without infinite rows and presolve it.
+
+    Raises
+    ------
+    UnsupportedProgramError
+        It has not the engine's structure.
+    """
+    way = translation(program, settings)
+    presolved, restore = presolve(way.structured(settings))
+    return presolved, Chain((way, restore))
 
 
 def structure_of(program: QuadraticProgram) -> str:

@@ -59,15 +59,14 @@ def suits(program: FactorProgram) -> bool:
     """Return whether LIBLINEAR solves this program, a free intercept aside."""
     p, F = program, program.F
     return bool(
-        F.index is None
-        and _takes(F.X)
-        and F.zeros == 0
+        F.selection.index is None
+        and _takes(F.samples)
         and not p.d.any()
         and (p.q == -1.0).all()
         and (p.lower == 0.0).all()
         and np.isfinite(p.upper).all()
-        and (np.abs(F.signs) == 1.0).all()
-        and -1.0 < np.mean(F.signs) < 1.0
+        and (np.abs(F.selection.signs) == 1.0).all()
+        and -1.0 < np.mean(F.selection.signs) < 1.0
         and not p.offset.any()
         and (len(p.A) == 0 or _has_free_intercept(p))
     )
@@ -83,7 +82,10 @@ def _takes(X: Any) -> bool:
 def _has_free_intercept(p: FactorProgram) -> bool:
     """Return whether the only row is ``y'x = 0`` with labels y."""
     return (
-        len(p.A) == 1 and not p.F.constant and not p.b.any() and np.array_equal(p.A[0], p.F.signs)
+        len(p.A) == 1
+        and not p.F.constant
+        and not p.b.any()
+        and np.array_equal(p.A[0], p.F.selection.signs)
     )
 
 
@@ -122,7 +124,7 @@ def descended(program: FactorProgram, passes: int, tolerance: float) -> Descende
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(F.X, F.signs, sample_weight=program.upper)
+        machine.fit(F.samples, F.selection.signs, sample_weight=program.upper)
     w = np.ravel(machine.coef_)
     if F.constant:
         w = np.append(w, machine.intercept_ / F.root)

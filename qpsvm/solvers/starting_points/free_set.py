@@ -52,7 +52,7 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
     if len(free):
         x[free] = 0.0
         missing = guess.w - p.offset - p.F.transposed(x)
-        M = np.asfortranarray(p.F.products(free, free))
+        M = np.asfortranarray(p.F.block(free, free))
         M[np.diag_indices(len(free))] += RIDGE * float(np.trace(M)) / len(free)
         upper, info = dpotrf(M, overwrite_a=1)
         if info == 0:
@@ -62,7 +62,7 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
 
 def can_polish(program: FactorProgram) -> bool:
     """Return whether one working set holds all variables."""
-    return program.size <= DEFAULTS.largest_early_set and program.F.zeros == 0
+    return program.size <= DEFAULTS.largest_early_set
 
 
 def by_free_set(search: Search, x: Vector, y: Vector) -> SearchResult:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.solvers.interior_point.central import above, between
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.feature_pairs import FeaturePairs
@@ -35,13 +36,15 @@ def factors(seed):
     signs, index = rng.choice([-1.0, 1.0], n), rng.integers(0, n, 2 * n)
     both = np.concatenate([signs, -signs])
     for storage in (np.asarray, sp.csr_array):
-        yield Factor(storage(X), signs), signs[:, None] * X
-        yield Factor(storage(X), both, index), both[:, None] * X[index]
-        yield Factor(storage(X), signs, None, 2), np.vstack([signs[:, None] * X, 0 * X[:2]])
+        yield Factor(storage(X), signs=signs), signs[:, None] * X
+        yield Factor(storage(X), signs=both, index=index), both[:, None] * X[index]
+        plain = LowRankQuadratic(storage(X), signs=signs)
+        yield Factor.of(plain, 2), np.vstack([signs[:, None] * X, 0 * X[:2]])
         with_constant = np.hstack([X, np.full((n, 1), 1.5)])
-        yield Factor(storage(X), signs, constant=2.25), signs[:, None] * with_constant
+        yield Factor(storage(X), signs=signs, constant=2.25), signs[:, None] * with_constant
     single = X.astype(np.float32)
-    yield Factor(SinglePrecision(single), both, index), both[:, None] * np.float64(single)[index]
+    dense = both[:, None] * np.float64(single)[index]
+    yield Factor(SinglePrecision(single), signs=both, index=index), dense
 
 
 @given(seeds)
@@ -57,11 +60,12 @@ def test_products_are_those_of_the_dense_matrix(seed) -> None:
             "F'DF": (np.triu(factor.normal(D)), np.triu(F.T @ (D[:, None] * F))),
         }
         kept = np.flatnonzero(rng.random(len(F)) < 0.6)
-        part = factor.restricted(kept)
-        found["restricted"] = (part.times(c, np.empty(len(kept))), F[kept] @ c)
+        for share in (0.0, 0.5, 1.0):
+            part = factor.restricted(kept, copied_below=share)
+            found[f"restricted {share}"] = (part.times(c, np.empty(len(kept))), F[kept] @ c)
         found["gram"] = (factor.gram, F @ F.T)
         found["columns"] = (factor.column_sizes, np.linalg.norm(F, axis=0))
-        found["rows"] = (factor.squares(), np.linalg.norm(F, axis=1) ** 2)
+        found["rows"] = (factor.diagonal(), np.linalg.norm(F, axis=1) ** 2)
         V, A, W = (rng.standard_normal(s) for s in ((F.shape[1], 3), (2, len(F)), (2, 3)))
         products = np.linalg.norm(F @ V + A.T @ W, axis=1) ** 2
         found["products"] = (factor.squared_products(V, A, W), products)

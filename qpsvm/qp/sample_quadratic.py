@@ -1,0 +1,115 @@
+"""The Hessian of every SVM dual, ``P = R (K + constant) R' + diag(d)``, whatever stores K."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Self
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidProgramError
+from qpsvm.numerics.arrays import Dense, Index, Vector, as_vector, require_finite
+from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.selection import Selection
+
+
+class SampleQuadratic(Quadratic):
+    """``R (K + constant) R' + diag(d)`` for a signed selection R of samples with Gram matrix K.
+
+    Attributes
+    ----------
+    selection : Selection
+        R.
+    diag : array of shape (n,)
+        d.
+    constant : float
+    """
+
+    selection: Selection
+    diag: Vector
+    constant: float
+
+    @abstractmethod
+    def gram_block(self, rows: Index, columns: Index) -> Dense:
+        """``K[rows][:, columns]`` as a fresh array, for samples and not variables."""
+
+    @abstractmethod
+    def gram_diagonal(self) -> Vector:
+        """The diagonal of K, shape (n_samples,)."""
+
+    @abstractmethod
+    def of_samples(self, samples: Index | None, selection: Selection, diag: Vector) -> Self:
+        """The same kernel on some of the samples, with another selection of these.
+
+        Parameters
+        ----------
+        samples : array of int or None
+            All samples, which are then shared, if None.
+        selection : Selection
+            Of the samples that are left.
+        diag : array of shape (n,)
+        """
+
+    @property
+    def size(self) -> int:
+        return self.selection.size
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        R = self.selection
+        return self.weighted(self.gram_block(R.samples(rows), R.samples(columns)), rows, columns)
+
+    def weighted(self, block: Dense, rows: Index, columns: Index) -> Dense:
+        """Turn a block of K into one of P, in place."""
+        if self.constant:
+            block += self.constant
+        block *= self.selection.signs[rows, None]
+        block *= self.selection.signs[columns]
+        if self.diag.any():
+            row, column = np.nonzero(rows[:, None] == columns)
+            block[row, column] += self.diag[rows[row]]
+        return block
+
+    def diagonal(self) -> Vector:
+        R = self.selection
+        return R.signs * R.spread(self.gram_diagonal() + self.constant) + self.diag
+
+    def restricted(
+        self, kept: Index, diag: Vector | None = None, *, copied_below: float = 1.0
+    ) -> Self:
+        """The Hessian of some variables, without the samples that none of them looks at.
+
+        Parameters
+        ----------
+        kept : array of int of shape (m,)
+            In increasing order.
+        diag : array of shape (m,)
+            Another d for these variables.
+        copied_below : float
+            The samples are copied if no more than this share of them is left.
+        """
+        R, own = self.selection, self.selection.samples(kept)
+        used = own if R.index is None else np.unique(own)
+        fewer = len(used) < copied_below * R.n_samples
+        n_samples = len(used) if fewer else R.n_samples
+        index = np.searchsorted(used, own) if fewer else own
+        in_order = len(index) == n_samples and np.array_equal(index, np.arange(n_samples))
+        selection = Selection(n_samples, R.signs[kept], None if in_order else index)
+        diag = self.diag[kept] if diag is None else diag
+        return self.of_samples(used if fewer else None, selection, diag)
+
+
+def checked_diagonal(diag: Vector | None, size: int) -> Vector:
+    """The diagonal d as a vector, zeros if None.
+
+    Raises
+    ------
+    InvalidProgramError
+        Another length, not finite, or a negative entry.
+    """
+    vector = as_vector(diag, "diag", size)
+    require_finite(vector, "diag")
+    if (vector < 0).any():
+        raise InvalidProgramError(
+            f"diag must be non-negative, its smallest entry is {vector.min():.6g}."
+        )
+    return vector
