@@ -36,7 +36,7 @@ def start(seed, n=30, r=4, bounds="both"):
         upper = np.where(rng.random(n) < 0.3, np.inf, upper)
         d += 0.1
     A = rng.standard_normal((2, n))
-    factor = Factor(rng.standard_normal((n, r)), rng.choice([-1.0, 1.0], n))
+    factor = Factor(rng.standard_normal((n, r)), signs=rng.choice([-1.0, 1.0], n))
     q, offset = rng.standard_normal(n), rng.standard_normal(r)
     program = FactorProgram(factor, d, q, A, A @ x, lower, upper, offset)
     variables = starting_point(program)
