@@ -18,6 +18,9 @@ from hypothesis import settings
 for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
+# The suite starts some hundred processes, and each would compile the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # ``tests.strategies.examples`` scales the counts that tests name themselves
 settings.register_profile("quick", deadline=None, max_examples=20)
 settings.register_profile("exhaustive", deadline=None, max_examples=100)

@@ -29,10 +29,25 @@ PARTS = 5
 """How many parts a test that draws its own cases has; the quick run does the first."""
 
 
+def listed(names: str, cases: Iterable[Any], *, quick: int) -> Any:
+    """Parametrise a test over cases, of which the quick run does the first few."""
+    kept, rest = list(cases)[:quick], list(cases)[quick:]
+    single = "," not in names
+    return pytest.mark.parametrize(
+        names,
+        [
+            *kept,
+            *(
+                pytest.param(*((case,) if single else case), marks=pytest.mark.exhaustive)
+                for case in rest
+            ),
+        ],
+    )
+
+
 def numbered(name: str, count: int, *, quick: int) -> Any:
     """Parametrise a test over 0, 1, ..., count - 1, of which the quick run does the first few."""
-    rest = [pytest.param(k, marks=pytest.mark.exhaustive) for k in range(quick, count)]
-    return pytest.mark.parametrize(name, [*range(quick), *rest])
+    return listed(name, range(count), quick=quick)
 
 
 in_parts = numbered("part", PARTS, quick=1)

@@ -366,9 +366,9 @@ def test_the_status_is_the_worst_of_all(reduction):
 
 def test_parts_that_do_not_reach_what_was_asked_are_told():
     samples, labels = clouds(k=3)
-    problem = OneVsRest(SoftMargin(0.7)).dual(samples[:12], labels[:12])
+    problem = OneVsRest(SoftMargin(0.7)).dual(samples[:6], labels[:6])
     with pytest.warns(ToleranceNotReachedWarning):
-        rough = qpsvm.solve(problem, "cvxopt", eps=1e-16)
+        rough = qpsvm.solve(problem, "cvxopt", eps=1e-16, max_iterations=1)
     assert rough.status is not Status.OPTIMAL
     assert not qpsvm.verify(problem, rough, eps=1e-16).passed
 

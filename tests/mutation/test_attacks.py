@@ -37,6 +37,7 @@ FOUR_LABELS = [-1, -1, 1, 1]
         ["primal", "dual"],
         ["auto", "cvxopt", "osqp", "cvxpy:CLARABEL"],
     ),
+    together=1,
 )
 def test_large_features_do_not_make_every_classifier_optimal(
     size: float, form: str, backend: str
