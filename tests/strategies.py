@@ -54,8 +54,8 @@ in_parts = numbered("part", PARTS, quick=1)
 """For tests that draw their own cases: seed with ``part``, and draw a fifth in each."""
 
 
-in_full = pytest.mark.parametrize("share", [0.2, pytest.param(1.0, marks=pytest.mark.exhaustive)])
-"""For tests that draw their own cases and count what they say: a fifth of them, and all."""
+in_full = pytest.mark.parametrize("share", [0.1, pytest.param(1.0, marks=pytest.mark.exhaustive)])
+"""For tests that draw their own cases and count what they say: a tenth of them, and all."""
 
 
 def grid(names: str, settings: Iterable[tuple[Any, ...]], *, together: int = 2) -> Any:
