@@ -484,8 +484,17 @@ def barely_indefinite(d: float, e: float) -> np.ndarray:
     return np.array([[1.0, 1.0 + d, 1.0 - e], [1.0 + d, 1.0, 1.0 - e], [1.0 - e, 1.0 - e, 1.0]])
 
 
-@listed("C", [1.0, 2.0**19], quick=1)  # no solver settles the large one: seconds
-@pytest.mark.parametrize(("d", "e"), [(1e-14, 2.0**-17), (1e-11, 2.0**-7), (1.7e-10, 2.0**-17)])
+@listed(
+    "d, e, C",
+    [
+        (1e-14, 2.0**-17, 1.0),
+        (1e-11, 2.0**-7, 1.0),
+        (1.7e-10, 2.0**-17, 1.0),
+        (1e-11, 2.0**-7, 2.0**19),  # no solver settles it: seconds
+        (1e-14, 2.0**-17, 2.0**19),
+    ],
+    quick=3,
+)
 @pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
 def test_negative_eigenvalues_within_the_tolerance_are_paid_for(d, e, C):
     """The two forms have different stationary points, and none passes that another improves on."""
