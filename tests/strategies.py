@@ -29,18 +29,33 @@ PARTS = 5
 """How many parts a test that draws its own cases has; the quick run does the first."""
 
 
+def listed(names: str, cases: Iterable[Any], *, quick: int) -> Any:
+    """Parametrise a test over cases, of which the quick run does the first few."""
+    kept, rest = list(cases)[:quick], list(cases)[quick:]
+    single = "," not in names
+    return pytest.mark.parametrize(
+        names,
+        [
+            *kept,
+            *(
+                pytest.param(*((case,) if single else case), marks=pytest.mark.exhaustive)
+                for case in rest
+            ),
+        ],
+    )
+
+
 def numbered(name: str, count: int, *, quick: int) -> Any:
     """Parametrise a test over 0, 1, ..., count - 1, of which the quick run does the first few."""
-    rest = [pytest.param(k, marks=pytest.mark.exhaustive) for k in range(quick, count)]
-    return pytest.mark.parametrize(name, [*range(quick), *rest])
+    return listed(name, range(count), quick=quick)
 
 
 in_parts = numbered("part", PARTS, quick=1)
 """For tests that draw their own cases: seed with ``part``, and draw a fifth in each."""
 
 
-in_full = pytest.mark.parametrize("share", [0.2, pytest.param(1.0, marks=pytest.mark.exhaustive)])
-"""For tests that draw their own cases and count what they say: a fifth of them, and all."""
+in_full = pytest.mark.parametrize("share", [0.1, pytest.param(1.0, marks=pytest.mark.exhaustive)])
+"""For tests that draw their own cases and count what they say: a tenth of them, and all."""
 
 
 def grid(names: str, settings: Iterable[tuple[Any, ...]], *, together: int = 2) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -15,7 +16,15 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example(path: Path) -> None:
+def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Here; the exhaustive run has each in a process of its own, which imports everything again."""
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_in_its_own_process(path: Path) -> None:
     command = [sys.executable, "-W", "error::UserWarning", str(path)]
     done = run(command)
     assert done.returncode == 0, done.stderr

@@ -15,6 +15,7 @@ import pytest
 
 import qpsvm
 from tests.processes import run
+from tests.strategies import listed
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = (
@@ -36,7 +37,7 @@ def test_importing_qpsvm_imports_no_solver_and_nothing_heavy() -> None:
     assert result.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("missing", ["qpsolvers", "matplotlib", "jinja2", "pandas", "osqp"])
+@listed("missing", ["osqp", "pandas", "qpsolvers", "matplotlib", "jinja2"], quick=2)
 def test_importing_and_solving_work_without_an_optional_package(missing: str) -> None:
     code = (
         f"import sys; sys.modules[{missing!r}] = None\n"

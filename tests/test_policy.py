@@ -23,6 +23,7 @@ from qpsvm.solve_state import NUMBERS, Result
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.termination import is_slow
 from qpsvm.solving import _solve
+from tests.strategies import numbered
 
 X, Y = make_blobs(40, centers=2, cluster_std=2.5, random_state=0)
 PROGRAM = QuadraticProgram(np.eye(2), [-1.0, 0.0], A=[[1.0, 1.0]], b=[1.0], lb=0.0)
@@ -303,7 +304,7 @@ def test_a_gap_that_creeps_is_slow_and_one_that_stands_is_not() -> None:
 
 
 @pytest.mark.parametrize("by_equalities", [False, True])
-@pytest.mark.parametrize("seed", range(12))
+@numbered("seed", 12, quick=4)
 def test_little_is_measured_where_rows_contradict_each_other_by_little(
     seed: int, by_equalities: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -200,8 +200,7 @@ def test_sparse_samples_and_regression_with_two_variables_per_sample() -> None:
 # --- never worse ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("form", ["primal", "dual"])
+@grid("case, form", product(CASES, ["primal", "dual"]), together=1)
 def test_the_gap_is_never_larger_than_before(case: Case, form: str) -> None:
     """From exact, nearly exact and spoiled solutions; an exact one comes back as it is."""
     problem = case.build(form, KERNELS["rbf"])

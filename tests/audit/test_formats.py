@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -41,8 +42,17 @@ def page_of(thing):
     return thing.report() if isinstance(thing, qpsvm.Audit) else thing
 
 
-@pytest.mark.parametrize("suffix", WAYS)
-@pytest.mark.parametrize("name", ["report", "one machine", "several machines"])
+# pages with pictures take a second each: the quick run draws those of one audit
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [
+        pytest.param(
+            *(name, suffix),
+            marks=pytest.mark.exhaustive if suffix == "html" and name != "one machine" else (),
+        )
+        for name, suffix in product(["report", "one machine", "several machines"], WAYS)
+    ],
+)
 def test_every_format_is_that_of_the_page(name, suffix, tmp_path):
     thing = things()[name]
     shown = DATE.sub("", getattr(thing, WAYS[suffix])())

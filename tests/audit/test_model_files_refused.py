@@ -28,6 +28,7 @@ from tests.audit.model_files import (
     refused,
 )
 from tests.audit.writers import libsvm_text
+from tests.strategies import listed
 
 # --- what is wrong in a text file -------------------------------------------------------------
 
@@ -350,7 +351,10 @@ COSTLY = {
 }
 
 
-@pytest.mark.parametrize("name", COSTLY)
+SLOW = ("almost numbers", "short lines")  # as the pairs and numbers beside them, but more of them
+
+
+@listed("name", sorted(COSTLY, key=SLOW.__contains__), quick=len(COSTLY) - len(SLOW))
 def test_memory_and_time_are_bounded_by_the_size_of_the_file(tmp_path: Path, name: str) -> None:
     """Far from both bounds; what is quadratic in a megabyte takes minutes."""
     path = tmp_path / "costly"

@@ -15,8 +15,11 @@ import scipy.sparse as sp
 import qpsvm
 from qpsvm.exceptions import AuditRefusedError
 from tests.audit.peers import BY_NAME, PEERS, fitted
+from tests.strategies import numbered
 
-EXACT = pytest.mark.parametrize("name", [peer.name for peer in PEERS if peer.stops[1]])
+NAMES = [peer.name for peer in PEERS if peer.stops[1]]
+EXACT = pytest.mark.parametrize("name", NAMES)
+THIRDS = 3
 
 
 def mutants(model):
@@ -57,12 +60,15 @@ def with_numbers(model, name, numbers):
     return changed
 
 
+@numbered("third", THIRDS, quick=1)
 @EXACT
-def test_no_mutated_model_passes_and_does_harm(name):
+def test_no_mutated_model_passes_and_does_harm(name, third):
+    """A third of the mutants at a time, another one from library to library."""
     peer = BY_NAME[name]
     model, X, y, u = fitted(name, True)
     harmful = 0
-    for what, mutant in mutants(model):
+    chosen = list(mutants(model))[(third + NAMES.index(name)) % THIRDS :: THIRDS]
+    for what, mutant in chosen:
         try:
             found = qpsvm.audit(mutant, X, y, sample_weight=u, eps=peer.eps)
         except AuditRefusedError:
@@ -76,4 +82,4 @@ def test_no_mutated_model_passes_and_does_harm(name):
             worst = max(m.optimum.excess for m in found.machines)
             # infinite: an intercept where the program has none
             assert worst == pytest.approx(excess, rel=1e-3) or worst == np.inf
-    assert harmful >= 6
+    assert harmful >= len(chosen) - 1

@@ -19,6 +19,7 @@ from qpsvm import models, reports
 from qpsvm.audits import Arrays
 from qpsvm.exceptions import AuditRefusedError
 from tests.audit.peers import BY_NAME, PEERS, cancer, diabetes, fitted, flowers, wine
+from tests.strategies import listed
 
 TIGHT = {"tol": 1e-10}
 EPS = 1e-4
@@ -193,7 +194,7 @@ def test_samples_on_the_boundary_are_not_compared():
     assert not qpsvm.audit(model, X, y, eps=EPS).passed
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e4, 1e7])
+@listed("offset", [0.0, 1e4, 1e7], quick=2)
 def test_an_offset_of_the_data_is_no_lie(offset):
     X = TWO[0][:, :3] + offset
     for model in (SVC(kernel="linear"), SVC(gamma=0.5), LinearSVC(max_iter=50)):

@@ -20,9 +20,9 @@ from qpsvm.benchmark.suites import Suite, suite_of
 from qpsvm.exceptions import SuiteError
 from qpsvm.qp.exchange import read_parquet
 from tests.processes import run
+from tests.strategies import listed
 
 COMPONENTS = Path(__file__).resolve().parents[2] / "benchmarks" / "qpbenchmark"
-SOLVERS = ("piqp", "clarabel")
 
 SEPARABLE = "strip(d=3, margin=0.5, n=40, seed=0)"
 INSEPARABLE = "strip(d=3, margin=-0.5, n=40, seed=0)"
@@ -65,11 +65,11 @@ def test_programs_too_large_are_left_out(suite: Suite, tmp_path: Path) -> None:
     assert not (tmp_path / "set.parquet").exists()
 
 
-def test_qpbenchmark_runs_them(suite: Suite, tmp_path: Path) -> None:
+@listed("solver", ["piqp", "clarabel"], quick=1)
+def test_qpbenchmark_runs_them(suite: Suite, tmp_path: Path, solver: str) -> None:
     names = write_test_set(suite, tmp_path / "programs.parquet")
     shutil.copy(COMPONENTS / "support_vector_machines.py", tmp_path)
-    for solver in SOLVERS:
-        qpbenchmark(tmp_path, "run", "--solver", solver)
+    qpbenchmark(tmp_path, "run", "--solver", solver)
     results = pd.read_csv(tmp_path / "results.csv")
     results = results[results["settings"] == "high_accuracy"].set_index(["problem", "solver"])
     assert {key for key, _ in results.index} == set(names)

@@ -19,6 +19,7 @@ from qpsvm.benchmark.tracebacks import LONGEST, calls
 from qpsvm.benchmark.worker import measure
 from qpsvm.reports.blocks import Table
 from tests.benchmark import handmade
+from tests.strategies import listed
 
 SOLVER = """
 from qpsvm.benchmark.contestants.base import Contestant
@@ -115,9 +116,7 @@ def test_who_reached_nothing_has_no_place():
         assert math.isnan(rank.place)
 
 
-@pytest.mark.parametrize(
-    "outcome", ["error", "crash", "time limit", "unsupported", "not installed"]
-)
+@listed("outcome", ["error", "unsupported", "crash", "time limit", "not installed"], quick=2)
 def test_a_store_of_failures_says_so_under_its_headings(outcome):
     rows = handmade.store({"a": [outcome, outcome], "b": [outcome, outcome]})
     text = printed(rows)

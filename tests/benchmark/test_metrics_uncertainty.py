@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -32,6 +33,12 @@ TRUTH = {
 
 def run(seed, truth=TRUTH, repeats=3):
     return times_to(store(truth, repeats=repeats, noise=NOISE, seed=seed), TARGET)
+
+
+@cache
+def ranked(seed):
+    """The ranking of a run of ``TRUTH``."""
+    return ranking(run(seed))
 
 
 # --- noise ----------------------------------------------------------------------------------------
@@ -170,7 +177,7 @@ def test_whoever_scatters_more_is_less_certain():
 
 
 def test_the_error_of_a_score_is_its_scatter_over_runs():
-    found = [{r.contestant: r for r in ranking(run(seed)).ranks} for seed in range(16)]
+    found = [{r.contestant: r for r in ranked(seed).ranks} for seed in range(16)]
     for who in TRUTH:
         scatter = np.std([ranks[who].score for ranks in found], ddof=1)
         # of 16 runs: 18%; the variance of a median of three is stated 11% too large
@@ -178,7 +185,7 @@ def test_the_error_of_a_score_is_its_scatter_over_runs():
 
 
 def test_two_runs_of_the_same_agree_as_often_as_they_should():
-    runs = [ranking(run(seed)) for seed in range(24)]
+    runs = [ranked(seed) for seed in range(24)]
     found = [agreement(a, b) for a, b in zip(runs[::2], runs[1::2], strict=True)]
     assert np.mean([f.within for f in found]) >= 0.9  # 0.95, on pairs that are not independent
     assert sum(f.agrees for f in found) >= 11  # of 12, each with 0.95 at least

@@ -272,8 +272,9 @@ def test_backends_json():
 # --- demo ------------------------------------------------------------------------------------
 
 
-def demo(tmp_path, *arguments):
-    return run("demo", "--samples", 60, "--report", tmp_path / "demo.html", *arguments)
+def demo(tmp_path, *arguments, page="demo.html"):
+    """Run it on few samples; without the pictures of an HTML page it takes half the time."""
+    return run("demo", "--samples", 60, "--report", tmp_path / page, *arguments)
 
 
 def test_demo_with_every_backend(tmp_path):
@@ -290,7 +291,7 @@ def test_demo_with_every_backend(tmp_path):
 
 
 def test_demo_fits_eighty_columns(tmp_path):
-    result = demo(tmp_path, "--backend", "cvxopt")
+    result = demo(tmp_path, "--backend", "cvxopt", page="demo.json")
     rows = [line for line in result.stdout.splitlines() if line.startswith("cvxopt")]
     assert len(rows) == 4
     assert max(len(row) for row in rows) <= 80
@@ -330,7 +331,7 @@ def test_demo_survives_a_broken_backend(tmp_path, monkeypatch):
 
 def test_demo_fails_when_objectives_disagree(tmp_path, monkeypatch):
     monkeypatch.setattr("qpsvm.reports.comparison.AGREEMENT", 1e-300)
-    result = demo(tmp_path, "--backend", "cvxopt", "--backend", "osqp")
+    result = demo(tmp_path, "--backend", "cvxopt", "--backend", "osqp", page="demo.json")
     assert result.exit_code == 1
     assert "DISAGREE" in result.stdout
 

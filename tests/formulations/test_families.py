@@ -24,7 +24,7 @@ from qpsvm.machines.losses import losses, slopes
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.qp import QuadraticProgram
 from tests.families import BY_NAME, CASES, KERNELS, Machine, cost_of, machine_of, settings
-from tests.strategies import examples, grid
+from tests.strategies import examples, grid, listed
 from tests.tolerances import BEST_NUMBER, LAW_EPS, ROUNDING, SAME_OBJECTIVE, SUMS
 
 Setting = tuple[str, str, str, str]
@@ -541,10 +541,11 @@ def test_whatever_is_certified_is_the_optimum(name: str, change: str, kernel: st
         assert cost == pytest.approx(proof.primal_objective, abs=SAME_OBJECTIVE * size)
 
 
+@listed("points", [101, 401], quick=1)
 @pytest.mark.parametrize(
     "case", [c for c in CASES if c.kind in ("classes", "targets")], ids=lambda case: case.name
 )
-def test_without_features_the_best_constant_is_found(case: Any) -> None:
+def test_without_features_the_best_constant_is_found(case: Any, points: int) -> None:
     """w = 0: the cost is that of the best b (and t), which a fine search finds as well."""
     data = dataclasses.replace(case.data, X=np.zeros((len(case.data), 1)))
     problem = case.build("dual", "linear", "free", data)
@@ -554,8 +555,8 @@ def test_without_features_the_best_constant_is_found(case: Any) -> None:
     def cost(b: float, t: float) -> float:
         return float(case.cost(case.family, data, ones, Machine(0.0, zeros + b, b, t, zeros)))
 
-    grid = np.linspace(min(-2.0, np.min(data.y)), max(2.0, np.max(data.y)), 401)
-    widths = np.linspace(0.0, float(np.ptp(data.y)), 201) if case.has_width else [0.0]
+    grid = np.linspace(min(-2.0, np.min(data.y)), max(2.0, np.max(data.y)), points)
+    widths = np.linspace(0.0, float(np.ptp(data.y)), points // 2) if case.has_width else [0.0]
     best = min(cost(b, t) for b in grid for t in widths)
     found = cost(solution.intercept, solution.width)
     assert found <= best + 1e-9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from qpsvm.kernels.indefinite import (
 from qpsvm.qp import DenseQuadratic, KernelQuadratic, LowRankQuadratic
 from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE, PSD_RTOL
 from qpsvm.qp.sample_gram import SampleGram
+from tests.strategies import grid, listed
 from tests.tolerances import ROUNDING
 
 REPAIRS = ["clip", "flip", "shift"]
@@ -382,8 +384,11 @@ def test_eigenvectors_that_do_not_fit_are_refused_with_bytes_and_another_way(mon
 # --- symmetry ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("position", [(0, 1), (2, 0), (2047, 2048), (2600, 3), (2599, 2600)])
-@pytest.mark.parametrize("kept", [True, False])
+@grid(
+    "position, kept",
+    product([(0, 1), (2, 0), (2047, 2048), (2600, 3), (2599, 2600)], [False, True]),
+    together=1,
+)
 def test_one_asymmetric_pair_is_found_wherever_it_is(monkeypatch, position, kept):
     def kernel(rows, columns):
         there = (rows[:, None, 0] == position[0]) & (columns[:, 0] == position[1])
@@ -433,7 +438,7 @@ def mirror_symmetric(negative):
     return np.block([[np.diag(a), np.diag(b)], [np.diag(b), np.diag(a)]])
 
 
-@pytest.mark.parametrize("negative", [-1.0, -1e-6])
+@listed("negative", [-1e-6, -1.0], quick=1)
 def test_an_eigenvector_orthogonal_to_ones_is_seen(negative):
     K = mirror_symmetric(negative)
     assert smallest_eigenvalue(DenseQuadratic(K)) == pytest.approx(negative, abs=2 * reserve(K))
@@ -442,7 +447,7 @@ def test_an_eigenvector_orthogonal_to_ones_is_seen(negative):
     assert report.shift == pytest.approx(-negative, abs=3 * reserve(K))
 
 
-@pytest.mark.parametrize("missed_by", [1e-6, 1.0, 100.0])
+@listed("missed_by", [1e-6, 1.0, 100.0], quick=1)
 def test_an_eigenvalue_that_lanczos_misses_is_not_missed(monkeypatch, missed_by):
     K = mirror_symmetric(-1e-3)
     monkeypatch.setattr(DenseQuadratic, "smallest_eigenvalue", lambda _: -1e-3 + missed_by)
@@ -479,8 +484,17 @@ def barely_indefinite(d: float, e: float) -> np.ndarray:
     return np.array([[1.0, 1.0 + d, 1.0 - e], [1.0 + d, 1.0, 1.0 - e], [1.0 - e, 1.0 - e, 1.0]])
 
 
-@pytest.mark.parametrize("C", [1.0, 2.0**19])
-@pytest.mark.parametrize(("d", "e"), [(1e-14, 2.0**-17), (1e-11, 2.0**-7), (1.7e-10, 2.0**-17)])
+@listed(
+    "d, e, C",
+    [
+        (1e-14, 2.0**-17, 1.0),
+        (1e-11, 2.0**-7, 1.0),
+        (1.7e-10, 2.0**-17, 1.0),
+        (1e-11, 2.0**-7, 2.0**19),  # no solver settles it: seconds
+        (1e-14, 2.0**-17, 2.0**19),
+    ],
+    quick=3,
+)
 @pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
 def test_negative_eigenvalues_within_the_tolerance_are_paid_for(d, e, C):
     """The two forms have different stationary points, and none passes that another improves on."""

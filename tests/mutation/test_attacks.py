@@ -23,7 +23,7 @@ from qpsvm.exceptions import (
 )
 from qpsvm.machines import Interval
 from qpsvm.qp import Status
-from tests.strategies import grid
+from tests.strategies import grid, listed
 
 FOUR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 5.0]])  # w = (2, 0), b = -1
 FOUR_LABELS = [-1, -1, 1, 1]
@@ -37,6 +37,7 @@ FOUR_LABELS = [-1, -1, 1, 1]
         ["primal", "dual"],
         ["auto", "cvxopt", "osqp", "cvxpy:CLARABEL"],
     ),
+    together=1,
 )
 def test_large_features_do_not_make_every_classifier_optimal(
     size: float, form: str, backend: str
@@ -202,9 +203,10 @@ def test_a_penalised_intercept_does_not_swallow_a_small_kernel(kernel: str) -> N
 
 
 @pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
-def test_an_objective_below_its_own_rounding_is_not_certified() -> None:
+@listed("backend", ["cvxopt", "auto"], quick=1)
+def test_an_objective_below_its_own_rounding_is_not_certified(backend: str) -> None:
     x = 89607.7  # the optimum is 1/(2 x^2) = 6e-11; C times one rounding of a margin is 1e-10
-    solution = qpsvm.solve(qpsvm.SoftMargin(C=1e6).primal([[-x], [x]], [-1, 1]))
+    solution = qpsvm.solve(qpsvm.SoftMargin(C=1e6).primal([[-x], [x]], [-1, 1]), backend)
     assert solution.status is not Status.OPTIMAL
 
 

@@ -30,9 +30,9 @@ def test_no_mutant_passes_and_does_harm_and_no_certificate_is_wrong(index: int) 
 
 
 @pytest.mark.parametrize("part", [BARE, MACHINES, AUDITS])
-@numbered("index", 4, quick=1)
+@numbered("index", 8, quick=1)
 def test_nothing_is_said_that_exact_arithmetic_denies(part: str, index: int) -> None:
-    count = 2 * PER_PROBLEM[part]
+    count = PER_PROBLEM[part]
     tally = Tally()
     hunt_exact(part, SEED, range(index * count, (index + 1) * count), tally)
     assert tally.suspicious == []
@@ -58,7 +58,7 @@ def test_a_careless_verifier_is_caught() -> None:
 
 def test_a_draw_is_its_number_and_its_seed() -> None:
     for index in (0, 1, 2, 19):  # one of every part
-        first, second = (hunt_in((SEED, index, 10)) for _ in range(2))
+        first, second = (hunt_in((SEED, index, 4)) for _ in range(2))
         assert first.cells == second.cells
         assert first.worst == second.worst
     draws = [make_mutant(find_field(SEED, 1), SEED, DRAWS + 3)[0] for _ in range(2)]

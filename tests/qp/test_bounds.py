@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import warnings
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.qp.bounds import bound, repaired
 from qpsvm.qp.implied_bounds import implied_bounds
 from qpsvm.qp.low_rank import LowRankQuadratic
-from tests.strategies import examples, manufactured_program
+from tests.strategies import examples, grid, listed, manufactured_program
 from tests.tolerances import EXACT
 
 Made = tuple[QuadraticProgram, QPSolution]
@@ -255,13 +255,15 @@ def verdict(program: QuadraticProgram, x: Any, **multipliers: Any) -> bool:
     return bool(qpsvm.verify(program, QPSolution(Status.UNKNOWN, x=x, **vectors)).passed)
 
 
-@pytest.mark.parametrize("storage", [np.array, sp.csr_array])
-@pytest.mark.parametrize("small", [1e-9, 1e-6, 1e-12])
-@pytest.mark.parametrize("large", [1.0, 1e6, 1e9])
-@pytest.mark.parametrize("apart", [2.0, 1e-6, 1e-9, 1e-11])
+@grid(
+    "storage, small, large, apart",
+    product(["dense", "sparse"], [1e-9, 1e-6, 1e-12], [1.0, 1e6, 1e9], [2.0, 1e-6, 1e-9, 1e-11]),
+)
 def test_the_rounding_of_one_row_forgives_no_other(storage, small, large, apart) -> None:
     """``x_2 <= -1`` and ``x_2 >= apart - 1`` contradict each other, whatever a third row says."""
-    rows = storage([[large, small], [0.0, 1.0], [0.0, -1.0]])
+    rows = {"dense": np.array, "sparse": sp.csr_array}[storage](
+        [[large, small], [0.0, 1.0], [0.0, -1.0]]
+    )
     program = QuadraticProgram(np.diag([1.0, 0.0]), [0.0, 0.0], G=rows, h=[large, -1, 1 - apart])
     for x in ([0.0, 0.0], [0.0, -1.0], [0.0, apart - 1.0]):
         assert not verdict(program, x)
@@ -288,9 +290,22 @@ def test_a_row_counts_however_small_its_entries_are(storage, size, kind) -> None
     assert not verdict(unit, [0.4])
     other = QuadraticProgram(storage([[1e300]]), [-1e150], **rows)
     assert not verdict(other, [1e-150])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", qpsvm.exceptions.ToleranceNotReachedWarning)
-        found = qpsvm.solve(unit)
+
+
+@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
+@listed(
+    "kind, size",
+    [
+        ("inequality", 1e-200),
+        ("equality", 1e-200),
+        ("inequality", 5e-324),  # subnormal: solvers try for half a minute
+        ("equality", 1e-310),
+    ],
+    quick=2,
+)
+def test_solve_sees_a_row_however_small_its_entries_are(kind, size) -> None:
+    rows = {"G": [[size]], "h": [0.0]} if kind == "inequality" else {"A": [[size]], "b": [0.0]}
+    found = qpsvm.solve(QuadraticProgram([[1.0]], [-0.4], **rows))
     assert found.status is not Status.OPTIMAL or found.x[0] == 0.0
 
 

@@ -138,3 +138,5 @@ ALL = (*SOLVED, *FAILED)
 ALIKE = ("weighted", "squared hinge", "1-norm", "average tube", "nu regression", "ball")
 SHOWN = tuple(name for name in ALL if name not in ALIKE)
 """Rendering takes its time: families that look like another one are left out there."""
+PAGES = ("two classes", "tube", "ranking", "joint", "one vs rest", "program", "no intercept")
+"""One page of each kind, with its tables and pictures."""

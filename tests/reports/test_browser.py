@@ -9,11 +9,10 @@ import pytest
 from qpsvm import reports
 from qpsvm.reports.numbers import figure, residual
 from tests.reports.browser import opened
-from tests.reports.cases import report, text
+from tests.reports.cases import PAGES, report, text
 from tests.strategies import grid
 
 DESKTOP, PHONE = 1280, 390
-PAGES = ("two classes", "tube", "ranking", "joint", "one vs rest", "program", "no intercept")
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from qpsvm.data import RegressionTrainingSet
 from qpsvm.reports.grade import Grade
 from qpsvm.reports.implications import implications
 from tests.certificates.textbook import FAMILIES, instance
+from tests.strategies import grid
 
 NAMES = tuple(name for name in FAMILIES if name != "ranking")  # its labels are pairs
 NUMBER = r"(-?[\d.]+(?:e[-+]?\d+)?|-?inf\w*)"
@@ -153,8 +155,7 @@ def numbers(words, pattern):
     return None if found is None else [Fraction(number.rstrip(".")) for number in found.groups()]
 
 
-@pytest.mark.parametrize("rigorous", [False, True])
-@pytest.mark.parametrize("name", NAMES)
+@grid("name, rigorous", product(NAMES, [True, False]), together=1)
 def test_sentences_about_the_objective_are_true_of_the_exact_optimum(name, rigorous):
     rng = np.random.default_rng(50 + NAMES.index(name))
     bounded = 0

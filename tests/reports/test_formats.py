@@ -16,7 +16,7 @@ from qpsvm.reports import latex, markdown
 from qpsvm.reports.implications import implications
 from qpsvm.reports.numbers import figure, residual
 from tests.processes import run
-from tests.reports.cases import MOONS, SHOWN, report, solved, text
+from tests.reports.cases import MOONS, PAGES, SHOWN, report, solved, text
 from tests.reports.markup import (
     assert_balanced_latex,
     embedded,
@@ -25,7 +25,7 @@ from tests.reports.markup import (
     parse_html,
     shown_markdown,
 )
-from tests.strategies import grid
+from tests.strategies import grid, listed
 
 FORMATS = ("html", "md", "tex", "txt")
 MARKUP = ("html", "md", "tex")
@@ -58,7 +58,7 @@ def shown(text, suffix):
 # --- the figures ---------------------------------------------------------------------------------
 
 
-@grid("name, suffix", product(SHOWN, FORMATS), together=1)
+@grid("name, suffix", product(SHOWN, FORMATS[::-1]), together=1)  # most as text: pictures are slow
 def test_figures_are_the_reports(name, suffix):
     built = report(name)
     words = " ".join(shown(text(name, suffix), suffix).split())
@@ -89,7 +89,7 @@ def test_every_implication_and_note_is_said(name, suffix):
         assert " ".join(sentence.split()) in words
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@listed("suffix", FORMATS[::-1], quick=3)
 def test_remarks_and_facts_of_the_caller(suffix):
     built = reports.build(
         *solved("plane"),
@@ -122,7 +122,7 @@ def test_equal_reports_are_equal_files_but_for_the_date(name, suffix):
 # --- HTML ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@listed("name", [*PAGES, *(name for name in SHOWN if name not in PAGES)], quick=len(PAGES))
 def test_page_is_well_formed_self_contained_and_accessible(name):
     html = text(name, "html")
     tags = parse_html(html).tags
@@ -242,7 +242,7 @@ def test_hostile_texts_stay_texts(evil):
     assert_balanced_latex(reports.text_of(page, "tex"))
 
 
-@pytest.mark.parametrize("evil", [EVIL[0], " ".join(EVIL)], ids=["script", "all"])
+@listed("evil", [" ".join(EVIL), EVIL[0]], quick=1)
 def test_hostile_texts_stay_texts_in_a_page(evil):
     html = reports.text_of(hostile(evil), "html")
     tags, fine = ([tag for tag, _ in parse_html(text).tags] for text in (html, harmless("html")))

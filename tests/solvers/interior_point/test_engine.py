@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import fields
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from qpsvm.exceptions import ToleranceNotReachedWarning, UnsupportedProgramError
 from qpsvm.qp import LowRankQuadratic, QuadraticProgram, Status, residuals
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from tests import tolerances
+from tests.strategies import grid, listed
 
 EPS = 1e-8
 ENGINE = get("ipm")
@@ -115,12 +117,10 @@ def test_awkward_data(name, intercept) -> None:
     assert solution.status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize(
-    "intercept", ["free", pytest.param("penalized", marks=pytest.mark.exhaustive)]
-)
-def test_a_column_a_million_times_larger(intercept) -> None:
+@listed("intercept, n", [("free", 40), ("penalized", 200)], quick=1)
+def test_a_column_a_million_times_larger(intercept, n) -> None:
     """The primal program's business: weights of 1e-6 are no sums of x that doubles can hold."""
-    X, y = classes()
+    X, y = classes(n)
     X = X * np.r_[1e6, np.ones(X.shape[1] - 1)]
     machine = qpsvm.SoftMargin(C=1.0, intercept=intercept)
     assert qpsvm.solve(machine.primal(X, y), "ipm", eps=EPS).status is Status.OPTIMAL
@@ -160,9 +160,11 @@ LARGER = {
 }
 
 
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("intercept", ["free", "penalized"])
-@pytest.mark.parametrize("name", LARGER)
+@grid(
+    "name, intercept, C",
+    product(LARGER, ["free", "penalized"], [1e-3, 1.0, 1e3]),
+    together=1,
+)
 def test_larger_programs_by_a_guess(name, intercept, C) -> None:
     problem = qpsvm.SoftMargin(C=C, intercept=intercept).dual(*LARGER[name]())
     found = raw(problem)
@@ -369,12 +371,13 @@ def test_ctrl_c_during_the_guess_hands_out_its_point() -> None:
     assert qpsvm.certify(problem, problem.recover(found)).relative_gap < 1.0  # that of zero
 
 
-def test_no_limit_of_iterations_makes_it_claim_what_is_not_there() -> None:
+@listed("every", [3, 1], quick=1)
+def test_no_limit_of_iterations_makes_it_claim_what_is_not_there(every: int) -> None:
     X, y = classes(4000, 20)
     X = sp.csr_array(X * (np.abs(X) > 1.0))
     problem = qpsvm.SoftMargin(C=0.2, intercept="penalized").dual(X, y)  # several rounds
     needed = raw(problem).statistics.iterations
-    for limit in range(1, needed + 1):
+    for limit in range(1, needed + 1, every):
         found = raw(problem, max_iterations=limit)
         gap = qpsvm.certify(problem, problem.recover(found)).relative_gap
         assert gap <= EPS or found.status is Status.ITERATION_LIMIT
