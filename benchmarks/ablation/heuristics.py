@@ -41,6 +41,26 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic("rough first", "one accuracy of smoothing", {"rough_accuracy": 0.005}),
         Heuristic("trial passes", "as many passes as there may be", {"trial_passes": 50}),
         Heuristic("inner accuracy", "parts are solved to eps", {"inner_accuracy": 1.0}),
+        Heuristic("first proximal term", "the least one", {"proximal_start": 1e-14}),
+        Heuristic("light variables", "may stay in the system", {"heavy_share": 0.0}),
+        Heuristic("more heavy ones", "as many as equations", {"heavy_beyond_rank": 0}),
+        Heuristic("corrector gain", "any gain will do", {"corrector_gain": 1.0}),
+        Heuristic("long steps", "are corrected further", {"long_step": 1.0}),
+        Heuristic(
+            "centrality range", "a narrower one", {"centrality_low": 0.3, "centrality_high": 3.0}
+        ),
+        Heuristic("accurate directions", "one limit", {"small_direction_error": 1e-4}),
+        Heuristic("unchecked directions", "all are checked", {"check_above_spread": 0.0}),
+        Heuristic("fixing again", "at every iteration", {"fix_again_factor": 1.0}),
+        Heuristic(
+            "fixing few", "however few there are", {"fix_most_kept": 1.0, "fix_least_size": 0}
+        ),
+        Heuristic("several shares", "none or one share jumps", {"jump_shares": (0.0, 5e-4)}),
+        Heuristic("jumps at the end", "as well", {"jump_until_gap": 0.0}),
+        Heuristic("copies", "samples are never copied", {"copied_share": 0.0}),
+        Heuristic("pairs of features", "are never prepared", {"pair_cost": 1e9}),
+        Heuristic("open radius", "twice as large", {"open_radius": 0.5}),
+        Heuristic("fewest open", "as many as there are", {"fewest_open": 1}),
         Heuristic("giving way", "never gives way to another backend", {"slow_iterations": 0}),
         Heuristic("long patience", "one patience", {"long_patience": 12}),
     ),
