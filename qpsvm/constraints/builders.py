@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -284,7 +285,10 @@ def _between(lower: float, rows: Matrix, upper: float, names: list[str]) -> Line
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    """Return whether a value is a real number that is a float, infinity included."""
+    if isinstance(value, int | np.integer):
+        return not isinstance(value, bool) and abs(int(value)) <= sys.float_info.max
+    return isinstance(value, float | np.floating)
 
 
 def _sensitive_values(values: Targets) -> Vector:

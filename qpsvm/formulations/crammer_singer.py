@@ -27,8 +27,6 @@ from typing import ClassVar
 from qpsvm.data.preparation import multiclass_training_set
 from qpsvm.formulations.family import (
     Family,
-    require_choice,
-    require_flag,
     require_price,
     store_python_numbers,
 )
@@ -47,6 +45,7 @@ from qpsvm.machines.joint.programs import (
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.choices import require_choice, require_flag
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -219,17 +219,3 @@ def require_share(nu: object, name: str = "nu", *, closed: bool = True) -> None:
     if not is_number(nu) or not (0 < nu < 1 or (closed and nu == 1)):
         end = "]" if closed else ")"
         raise InvalidParameterError(f"{name} is {nu!r}; it must be a number in (0, 1{end}.")
-
-
-def require_choice(value: object, choices: tuple[str, ...], name: str) -> None:
-    """Raise InvalidParameterError unless value is one of the choices."""
-    if value not in choices:
-        raise InvalidParameterError(
-            f"{name} is {value!r}; choose {' or '.join(map(repr, choices))}."
-        )
-
-
-def require_flag(value: object, name: str) -> None:
-    """Raise InvalidParameterError unless value is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise InvalidParameterError(f"{name} is {value!r}; pass True or False.")

@@ -28,7 +28,7 @@ import numpy as np
 from qpsvm.constraints import Constraints
 from qpsvm.data.preparation import binary_training_set
 from qpsvm.data.training_sets import BinaryTrainingSet, TrainingSet
-from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
+from qpsvm.formulations.family import Family, require_price
 from qpsvm.formulations.l1_programs import L1DualRecovery, L1PrimalRecovery, l1_dual, l1_primal
 from qpsvm.formulations.prices import ClassWeight, as_class_weight, prices
 from qpsvm.kernels import Kernel
@@ -39,6 +39,7 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import ABSOLUTE
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.choices import require_choice, require_flag
 
 if TYPE_CHECKING:
     from qpsvm.kernels.indefinite import Indefinite

@@ -23,13 +23,14 @@ import numpy as np
 
 from qpsvm.data.preparation import binary_training_set
 from qpsvm.data.training_sets import BinaryTrainingSet
-from qpsvm.formulations.family import Family, require_flag, require_price
+from qpsvm.formulations.family import Family, require_price
 from qpsvm.formulations.prices import ClassWeight, as_class_weight, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.choices import require_flag
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,7 +23,7 @@ import numpy as np
 
 from qpsvm.data.preparation import regression_training_set
 from qpsvm.data.training_sets import RegressionTrainingSet
-from qpsvm.formulations.family import Family, require_flag, require_price, require_share
+from qpsvm.formulations.family import Family, require_price, require_share
 from qpsvm.formulations.prices import in_range, price_factors, prices
 from qpsvm.formulations.regression import spread
 from qpsvm.kernels import Kernel
@@ -31,6 +31,7 @@ from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.choices import require_flag
 
 
 @dataclass(frozen=True, repr=False)

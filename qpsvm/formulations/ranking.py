@@ -29,7 +29,7 @@ from qpsvm.data.targets import as_groups, as_targets, one_per_row
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.formulations.family import Family, require_choice, require_flag, require_price
+from qpsvm.formulations.family import Family, require_price
 from qpsvm.formulations.prices import in_range, scaled_product
 from qpsvm.kernels import Kernel, KernelArgument, as_kernel
 from qpsvm.kernels.gram import Gram
@@ -38,6 +38,7 @@ from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Index, Vector, freeze, require_memory
+from qpsvm.numerics.choices import require_choice, require_flag
 
 
 @short_repr

@@ -19,7 +19,7 @@ Source: Drucker, Burges, Kaufman, Smola and Vapnik, "Support vector regression m
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from qpsvm.data.preparation import regression_training_set
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.family import Family, is_number, require_choice, require_flag, require_price
+from qpsvm.formulations.family import Family, is_number, require_price
 from qpsvm.formulations.prices import price_factors, prices
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
@@ -37,6 +37,7 @@ from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Sparse, Vector
+from qpsvm.numerics.choices import require_choice, require_flag
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,7 +82,7 @@ class EpsilonRegression(Family):
         super().__post_init__()
         require_flag(self.average_loss, "average_loss")
         require_price(self.C)
-        if not is_number(self.epsilon) or not 0.0 <= self.epsilon < math.inf:
+        if not is_number(self.epsilon) or not 0.0 <= self.epsilon <= sys.float_info.max:
             raise InvalidParameterError(
                 f"epsilon is {self.epsilon!r}; it must be a finite number, at least 0."
             )

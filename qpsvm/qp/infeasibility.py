@@ -19,6 +19,7 @@ from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.nearest import CONTRADICTION, nearest_feasible
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _recession(program: QuadraticProgram) -> Restrictions:
 
 def _beside(vector: Vector, cone: Restrictions) -> Vector | None:
     """The nearest vector in a cone; None unless it is close, since every cone contains zero."""
-    found = nearest_feasible(cone, vector)
+    found = prove_rows(cone, nearest_feasible(cone, vector))
     if found.blocked is not None:
         return None
     moved, largest = (float(np.max(np.abs(v))) for v in (found.point - vector, vector))
