@@ -1,4 +1,4 @@
-"""Flags, choices and numbers of a kind nobody expects: an error of qpsvm that names the argument."""
+"""Flags, choices and numbers of kinds nobody expects: an error that names the argument."""
 
 from typing import Any
 
@@ -73,8 +73,7 @@ def test_numbers_that_no_float_holds_are_refused_or_mean_no_limit() -> None:
     with pytest.raises(QPSVMError, match="epsilon"):
         qpsvm.EpsilonRegression(epsilon=10**400)
     with pytest.raises(QPSVMError, match="bounds"):
-        rules = qpsvm.constraints.bounded(0, upper=10**400)
-        qpsvm.SoftMargin(C=1.0).dual(X, Y, constraints=rules)
+        qpsvm.constraints.bounded(0, upper=10**400).resolve(X, None)
     assert qpsvm.solve(problem(), time_limit=10**400).status.value == "optimal"
 
 
@@ -85,6 +84,7 @@ def test_numbers_that_no_float_holds_are_refused_or_mean_no_limit() -> None:
 def test_a_certificate_speaks_of_the_machine_it_was_made_of(name: str) -> None:
     """A read-only array can be made writable by whoever holds it."""
     found = solution()
+    found = found.replace(**{name: getattr(found, name).copy()})
     proof = qpsvm.certify(problem(), found)
     before, interval = proof.predict_certified(X), proof.intercept_bounds
     array = getattr(found, name)
