@@ -1,4 +1,4 @@
-"""Copies of solutions whose numbers nobody can change."""
+"""Copies of solutions with arrays that cannot be made writable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is proven of the point that ``nearest`` found: that real points beside it satisfy the rows.
+"""Proofs that a real point beside a point of doubles satisfies linear rows.
 
 Rows that hold up to 2^-68 of their terms are satisfied by a real point beside, if they are
 independent: the shortest correction is at most the residual divided by the smallest singular value.
@@ -66,7 +66,7 @@ CANCELLED = 1e-6
 
 
 def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False) -> NearestPoint:
-    """The point with what its real neighbour is proven to be.
+    """Prove that a real point beside the given one satisfies the rows.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class _Proof:
         self.rows = rows
 
     def result(self, *, prices: bool, multipliers: Vector | None = None) -> NearestPoint:
-        """What is proven; ``multipliers`` are those of a linear program whose rows are missed."""
+        """The point with its proof; ``multipliers`` are those of a linear program (``nudge``)."""
         found, left = self.found, self.found.left.copy()
         over = np.where(self.is_equality, np.abs(self.value), np.maximum(self.value, 0.0))
         is_off = over + np.where(over > 0.0, self.doubt, 0.0) > 0.0
@@ -176,7 +176,7 @@ class _Proof:
         return np.where(used, multipliers / np.maximum(self.size, TINY), 0.0)
 
     def by_length(self, miss: Vector) -> Vector:
-        """What a least change misses, as multipliers of the rows."""
+        """Residuals of a least change as multipliers of the rows."""
         squares = np.asarray((self.rows * self.rows).sum(axis=1)).ravel()
         return miss / np.where(squares > 0.0, squares, 1.0)
 
