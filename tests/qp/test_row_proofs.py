@@ -151,3 +151,51 @@ def test_vectors_of_the_null_space_are_mapped_to_zero_exactly() -> None:
     for vector in basis:
         for row in matrix:
             assert sum(a * b for a, b in zip(row, vector, strict=True)) == 0
+
+
+# --- against rational numbers ---------------------------------------------------------------------
+
+
+def exact_optimum(P: Any, q: Any, A: Any, b: Any) -> Fraction | None:
+    """The optimal value with equalities only, by elimination in rational numbers."""
+    n, m = len(q), len(b)
+    K = np.block([[P, A.T, -q[:, None]], [A, np.zeros((m, m)), b[:, None]]])
+    rows = [[Fraction(v) for v in row] for row in K.tolist()]
+    for c in range(n + m):
+        pivot = next((i for i in range(c, n + m) if rows[i][c]), None)
+        if pivot is None:
+            return None
+        rows[c], rows[pivot] = rows[pivot], rows[c]
+        rows[c] = [v / rows[c][c] for v in rows[c]]
+        for i in range(n + m):
+            if i != c and rows[i][c]:
+                rows[i] = [v - rows[i][c] * w for v, w in zip(rows[i], rows[c], strict=True)]
+    return value_of(P, q, [row[-1] for row in rows[:n]])
+
+
+def value_of(P: Any, q: Any, x: Any) -> Fraction:
+    x = [Fraction(v) for v in x]
+    squares = [Fraction(p) * v * v / 2 for p, v in zip(np.diag(P).tolist(), x, strict=True)]
+    return sum(squares, sum((Fraction(c) * v for c, v in zip(q.tolist(), x, strict=True)), 0))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_passes_is_the_optimum_in_rational_numbers(seed: int) -> None:
+    """The last row is a combination of the others, but for one entry and its right-hand side."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    m = int(rng.integers(2, n + 1))
+    A = np.round(rng.normal(size=(m, n)) * 4) / 4 if seed % 2 else rng.normal(size=(m, n))
+    A[-1] = rng.integers(-3, 4, m - 1) @ A[:-1]
+    A[-1, rng.integers(n)] += 2.0 ** -rng.integers(30, 56)
+    b = A @ np.round(rng.normal(size=n) * 4)
+    b[-1] *= 1.0 + 2.0 ** -rng.integers(30, 53)
+    P, q = np.diag(10.0 ** rng.integers(-2, 6, n)), np.round(rng.normal(size=n) * 4)
+    exact = exact_optimum(P, q, A, b)
+    program = QuadraticProgram(P, q, A=A, b=b)
+    system = np.block([[P, A[:-1].T], [A[:-1], np.zeros((m - 1, m - 1))]])
+    found = np.linalg.lstsq(system, np.concatenate([-q, b[:-1]]), rcond=None)[0]
+    x, y = found[:n], np.append(found[n:], 0.0)
+    if exact is not None and passes(program, x, y):
+        claimed = value_of(P, q, x.tolist())
+        assert abs(claimed - exact) <= Fraction(101, 10**10) * max(1, abs(exact))
