@@ -79,7 +79,7 @@ class Call:
     @property
     def is_auto(self) -> bool:
         """Return whether the backend is left to qpsvm."""
-        return self.backend == "auto"
+        return isinstance(self.backend, str) and self.backend == "auto"
 
     @property
     def deadline(self) -> Deadline:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from qpsvm.backends.base import Backend, Callback, Settings
+from qpsvm.backends.registry import require_name
 from qpsvm.certificates import (
     certify_infeasible,
     conflict,
@@ -32,6 +33,7 @@ from qpsvm.machines.exact_types import require_stored
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError, transfer_warm_start
+from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.deadline import NEVER
 from qpsvm.policy import solve_by_policy
 from qpsvm.qp.evidence_search import find_infeasibility
@@ -141,6 +143,10 @@ def solve(
     >>> solution.status.value, round(program.objective(solution.x), 6)
     ('optimal', 20.0)
     """
+    require_flag(strict, "strict")
+    require_flag(verbose, "verbose")
+    if not isinstance(backend, Backend):
+        require_name(backend)
     settings = Settings(
         eps=eps,
         time_limit=time_limit,

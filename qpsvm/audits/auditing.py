@@ -23,6 +23,7 @@ from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.precision import TINY
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.polishing import polish
@@ -124,6 +125,7 @@ def audit(
     (False, 0)
     """
     Tolerances(eps)  # complains before the work
+    require_flag(optimum, "optimum")
     inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
     reading = read(model, inputs)
     samples = reading.samples if reading.combine is not None else None

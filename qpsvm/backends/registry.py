@@ -70,6 +70,15 @@ class BackendInfo:
     install_command: str
 
 
+def require_name(name: object) -> None:
+    """Raise UnknownBackendError unless a backend's name is text."""
+    if not isinstance(name, str):
+        raise UnknownBackendError(
+            "A backend is a name such as 'cvxopt' or a qpsvm.backends.Backend, got "
+            f"{type(name).__name__}."
+        )
+
+
 def get(name: str) -> Backend:
     """The backend of that name, in any mix of upper and lower case.
 
@@ -92,10 +101,7 @@ def get(name: str) -> Backend:
     A known backend whose package is missing is returned; its ``solve`` raises
     ``BackendNotInstalledError`` with the pip line.
     """
-    if not isinstance(name, str):
-        raise UnknownBackendError(
-            f"A backend's name is text such as 'cvxopt', got {type(name).__name__}."
-        )
+    require_name(name)
     wanted = name.strip().lower()
     head, colon, solver = wanted.partition(":")
     if wanted in BUILT_IN:

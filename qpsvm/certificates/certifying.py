@@ -11,10 +11,12 @@ from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import enclose
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.feasibility import FeasibleMachine, feasible_machine
+from qpsvm.machines.locked import locked
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.verifiable import VerifiableModel
+from qpsvm.numerics.choices import require_flag
 
 
 @overload
@@ -66,6 +68,7 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     True
     """
     require_pair("certify", problem, solution)
+    require_flag(rigorous, "rigorous")
     if isinstance(problem, ReducedProblem):
         proofs = tuple(certify(*part, rigorous=rigorous) for part in problem.parts(solution))
         return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
@@ -78,6 +81,7 @@ def certificate_of(
     model: VerifiableModel[Any, Any, Any], evaluation: Any, *, rigorous: bool = False
 ) -> Certificate:
     """The certificate of an evaluated solution of this problem; see ``certify``."""
+    evaluation = evaluation.of(locked(evaluation.solution))  # the caller's numbers may change
     with np.errstate(all="ignore"):
         primal = model.primal_objective(evaluation)
         return Certificate(

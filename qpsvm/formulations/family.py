@@ -40,6 +40,7 @@ from qpsvm.machines.norms import SQUARED, Norm
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.numerics.choices import require_choice, require_flag
 from qpsvm.qp.program import QuadraticProgram
 
 if TYPE_CHECKING:
@@ -292,17 +293,3 @@ def require_share(nu: object, name: str = "nu", *, closed: bool = True) -> None:
     if not is_real_number(nu) or not (0 < nu < 1 or (closed and nu == 1)):
         end = "]" if closed else ")"
         raise InvalidParameterError(f"{name} is {nu!r}; it must be a number in (0, 1{end}.")
-
-
-def require_choice(value: object, choices: tuple[str, ...], name: str) -> None:
-    """Raise InvalidParameterError unless value is one of the choices."""
-    if value not in choices:
-        raise InvalidParameterError(
-            f"{name} is {value!r}; choose {' or '.join(map(repr, choices))}."
-        )
-
-
-def require_flag(value: object, name: str) -> None:
-    """Raise InvalidParameterError unless value is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise InvalidParameterError(f"{name} is {value!r}; pass True or False.")

@@ -19,7 +19,6 @@ Source: Drucker, Burges, Kaufman, Smola and Vapnik, "Support vector regression m
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,7 +78,7 @@ class EpsilonRegression(Regressor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_real_number(self.epsilon) or not 0.0 <= self.epsilon < math.inf:
+        if not is_real_number(self.epsilon) or not 0.0 <= self.epsilon <= sys.float_info.max:
             raise InvalidParameterError(
                 f"epsilon is {self.epsilon!r}; it must be a finite number, at least 0."
             )

@@ -17,7 +17,6 @@ Source: Schoelkopf and Smola, *Learning with Kernels*, section 2.3.
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias
 
@@ -276,8 +275,7 @@ NAMES: dict[str, type[Kernel]] = KERNELS | {"poly": Polynomial}
 
 
 def _is_finite_number(value: object) -> bool:
-    largest = sys.float_info.max  # which integers may exceed
-    return is_real_number(value) and bool(-largest <= value <= largest)
+    return is_real_number(value) and math.isfinite(value)
 
 
 def _require_number(value: object, name: str) -> None:

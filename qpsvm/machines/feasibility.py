@@ -23,6 +23,7 @@ from qpsvm.numerics.arrays import Mask, Vector
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.qp.row_proofs import prove_rows
 
 SOLVER_TOLERANCE = 1e-6
 """Share of a row's terms by which solvers miss it: up to this, recovery moves the weights until
@@ -81,7 +82,7 @@ def feasible_machine(
             math.inf, math.inf, solution.coef, solution.intercept, "weights that are not finite"
         )
     restrictions = restrictions_of(model)
-    found = nearest_feasible(restrictions, given)
+    found = prove_rows(restrictions, nearest_feasible(restrictions, given))
     coef, b = found.point[:-1], float(found.point[-1])
     if found.blocked is not None:
         name = row_name(model, found.blocked)

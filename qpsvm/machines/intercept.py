@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.choices import require_choice
 from qpsvm.numerics.precision import EPS, TINY
 
 InterceptKind: TypeAlias = Literal["free", "penalized", "none"]
@@ -46,11 +46,9 @@ EVERYWHERE = Interval(-math.inf, math.inf)
 
 def require_intercept_kind(kind: str) -> None:
     """Raise InvalidParameterError unless kind is "free", "penalized" or "none"."""
-    if kind not in ("free", "penalized", "none"):
-        raise InvalidParameterError(
-            f"intercept is {kind!r}; choose 'free', 'penalized' (1/2 b^2 in the objective) or "
-            "'none'."
-        )
+    require_choice(
+        kind, ("free", "penalized", "none"), "intercept", " (penalized: 1/2 b^2 in the objective)"
+    )
 
 
 def best_shifts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TypeAlias, TypeGuard
 
@@ -31,5 +32,7 @@ Labels: TypeAlias = Array
 
 
 def is_real_number(value: object) -> TypeGuard[float]:
-    """Return whether a value is a real number of Python or NumPy, not a boolean."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    """Return whether a value is a real number that is a float, infinity included; no boolean."""
+    if isinstance(value, int | np.integer):
+        return not isinstance(value, bool) and abs(int(value)) <= sys.float_info.max
+    return isinstance(value, float | np.floating)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +36,10 @@ class Deadline:
         cls, seconds: float | None, clock: Callable[[], float] = time.perf_counter
     ) -> Deadline:
         """The deadline so many seconds from now; one that never passes for None."""
-        return cls(math.inf if seconds is None else clock() + float(seconds), clock)
+        return cls(
+            math.inf if seconds is None else clock() + float(min(seconds, sys.float_info.max)),
+            clock,
+        )
 
     @property
     def is_set(self) -> bool:

@@ -43,6 +43,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.program_bound import FeasiblePair, ProgramBound
 from qpsvm.qp.program_rows import primal_restrictions, row_name, stationarity_rows
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution
 
 MOVABLE_SIZE = 3000
@@ -108,7 +109,8 @@ class _Bounding:
     def bound(self, x: Vector, z: Vector, y: Vector) -> tuple[ProgramBound, FeasiblePair]:
         program = self.program
         objective = program.objective(x)
-        point = nearest_feasible(primal_restrictions(program), x)
+        restrictions = primal_restrictions(program)
+        point = prove_rows(restrictions, nearest_feasible(restrictions, x))
         x = point.point
         Px = program.P.matvec(x)
         gradient = Px + program.q
@@ -116,7 +118,8 @@ class _Bounding:
         upper_rounding = EPS * float(np.abs(x) @ (program.P.term_sizes(x) + np.abs(program.q)))
         upper_rounding += float(np.abs(gradient) @ np.abs(point.change))
         if point.change.any():
-            upper_rounding += max(program.P.value(point.change), 0.0)
+            change = np.abs(point.change)  # of unknown signs
+            upper_rounding += 0.5 * float(change @ program.P.term_sizes(change))
         known = np.isfinite(program.h)
         z = np.where(known, np.maximum(z, 0.0), 0.0)
         w, y, z, g, error, moved = self._stationary(x, y, z)
@@ -187,6 +190,7 @@ class _Bounding:
         for movable in (none, self._movable()) if self._is_affordable() else (none,):
             restrictions = self._stationarity(w, movable, sides[self._rows], is_equality)
             moved = nearest_feasible(restrictions, np.concatenate([w[movable], y, z]))
+            moved = prove_rows(restrictions, moved, prices=True)
             if moved.blocked is None and not moved.left.any():
                 break
         n_w = len(moved.point) - len(y) - len(z)

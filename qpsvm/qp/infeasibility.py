@@ -19,6 +19,7 @@ from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.nearest import CONTRADICTION, nearest_feasible
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
         violation = _remainder(program, z, y)
         if not violation <= EVIDENCE_TOLERANCE:
             return violation
-        exact = _beside(np.concatenate([z, y]), _contradiction(program))
+        exact = _beside(np.concatenate([z, y]), _contradiction(program), in_exact_arithmetic=True)
         if (
             exact is None
             or not _remainder(program, *np.split(exact, [len(z)])) <= EVIDENCE_TOLERANCE
@@ -167,9 +168,17 @@ def _recession(program: QuadraticProgram) -> Restrictions:
     )
 
 
-def _beside(vector: Vector, cone: Restrictions) -> Vector | None:
-    """The nearest vector in a cone; None unless it is close, since every cone contains zero."""
+def _beside(
+    vector: Vector, cone: Restrictions, *, in_exact_arithmetic: bool = False
+) -> Vector | None:
+    """The nearest vector in a cone; None unless it is close, since every cone contains zero.
+
+    Multipliers are in their cone in exact arithmetic. Of rays this cannot be asked: a Gram matrix
+    has no exact null space once its entries are rounded.
+    """
     found = nearest_feasible(cone, vector)
+    if in_exact_arithmetic:
+        found = prove_rows(cone, found)
     if found.blocked is not None:
         return None
     moved, largest = (float(np.max(np.abs(v))) for v in (found.point - vector, vector))

@@ -18,6 +18,7 @@ from qpsvm.numerics.arrays import (
     as_vector,
     require_finite,
 )
+from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.contents import bytes_of
 from qpsvm.numerics.cvxopt_matrices import as_cvxopt
 from qpsvm.numerics.rows import fold, take_rows
@@ -126,6 +127,7 @@ class QuadraticProgram:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         self._require_consistent_bounds()
+        require_flag(check_psd, "check_psd")
         if check_psd:
             self.P.require_positive_semidefinite()
 

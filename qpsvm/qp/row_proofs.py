@@ -1,0 +1,377 @@
+"""Proofs that a real point beside a point of doubles satisfies linear rows.
+
+Rows that hold up to 2^-68 of their terms are satisfied by a real point beside, if they are
+independent: the shortest correction is at most the residual divided by the smallest singular value.
+Rows that depend on each other up to rounding prove nothing: ``x_1 + x_2 = 1`` and
+``x_1 + (1 + u) x_2 = 1 + 100 u`` have one solution, (-99, 100), and (1, 0) misses the second one by
+rounding. Two questions about exact numbers decide what is said:
+
+- rows that depend on each other exactly, right-hand sides included, count once (``exact_rank``);
+- rows that are missed contradict each other if a Farkas proof holds in rational numbers.
+
+Where neither can be shown, nothing is known of these rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
+from qpsvm.numerics.exact_rank import PRIMES, null_space, rank, residues
+from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
+from qpsvm.qp.nearest_point import NearestPoint
+from qpsvm.qp.restrictions import MatrixRows, Restrictions
+
+EPS = float(np.finfo(np.float64).eps)
+TINY = float(np.finfo(np.float64).tiny)
+
+MOST_ROWS = 400
+"""Active rows up to which dependence is examined: the work grows with their third power. Of more
+rows it is assumed that they are independent where all of them hold."""
+
+NEAR_ROWS = 2.0**-36
+"""Share of its terms by which an inequality must hold to be left out at first."""
+
+HOLDS = 2.0**-68
+"""Share of a row's terms up to which it holds, but for a correction (as in ``nearest``)."""
+
+FARTHEST_NUDGE = 2.0**20
+"""Longest step of a nudge, in units of the largest miss: roundings of rows whose smallest singular
+value is 1e-6, and 1e-10 of a variable at most."""
+
+PENALTY = 1e8
+"""Price of missing a row, where a step of the size of a rounding costs 1."""
+
+SEARCH_SECONDS = 5.0
+"""Longest search for a nudge."""
+
+SIGNIFICANT = 1e-12
+"""Smallest singular value, relative to the largest, that is told from rounding."""
+
+AWAY = 2.0**12
+"""Distance from its bounds from which on a variable counts as movable, in units of the steps that
+make up for what the rows miss."""
+
+MOST_CANCELLING = 40
+"""Missed rows up to which multipliers are sought whose sums cancel exactly: they are solutions of
+equations in rational numbers."""
+
+CANCELLED = 1e-6
+"""Share of its terms up to which a sum over a column is meant to cancel."""
+
+
+def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False) -> NearestPoint:
+    """Prove that a real point beside the given one satisfies the rows.
+
+    Parameters
+    ----------
+    given : Restrictions
+    found : NearestPoint
+        From ``nearest_feasible(given, ...)``.
+    prices : bool
+        The caller has a price for whatever a row is missed by: rows of which nothing is known are
+        reported with their residual in ``left``, and need no contradiction.
+
+    Returns
+    -------
+    NearestPoint
+        ``change`` has grown by the correction that remains; ``blocked`` names a row of which
+        nothing is known.
+
+    Examples
+    --------
+    >>> u = 2.0**-52
+    >>> rows = MatrixRows(np.array([[1.0, 1.0], [1.0, 1.0 + u]]))
+    >>> free, equal = np.full(2, np.inf), np.ones(2, dtype=bool)
+    >>> both = Restrictions(rows, np.array([1.0, 1.0 + 100.0 * u]), equal, -free, free)
+    >>> off = NearestPoint(np.array([1.0, 0.0]), np.zeros(2), np.array([0.0, 100.0 * u]))
+    >>> prove_rows(both, off).blocked
+    1
+    """
+    if found.blocked is not None or given.rows.shape[0] == 0:
+        return found
+    with np.errstate(all="ignore"):
+        every = np.arange(given.rows.shape[0])
+        rows, right, exponents = without_tiny_rows(given.rows.take(every), given.right)
+        scaled = replace(given, rows=MatrixRows(rows), right=right) if exponents.any() else given
+        left = np.ldexp(found.left, exponents) if exponents.any() else found.left
+        proven = _proven(scaled, replace(found, left=left), prices=prices)
+        return replace(proven, left=np.ldexp(proven.left, -exponents))
+
+
+def _proven(given: Restrictions, found: NearestPoint, *, prices: bool) -> NearestPoint:
+    """First for the point as it is, then for one that is nudged by a linear program."""
+    proof = _Proof(given, found)
+    first = proof.result(prices=prices)
+    if first.blocked is None and not first.left.any():
+        return first
+    nudge = proof.nudge()
+    if nudge is None:
+        return first
+    step, multipliers = nudge
+    second = _Proof(given, replace(found, change=proof.change + step, left=0.0 * found.left))
+    return second.result(prices=prices, multipliers=multipliers)
+
+
+class _Proof:
+    """The active rows at one point, and the variables that can be moved."""
+
+    def __init__(self, given: Restrictions, found: NearestPoint) -> None:
+        self.given, self.found = given, found
+        x = found.point
+        self.change = _inside(given, x, found.change)
+        value, terms = given.rows.estimate(x)
+        binds = ~np.isposinf(given.right)
+        size = terms + np.where(binds, np.abs(given.right), 0.0)
+        there = value - np.where(binds, given.right, 0.0) + given.rows.estimate(self.change)[0]
+        near = binds & (given.is_equality | ~(there < -NEAR_ROWS * size))
+        self.index: Index = np.flatnonzero(near)
+        self.far: Index = np.flatnonzero(binds & ~near)
+        self.far_room = -there[self.far] * 0.5
+        self.size = size[self.index]
+        self.is_equality: Mask = given.is_equality[self.index]
+        rows = given.rows.take(self.index)
+        first = row_residuals(rows, x, given.right[self.index]).value
+        second = row_residuals(rows, self.change, -first).value
+        moved = bool(self.change.any())
+        self.value = second
+        self.doubt = 0.5 * EPS * (np.abs(first) + np.abs(second)) if moved else 0.0 * first
+        self.rows = rows
+
+    def result(self, *, prices: bool, multipliers: Vector | None = None) -> NearestPoint:
+        """The point with its proof; ``multipliers`` are those of a linear program (``nudge``)."""
+        found, left = self.found, self.found.left.copy()
+        over = np.where(self.is_equality, np.abs(self.value), np.maximum(self.value, 0.0))
+        is_off = over + np.where(over > 0.0, self.doubt, 0.0) > 0.0
+        miss = self.by_length(np.where(left[self.index] > 0.0, self.value, 0.0))
+        if multipliers is not None:
+            miss = self.by_size(multipliers)
+            left[self.index] = np.where(over > HOLDS * self.size, over, 0.0)
+        is_left = left[self.index] > 0.0
+        if is_left.any() and not prices and not self.is_contradiction(is_left, miss):
+            return replace(found, blocked=int(self.index[np.argmax(is_left * over / self.size)]))
+        must = is_off & ~is_left
+        if not must.any():
+            return replace(found, change=self.change, left=left)
+        correction = self.correction(must, is_left)
+        if correction is None:
+            if prices:
+                left[self.index] = np.maximum(left[self.index], over + self.doubt)
+                return replace(found, change=self.change, left=left)
+            return replace(found, blocked=int(self.index[np.argmax(must * over / self.size)]))
+        if is_left.any():
+            kept = self.index[is_left]
+            left[kept] += np.asarray(abs(self.rows[np.flatnonzero(is_left)]) @ correction)
+        return replace(found, change=self.grown(correction), left=left)
+
+    def by_size(self, multipliers: Vector) -> Vector:
+        """Multipliers of rows that were divided by their sizes, without those of rounding."""
+        largest = float(np.max(np.abs(multipliers), initial=0.0))
+        used = np.abs(multipliers) > CANCELLED * largest
+        return np.where(used, multipliers / np.maximum(self.size, TINY), 0.0)
+
+    def by_length(self, miss: Vector) -> Vector:
+        """Residuals of a least change as multipliers of the rows."""
+        squares = np.asarray((self.rows * self.rows).sum(axis=1)).ravel()
+        return miss / np.where(squares > 0.0, squares, 1.0)
+
+    def nudge(self) -> tuple[Vector, Vector] | None:
+        """A step of some roundings that makes the active rows hold as far as they can.
+
+        Variables at their bounds may move inwards, which the least change that came before does not
+        try. With the multipliers of the rows, those of contradictory rows among them.
+        """
+        from scipy.optimize import linprog
+
+        given, m = self.given, len(self.index)
+        if m == 0 or m > MOST_ROWS:
+            return None
+        over = np.where(self.is_equality, np.abs(self.value), np.maximum(self.value, 0.0))
+        size = np.maximum(self.size, TINY)
+        scale = float(np.max(over / size))
+        if not (np.isfinite(scale) and scale > 0.0):
+            return None
+        rows = sp.csr_array(self.rows)
+        share = sp.csr_array(sp.diags_array(1.0 / size) @ abs(rows))
+        largest = np.asarray(share.max(axis=0).toarray()).ravel()
+        used = np.flatnonzero(largest > 0.0)
+        unit = (np.abs(self.found.point[used]) + 1.0 / largest[used]) * scale
+        scaled = sp.diags_array(1.0 / size / scale) @ rows[:, used] @ sp.diags_array(unit)
+        right = -self.value / size / scale
+        lower = (given.lower - self.found.point - self.change)[used] / unit
+        upper = (given.upper - self.found.point - self.change)[used] / unit
+        lower = np.minimum(np.maximum(lower, -FARTHEST_NUDGE), 0.0)
+        upper = np.maximum(np.minimum(upper, FARTHEST_NUDGE), 0.0)
+        short, over_there = sp.eye_array(m), sp.diags_array(self.is_equality.astype(np.float64))
+        both = sp.csr_array(sp.hstack([scaled, -scaled, over_there, -short]))
+        n = len(used)
+        if not (np.isfinite(both.data).all() and np.isfinite(right).all()):
+            return None
+        zeros = np.zeros(n)
+        moves = np.column_stack([np.tile(zeros, 2), np.concatenate([upper, -lower])])
+        misses = np.column_stack([np.zeros(2 * m), np.full(2 * m, np.inf)])
+        found = linprog(
+            np.concatenate([np.full(2 * n, 1.0), np.full(2 * m, PENALTY)]),
+            A_ub=both[~self.is_equality],
+            b_ub=right[~self.is_equality],
+            A_eq=both[self.is_equality],
+            b_eq=right[self.is_equality],
+            bounds=np.vstack([moves, misses]),
+            method="highs-ds",
+            options={"primal_feasibility_tolerance": 1e-10, "time_limit": SEARCH_SECONDS},
+        )
+        if found.x is None:
+            return None
+        step = np.zeros(len(self.change))
+        step[used] = unit * np.clip(found.x[:n] - found.x[n : 2 * n], lower, upper)
+        multipliers = np.zeros(m)
+        multipliers[~self.is_equality] = -found.ineqlin.marginals
+        multipliers[self.is_equality] = -found.eqlin.marginals
+        return step, multipliers
+
+    def grown(self, correction: Vector) -> Vector:
+        """The change, with every entry away from zero by the correction."""
+        return np.where(self.change < 0.0, self.change - correction, self.change + correction)
+
+    # --- rows that hold up to a residual ---------------------------------------------------------
+
+    def correction(self, must: Mask, is_left: Mask) -> Vector | None:
+        """Largest size of each entry of a correction that makes the rows hold; None if unknown."""
+        if len(self.index) > MOST_ROWS:
+            return np.zeros(len(self.change))  # see MOST_ROWS
+        chosen = must | (self.is_equality & ~is_left)
+        for _ in range(4):
+            size = self.smallest_correction(chosen)
+            if size is None:
+                return None
+            moved = np.asarray(abs(self.rows) @ size)
+            room = np.where(self.is_equality, np.inf, -self.value - self.doubt)
+            short = ~chosen & ~is_left & (moved > room)
+            if not short.any():
+                far = np.asarray(abs(self.given.rows.take(self.far)) @ size)
+                return size if (far <= self.far_room).all() else None
+            chosen = chosen | short
+        return None
+
+    def smallest_correction(self, chosen: Mask) -> Vector | None:
+        given, rows = self.given, as_dense(self.rows[np.flatnonzero(chosen)])
+        x, change, size = self.found.point, self.change, self.size[chosen]
+        share = np.abs(rows) / np.where(size > 0.0, size, 1.0)[:, None]
+        largest = np.max(share, axis=0, initial=0.0)
+        unit = np.abs(x) + np.where(largest > 0.0, 1.0 / np.where(largest > 0.0, largest, 1.0), 0.0)
+        room = np.minimum(x - given.lower + change, given.upper - x - change)
+        miss = float(np.max((np.abs(self.value) + self.doubt)[chosen] / np.maximum(size, TINY)))
+        movable = (largest > 0.0) & (room > AWAY * miss * unit)
+        scaled = rows[:, movable] * unit[movable]
+        norms = np.linalg.norm(scaled, axis=1)
+        if not np.isfinite(norms).all():
+            return None
+        norms = np.where(norms > 0.0, norms, 1.0)
+        residual = (np.abs(self.value) + self.doubt)[chosen] / norms
+        singular = np.linalg.svd(scaled / norms[:, None], compute_uv=False)
+        n_rows = len(rows)
+        independent = int(np.sum(singular > SIGNIFICANT * singular[0])) if len(singular) else 0
+        if independent < n_rows and not self.is_exact(rows, chosen, movable, independent):
+            return None
+        smallest = float(singular[independent - 1])
+        size = np.zeros(len(x))
+        size[movable] = unit[movable] * float(np.linalg.norm(residual)) / (0.5 * smallest)
+        return size if (size <= np.where(movable, room, 0.0)).all() else None
+
+    def is_exact(self, rows: Dense, chosen: Mask, movable: Mask, independent: int) -> bool:
+        """Return whether the rows, right-hand sides included, have exactly this rank."""
+        right = self.given.right[self.index][chosen]
+        ranks = set()
+        for prime in PRIMES:
+            whole = residues(rows, prime)
+            rest = residues(right, prime)
+            for values in (self.found.point, self.change):
+                still = np.flatnonzero(~movable & (values != 0.0))
+                for j in still:
+                    rest = (rest - whole[:, j] * residues(values[j : j + 1], prime)) % prime
+            ranks.add(rank(np.column_stack([whole[:, movable], rest]), prime))
+        return independent > 0 and max(ranks) == independent
+
+    # --- rows that are missed --------------------------------------------------------------------
+
+    def is_contradiction(self, is_left: Mask, miss: Vector) -> bool:
+        """Return whether the missed rows take part in a proven contradiction.
+
+        Parameters
+        ----------
+        is_left : array of bool of shape (number of active rows,)
+        miss : array of the same shape
+            Multipliers from which those of the proof are made.
+        """
+        used = np.flatnonzero(miss)
+        if not np.isfinite(miss).all() or not np.isin(np.flatnonzero(is_left), used).all():
+            return False
+        rows = sp.csr_array(self.rows[used])
+        miss = miss[used] / np.max(np.abs(miss), initial=TINY)
+        right = self.given.right[self.index][used]
+        is_equality = self.is_equality[used]
+        as_they_are = [Fraction(v) for v in miss.tolist()]
+        return self.is_farkas(rows, right, is_equality, as_they_are) or self.is_farkas(
+            rows, right, is_equality, self.cancelling(rows, miss)
+        )
+
+    def cancelling(self, rows: sp.csr_array, miss: Vector) -> list[Fraction]:
+        """Multipliers near the given ones whose sums over the columns cancel where they have to."""
+        if rows.shape[0] > MOST_CANCELLING:
+            return []
+        sums, terms = rows.T @ miss, abs(rows).T @ np.abs(miss)
+        ends = np.where(sums > 0.0, self.given.lower, self.given.upper)
+        cancels = (terms > 0.0) & (np.isinf(ends) | (np.abs(sums) <= CANCELLED * terms))
+        matrix = as_dense(rows[:, np.flatnonzero(cancels)]).T
+        basis = null_space([[Fraction(v) for v in row] for row in matrix.tolist()], rows.shape[0])
+        if not basis:
+            return []
+        B = np.array([[float(v) for v in vector] for vector in basis])
+        share = np.linalg.lstsq(B.T, miss, rcond=None)[0]
+        weights = [Fraction(float(s)) for s in share]
+        return [
+            sum((w * vector[k] for w, vector in zip(weights, basis, strict=True)), Fraction(0))
+            for k in range(rows.shape[0])
+        ]
+
+    def is_farkas(
+        self, rows: sp.csr_array, right: Vector, is_equality: Mask, multipliers: list[Fraction]
+    ) -> bool:
+        """Return whether ``v'R x > v'r`` for all x within the bounds, in rational numbers."""
+        sums: dict[int, Fraction] = {}
+        least = Fraction(0)
+        if not multipliers:
+            return False
+        for k, v in enumerate(multipliers):
+            if v == 0 or (v < 0 and not is_equality[k]):
+                return False  # of a row without a multiplier nothing is known
+            least -= v * Fraction(float(right[k]))
+            for place in range(rows.indptr[k], rows.indptr[k + 1]):
+                j = int(rows.indices[place])
+                sums[j] = sums.get(j, Fraction(0)) + v * Fraction(float(rows.data[place]))
+        for j, c in sums.items():
+            if c == 0:
+                continue
+            end = float(self.given.lower[j] if c > 0 else self.given.upper[j])
+            if not math.isfinite(end):
+                return False
+            least += c * Fraction(end)
+        return least > 0
+
+
+def _inside(given: Restrictions, x: Vector, change: Vector) -> Vector:
+    """The change, without entries that lead out of the bounds by their own rounding."""
+    change = change.copy()
+    for j in np.flatnonzero(change).tolist():
+        value, step = float(x[j]), float(change[j])
+        below, above = float(given.lower[j]), float(given.upper[j])
+        under = math.isfinite(below) and math.fsum([value, step, -below]) < 0.0
+        over = math.isfinite(above) and math.fsum([value, step, -above]) > 0.0
+        if under or over:
+            change[j] = 0.0
+    return change

@@ -1,0 +1,201 @@
+"""Rows that hold by rounding only: what is claimed of them is true in exact arithmetic."""
+
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qpsvm
+from qpsvm.numerics.exact_rank import PRIMES, null_space, rank, residues
+from qpsvm.qp import QPSolution, QuadraticProgram
+from qpsvm.qp.solution import Status
+
+U = 2.0**-52
+FREE = np.inf
+
+
+def passes(program: QuadraticProgram, x: Any, y: Any = None, z: Any = None) -> bool:
+    nothing = np.zeros(program.n_variables)
+    y = np.zeros(program.n_equalities) if y is None else y
+    z = np.zeros(program.n_inequalities) if z is None else z
+    answer = QPSolution(Status.UNKNOWN, x=np.asarray(x), z=z, y=y, z_lower=nothing, z_upper=nothing)
+    return bool(qpsvm.verify(program, answer).passed)
+
+
+def solved(program: QuadraticProgram) -> QPSolution:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", qpsvm.exceptions.ToleranceNotReachedWarning)
+        return qpsvm.solve(program)
+
+
+# --- rows that depend on each other but for rounding ----------------------------------------------
+
+
+@pytest.mark.parametrize("storage", [np.array, sp.csr_array])
+@pytest.mark.parametrize("kind", ["equalities", "inequalities"])
+@pytest.mark.parametrize(("steps", "apart"), [(1.0, 1.0), (100.0, 2.0**10), (1e8, 1.0)])
+def test_rows_that_nearly_repeat_each_other_have_a_far_solution(
+    steps, apart, kind, storage
+) -> None:
+    """``x_1 + x_2 = 1`` and ``x_1 + (1 + a u) x_2 = 1 + k u`` hold at ``x_2 = k / a`` alone.
+
+    (As inequalities: for all ``x_2 >= k / a``.) The point (1, 0) misses one by rounding.
+    """
+    rows, right = [[1.0, 1.0], [1.0, 1.0 + apart * U]], [1.0, 1.0 + steps * U]
+    if kind == "equalities":
+        given = {"A": storage(rows), "b": right}
+    else:
+        given = {"G": storage([rows[0], [-v for v in rows[1]]]), "h": [right[0], -right[1]]}
+    program = QuadraticProgram(np.diag([1.0, 0.0]), [-1.0, 0.0], **given)
+    assert not passes(program, [1.0, 0.0])
+    found = solved(program)
+    assert found.status is not Status.PRIMAL_INFEASIBLE
+    if found.status is Status.OPTIMAL:
+        exact = 1.0 - steps / apart
+        assert program.objective(found.x) == pytest.approx(0.5 * exact**2 - exact, rel=1e-7)
+
+
+@pytest.mark.parametrize("power", [60, 68, 72, 100])
+def test_what_a_row_is_missed_by_counts_however_little_it_is(power: int) -> None:
+    """The rows determine ``x_2 = -t / u``, and t is far below the rounding of their terms."""
+    t = 2.0**-power
+    size = 2.0 / (t / U) ** 2  # the optimum is 1
+    held = [-FREE, -FREE, 1.0, 1.0], [FREE, FREE, 1.0, 1.0]
+    program = QuadraticProgram(
+        np.diag([size, 0.0, 0.0, 0.0]), np.zeros(4), A=[[1, 1, 0, 1], [1, 1 + U, t, 1]], b=[1, 1],
+        lb=held[0], ub=held[1],
+    )  # fmt: skip
+    assert not passes(program, [0.0, 0.0, 1.0, 1.0])
+    found = solved(program)
+    if found.status is Status.OPTIMAL:
+        assert program.objective(found.x) == pytest.approx(1.0, rel=1e-7)
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0, 0.1])
+def test_rows_that_follow_from_others_exactly_are_no_obstacle(factor: float) -> None:
+    rows = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 2.0, 1.0]]) * factor
+    right = np.array([1.0, 2.0, 3.0]) * factor
+    if factor == 0.1:  # 0.1 + 0.2 is not 0.3: exactly the third row cannot follow
+        rows, right = rows * 2.0**52 // 1 / 2.0**52, right * 2.0**52 // 1 / 2.0**52
+        rows[2], right[2] = rows[0] + rows[1], right[0] + right[1]
+    program = QuadraticProgram(np.eye(3), [0.3, -0.7, 0.1], A=rows, b=right)
+    assert solved(program).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("by", [1.0, -1.0, 3.0])
+def test_rows_that_contradict_each_other_by_rounding_have_the_answer_of_one(by: float) -> None:
+    """No point satisfies both; the optimum of either is taken."""
+    row = np.array([[1.0, 2.0]])
+    right = np.array([0.1, by * 0.1 * (1.0 + 4.0 * U)])
+    program = QuadraticProgram(np.eye(2), [0.0, 0.0], A=np.vstack([row, by * row]), b=right)
+    found = solved(program)
+    assert found.status is Status.OPTIMAL
+    assert found.x == pytest.approx([0.02, 0.04], rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [3, 7, 49])
+def test_bounds_that_a_sum_exceeds_by_rounding_have_an_answer(n: int) -> None:
+    """n numbers of at most 1/n each, rounded, whose sum is one or a rounding of one."""
+    program = QuadraticProgram(np.eye(n), np.zeros(n), A=np.ones((1, n)), b=[1.0], lb=0.0, ub=1 / n)
+    found = solved(program)
+    assert found.status is Status.OPTIMAL
+    assert found.x == pytest.approx(np.full(n, 1.0 / n), rel=1e-9)
+
+
+def test_a_constraint_on_weights_that_nearly_repeats_another_is_not_ignored() -> None:
+    """Both rules hold at ``w = (-99, 100)`` alone."""
+    rules = qpsvm.constraints.LinearConstraints(
+        A=[[1.0, 1.0, 0.0], [1.0, 1.0 + U, 0.0]], b=[1.0, 1.0 + 100.0 * U]
+    )
+    problem = qpsvm.SoftMargin(C=1.0).primal([[1.0, 0.0], [-1.0, 0.0]], [1, -1], constraints=rules)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", qpsvm.exceptions.ToleranceNotReachedWarning)
+        found = qpsvm.solve(problem)
+    assert found.status is not Status.OPTIMAL or found.coef == pytest.approx([-99.0, 100.0])
+    near = found.replace(coef=np.array([1.0, 0.0]), intercept=0.0)
+    assert qpsvm.certify(problem, near).gap_upper >= 1e4 - 1.0
+
+
+# --- exact ranks ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_rank_of_a_product_of_whole_numbers_is_its_inner_dimension(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, n, k = rng.integers(3, 9, 3)
+    k = min(k, m, n)
+    left, right = rng.integers(-9, 10, (m, k)), rng.integers(-9, 10, (k, n))
+    exact = min(np.linalg.matrix_rank(left), np.linalg.matrix_rank(right))
+    product = (left @ right) * 2.0 ** rng.integers(-300, 300, (m, 1))
+    for prime in PRIMES:
+        assert rank(residues(product, prime), prime) == exact
+
+
+@pytest.mark.parametrize("value", [5e-324, -1e-310, 0.1, -3.0, 1.7e308])
+def test_residues_are_those_of_the_exact_number(value: float) -> None:
+    for prime in PRIMES:
+        number = Fraction(value)
+        expected = number.numerator * pow(number.denominator, -1, prime) % prime
+        assert residues(np.array([value]), prime)[0] == expected
+
+
+def test_vectors_of_the_null_space_are_mapped_to_zero_exactly() -> None:
+    rng = np.random.default_rng(3)
+    matrix = [[Fraction(v) for v in row] for row in rng.normal(size=(3, 6)).tolist()]
+    matrix.append([a + b for a, b in zip(matrix[0], matrix[1], strict=True)])
+    basis = null_space(matrix, 6)
+    assert len(basis) == 3
+    for vector in basis:
+        for row in matrix:
+            assert sum(a * b for a, b in zip(row, vector, strict=True)) == 0
+
+
+# --- against rational numbers ---------------------------------------------------------------------
+
+
+def exact_optimum(P: Any, q: Any, A: Any, b: Any) -> Fraction | None:
+    """The optimal value with equalities only, by elimination in rational numbers."""
+    n, m = len(q), len(b)
+    K = np.block([[P, A.T, -q[:, None]], [A, np.zeros((m, m)), b[:, None]]])
+    rows = [[Fraction(v) for v in row] for row in K.tolist()]
+    for c in range(n + m):
+        pivot = next((i for i in range(c, n + m) if rows[i][c]), None)
+        if pivot is None:
+            return None
+        rows[c], rows[pivot] = rows[pivot], rows[c]
+        rows[c] = [v / rows[c][c] for v in rows[c]]
+        for i in range(n + m):
+            if i != c and rows[i][c]:
+                rows[i] = [v - rows[i][c] * w for v, w in zip(rows[i], rows[c], strict=True)]
+    return value_of(P, q, [row[-1] for row in rows[:n]])
+
+
+def value_of(P: Any, q: Any, x: Any) -> Fraction:
+    x = [Fraction(v) for v in x]
+    squares = [Fraction(p) * v * v / 2 for p, v in zip(np.diag(P).tolist(), x, strict=True)]
+    return sum(squares, sum((Fraction(c) * v for c, v in zip(q.tolist(), x, strict=True)), 0))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_passes_is_the_optimum_in_rational_numbers(seed: int) -> None:
+    """The last row is a combination of the others, but for one entry and its right-hand side."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    m = int(rng.integers(2, n + 1))
+    A = np.round(rng.normal(size=(m, n)) * 4) / 4 if seed % 2 else rng.normal(size=(m, n))
+    A[-1] = rng.integers(-3, 4, m - 1) @ A[:-1]
+    A[-1, rng.integers(n)] += 2.0 ** -rng.integers(30, 56)
+    b = A @ np.round(rng.normal(size=n) * 4)
+    b[-1] *= 1.0 + 2.0 ** -rng.integers(30, 53)
+    P, q = np.diag(10.0 ** rng.integers(-2, 6, n)), np.round(rng.normal(size=n) * 4)
+    exact = exact_optimum(P, q, A, b)
+    program = QuadraticProgram(P, q, A=A, b=b)
+    system = np.block([[P, A[:-1].T], [A[:-1], np.zeros((m - 1, m - 1))]])
+    found = np.linalg.lstsq(system, np.concatenate([-q, b[:-1]]), rcond=None)[0]
+    x, y = found[:n], np.append(found[n:], 0.0)
+    if exact is not None and passes(program, x, y):
+        claimed = value_of(P, q, x.tolist())
+        assert abs(claimed - exact) <= Fraction(101, 10**10) * max(1, abs(exact))
