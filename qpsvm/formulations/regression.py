@@ -19,6 +19,7 @@ Source: Drucker, Burges, Kaufman, Smola and Vapnik, "Support vector regression m
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Literal
 

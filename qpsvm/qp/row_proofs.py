@@ -24,11 +24,9 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
 from qpsvm.numerics.exact_rank import PRIMES, null_space, rank, residues
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
+from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
-
-EPS = float(np.finfo(np.float64).eps)
-TINY = float(np.finfo(np.float64).tiny)
 
 MOST_ROWS = 400
 """Active rows up to which dependence is examined: the work grows with their third power. Of more
