@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from qpsvm.exceptions import (
     InvalidDataError,
+    InvalidProgramError,
     QPSVMError,
 )
 from qpsvm.machines.dual_program import DualRecovery, dual_program
 from qpsvm.machines.evaluation import Evaluation
+from qpsvm.machines.primal_program import PrimalRecovery
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
@@ -21,9 +23,48 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 
+class Route(Protocol):
+    """A program through which a problem's solutions are polished, and the way back."""
+
+    @property
+    def program(self) -> QuadraticProgram: ...
+
+    def start(self, solution: Any) -> QPSolution:
+        """Map a solution of the problem to the program, as the point to begin with."""
+
+    def evaluate(self, qp: QPSolution) -> Any:
+        """Map a solution of the program to the problem's own, and evaluate that.
+
+        A solution of a bare program is that itself.
+        """
+
+
 @dataclass(frozen=True, eq=False)
-class AsItIs:
-    """Polish through the problem's own program."""
+class OfProgram:
+    """The polish of a bare program."""
+
+    program: QuadraticProgram
+
+    def start(self, solution: QPSolution) -> QPSolution:
+        """The solution, with zeros for multipliers that are missing or not finite."""
+        require_finite_vector(solution.x, "x", InvalidProgramError)
+        if not self.program.is_convex:
+            self.program.P.require_positive_semidefinite()
+        return solution.replace(
+            z=finite_or_zero(solution.z, self.program.n_inequalities),
+            y=finite_or_zero(solution.y, self.program.n_equalities),
+            z_lower=finite_or_zero(solution.z_lower, self.program.n_variables),
+            z_upper=finite_or_zero(solution.z_upper, self.program.n_variables),
+        )
+
+    def evaluate(self, qp: QPSolution) -> QPSolution:
+        """The solution itself."""
+        return qp
+
+
+@dataclass(frozen=True, eq=False)
+class OfProblem:
+    """The polish through a problem's own program."""
 
     problem: TrainingProblem[Any, Any]
 
@@ -32,12 +73,14 @@ class AsItIs:
         return self.problem.qp
 
     def start(self, solution: Any) -> QPSolution:
+        """The solution of the program that the machine stands for."""
         qp = self.problem.to_qp(solution)
         for name in ("x", "z", "y", "z_lower", "z_upper"):
             require_finite_vector(getattr(qp, name), name, InvalidDataError)
         return qp.replace(statistics=statistics_of(solution))
 
-    def recover(self, qp: QPSolution) -> Any:
+    def evaluate(self, qp: QPSolution) -> Any:
+        """The machine of a solution, evaluated."""
         return self.problem.evaluate(qp)
 
 
@@ -60,7 +103,7 @@ class ByAlpha:
         full = self.recovery.to_qp(self.recovery.recover(qp))
         return full.replace(statistics=statistics_of(solution))
 
-    def recover(self, qp: QPSolution) -> Evaluation:
+    def evaluate(self, qp: QPSolution) -> Evaluation:
         """The machine of exactly feasible alphas, in the form of the problem, evaluated."""
         model, blocks = self.problem.model, self.recovery.blocks
         x = np.asarray(qp.x)
@@ -74,6 +117,16 @@ class ByAlpha:
             own.replace(status=qp.status, statistics=qp.statistics, native_status=qp.native_status)
         )
         return evaluation
+
+
+def polish_route(problem: TrainingProblem[Any, Any] | QuadraticProgram) -> Route:
+    """The dual program over a box, where the problem has one, else its own program."""
+    if isinstance(problem, QuadraticProgram):
+        return OfProgram(problem)
+    has_dual = isinstance(problem, SVMProblem) and isinstance(
+        problem.recovery, DualRecovery | PrimalRecovery
+    )
+    return ByAlpha(problem) if has_dual else OfProblem(problem)  # type: ignore[arg-type]
 
 
 def statistics_of(solution: Any) -> SolveStatistics:

@@ -7,28 +7,23 @@ The verifier measures every candidate, as after a solve; the certified gap decid
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from qpsvm.backends.settings import Callback, Progress
-from qpsvm.certificates.certifying import certificate_of
 from qpsvm.contract import Solvable
 from qpsvm.exceptions import (
     InvalidDataError,
     InvalidParameterError,
-    InvalidProgramError,
 )
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair
-from qpsvm.machines.dual_program import DualRecovery
-from qpsvm.machines.primal_program import PrimalRecovery
-from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.numerics.deadline import Deadline
-from qpsvm.polish_routes import AsItIs, ByAlpha, finite_or_zero, require_finite_vector
+from qpsvm.polish_routes import polish_route, require_finite_vector
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -120,7 +115,7 @@ def polish(
 def _polished(problem: Any, solution: Any, request: _Request) -> Any:
     """The polished solution of any kind of problem."""
     if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
-        return _polish_program(problem, solution, request)
+        return request.polished(problem, solution)
     if isinstance(problem, ReducedProblem) and isinstance(solution, ReducedSolution):
         found = tuple(_polish_machine(*part, request) for part in problem.parts(solution))
         if all(new is old for new, old in zip(found, solution.solutions, strict=True)):
@@ -160,84 +155,54 @@ class _Request:
         gap = report.relative_gap
         return min(report.worst, 1.0) if gap <= self.eps else 1.0 + gap
 
-    def polish(
-        self,
-        program: QuadraticProgram,
-        start: QPSolution,
-        report: Callable[[QPSolution], KKTReport],
-    ) -> QPSolution:
-        """Polish a program's solution; its status is the verifier's verdict."""
+    def report(self, problem: Any, evaluated: Any) -> KKTReport:
+        """The verifier's report on an evaluated solution."""
+        if isinstance(problem, QuadraticProgram):
+            return verify(problem, evaluated, eps=self.eps)
+        return verify_evaluated(problem, evaluated, eps=self.eps)
+
+    def polished(self, problem: Any, solution: Any) -> Any:
+        """Polish a solution along the problem's route; return it or a better one."""
+        route = polish_route(problem)
+        start = route.start(solution)
+        is_program = isinstance(problem, QuadraticProgram)
+        before = self.report(problem, solution if is_program else problem.evaluate(solution))
+        if before.passed:
+            return solution
         found = polish_program(
-            program,
+            route.program,
             start,
             goal=self.eps,
-            measure=lambda candidate: self.score(report(candidate)),
+            measure=lambda qp: self.score(self.report(problem, route.evaluate(qp))),
             budget=self.budget(start.statistics.backend),
             memory_limit=self.memory_limit,
         )
-        passed = report(found).passed
-        return found.replace(status=Status.OPTIMAL if passed else Status.INACCURATE)
-
-
-# --- bare programs --------------------------------------------------------------------------------
-
-
-def _polish_program(
-    program: QuadraticProgram, solution: QPSolution, request: _Request
-) -> QPSolution:
-    require_finite_vector(solution.x, "x", InvalidProgramError)
-    if not program.is_convex:
-        program.P.require_positive_semidefinite()
-    start = solution.replace(
-        z=finite_or_zero(solution.z, program.n_inequalities),
-        y=finite_or_zero(solution.y, program.n_equalities),
-        z_lower=finite_or_zero(solution.z_lower, program.n_variables),
-        z_upper=finite_or_zero(solution.z_upper, program.n_variables),
-    )
-    before = verify(program, solution, eps=request.eps)
-    if before.passed:
-        return solution
-    found = request.polish(program, start, lambda qp: verify(program, qp, eps=request.eps))
-    after = verify(program, found, eps=request.eps)
-    return found if after.worst < before.worst else solution
-
-
-# --- machines -------------------------------------------------------------------------------------
+        evaluated = route.evaluate(found)
+        after = self.report(problem, evaluated)
+        if not _is_better(after, before):
+            return solution
+        status = Status.OPTIMAL if after.passed else Status.INACCURATE
+        if is_program:
+            return found.replace(status=status)
+        machine = evaluated.solution
+        return machine.replace(qp=machine.qp.replace(status=status))
 
 
 def _polish_machine(problem: TrainingProblem[Any, Any], solution: Any, request: _Request) -> Any:
     problem.model.require_own(solution)
     for name in ("alpha", "constraint_multipliers"):
         require_finite_vector(getattr(solution, name), name, InvalidDataError)
-    route: ByAlpha | AsItIs = AsItIs(problem)
-    if isinstance(problem, SVMProblem) and isinstance(
-        problem.recovery, DualRecovery | PrimalRecovery
-    ):
-        route = ByAlpha(problem)
     with np.errstate(all="ignore"):  # what overflows is measured, and not accepted
-        return _polish_along(route, problem, solution, request)
+        return request.polished(problem, solution)
 
 
-def _polish_along(
-    route: ByAlpha | AsItIs,
-    problem: TrainingProblem[Any, Any],
-    solution: Any,
-    request: _Request,
-) -> Any:
-    start = route.start(solution)
-    given = problem.evaluate(solution)
-    if verify_evaluated(problem, given, eps=request.eps).passed:
-        return solution
-    found = request.polish(
-        route.program,
-        start,
-        lambda qp: verify_evaluated(problem, route.recover(qp), eps=request.eps),
-    )
-    polished = route.recover(found)
-    before, after = (certificate_of(problem.model, one) for one in (given, polished))
-    is_better = after.relative_gap < before.relative_gap
-    missed = max(before.infeasibility, request.eps)
-    return polished.solution if is_better and after.infeasibility <= missed else solution
+def _is_better(after: KKTReport, before: KKTReport) -> bool:
+    """Return whether the gap of a machine fell, at no more than ``eps`` of its constraints' cost.
 
-
-# --- small pieces ---------------------------------------------------------------------------------
+    Of a bare program, return whether the worst check did.
+    """
+    if after.certificate is None or before.certificate is None:
+        return after.worst < before.worst
+    missed = max(before.certificate.infeasibility, before.eps)
+    falls = after.certificate.relative_gap < before.certificate.relative_gap
+    return falls and after.certificate.infeasibility <= missed
