@@ -141,9 +141,7 @@ class _WorkingSetSearch:
             return 0.0
         box = self.box
         self.budget.gap = gap = box.relative_gap(point)
-        by_gap = (
-            residual if gap <= self.eps else self.settings.gap_margin * residual * self.eps / gap
-        )
+        by_gap = residual if gap <= self.eps else residual * self.eps / gap
         return min(self.eps * box.scale(point), by_gap)
 
     def round(

@@ -69,8 +69,8 @@ def solve(
     unit = program.unit
     centre = best = start
     residual = lowest = program.residual(start)
-    least = settings.smallest_sigma * unit
-    sigma, smallest, stalls = _first_sigma(program, start, settings.first_sigma), least, 0
+    smallest, stalls = settings.smallest_sigma * unit, 0
+    sigma = _first_sigma(program, start, settings.smallest_sigma)
     for _ in range(settings.max_proximal_points):
         is_done = lowest <= tolerance or stalls == settings.max_stalls
         is_done = is_done or (program.is_settled(best) and not into_rounding)
@@ -90,7 +90,7 @@ def solve(
         if residual < lowest or not _same_objective(program, best, centre):
             best, lowest = centre, residual
         if residual < 0.5 * before:
-            stalls, smallest = 0, max(least, settings.sigma_recovery * smallest)
+            stalls = 0
         elif sigma <= smallest:
             stalls += 1
         factors = (factor for steps, factor in SHRINKING if proximal.steps <= steps)

@@ -26,8 +26,6 @@ class WorkingSetSettings:
         Violating variables at a bound per free one, above which others are expected to follow.
     set_size_if_many, set_size_if_few : float
         Size of a working set per free or violating variable, where many violate and where few do.
-    gap_margin : float
-        Share of the residual that, by extrapolation, brings the gap to ``eps``.
     max_sets, max_whole_sets : int
         Working sets, at most; and corrections where every set is the whole program.
     full_steps, searched_steps : int
@@ -36,10 +34,8 @@ class WorkingSetSettings:
         Proximal points per working set, at most.
     max_stalls : int
         Proximal points that do not halve the residual before a working set ends.
-    smallest_sigma, first_sigma, largest_sigma : float
-        Proximal weight relative to the largest curvature: its limits, and the least to begin with.
-    sigma_recovery : float
-        Factor by which the smallest admissible weight falls again after it had to rise.
+    smallest_sigma, largest_sigma : float
+        Limits of the proximal weight, relative to the largest curvature.
     """
 
     smallest_working_set: int = 1000
@@ -49,7 +45,6 @@ class WorkingSetSettings:
     many_violations: float = 0.1
     set_size_if_many: float = 2.0
     set_size_if_few: float = 1.3
-    gap_margin: float = 0.3
     max_sets: int = 2000
     max_whole_sets: int = 100
     full_steps: int = 10
@@ -57,9 +52,7 @@ class WorkingSetSettings:
     max_proximal_points: int = 100
     max_stalls: int = 3
     smallest_sigma: float = 1e-11
-    first_sigma: float = 1e-8
     largest_sigma: float = 1e3
-    sigma_recovery: float = 0.3
 
 
 DEFAULTS = WorkingSetSettings()

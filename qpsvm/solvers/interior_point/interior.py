@@ -96,7 +96,7 @@ def interior_point(
             end = end or Termination.by_caller(report(iteration, accuracy))
             if end:
                 break
-            ignored = work.jumping_counts if accuracy.gap > settings.jump_until_gap else [0]
+            ignored = work.jumping_counts
             try:
                 system, affine, regularization = affine_step(
                     work, variables, residuals, regularization

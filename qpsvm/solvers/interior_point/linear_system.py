@@ -39,7 +39,7 @@ class Regularization:
 
     def at_least_initial(self, work: Workspace) -> Regularization:
         """The regularization with the proximal term that a program starts with."""
-        floor = work.settings.proximal_start * work.least_curvature
+        floor = work.settings.proximal_floor * work.least_curvature
         return replace(self, proximal=max(self.proximal, floor))
 
     def is_largest(self, work: Workspace) -> bool:
@@ -156,10 +156,8 @@ class LinearSystem:
         return SearchDirection(dx, dz, dv, Dr, blocking, dw, dy)
 
     def error(self, direction: SearchDirection) -> float:
-        """``|dw - F'dx|`` relative to both, which rounding makes; 0 where D is not large."""
+        """``|dw - F'dx|`` relative to both, which rounding makes."""
         work = self.work
-        if float(np.max(self.D)) * work.scales.hessian <= work.settings.check_above_spread:
-            return 0.0
         true = work.program.F.transposed(direction.dx) / work.columns
         solved = direction.dw / work.columns
         size = float(np.linalg.norm(true) + np.linalg.norm(solved))
@@ -205,6 +203,6 @@ def affine_step(
         if error <= own.largest_direction_error or is_last:
             break
         regularization = regularization.stronger(work)
-    if error < own.small_direction_error:
+    if error <= own.largest_direction_error:
         regularization = regularization.weaker(work)
     return system, affine, regularization

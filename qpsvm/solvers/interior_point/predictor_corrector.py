@@ -49,7 +49,7 @@ def combined_direction(
         targets = targets.centred(work, system.variables, direction, wanted, target)
         corrected = system.solve(targets)
         longer = corrected.step_length(ignored)
-        if longer < own.corrector_gain * length:
+        if longer <= length:
             break
         direction, length = corrected, longer
     return direction

@@ -24,18 +24,14 @@ class InteriorPointSettings:
         A further corrector aims at a step of this factor times the length so far, and ...
     corrector_increment : float
         ... so much more, at most 1. Both are those of OOQP (Gertz and Wright, 2003).
-    corrector_gain : float
-        Factor by which a corrector has to lengthen the step, or it is dropped and the last.
     long_step : float
         Length of a step that needs no further corrector.
     centrality_low : float
         Share of their target above which further correctors bring complementarity products.
     centrality_high : float
         Multiple of their target below which they bring them; both are those of Gondzio (1996).
-    proximal_start : float
-        Proximal term of the first iteration, as a share of the least curvature that counts.
     proximal_floor : float
-        Least proximal term of later iterations, as the same share: at rounding's size.
+        Least proximal term, as a share of the least curvature that counts: at rounding's size.
     proximal_floor_heavy : float
         The same while the heaviest variables are not eliminated: it keeps dependent rows apart.
     proximal_limit : float
@@ -44,14 +40,9 @@ class InteriorPointSettings:
         Factor of the proximal term after an inaccurate direction.
     proximal_decay : float
         Factor of the proximal term after an accurate one.
-    check_above_spread : float
-        Largest ``1 / Theta``, times the mean of the Hessian's diagonal, up to which directions are
-        not checked: they cannot have lost half of their digits.
     largest_direction_error : float
         Relative error of ``dw = F'dx`` above which the system is factored again with a stronger
         regularization.
-    small_direction_error : float
-        Relative error below which the regularization is weakened: half of the digits.
     heavy_beyond_rank : int
         Variables that are not eliminated, at most so many more than there are equations.
     heavy_share : float
@@ -61,8 +52,6 @@ class InteriorPointSettings:
     jump_shares : tuple of float
         Shares of the variables that may jump to the central path instead of stopping a step; every
         share is tried, and the step with the smallest residual taken. ``(0.0,)``: none.
-    jump_until_gap : float
-        Relative gap below which no variable jumps: steps are long there.
     patience : int
         Iterations without a smaller gap after which rounding is taken to have stopped progress.
     long_patience : int
@@ -98,8 +87,6 @@ class InteriorPointSettings:
         Number of rows of G and A, at most, with which a program is taken as it is.
     largest_factored_hessian : int
         Number of variables up to which a dense Hessian is factored: less than a second.
-    inner_accuracy : float
-        Accuracy of programs in some of the variables, as a share of ``eps``.
     guess_above : int
         Number of variables above which a starting point is cheaper than iterations on all.
     wide_dense_size : int
@@ -162,24 +149,19 @@ class InteriorPointSettings:
     max_correctors: int = 2
     corrector_factor: float = 1.08
     corrector_increment: float = 0.08
-    corrector_gain: float = 1.01
     long_step: float = 0.95
     centrality_low: float = 0.1
     centrality_high: float = 10.0
-    proximal_start: float = 1e-12
     proximal_floor: float = 1e-14
     proximal_floor_heavy: float = 1e-10
     proximal_limit: float = 1e-6
     proximal_growth: float = 100.0
     proximal_decay: float = 0.1
-    check_above_spread: float = 1e8
     largest_direction_error: float = 1e-4
-    small_direction_error: float = 1e-8
     heavy_beyond_rank: int = 10
     heavy_share: float = 1e-6
     projections: int = 16
     jump_shares: tuple[float, ...] = (0.0, 1e-4, 3e-4, 5e-4)
-    jump_until_gap: float = 1e-3
     patience: int = 12
     long_patience: int = 60
     slow_iterations: int = 10
@@ -195,7 +177,6 @@ class InteriorPointSettings:
     pair_setup_cost: float = 100.0
     few_rows: int = 32
     largest_factored_hessian: int = 1000
-    inner_accuracy: float = 0.25
     guess_above: int = 2000
     wide_dense_size: int = 500
     wide_largest_dense_size: int = 10_000
