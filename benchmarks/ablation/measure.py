@@ -61,7 +61,7 @@ def main() -> None:
     path = HERE / f"rows-{chosen.backend}.jsonl"
     done = {_key(row) for row in _rows(path)}
     programs = list(instances(chosen.backend))
-    heuristics = [*HEURISTICS[chosen.backend]]
+    heuristics = [one for one in HEURISTICS[chosen.backend] if not one.is_deleted]
     with threadpool_limits(1), path.open("a", encoding="utf-8") as rows:
         for instance in track(programs, f"{chosen.backend}, {len(heuristics)} heuristics"):
             samples = load_samples(instance.data)

@@ -45,8 +45,9 @@ def table(backend: str) -> str:
         f"{len(base)} programs of the suite `{SUITES[backend]}`, "
         f"{sum(base.values()):.0f} s together; "
         f"the baseline against itself: {_percent(noise)}.\n",
-        "| heuristic | without it | gain | best program | worst program | solved only with it |",
-        "|---|---|---|---|---|---|",
+        "| heuristic | without it | gain | best program | worst program | solved only with it | "
+        "verdict |",
+        "|---|---|---|---|---|---|---|",
     ]
     for heuristic in HEURISTICS[backend]:
         times = {p: median(of[heuristic.name]) / base[p] for p, of in seconds.items()}
@@ -54,7 +55,8 @@ def table(backend: str) -> str:
         only = _solved(rows, "baseline") - _solved(rows, heuristic.name)
         lines.append(
             f"| {heuristic.name} | {heuristic.without} | {_percent(_mean(list(times.values())))} | "
-            f"{times[best]:.2f} ({best}) | {times[worst]:.2f} ({worst}) | {len(only)} |"
+            f"{times[best]:.2f} ({best}) | {times[worst]:.2f} ({worst}) | {len(only)} | "
+            f"{heuristic.verdict} |"
         )
     return "\n".join(lines) + "\n"
 

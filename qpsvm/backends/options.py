@@ -22,7 +22,7 @@ def settings_from_options(kind: type[Own], options: Mapping[str, object], backen
     Parameters
     ----------
     kind : type
-        A frozen dataclass whose fields have defaults: whole numbers, numbers, or tuples of numbers,
+        A frozen dataclass whose fields have defaults: whole numbers or numbers,
         none below zero.
     options : mapping
         New values by the names of fields.
@@ -53,9 +53,6 @@ def _check(name: str, value: object, default: object) -> None:
     if default is None:
         fits = value is None or (_is_non_negative(value) and isinstance(value, int | np.integer))
         wanted = "a whole number, or None"
-    elif isinstance(default, tuple):
-        fits = isinstance(value, tuple) and len(value) > 0 and all(map(_is_non_negative, value))
-        wanted = "a tuple of numbers of 0 or more"
     elif isinstance(default, int):
         fits = _is_non_negative(value) and isinstance(value, int | np.integer)
         wanted = "a whole number of 0 or more"

@@ -12,6 +12,7 @@ with ``(dx, dz, dv)`` of the predictor, whose products are its error of second o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -44,11 +45,11 @@ class SearchDirection:
     dw: Vector
     dy: Vector
 
-    def step_length(self, ignored: int = 0) -> float:
-        """Largest step, at most 1, that all but this number of variables allow."""
-        k = ignored
-        worst = np.partition(self.blocking, -1 - k)[-1 - k] if k else np.max(self.blocking)
-        return 1.0 / float(worst) if worst > 1.0 else 1.0
+    @cached_property
+    def step_length(self) -> float:
+        """Largest step, at most 1, that all variables allow."""
+        worst = float(np.max(self.blocking))
+        return 1.0 / worst if worst > 1.0 else 1.0
 
     def complementarity(self, work: Workspace, variables: Variables, length: float) -> float:
         """``s'z + t'v`` after a step; negative distances and multipliers count as zero."""

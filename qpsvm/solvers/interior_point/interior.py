@@ -32,7 +32,7 @@ from qpsvm.solvers.interior_point.predictor_corrector import centering, combined
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.residuals import Residuals
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.interior_point.step import Step
+from qpsvm.solvers.interior_point.step import step_along
 from qpsvm.solvers.interior_point.termination import StoppingRule, Termination
 from qpsvm.solvers.interior_point.variables import starting_point
 from qpsvm.solvers.interior_point.workspace import Scales, Workspace
@@ -83,7 +83,7 @@ def interior_point(
     gaps: list[float] = []
     fix_below = settings.fix_below_gap if fix_decided else 0.0
     variables = starting_point(program)
-    work = Workspace.of(program, variables, Scales.of(program), settings)
+    work = Workspace.of(program, Scales.of(program), settings)
     residuals = Residuals.of(program, variables)
     regularization = Regularization().at_least_initial(work)
     best = BestPoint(Partition.all_active(program.size), program, variables, residuals)
@@ -96,18 +96,17 @@ def interior_point(
             end = end or Termination.by_caller(report(iteration, accuracy))
             if end:
                 break
-            ignored = work.jumping_counts
             try:
                 system, affine, regularization = affine_step(
                     work, variables, residuals, regularization
                 )
                 mu = work.mean_complementarity(variables)
-                target = centering(system, affine, ignored[-1], mu) * mu
-                combined = combined_direction(system, affine, ignored[-1], target)
+                target = centering(system, affine, mu) * mu
+                combined = combined_direction(system, affine, target)
             except np.linalg.LinAlgError as error:
                 end = Termination(Status.INACCURATE, str(error))
                 break
-            variables = Step.choose(system, combined, mu, target, ignored).taken()
+            variables = step_along(system, combined)
             residuals = Residuals.of(work.program, variables)
             iteration += 1
             if accuracy.gap < fix_below and work.program.size > settings.fix_least_size:

@@ -15,17 +15,17 @@ from qpsvm.solvers.interior_point.direction import SearchDirection, Targets
 from qpsvm.solvers.interior_point.linear_system import LinearSystem
 
 
-def centering(system: LinearSystem, affine: SearchDirection, ignored: int, mu: float) -> float:
+def centering(system: LinearSystem, affine: SearchDirection, mu: float) -> float:
     """``sigma = (mu_aff / mu)^3``, at most 1: small where the affine direction goes far."""
     if not mu:
         return 0.0
-    work, length = system.work, affine.step_length(ignored)
+    work, length = system.work, affine.step_length
     after = affine.complementarity(work, system.variables, length) / work.n_bounds
     return min(1.0, after / mu) ** 3
 
 
 def combined_direction(
-    system: LinearSystem, affine: SearchDirection, ignored: int, target: float
+    system: LinearSystem, affine: SearchDirection, target: float
 ) -> SearchDirection:
     """The direction to products of about ``target``, corrected as long as steps grow.
 
@@ -33,22 +33,20 @@ def combined_direction(
     ----------
     system : LinearSystem
     affine : SearchDirection
-    ignored : int
-        Number of variables that need not allow a step.
     target : float
         ``sigma mu``.
     """
     work, own = system.work, system.work.settings
     targets = Targets.of_corrector(work, affine, target)
     direction = system.solve(targets)
-    length = direction.step_length(ignored)
+    length = direction.step_length
     for _ in range(own.max_correctors):
         if length > own.long_step:
             break
         wanted = min(1.0, own.corrector_factor * length + own.corrector_increment)
         targets = targets.centred(work, system.variables, direction, wanted, target)
         corrected = system.solve(targets)
-        longer = corrected.step_length(ignored)
+        longer = corrected.step_length
         if longer <= length:
             break
         direction, length = corrected, longer

@@ -49,9 +49,6 @@ class InteriorPointSettings:
         Share of the heaviest variable's weight below which variables are always eliminated.
     projections : int
         Random projections by which sizes of rows are estimated, to within a factor of two.
-    jump_shares : tuple of float
-        Shares of the variables that may jump to the central path instead of stopping a step; every
-        share is tried, and the step with the smallest residual taken. ``(0.0,)``: none.
     patience : int
         Iterations without a smaller gap after which rounding is taken to have stopped progress.
     long_patience : int
@@ -161,7 +158,6 @@ class InteriorPointSettings:
     heavy_beyond_rank: int = 10
     heavy_share: float = 1e-6
     projections: int = 16
-    jump_shares: tuple[float, ...] = (0.0, 1e-4, 3e-4, 5e-4)
     patience: int = 12
     long_patience: int = 60
     slow_iterations: int = 10

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.interior_point.variables import FAR, Variables
+from qpsvm.solvers.interior_point.variables import Variables
 
 
 @dataclass(frozen=True)
@@ -49,14 +48,10 @@ class Workspace:
         Which variables have a lower and an upper bound; None: all have both.
     n_bounds : int
         Number of finite bounds, at least 1.
-    room : float
-        Norm of the ranges of x, which turns a change of all gradients into one of the objective.
     columns : array of shape (r,)
         Length of every column of F, 1 for a column of zeros.
     least_curvature : float
         The least eigenvalue of ``F F'`` that counts: a proximal term is a small share of it.
-    jumping_counts : list of int
-        Numbers of variables that may jump, ascending.
     chunks : list of slice
     zeros : array of shape (n,)
         The targets of the predictor.
@@ -67,10 +62,8 @@ class Workspace:
     scales: Scales
     has_bounds: tuple[Mask, Mask] | None
     n_bounds: int
-    room: float
     columns: Vector
     least_curvature: float
-    jumping_counts: list[int]
     chunks: list[slice]
     zeros: Vector
 
@@ -78,16 +71,13 @@ class Workspace:
     def of(
         cls,
         program: FactorProgram,
-        variables: Variables,
         scales: Scales,
         settings: InteriorPointSettings,
     ) -> Workspace:
-        """The workspace of a program, whose ranges are measured at one point."""
+        """The workspace of a program."""
         p, n = program, program.size
         has_lower, has_upper = np.isfinite(p.lower), np.isfinite(p.upper)
         n_bounds = int(has_lower.sum() + has_upper.sum())
-        near = np.minimum(variables.s, variables.t)
-        room = np.minimum(variables.s + variables.t, 2.0 * near)
         columns = p.F.column_sizes
         columns = np.where(columns > 0.0, columns, 1.0)
         return cls(
@@ -96,10 +86,8 @@ class Workspace:
             scales=scales,
             has_bounds=None if n_bounds == 2 * n else (has_lower, has_upper),
             n_bounds=max(n_bounds, 1),
-            room=float(np.linalg.norm(room[near < FAR])),
             columns=columns,
             least_curvature=min(scales.hessian, float(np.min(columns**2)) / n) or 1.0,
-            jumping_counts=sorted({int(share * n) for share in settings.jump_shares}),
             chunks=list(chunks(n)),
             zeros=np.zeros(n),
         )
@@ -110,24 +98,8 @@ class Workspace:
         """Workspace and point of the program in some variables, the others fixed at values."""
         program = self.program.restricted(kept, values)
         variables = variables.restricted(program, kept)
-        return Workspace.of(program, variables, self.scales, self.settings), variables
+        return Workspace.of(program, self.scales, self.settings), variables
 
     def mean_complementarity(self, variables: Variables) -> float:
         """``mu = (s'z + t'v) / number of bounds``."""
         return variables.complementarity / self.n_bounds
-
-    @cached_property
-    def _gram(self) -> Dense | None:
-        """``F'F`` where F has at least as many rows as columns."""
-        F, n = self.program.F, self.program.size
-        if F.rank > n:
-            return None
-        upper = F.normal(np.ones(n))
-        return np.triu(upper) + np.triu(upper, 1).T
-
-    def gradient_change(self, weights: Vector) -> float:
-        """``|F weights|``: change of all gradients by a change of the weights."""
-        if self._gram is None:
-            F = self.program.F
-            return float(np.linalg.norm(F.times(weights, np.empty(self.program.size))))
-        return float(np.sqrt(max(float(weights @ (self._gram @ weights)), 0.0)))

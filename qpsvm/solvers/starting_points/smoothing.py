@@ -24,11 +24,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
-from qpsvm.solvers.interior_point import central
 from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.newton import NewtonSystem
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.starting_points import central
 
 OVERSHOOT = 0.5
 """A step may go beyond the maximum on its line: to this share of the first slope, downwards."""

@@ -19,7 +19,7 @@ from qpsvm.solvers.interior_point.predictor_corrector import centering, combined
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.residuals import Residuals
 from qpsvm.solvers.interior_point.settings import DEFAULTS
-from qpsvm.solvers.interior_point.step import Step
+from qpsvm.solvers.interior_point.step import step_along
 from qpsvm.solvers.interior_point.variables import starting_point
 from qpsvm.solvers.interior_point.workspace import Scales, Workspace
 
@@ -40,7 +40,7 @@ def start(seed, n=30, r=4, bounds="both"):
     q, offset = rng.standard_normal(n), rng.standard_normal(r)
     program = FactorProgram(factor, d, q, A, A @ x, lower, upper, offset)
     variables = starting_point(program)
-    work = Workspace.of(program, variables, Scales.of(program), DEFAULTS)
+    work = Workspace.of(program, Scales.of(program), DEFAULTS)
     return program, work, variables, Residuals.of(program, variables)
 
 
@@ -69,37 +69,22 @@ def test_a_step_keeps_all_signs_and_its_share_of_the_residuals(seed, bounds) -> 
     p, work, it, before = start(seed, bounds=bounds)
     system, affine, _ = affine_step(work, it, before, Regularization())
     mu = work.mean_complementarity(it)
-    sigma = centering(system, affine, 0, mu)
+    sigma = centering(system, affine, mu)
     assert 0.0 <= sigma <= 1.0
-    direction = combined_direction(system, affine, 0, sigma * mu)
-    step = Step.choose(system, direction, mu, sigma * mu, [0])
-    after = step.taken()
-    assert 0.0 < step.length <= 1.0
+    direction = combined_direction(system, affine, sigma * mu)
+    after = step_along(system, direction)
+    length = min(1.0, DEFAULTS.boundary_share * direction.step_length)
+    assert 0.0 < length <= 1.0
     assert (after.s > 0.0).all()
     assert (after.t > 0.0).all()
     assert (after.z[np.isfinite(p.lower)] > 0.0).all()
     assert (after.v[np.isfinite(p.upper)] > 0.0).all()
     left = Residuals.of(p, after)
     for name in ("weights", "rows"):
-        expected = (1.0 - step.length) * getattr(before, name)
+        expected = (1.0 - length) * getattr(before, name)
         np.testing.assert_allclose(getattr(left, name), expected, atol=1e-9, err_msg=name)
     gradient = p.gradient(after.w, after.y, np.empty(p.size))
     np.testing.assert_allclose(after.g, gradient, atol=1e-8 * (1.0 + np.max(np.abs(gradient))))
-
-
-@given(seeds)
-def test_variables_that_jump_are_on_the_central_path(seed) -> None:
-    p, work, it, residuals = start(seed)
-    system, affine, _ = affine_step(work, it, residuals, Regularization())
-    mu = work.mean_complementarity(it)
-    direction = combined_direction(system, affine, 3, 0.1 * mu)
-    step = Step.choose(system, direction, mu, 0.1 * mu, [3])
-    after, k = step.taken(), step.jumping
-    assert len(k) <= 3
-    np.testing.assert_allclose(after.s[k] * after.z[k], step.mu)
-    np.testing.assert_allclose(after.t[k] * after.v[k], step.mu)
-    np.testing.assert_allclose(after.s + after.t, p.upper - p.lower)
-    np.testing.assert_allclose(after.x - p.lower, after.s, atol=1e-12)
 
 
 @pytest.mark.parametrize("bounds", ["both", "some"])
@@ -118,9 +103,9 @@ def test_the_best_point_is_in_the_box_and_never_worse_than_before(bounds) -> Non
         assert (x <= p.upper).all()
         system, affine, regularization = affine_step(work, it, residuals, regularization)
         mu = work.mean_complementarity(it)
-        target = centering(system, affine, 0, mu) * mu
-        direction = combined_direction(system, affine, 0, target)
-        it = Step.choose(system, direction, mu, target, [0]).taken()
+        target = centering(system, affine, mu) * mu
+        direction = combined_direction(system, affine, target)
+        it = step_along(system, direction)
         residuals = Residuals.of(p, it)
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[-1] < 1e-8
