@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.solvers.starting_points.central import above, between
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.feature_pairs import FeaturePairs
 from qpsvm.solvers.interior_point.newton import NewtonSystem, OfBoth, OfVariables, OfWeights
 from qpsvm.solvers.interior_point.settings import DEFAULTS
+from qpsvm.solvers.starting_points.central import above, between
 from tests import tolerances
 
 seeds = st.integers(0, 10**6)
