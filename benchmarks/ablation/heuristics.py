@@ -58,7 +58,12 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic("wide programs", "as tall ones", {"wide_dense_size": NEVER}),
         Heuristic("rough first", "one accuracy of smoothing", {"rough_accuracy": 0.005}),
         Heuristic("trial passes", "as many passes as there may be", {"trial_passes": 50}),
-        Heuristic("inner accuracy", "parts are solved to eps", {}, "deleted"),
+        Heuristic(
+            "inner accuracy",
+            "parts are solved to eps",
+            {"inner_accuracy": 1.0},
+            "kept: a margin for what the other variables add",
+        ),
         Heuristic("first proximal term", "the least one", {}, "deleted"),
         Heuristic(
             "light variables",

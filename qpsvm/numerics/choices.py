@@ -27,6 +27,6 @@ def require_choice(value: object, choices: tuple[str, ...], name: str, hint: str
     """
     # an array compares entry by entry, and has no truth value
     if not isinstance(value, str) or value not in choices:
-        raise InvalidParameterError(
-            f"{name} is {value!r}; choose {' or '.join(map(repr, choices))}{hint}."
-        )
+        *others, last = map(repr, choices)
+        words = f"{', '.join(others)} or {last}" if others else last
+        raise InvalidParameterError(f"{name} is {value!r}; choose {words}{hint}.")

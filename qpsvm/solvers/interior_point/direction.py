@@ -64,7 +64,7 @@ class SearchDirection:
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """What a direction makes of the complementarity products ``s z`` and ``t v``, to first order.
+    """Targets of a direction for the complementarity products ``s z`` and ``t v``, to first order.
 
     Attributes
     ----------

@@ -68,7 +68,7 @@ class Search:
             return self.report(measured.primal, measured.gap, before + iteration - self.iterations)
 
         left = self.limit - before
-        eps = self.eps
+        eps = self.settings.inner_accuracy * self.eps
         found = interior_point(program, eps, left, report, self.settings, fix_decided=fix_decided)
         self.iterations = before + found.iterations
         if found.status is Status.INTERRUPTED or found.reason == SLOW:

@@ -84,6 +84,9 @@ class InteriorPointSettings:
         Number of rows of G and A, at most, with which a program is taken as it is.
     largest_factored_hessian : int
         Number of variables up to which a dense Hessian is factored: less than a second.
+    inner_accuracy : float
+        Accuracy of programs in some of the variables, as a share of ``eps``: a margin for what the
+        other variables add.
     guess_above : int
         Number of variables above which a starting point is cheaper than iterations on all.
     wide_dense_size : int
@@ -173,6 +176,7 @@ class InteriorPointSettings:
     pair_setup_cost: float = 100.0
     few_rows: int = 32
     largest_factored_hessian: int = 1000
+    inner_accuracy: float = 0.25
     guess_above: int = 2000
     wide_dense_size: int = 500
     wide_largest_dense_size: int = 10_000

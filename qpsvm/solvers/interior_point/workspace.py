@@ -1,4 +1,4 @@
-"""What the iterations on one set of variables share: the program, its scales, and memory."""
+"""The program, scales and memory that the iterations on one set of variables share."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Scales:
 
 @dataclass(frozen=True, eq=False)
 class Workspace:
-    """What the iterations on one set of variables share: the program, its scales, and memory.
+    """The program, scales and memory that the iterations on one set of variables share.
 
     Attributes
     ----------

@@ -92,11 +92,7 @@ class _GeneralPolish:
         """Proximal rounds around moving centres, each followed by the plain equations."""
         own = self.settings
         centre, sigma, smallest = _start(self.found.best), own.first_sigma, own.smallest_sigma
-        best, stalls = self.found.score, 0
         for _ in range(own.max_centres):
-            stalls, best = 0 if self.found.score < best else stalls + 1, self.found.score
-            if stalls > own.patience:
-                return
             settled, guess, rounds = self.settle(centre, sigma)
             if settled is None:
                 smallest, sigma = 2.0 * sigma, 8.0 * sigma

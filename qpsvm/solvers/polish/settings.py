@@ -30,8 +30,6 @@ class PolishSettings:
         Active sets that are tried around one centre.
     max_centres : int
         Centres of the proximal term, at most.
-    patience : int
-        Centres in a row without a better candidate, after which the general method ends.
     first_sigma, largest_sigma, smallest_sigma : float
         Proximal weight relative to the largest curvature: the first, the one that is given up at,
         and the limit of the decrease.
@@ -51,7 +49,6 @@ class PolishSettings:
     small_size: int = 1000
     max_active_sets: int = 20
     max_centres: int = 60
-    patience: int = 8
     first_sigma: float = 1e-3
     largest_sigma: float = 1.0
     smallest_sigma: float = 1e-9

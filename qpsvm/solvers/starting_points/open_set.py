@@ -177,7 +177,8 @@ class OpenSet:
         search = self.search
         if found.status is not Status.INACCURATE or not search.may_continue or not can_polish(part):
             return found
-        inner = replace(search, program=part, best=None)
+        eps = self.settings.inner_accuracy * search.eps
+        inner = replace(search, program=part, eps=eps, best=None)
         better = by_free_set(inner, found.x, found.y)
         search.iterations, search.stopped = inner.iterations, inner.stopped
         return better
