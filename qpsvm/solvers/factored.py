@@ -77,7 +77,7 @@ def _of_all(search: Search) -> SearchResult:
     ended = search.interior(search.program)
     found = _checked(search, ended)
     if found.status is not ended.status and search.stopped is None:
-        found = _checked(search, search.interior(search.program, fix_decided=False))
+        found = _checked(search, search.interior(search.program))
     if found.status is Status.INACCURATE and search.may_continue and can_polish(search.program):
         found = by_free_set(search, found.x, found.y)
     return found

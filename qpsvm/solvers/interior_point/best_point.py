@@ -8,7 +8,6 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Vector
 from qpsvm.solvers.interior_point.accuracy import Accuracy
-from qpsvm.solvers.interior_point.partition import Partition
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.residuals import Residuals
 from qpsvm.solvers.interior_point.variables import FAR, Variables
@@ -16,13 +15,11 @@ from qpsvm.solvers.interior_point.variables import FAR, Variables
 
 @dataclass(frozen=True, eq=False)
 class BestPoint:
-    """The most accurate point since variables were fixed.
+    """The most accurate point of a search.
 
     Attributes
     ----------
-    partition : Partition
     program : FactorProgram
-        Of the active variables.
     variables : Variables
     residuals : Residuals
     iteration : int
@@ -30,7 +27,6 @@ class BestPoint:
         ``Accuracy.worst`` of the point; infinite if it was not measured.
     """
 
-    partition: Partition
     program: FactorProgram
     variables: Variables
     residuals: Residuals
@@ -44,12 +40,12 @@ class BestPoint:
         if not accuracy.worst < self.gap:
             return self
         gap = accuracy.worst
-        return BestPoint(self.partition, self.program, variables, residuals, iteration, gap)
+        return BestPoint(self.program, variables, residuals, iteration, gap)
 
     def solution(self) -> Vector:
-        """Compute x in all variables: in the box, ``b - A x`` spread over variables with room."""
+        """Compute x in the box, with ``b - A x`` spread over variables with room."""
         p, it = self.program, self.variables
         room = np.minimum(it.s, it.t)
         weighted = p.A * np.where(room < FAR, room, 1.0) ** 2
         shares = np.linalg.lstsq(weighted @ p.A.T, self.residuals.rows, rcond=None)[0]
-        return self.partition.extended(np.clip(it.x + shares @ weighted, p.lower, p.upper))
+        return np.asarray(np.clip(it.x + shares @ weighted, p.lower, p.upper))

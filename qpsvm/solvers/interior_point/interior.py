@@ -25,9 +25,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.accuracy import Accuracy
 from qpsvm.solvers.interior_point.best_point import BestPoint
-from qpsvm.solvers.interior_point.fixing import undecided
 from qpsvm.solvers.interior_point.linear_system import Regularization, affine_step
-from qpsvm.solvers.interior_point.partition import Partition
 from qpsvm.solvers.interior_point.predictor_corrector import centering, combined_direction
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.residuals import Residuals
@@ -71,22 +69,15 @@ def interior_point(
     limit: int,
     report: Report,
     settings: InteriorPointSettings,
-    *,
-    fix_decided: bool = True,
 ) -> SearchResult:
-    """Run the interior-point method until the relative gap is within eps or stops falling.
-
-    With ``fix_decided`` variables whose final bound is certain are fixed on the way. The caller has
-    to check their gradients at the weights that come out.
-    """
+    """Run the interior-point method until the relative gap is within eps or stops falling."""
     rule, iteration = StoppingRule(eps, limit, settings), 0
     gaps: list[float] = []
-    fix_below = settings.fix_below_gap if fix_decided else 0.0
     variables = starting_point(program)
     work = Workspace.of(program, Scales.of(program), settings)
     residuals = Residuals.of(program, variables)
     regularization = Regularization().at_least_initial(work)
-    best = BestPoint(Partition.all_active(program.size), program, variables, residuals)
+    best = BestPoint(program, variables, residuals)
     try:
         while True:
             accuracy = Accuracy.of(work, variables, residuals)
@@ -107,18 +98,8 @@ def interior_point(
                 end = Termination(Status.INACCURATE, str(error))
                 break
             variables = step_along(system, combined)
-            residuals = Residuals.of(work.program, variables)
+            residuals = Residuals.of(program, variables)
             iteration += 1
-            if accuracy.gap < fix_below and work.program.size > settings.fix_least_size:
-                fix_below = settings.fix_again_factor * accuracy.gap
-                kept, bounds = undecided(system, variables, residuals, accuracy)
-                if 0 < len(kept) < settings.fix_most_kept * work.program.size:
-                    work, variables = work.restricted(kept, bounds, variables)
-                    residuals = Residuals.of(work.program, variables)
-                    regularization = regularization.at_least_initial(work)
-                    partition = best.partition.narrowed(kept, bounds)
-                    best = BestPoint(partition, work.program, variables, residuals, iteration)
-                    gaps = []
     except KeyboardInterrupt:
         end = Termination(Status.INTERRUPTED, "interrupted")
     y, w = best.variables.y, best.variables.w

@@ -60,7 +60,7 @@ class Search:
         self.stopped = self.progress(self.iterations, objective, gap)
         return self.stopped
 
-    def interior(self, program: FactorProgram, *, fix_decided: bool = True) -> SearchResult:
+    def interior(self, program: FactorProgram) -> SearchResult:
         """Run the interior-point method on the program or some of its variables."""
         before = self.iterations
 
@@ -69,7 +69,7 @@ class Search:
 
         left = self.limit - before
         eps = self.settings.inner_accuracy * self.eps
-        found = interior_point(program, eps, left, report, self.settings, fix_decided=fix_decided)
+        found = interior_point(program, eps, left, report, self.settings)
         self.iterations = before + found.iterations
         if found.status is Status.INTERRUPTED or found.reason == SLOW:
             self.stopped = found.status

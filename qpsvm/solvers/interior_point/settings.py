@@ -61,18 +61,6 @@ class InteriorPointSettings:
         What a gap below 1 has to fall to in ``slow_iterations``, as a share.
     slow_above_gap : float
         Relative gap below which the engine never gives way: slow iterations are near rounding.
-    fix_below_gap : float
-        Relative gap at which variables whose final bound is certain begin to be fixed; 0: never.
-    fix_reach : float
-        A bound is certain where the gradient is farther from zero than this many of the steps that
-        the gap allows.
-    fix_least_size : int
-        Number of variables below which none is fixed: nothing would be saved.
-    fix_again_factor : float
-        Factor by which the gap has to fall before variables are fixed again: every attempt costs a
-        pass over the samples.
-    fix_most_kept : float
-        Share of the variables that may stay: with more, copying them would cost what it saves.
     copied_share : float
         Share of the samples below which those of the active variables are copied together.
     pair_cost : float
@@ -166,11 +154,6 @@ class InteriorPointSettings:
     slow_iterations: int = 10
     slow_factor: float = 0.2
     slow_above_gap: float = 1e-4
-    fix_below_gap: float = 0.3
-    fix_reach: float = 1.0
-    fix_least_size: int = 500
-    fix_again_factor: float = 0.03
-    fix_most_kept: float = 0.6
     copied_share: float = 0.5
     pair_cost: float = 12.0
     pair_setup_cost: float = 100.0

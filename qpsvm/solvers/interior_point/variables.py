@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.arrays import Vector
 from qpsvm.solvers.interior_point.program import FactorProgram
 
 FAR = float(np.sqrt(np.finfo(np.float64).max))
@@ -55,12 +55,6 @@ class Variables:
     def complementarity(self) -> float:
         """``s'z + t'v``, which is the duality gap of a point without residuals."""
         return float(self.s @ self.z + self.t @ self.v)
-
-    def restricted(self, program: FactorProgram, kept: Index) -> Variables:
-        """The point of a program in some of the variables; its gradient is computed anew."""
-        g = program.gradient(self.w, self.y, np.empty(len(kept)))
-        x, s, t, z, v = (part[kept] for part in (self.x, self.s, self.t, self.z, self.v))
-        return Variables(x, s, t, z, v, self.y, self.w, g)
 
 
 def starting_point(program: FactorProgram) -> Variables:

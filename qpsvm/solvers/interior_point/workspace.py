@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.arrays import Mask, Vector
 from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
@@ -15,7 +15,7 @@ from qpsvm.solvers.interior_point.variables import Variables
 
 @dataclass(frozen=True)
 class Scales:
-    """Sizes of entries that a program keeps when variables are fixed.
+    """Sizes of the entries of a program.
 
     Attributes
     ----------
@@ -91,14 +91,6 @@ class Workspace:
             chunks=list(chunks(n)),
             zeros=np.zeros(n),
         )
-
-    def restricted(
-        self, kept: Index, values: Vector, variables: Variables
-    ) -> tuple[Workspace, Variables]:
-        """Workspace and point of the program in some variables, the others fixed at values."""
-        program = self.program.restricted(kept, values)
-        variables = variables.restricted(program, kept)
-        return Workspace.of(program, self.scales, self.settings), variables
 
     def mean_complementarity(self, variables: Variables) -> float:
         """``mu = (s'z + t'v) / number of bounds``."""

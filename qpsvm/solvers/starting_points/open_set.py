@@ -141,7 +141,7 @@ class OpenSet:
             is_open = distance <= _smallest(distance, fewest)
         x[np.isinf(x)] = 0.0
         eps = self.search.eps
-        fix_decided, largest = True, float(np.max(np.abs(p.q))) or 1.0
+        largest = float(np.max(np.abs(p.q))) or 1.0
         for _ in range(own.open_rounds):
             while not (is_open.all() or _rows_can_hold(p, is_open, x)):
                 is_open |= distance <= _smallest(distance, 2 * int(is_open.sum()))
@@ -149,7 +149,7 @@ class OpenSet:
                 return None
             kept = np.flatnonzero(is_open)
             part = p.restricted(kept, x)
-            found = self._exact(part, self.search.interior(part, fix_decided=fix_decided))
+            found = self._exact(part, self.search.interior(part))
             x[kept] = found.x
             w, g, objective, gap = self.search.measured(x, found.y)
             whole = self.search.record(replace(found, x=x.copy(), w=w, gap=gap))
@@ -163,9 +163,7 @@ class OpenSet:
             is_wrong |= missed > own.negligible_share * eps * abs(objective)
             new = np.flatnonzero(is_wrong & ~is_open)
             if not len(new):
-                if not fix_decided:
-                    return None
-                fix_decided = False  # some that were fixed on the way should not have been
+                return None
             most = max(len(kept), fewest)
             if len(new) > most:
                 new = new[np.argpartition(-missed[new], most)[:most]]

@@ -457,7 +457,7 @@ def test_where_rounding_ends_the_interior_point_working_sets_go_on(seed) -> None
         ("memory_limit", 10, "'memory_limit'"),
         ("patiance", 10, "did you mean 'patience'"),
         ("patience", 1.5, "a whole number of 0 or more, such as the default 12"),
-        ("fix_below_gap", float("nan"), "a finite number"),
+        ("open_radius", float("nan"), "a finite number"),
         ("boundary_share", True, "a finite number"),
         ("boundary_share", -0.5, "a finite number"),
     ],
@@ -478,7 +478,7 @@ def test_every_setting_is_documented_and_recorded() -> None:
 
 
 SWITCHED_OFF = {
-    "boundary_share": 0.9, "max_correctors": 0, "fix_below_gap": 0.0,
+    "boundary_share": 0.9, "max_correctors": 0,
     "guess_above": 10**9, "trial_passes": 0, "sample_size": 10**9, "smoothing_steps": 1,
     "largest_open_share": 0.0, "open_rounds": 1,
 }  # fmt: skip

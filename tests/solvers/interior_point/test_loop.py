@@ -14,7 +14,6 @@ from qpsvm.solvers.interior_point.best_point import BestPoint
 from qpsvm.solvers.interior_point.direction import Targets
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.linear_system import Regularization, affine_step
-from qpsvm.solvers.interior_point.partition import Partition
 from qpsvm.solvers.interior_point.predictor_corrector import centering, combined_direction
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.residuals import Residuals
@@ -90,10 +89,7 @@ def test_a_step_keeps_all_signs_and_its_share_of_the_residuals(seed, bounds) -> 
 @pytest.mark.parametrize("bounds", ["both", "some"])
 def test_the_best_point_is_in_the_box_and_never_worse_than_before(bounds) -> None:
     p, work, it, residuals = start(0, bounds=bounds)
-    best, regularization = (
-        BestPoint(Partition.all_active(p.size), p, it, residuals),
-        Regularization(),
-    )
+    best, regularization = BestPoint(p, it, residuals), Regularization()
     gaps = []
     for iteration in range(12):
         best = best.or_better(Accuracy.of(work, it, residuals), it, residuals, iteration)
@@ -111,11 +107,3 @@ def test_the_best_point_is_in_the_box_and_never_worse_than_before(bounds) -> Non
     assert gaps[-1] < 1e-8
     worse = replace(Accuracy.of(work, it, residuals), rows=1.5 * best.gap)
     assert best.or_better(worse, it, residuals, 12) is best
-
-
-def test_fixed_variables_keep_their_values() -> None:
-    partition = Partition.all_active(5).narrowed(np.array([1, 3]), np.arange(5.0))
-    np.testing.assert_array_equal(partition.extended(np.array([9.0, 8.0])), [0, 9, 2, 8, 4])
-    partition = partition.narrowed(np.array([1]), np.array([7.0, 6.0]))
-    np.testing.assert_array_equal(partition.active, [3])
-    np.testing.assert_array_equal(partition.extended(np.array([5.0])), [0, 7, 2, 5, 4])
