@@ -16,21 +16,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
-from qpsvm.numerics.exact_rank import PRIMES, null_space, rank, residues
+from qpsvm.numerics.arrays import Index, Mask, Vector, as_dense
+from qpsvm.numerics.exact_rank import PRIMES, rank, residues
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
+from qpsvm.numerics.independence import connected_rows, proven_independence
 from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.qp.contradiction import CANCELLED, is_contradiction
 from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 
 MOST_ROWS = 400
-"""Active rows up to which dependence is examined: the work grows with their third power. Of more
-rows it is assumed that they are independent where all of them hold."""
+"""Connected rows up to which dependence is examined: the work grows with their third power. More
+rows must be independent, and by a margin (``INDEPENDENCE``)."""
+
 
 NEAR_ROWS = 2.0**-36
 """Share of its terms by which an inequality must hold to be left out at first."""
@@ -54,13 +56,6 @@ SIGNIFICANT = 1e-12
 AWAY = 2.0**12
 """Distance from its bounds from which on a variable counts as movable, in units of the steps that
 make up for what the rows miss."""
-
-MOST_CANCELLING = 40
-"""Missed rows up to which multipliers are sought whose sums cancel exactly: they are solutions of
-equations in rational numbers."""
-
-CANCELLED = 1e-6
-"""Share of its terms up to which a sum over a column is meant to cancel."""
 
 
 def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False) -> NearestPoint:
@@ -240,8 +235,6 @@ class _Proof:
 
     def correction(self, must: Mask, is_left: Mask) -> Vector | None:
         """Largest size of each entry of a correction that makes the rows hold; None if unknown."""
-        if len(self.index) > MOST_ROWS:
-            return np.zeros(len(self.change))  # see MOST_ROWS
         chosen = must | (self.is_equality & ~is_left)
         for _ in range(4):
             size = self.smallest_correction(chosen)
@@ -257,109 +250,81 @@ class _Proof:
         return None
 
     def smallest_correction(self, chosen: Mask) -> Vector | None:
-        given, rows = self.given, as_dense(self.rows[np.flatnonzero(chosen)])
-        x, change, size = self.found.point, self.change, self.size[chosen]
-        share = np.abs(rows) / np.where(size > 0.0, size, 1.0)[:, None]
-        largest = np.max(share, axis=0, initial=0.0)
+        """Largest size of each entry of the shortest correction of some rows; None if unknown.
+
+        Rows without a common variable are corrected on their own.
+        """
+        given, index = self.given, np.flatnonzero(chosen)
+        rows, size = sp.csr_array(self.rows[index]), np.maximum(self.size[chosen], TINY)
+        x, change = self.found.point, self.change
+        share = sp.csr_array(sp.diags_array(1.0 / size) @ abs(rows))
+        largest = np.asarray(share.max(axis=0).toarray()).ravel()
         unit = np.abs(x) + np.where(largest > 0.0, 1.0 / np.where(largest > 0.0, largest, 1.0), 0.0)
         room = np.minimum(x - given.lower + change, given.upper - x - change)
-        miss = float(np.max((np.abs(self.value) + self.doubt)[chosen] / np.maximum(size, TINY)))
-        movable = (largest > 0.0) & (room > AWAY * miss * unit)
-        scaled = rows[:, movable] * unit[movable]
-        norms = np.linalg.norm(scaled, axis=1)
+        missed = (np.abs(self.value) + self.doubt)[chosen]
+        movable = (largest > 0.0) & (room > AWAY * float(np.max(missed / size)) * unit)
+        scaled = sp.csr_array(rows @ sp.diags_array(np.where(movable, unit, 0.0)))
+        scaled.eliminate_zeros()
+        norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
         if not np.isfinite(norms).all():
             return None
         norms = np.where(norms > 0.0, norms, 1.0)
-        residual = (np.abs(self.value) + self.doubt)[chosen] / norms
-        singular = np.linalg.svd(scaled / norms[:, None], compute_uv=False)
-        n_rows = len(rows)
-        independent = int(np.sum(singular > SIGNIFICANT * singular[0])) if len(singular) else 0
-        if independent < n_rows and not self.is_exact(rows, chosen, movable, independent):
-            return None
-        smallest = float(singular[independent - 1])
-        size = np.zeros(len(x))
-        size[movable] = unit[movable] * float(np.linalg.norm(residual)) / (0.5 * smallest)
-        return size if (size <= np.where(movable, room, 0.0)).all() else None
+        scaled, residual = sp.csr_array(sp.diags_array(1.0 / norms) @ scaled), missed / norms
+        longest = np.zeros(len(x))
+        for own in connected_rows(scaled):
+            columns = np.unique(scaled[own].indices)
+            least = 1.0
+            if len(own) > 1 or not len(columns):
+                found = self.smallest_singular_value(scaled[own][:, columns], index[own], columns)
+                if found is None:
+                    return None
+                least = found
+            longest[columns] = float(np.linalg.norm(residual[own])) / (0.5 * least)
+        correction = unit * longest
+        return correction if (correction <= np.where(movable, room, 0.0)).all() else None
 
-    def is_exact(self, rows: Dense, chosen: Mask, movable: Mask, independent: int) -> bool:
-        """Return whether the rows, right-hand sides included, have exactly this rank."""
-        right = self.given.right[self.index][chosen]
+    def smallest_singular_value(
+        self, scaled: sp.csr_array, own: Index, columns: Index
+    ) -> float | None:
+        """A lower bound on the singular values of rows that are not zero; None if none is known.
+
+        Parameters
+        ----------
+        scaled : CSR array of shape (k, m)
+            The rows, scaled, in the columns of variables that can be moved.
+        own : array of int of shape (k,)
+            Their numbers among the active rows.
+        columns : array of int of shape (m,)
+        """
+        if len(own) > MOST_ROWS:
+            return proven_independence(scaled)
+        singular = np.linalg.svd(as_dense(scaled), compute_uv=False)
+        independent = int(np.sum(singular > SIGNIFICANT * singular[0])) if len(singular) else 0
+        if independent < len(own) and not self.is_exact(own, columns, independent):
+            return None
+        return float(singular[independent - 1]) if independent else 1.0
+
+    def is_exact(self, own: Index, columns: Index, independent: int) -> bool:
+        """Return whether some rows, right-hand sides included, have exactly this rank."""
+        rows, right = as_dense(self.rows[own]), self.given.right[self.index][own]
+        is_moved = np.zeros(rows.shape[1], dtype=bool)
+        is_moved[columns] = True
         ranks = set()
         for prime in PRIMES:
             whole = residues(rows, prime)
             rest = residues(right, prime)
             for values in (self.found.point, self.change):
-                still = np.flatnonzero(~movable & (values != 0.0))
-                for j in still:
+                for j in np.flatnonzero(~is_moved & (values != 0.0)):
                     rest = (rest - whole[:, j] * residues(values[j : j + 1], prime)) % prime
-            ranks.add(rank(np.column_stack([whole[:, movable], rest]), prime))
-        return independent > 0 and max(ranks) == independent
-
-    # --- rows that are missed --------------------------------------------------------------------
+            ranks.add(rank(np.column_stack([whole[:, is_moved], rest]), prime))
+        return max(ranks) == independent
 
     def is_contradiction(self, is_left: Mask, miss: Vector) -> bool:
-        """Return whether the missed rows take part in a proven contradiction.
-
-        Parameters
-        ----------
-        is_left : array of bool of shape (number of active rows,)
-        miss : array of the same shape
-            Multipliers from which those of the proof are made.
-        """
+        """Return whether the missed rows take part in a proven contradiction."""
         used = np.flatnonzero(miss)
         if not np.isfinite(miss).all() or not np.isin(np.flatnonzero(is_left), used).all():
             return False
-        rows = sp.csr_array(self.rows[used])
-        miss = miss[used] / np.max(np.abs(miss), initial=TINY)
-        right = self.given.right[self.index][used]
-        is_equality = self.is_equality[used]
-        as_they_are = [Fraction(v) for v in miss.tolist()]
-        return self.is_farkas(rows, right, is_equality, as_they_are) or self.is_farkas(
-            rows, right, is_equality, self.cancelling(rows, miss)
-        )
-
-    def cancelling(self, rows: sp.csr_array, miss: Vector) -> list[Fraction]:
-        """Multipliers near the given ones whose sums over the columns cancel where they have to."""
-        if rows.shape[0] > MOST_CANCELLING:
-            return []
-        sums, terms = rows.T @ miss, abs(rows).T @ np.abs(miss)
-        ends = np.where(sums > 0.0, self.given.lower, self.given.upper)
-        cancels = (terms > 0.0) & (np.isinf(ends) | (np.abs(sums) <= CANCELLED * terms))
-        matrix = as_dense(rows[:, np.flatnonzero(cancels)]).T
-        basis = null_space([[Fraction(v) for v in row] for row in matrix.tolist()], rows.shape[0])
-        if not basis:
-            return []
-        B = np.array([[float(v) for v in vector] for vector in basis])
-        share = np.linalg.lstsq(B.T, miss, rcond=None)[0]
-        weights = [Fraction(float(s)) for s in share]
-        return [
-            sum((w * vector[k] for w, vector in zip(weights, basis, strict=True)), Fraction(0))
-            for k in range(rows.shape[0])
-        ]
-
-    def is_farkas(
-        self, rows: sp.csr_array, right: Vector, is_equality: Mask, multipliers: list[Fraction]
-    ) -> bool:
-        """Return whether ``v'R x > v'r`` for all x within the bounds, in rational numbers."""
-        sums: dict[int, Fraction] = {}
-        least = Fraction(0)
-        if not multipliers:
-            return False
-        for k, v in enumerate(multipliers):
-            if v == 0 or (v < 0 and not is_equality[k]):
-                return False  # of a row without a multiplier nothing is known
-            least -= v * Fraction(float(right[k]))
-            for place in range(rows.indptr[k], rows.indptr[k + 1]):
-                j = int(rows.indices[place])
-                sums[j] = sums.get(j, Fraction(0)) + v * Fraction(float(rows.data[place]))
-        for j, c in sums.items():
-            if c == 0:
-                continue
-            end = float(self.given.lower[j] if c > 0 else self.given.upper[j])
-            if not math.isfinite(end):
-                return False
-            least += c * Fraction(end)
-        return least > 0
+        return is_contradiction(self.given, self.index[used], self.rows[used], miss[used])
 
 
 def _inside(given: Restrictions, x: Vector, change: Vector) -> Vector:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import qpsvm
 from qpsvm.numerics.exact_rank import PRIMES, null_space, rank, residues
+from qpsvm.numerics.independence import proven_independence
 from qpsvm.qp import QPSolution, QuadraticProgram
 from qpsvm.qp.solution import Status
 
@@ -72,6 +73,58 @@ def test_what_a_row_is_missed_by_counts_however_little_it_is(power: int) -> None
     found = solved(program)
     if found.status is Status.OPTIMAL:
         assert program.objective(found.x) == pytest.approx(1.0, rel=1e-7)
+
+
+def among_others(m: int, *, connected: bool, near: bool) -> QuadraticProgram:
+    """m independent rows, and before them two that determine a far point (``near``), or none."""
+    t = 2.0**-68
+    A = sp.lil_array((m + 2, m + 4))
+    A[0, [0, 1, 3]], A[1, [0, 1, 2, 3]] = 1.0, [1.0, 1.0 + U if near else 2.0, t, 1.0]
+    for k in range(m):
+        A[2 + k, 4 + k] = 1.0
+        if connected:
+            A[2 + k, 4 + (k - 1) % m] = -0.5
+    if connected:
+        A[2, 0] = 1.0
+    lb, ub = np.full(m + 4, -FREE), np.full(m + 4, FREE)
+    lb[2:4] = ub[2:4] = 1.0
+    curvature = np.zeros(m + 4)
+    curvature[0] = 2.0 / (t / U) ** 2 if near else 1.0  # of the first kind the optimum is 1
+    b = np.full(m + 2, 0.5 if connected else 1.0)
+    b[:2] = 1.0
+    return QuadraticProgram(
+        sp.diags_array(curvature), np.zeros(m + 4), A=sp.csr_array(A), b=b, lb=lb, ub=ub
+    )
+
+
+@pytest.mark.parametrize("connected", [False, True])
+@pytest.mark.parametrize("m", [3, 500, 1700])
+def test_a_row_that_nearly_repeats_another_is_found_among_many(m: int, connected: bool) -> None:
+    x = np.ones(m + 4)
+    x[:2] = 0.0
+    assert not passes(among_others(m, connected=connected, near=True), x)
+
+
+@pytest.mark.parametrize("connected", [False, True])
+@pytest.mark.parametrize("m", [3, 500, 1700])
+def test_many_independent_rows_are_no_obstacle(m: int, connected: bool) -> None:
+    x = np.ones(m + 4)
+    x[1] = -(2.0**-68)  # what the second row asks for is no double beside 1: x_1 makes up for it
+    x[0] = 0.0
+    assert passes(among_others(m, connected=connected, near=False), x)
+
+
+@pytest.mark.parametrize("m", [5, 40, 1600])
+def test_bounds_on_singular_values_are_below_them(m: int) -> None:
+    rows = sp.random_array((m, 2 * m), density=3.0 / m, rng=np.random.default_rng(m), format="csr")
+    rows = sp.csr_array(rows + sp.eye_array(m, 2 * m))
+    lengths = np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel())
+    rows = sp.csr_array(sp.diags_array(1.0 / lengths) @ rows)
+    found = proven_independence(rows)
+    assert found is not None
+    assert found <= np.linalg.svd(rows.toarray(), compute_uv=False)[-1]
+    dependent = sp.csr_array(sp.vstack([rows, rows[[0]]]))
+    assert proven_independence(dependent) is None
 
 
 @pytest.mark.parametrize("factor", [1.0, 3.0, 0.1])

@@ -47,7 +47,7 @@ class Accuracy:
     @classmethod
     def of(cls, work: Workspace, variables: Variables, residuals: Residuals) -> Accuracy:
         """Measure an iterate: x, and y with the weights that x has."""
-        p, it, unit = work.program, variables, work.scales.gradient
+        p, it, unit = work.program, variables, work.gradient_scale
         w = it.w + residuals.weights
         primal = 0.5 * float(w @ w) + p.constant
         free = 0.0

@@ -33,7 +33,7 @@ from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.step import step_along
 from qpsvm.solvers.interior_point.termination import StoppingRule, Termination
 from qpsvm.solvers.interior_point.variables import starting_point
-from qpsvm.solvers.interior_point.workspace import Scales, Workspace
+from qpsvm.solvers.interior_point.workspace import Workspace
 
 Report = Callable[[int, Accuracy], Status | None]
 """Told the number of iterations and the accuracy of the iterate; a status ends the search."""
@@ -74,9 +74,9 @@ def interior_point(
     rule, iteration = StoppingRule(eps, limit, settings), 0
     gaps: list[float] = []
     variables = starting_point(program)
-    work = Workspace.of(program, Scales.of(program), settings)
+    work = Workspace.of(program, settings)
     residuals = Residuals.of(program, variables)
-    regularization = Regularization().at_least_initial(work)
+    regularization = Regularization.initial(work)
     best = BestPoint(program, variables, residuals)
     try:
         while True:

@@ -37,14 +37,14 @@ class Regularization:
     proximal: float = 0.0
     keeps_heavy: bool = False
 
-    def at_least_initial(self, work: Workspace) -> Regularization:
-        """The regularization with the proximal term that a program starts with."""
-        floor = work.settings.proximal_floor * work.least_curvature
-        return replace(self, proximal=max(self.proximal, floor))
+    @classmethod
+    def initial(cls, work: Workspace) -> Regularization:
+        """The regularization that a program starts with."""
+        return cls(work.settings.proximal_floor * work.least_curvature)
 
     def is_largest(self, work: Workspace) -> bool:
         """Return whether the proximal term is so large that it grows no further."""
-        return self.proximal >= work.settings.proximal_limit * work.scales.hessian
+        return self.proximal >= work.settings.proximal_limit * work.hessian_scale
 
     def stronger(self, work: Workspace) -> Regularization:
         """Keep the heaviest variables; where that is done or impossible, raise rho."""

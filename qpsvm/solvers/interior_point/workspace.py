@@ -1,4 +1,4 @@
-"""The program, scales and memory that the iterations on one set of variables share."""
+"""The parts that all iterations share: the program, its scales, and the settings."""
 
 from __future__ import annotations
 
@@ -13,37 +13,18 @@ from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.variables import Variables
 
 
-@dataclass(frozen=True)
-class Scales:
-    """Sizes of the entries of a program.
-
-    Attributes
-    ----------
-    hessian : float
-        Mean of the diagonal of ``F F' + diag(d)``.
-    gradient : float
-        Largest entry of q; gradients are measured in this unit, as in ``qp/kkt.py``.
-    """
-
-    hessian: float
-    gradient: float
-
-    @classmethod
-    def of(cls, program: FactorProgram) -> Scales:
-        """The scales of a whole program."""
-        largest = float(np.max(np.abs(program.q), initial=0.0))
-        return cls(program.unit, max(largest, min(program.unit, 1.0)) or 1.0)
-
-
 @dataclass(frozen=True, eq=False)
 class Workspace:
-    """The program, scales and memory that the iterations on one set of variables share.
+    """The program, its scales and the settings, which all iterations share.
 
     Attributes
     ----------
     program : FactorProgram
     settings : InteriorPointSettings
-    scales : Scales
+    hessian_scale : float
+        Mean of the diagonal of ``F F' + diag(d)``.
+    gradient_scale : float
+        Largest entry of q; gradients are measured in this unit, as in ``qp/kkt.py``.
     has_bounds : pair of bool arrays of shape (n,), or None
         Which variables have a lower and an upper bound; None: all have both.
     n_bounds : int
@@ -59,7 +40,8 @@ class Workspace:
 
     program: FactorProgram
     settings: InteriorPointSettings
-    scales: Scales
+    hessian_scale: float
+    gradient_scale: float
     has_bounds: tuple[Mask, Mask] | None
     n_bounds: int
     columns: Vector
@@ -68,26 +50,23 @@ class Workspace:
     zeros: Vector
 
     @classmethod
-    def of(
-        cls,
-        program: FactorProgram,
-        scales: Scales,
-        settings: InteriorPointSettings,
-    ) -> Workspace:
+    def of(cls, program: FactorProgram, settings: InteriorPointSettings) -> Workspace:
         """The workspace of a program."""
         p, n = program, program.size
         has_lower, has_upper = np.isfinite(p.lower), np.isfinite(p.upper)
         n_bounds = int(has_lower.sum() + has_upper.sum())
         columns = p.F.column_sizes
         columns = np.where(columns > 0.0, columns, 1.0)
+        largest, unit = float(np.max(np.abs(p.q), initial=0.0)), p.unit
         return cls(
             program=p,
             settings=settings,
-            scales=scales,
+            hessian_scale=unit,
+            gradient_scale=max(largest, min(unit, 1.0)) or 1.0,
             has_bounds=None if n_bounds == 2 * n else (has_lower, has_upper),
             n_bounds=max(n_bounds, 1),
             columns=columns,
-            least_curvature=min(scales.hessian, float(np.min(columns**2)) / n) or 1.0,
+            least_curvature=min(unit, float(np.min(columns**2)) / n) or 1.0,
             chunks=list(chunks(n)),
             zeros=np.zeros(n),
         )

@@ -20,7 +20,7 @@ from qpsvm.solvers.interior_point.residuals import Residuals
 from qpsvm.solvers.interior_point.settings import DEFAULTS
 from qpsvm.solvers.interior_point.step import step_along
 from qpsvm.solvers.interior_point.variables import starting_point
-from qpsvm.solvers.interior_point.workspace import Scales, Workspace
+from qpsvm.solvers.interior_point.workspace import Workspace
 
 seeds = st.integers(0, 10**6)
 
@@ -39,7 +39,7 @@ def start(seed, n=30, r=4, bounds="both"):
     q, offset = rng.standard_normal(n), rng.standard_normal(r)
     program = FactorProgram(factor, d, q, A, A @ x, lower, upper, offset)
     variables = starting_point(program)
-    work = Workspace.of(program, Scales.of(program), DEFAULTS)
+    work = Workspace.of(program, DEFAULTS)
     return program, work, variables, Residuals.of(program, variables)
 
 

@@ -1,0 +1,61 @@
+"""Lower bounds on the singular values of many rows; groups of rows without a common variable."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
+
+from qpsvm.numerics.arrays import Index
+
+INDEPENDENCE = (1e-1, 1e-2, 1e-3, 1e-4)
+"""Lower bounds on the singular values of many rows, each of length one, that are tried in turn."""
+
+
+MOST_DENSE_ROWS = 1500
+"""Rows up to which their products with each other are factored as a dense matrix."""
+
+
+def connected_rows(rows: sp.csr_array) -> list[Index]:
+    """The rows in groups that have no variable in common with each other."""
+    m = rows.shape[0]
+    graph = sp.block_array([[None, rows], [rows.T, None]], format="csr")
+    labels = connected_components(graph, directed=False)[1][:m]
+    order = np.argsort(labels, kind="stable")
+    ends = np.flatnonzero(np.diff(labels[order])) + 1
+    return [np.asarray(group) for group in np.split(order, ends)]
+
+
+def proven_independence(rows: sp.csr_array) -> float | None:
+    """A lower bound on the smallest singular value of rows of length one, or None.
+
+    ``B B' - s^2 I`` has a Cholesky factor if all singular values of B are above s.
+    """
+    products = sp.csc_array(rows @ rows.T)
+    identity = sp.eye_array(products.shape[0], format="csc")
+    for bound in INDEPENDENCE:
+        if _is_positive_definite(sp.csc_array(products - bound * bound * identity)):
+            return bound
+    return None
+
+
+def _is_positive_definite(matrix: sp.csc_array) -> bool:
+    if matrix.shape[0] <= MOST_DENSE_ROWS:
+        try:
+            np.linalg.cholesky(matrix.toarray())
+        except np.linalg.LinAlgError:
+            return False
+        return True
+    try:
+        factor = splu(
+            matrix,
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+    except RuntimeError:  # exactly singular
+        return False
+    # without exchanges of rows the pivots have the signs of the eigenvalues
+    in_order = bool((factor.perm_r == factor.perm_c).all())
+    return in_order and bool((factor.U.diagonal() > 0.0).all())
