@@ -92,6 +92,7 @@ class _GeneralPolish:
         """Proximal rounds around moving centres, each followed by the plain equations."""
         own = self.settings
         centre, sigma, smallest = _start(self.found.best), own.first_sigma, own.smallest_sigma
+        tried = dict[bytes, int]()
         for _ in range(own.max_centres):
             settled, guess, rounds = self.settle(centre, sigma)
             if settled is None:
@@ -101,7 +102,9 @@ class _GeneralPolish:
                 continue
             x = np.clip(settled.x, self.program.lb, self.program.ub)
             centre = Point(x, np.maximum(settled.z, 0.0), settled.y)
-            equations = self.equations(guess)
+            key = guess.key()
+            tried[key] = tried.get(key, 0) + 1
+            equations = self.equations(guess) if tried[key] <= own.tries_per_set else None
             solved = None if equations is None else equations.solve(centre)
             if solved is not None and self.keep(solved, guess):
                 return

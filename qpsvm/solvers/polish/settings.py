@@ -30,6 +30,9 @@ class PolishSettings:
         Active sets that are tried around one centre.
     max_centres : int
         Centres of the proximal term, at most.
+    tries_per_set : int
+        Times that the equations on one active set are solved and the result is measured: where
+        they have many solutions, the next one may be better.
     first_sigma, largest_sigma, smallest_sigma : float
         Proximal weight relative to the largest curvature: the first, the one that is given up at,
         and the limit of the decrease.
@@ -49,6 +52,7 @@ class PolishSettings:
     small_size: int = 1000
     max_active_sets: int = 20
     max_centres: int = 60
+    tries_per_set: int = 3
     first_sigma: float = 1e-3
     largest_sigma: float = 1.0
     smallest_sigma: float = 1e-9
