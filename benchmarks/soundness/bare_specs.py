@@ -28,7 +28,11 @@ def draw(rng: Any, rejected: Counter[str]) -> BareProgram:
             program = _barely_unbounded(rng)
         else:
             program = _contradictory(rng) if kind < 0.14 else _drawn(rng)
-        status = program.answer.status
+        try:
+            status = program.answer.status
+        except ArithmeticError:  # it curves downwards along a row
+            rejected["bare program: not decided"] += 1
+            continue
         if status == INFEASIBLE and program.trait == CONTRADICTORY:
             return program
         if status == OPTIMAL or (status == UNBOUNDED and program.exact.is_clearly_unbounded(FALLS)):

@@ -137,13 +137,13 @@ class _Proof:
         self.rows = rows
 
     def result(self, *, prices: bool, multipliers: Vector | None = None) -> NearestPoint:
-        """The point with its proof; ``multipliers`` are those of a linear program (``nudge``)."""
+        """The point with its proof; ``multipliers`` are those of all rows in ``nudge``."""
         found, left = self.found, self.found.left.copy()
         over = np.where(self.is_equality, np.abs(self.value), np.maximum(self.value, 0.0))
         is_off = over + np.where(over > 0.0, self.doubt, 0.0) > 0.0
         miss = self.by_length(np.where(left[self.index] > 0.0, self.value, 0.0))
         if multipliers is not None:
-            miss = self.by_size(multipliers)
+            miss = self.by_size(multipliers[self.index])
             left[self.index] = np.where(over > HOLDS * self.size, over, 0.0)
         is_left = left[self.index] > 0.0
         if is_left.any() and not prices and not self.is_contradiction(is_left, miss):
@@ -177,7 +177,7 @@ class _Proof:
         """A step of some roundings that makes the active rows hold as far as they can.
 
         Variables at their bounds may move inwards, which the least change that came before does not
-        try. With the multipliers of the rows, those of contradictory rows among them.
+        try. With multipliers of all rows, those that contradict each other among them.
         """
         from scipy.optimize import linprog
 
@@ -222,9 +222,9 @@ class _Proof:
             return None
         step = np.zeros(len(self.change))
         step[used] = unit * np.clip(found.x[:n] - found.x[n : 2 * n], lower, upper)
-        multipliers = np.zeros(m)
-        multipliers[~self.is_equality] = -found.ineqlin.marginals
-        multipliers[self.is_equality] = -found.eqlin.marginals
+        multipliers = np.zeros(len(given.right))
+        multipliers[self.index[~self.is_equality]] = -found.ineqlin.marginals
+        multipliers[self.index[self.is_equality]] = -found.eqlin.marginals
         return step, multipliers
 
     def grown(self, correction: Vector) -> Vector:
