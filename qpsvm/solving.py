@@ -187,9 +187,6 @@ def _solve(
     return outcome.machine
 
 
-# --- small pieces -----------------------------------------------------------------------------
-
-
 def _solve_parts(
     problem: ReducedProblem, backend: str | Backend, settings: Settings, start: Any, *, strict: bool
 ) -> ReducedSolution:
