@@ -32,7 +32,8 @@ class PolishSettings:
         Centres of the proximal term, at most.
     tries_per_set : int
         Times that the equations on one active set are solved and the result is measured: where
-        they have many solutions, the next one may be better.
+        they have many solutions, the next one may be better (with 6 of them a Crammer-Singer
+        machine with C = 1e-11 is missed).
     first_sigma, largest_sigma, smallest_sigma : float
         Proximal weight relative to the largest curvature: the first, the one that is given up at,
         and the limit of the decrease.
@@ -52,7 +53,7 @@ class PolishSettings:
     small_size: int = 1000
     max_active_sets: int = 20
     max_centres: int = 60
-    tries_per_set: int = 3
+    tries_per_set: int = 12
     first_sigma: float = 1e-3
     largest_sigma: float = 1.0
     smallest_sigma: float = 1e-9
