@@ -1,4 +1,4 @@
-"""Measurement of a solver's answers by the verifier, their repair, and their comparison.
+"""Verify, repair and compare the answers that solvers give to one program.
 
 Solver, polish and search work on a reduced program (``qpsvm.qp.reductions``): large offsets taken
 out, rows and variables of very different sizes scaled; of a badly scaled dual problem the primal
@@ -161,7 +161,7 @@ class Attempt:
 
     @property
     def is_at_rounding(self) -> bool:
-        """Return whether nothing but rounding keeps the answer from passing.
+        """Return whether the answer fails verification by rounding errors alone.
 
         The program that was solved is solved to ``eps``, and the machine's certified gap is within
         ``eps`` or within what rounding can add to it. What is left comes from evaluating the
@@ -179,7 +179,7 @@ class Attempt:
 
     @property
     def is_contradicted(self) -> bool:
-        """Return whether the rows contradict each other by less than residuals tell.
+        """Return whether the constraints have no common solution although all residuals are small.
 
         All residuals are within ``eps``, and yet no point near satisfies the rows, which no other
         answer would change.

@@ -24,7 +24,7 @@ from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 
 class Route(Protocol):
-    """A program through which a problem's solutions are polished, and the way back."""
+    """A quadratic program to polish in place of a problem, with the maps there and back."""
 
     @property
     def program(self) -> QuadraticProgram: ...

@@ -80,7 +80,7 @@ class OwnPredictions:
 
     @property
     def finding(self) -> str:
-        """Describe how the model's own predictions differ from verified ones; empty if equal."""
+        """Where the fitted model's ``predict`` differs from the verified one; empty if nowhere."""
         if self.passed:
             return ""
         if self.n_differ:

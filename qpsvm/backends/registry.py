@@ -71,7 +71,7 @@ class BackendInfo:
 
 
 def require_name(name: object) -> None:
-    """Raise UnknownBackendError unless a backend's name is text."""
+    """Raise UnknownBackendError unless the argument is a string."""
     if not isinstance(name, str):
         raise UnknownBackendError(
             "A backend is a name such as 'cvxopt' or a qpsvm.backends.Backend, got "

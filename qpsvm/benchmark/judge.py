@@ -104,7 +104,7 @@ def judge(task: Task, answer: Answer) -> Judged:
 
 
 def _is_asked_for(problem: Problem, task: Task) -> bool:
-    """Return whether a problem is the program of the task, in either form."""
+    """Return whether two training problems are the same, be they in primal or dual form."""
     asked = task.problem
     return problem is asked or (
         problem.formulation == task.formulation
@@ -226,7 +226,7 @@ def _without_optimum(problem: Problem, answer: Answer) -> Judged:
 
 
 def _has_an_optimum(problem: Problem) -> bool:
-    """Return whether a nearly feasible and nearly optimal solution is found."""
+    """Return whether a solve shows that the problem has an optimum, so that denials are refuted."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the certificate says what was reached

@@ -25,7 +25,7 @@ from qpsvm.numerics.single_precision import Stored
 
 
 def fairness_band(sensitive: Column | Targets, bound: float) -> Constraint:
-    """Bound the covariance of f and z: ``| 1/n sum_i (z_i - mean z) f(x_i) | <= bound``.
+    """Require ``| 1/n sum_i (z_i - mean z) f(x_i) | <= bound`` for a sensitive variable z.
 
     Parameters
     ----------

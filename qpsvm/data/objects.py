@@ -79,7 +79,7 @@ def require_unmasked(values: object, name: str) -> None:
 
 
 def _table(X: object, *, one_each: bool = False) -> Array:
-    """Copy X to an array of Python objects, without NumPy's conversions between types."""
+    """Copy X to an object array; no entry changes its type."""
     if not isinstance(X, list | tuple):
         array = np.array(X)
         return array.astype(object) if array.dtype.kind == "T" else array

@@ -22,7 +22,7 @@ from qpsvm.numerics.single_precision import SinglePrecision, Stored
 
 
 def samples_for(kernel: Kernel, X: Samples) -> Stored:
-    """Convert X to checked samples: a table of numbers, or an array of objects for own kernels.
+    """Check X: a table of numbers, or an array of Python objects for a user-defined kernel.
 
     Raises
     ------

@@ -268,7 +268,7 @@ KERNELS: dict[str, type[Kernel]] = {
 """Kernels that a name and numbers describe, as in files."""
 
 NAMES: dict[str, type[Kernel]] = KERNELS | {"poly": Polynomial}
-"""Names that formulations take."""
+"""Kernel classes by the names that ``kernel="..."`` accepts."""
 
 
 # --- parameters ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Named slices of a program's vectors, and what all recoveries of machines from them share."""
+"""Base class of maps from solutions of a program to trained machines, and named slices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qpsvm.qp.solution import QPSolution, Status
 Model = TypeVar("Model")
 
 NO_WEIGHTS = QPSolution(Status.UNKNOWN, native_status="the model has no weights")
-"""In place of the solution of a program whose variables are weights that a machine has not."""
+"""Stands for the program's solution where a kernel machine, without weights, has none."""
 
 
 def blocks(sizes: dict[str, int]) -> dict[str, slice]:

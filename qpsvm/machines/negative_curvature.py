@@ -57,7 +57,7 @@ def joint_price(delta: float, tau: Dense, own: Mask, box: Vector) -> float:
 
 
 def _ends(model: PrimalDualPair, upper: float) -> tuple[Vector, Vector]:
-    """Bounds on the dual variables of every optimum, from the box and from ``upper``.
+    """Bound the dual variables of every optimum, by their box and an upper bound of the objective.
 
     A quadratic loss is at most the objective: ``d a^2 / 2 <= upper``. And where dual points may be
     scaled down, the best multiple of an optimum is the optimum itself: ``p'a <= 2 upper``.

@@ -1,4 +1,4 @@
-"""Types of the arguments that callers pass, before they are checked."""
+"""Type aliases of unchecked public arguments (samples, targets, weights), and a number check."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Deadline:
         return max(self.at - self.clock(), 0.0) if self.is_set else math.inf
 
     def has_passed(self) -> bool:
-        """Return whether no time is left. Without a limit the clock is not read."""
+        """Return whether the time limit has passed; without a limit the clock is not read."""
         return self.is_set and self.clock() >= self.at
 
     def share(self, part: float) -> Deadline:

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from qpsvm.numerics.arrays import Dense
 
 PRIMES = (2147483647, 2147483629, 2147483587)
-"""The largest primes below 2^31: products of two residues fit into 64 bits."""
+"""Moduli: the three largest primes below 2^31, so that products of residues fit into 64 bits."""
 
 Residues = NDArray[np.int64]
 
 
 def residues(values: Dense, prime: int) -> Residues:
-    """Finite doubles modulo a prime.
+    """Convert finite doubles, as exact fractions, to residues modulo a prime.
 
     Examples
     --------

@@ -28,9 +28,10 @@ def connected_rows(rows: sp.csr_array) -> list[Index]:
 
 
 def proven_independence(rows: sp.csr_array) -> float | None:
-    """A lower bound on the smallest singular value of rows of length one, or None.
+    """Compute a lower bound above zero on the smallest singular value; None if none is found.
 
-    ``B B' - s^2 I`` has a Cholesky factor if all singular values of B are above s.
+    ``B B' - s^2 I`` has a Cholesky factor if all singular values of B are above s. The rows of B
+    have length one.
     """
     products = sp.csc_array(rows @ rows.T)
     identity = sp.eye_array(products.shape[0], format="csc")

@@ -1,4 +1,4 @@
-"""Proofs that rows contradict each other within the bounds of their variables."""
+"""Exact proofs that linear constraints and bounds have no common solution (Farkas' lemma)."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class SlackRows:
         return np.append(v, np.broadcast_to(slack, self.n_slack)) if self.n_slack else v
 
     def slack(self, x: Vector) -> Vector:
-        """``h - Gx`` in units of the scales."""
+        """Compute the slacks ``h - Gx`` of the inequalities, rows scaled to largest entry one."""
         own = slice(self.n_equalities, None)
         return np.asarray(self.right[own] - self.matrix[own, : len(x)] @ x)
 

@@ -61,7 +61,7 @@ class FalseClaim:
 
     @property
     def machine_is_optimal(self) -> bool:
-        """Return whether the machine is within eps, so that only its multipliers are wrong."""
+        """Return whether a false claim of optimality concerns the multipliers alone."""
         return self.outcome == "false optimal" and self.gap <= self.eps
 
 

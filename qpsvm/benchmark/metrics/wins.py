@@ -77,7 +77,7 @@ def win_matrix(times: Times, *, noise: float | None = None) -> Wins:
 
 
 def faster(a: Timing, b: Timing, noise: float | None = None) -> bool:
-    """Return whether ``a`` took less time than ``b``, by more than the uncertainty of both."""
+    """Return whether timing a is below timing b by more than their combined uncertainty."""
     if not (a.reached and b.reached):
         return a.reached
     errors = [noise if noise is not None and math.isnan(t.error) else t.error for t in (a, b)]
