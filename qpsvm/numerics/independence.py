@@ -9,13 +9,6 @@ from scipy.sparse.linalg import splu
 
 from qpsvm.numerics.arrays import Index
 
-INDEPENDENCE = (1e-1, 1e-2, 1e-3, 1e-4)
-"""Lower bounds on the singular values of many rows, each of length one, that are tried in turn."""
-
-
-MOST_DENSE_ROWS = 1500
-"""Rows up to which their products with each other are factored as a dense matrix."""
-
 
 def connected_rows(rows: sp.csr_array) -> list[Index]:
     """The rows in groups that have no variable in common with each other."""
@@ -27,22 +20,32 @@ def connected_rows(rows: sp.csr_array) -> list[Index]:
     return [np.asarray(group) for group in np.split(order, ends)]
 
 
-def proven_independence(rows: sp.csr_array) -> float | None:
+def proven_independence(
+    rows: sp.csr_array, bounds: tuple[float, ...], most_dense_rows: int
+) -> float | None:
     """Compute a lower bound above zero on the smallest singular value; None if none is found.
 
     ``B B' - s^2 I`` has a Cholesky factor if all singular values of B are above s. The rows of B
     have length one.
+
+    Parameters
+    ----------
+    rows : CSR array of shape (m, n)
+    bounds : tuple of float
+        Values of s that are tried in turn, the largest first.
+    most_dense_rows : int
+        Rows up to which ``B B'`` is factored as a dense matrix.
     """
     products = sp.csc_array(rows @ rows.T)
     identity = sp.eye_array(products.shape[0], format="csc")
-    for bound in INDEPENDENCE:
-        if _is_positive_definite(sp.csc_array(products - bound * bound * identity)):
+    for bound in bounds:
+        if _is_positive_definite(products - bound * bound * identity, most_dense_rows):
             return bound
     return None
 
 
-def _is_positive_definite(matrix: sp.csc_array) -> bool:
-    if matrix.shape[0] <= MOST_DENSE_ROWS:
+def _is_positive_definite(matrix: sp.csc_array, most_dense_rows: int) -> bool:
+    if matrix.shape[0] <= most_dense_rows:
         try:
             np.linalg.cholesky(matrix.toarray())
         except np.linalg.LinAlgError:
@@ -50,7 +53,7 @@ def _is_positive_definite(matrix: sp.csc_array) -> bool:
         return True
     try:
         factor = splu(
-            matrix,
+            sp.csc_array(matrix),
             permc_spec="MMD_AT_PLUS_A",
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},

@@ -11,14 +11,8 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Index, Matrix, Vector, as_dense
 from qpsvm.numerics.exact_rank import null_space
 from qpsvm.numerics.precision import TINY
+from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.restrictions import Restrictions
-
-MOST_CANCELLING = 40
-"""Missed rows up to which multipliers are sought whose sums cancel exactly: they are solutions of
-equations in rational numbers."""
-
-CANCELLED = 1e-6
-"""Share of its terms up to which a sum over a column is meant to cancel."""
 
 
 def is_contradiction(given: Restrictions, index: Index, rows: Matrix, miss: Vector) -> bool:
@@ -45,11 +39,11 @@ def is_contradiction(given: Restrictions, index: Index, rows: Matrix, miss: Vect
 
 def _cancelling(given: Restrictions, rows: sp.csr_array, miss: Vector) -> list[Fraction]:
     """Multipliers near the given ones whose sums over the columns cancel where they have to."""
-    if rows.shape[0] > MOST_CANCELLING:
+    if rows.shape[0] > FEASIBILITY.most_cancelling_rows:
         return []
     sums, terms = rows.T @ miss, abs(rows).T @ np.abs(miss)
     ends = np.where(sums > 0.0, given.lower, given.upper)
-    cancels = (terms > 0.0) & (np.isinf(ends) | (np.abs(sums) <= CANCELLED * terms))
+    cancels = (terms > 0.0) & (np.isinf(ends) | (np.abs(sums) <= FEASIBILITY.cancelled * terms))
     matrix = as_dense(rows[:, np.flatnonzero(cancels)]).T
     basis = null_space([[Fraction(v) for v in row] for row in matrix.tolist()], rows.shape[0])
     if not basis:

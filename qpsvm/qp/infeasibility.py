@@ -15,8 +15,9 @@ import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Sparse, Vector
 from qpsvm.qp.checked_vectors import checked_vectors
+from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.qp.nearest import CONTRADICTION, nearest_feasible
+from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 from qpsvm.qp.row_proofs import prove_rows
@@ -84,7 +85,7 @@ def _remainder(program: QuadraticProgram, z: Vector, y: Vector) -> float:
     # what rounding of c can have added to its products with a bound
     right = np.concatenate([program.h[binding] * z[binding], program.b * y])
     sizes = float(terms[is_bounded] @ np.abs(bound[is_bounded])) + float(np.sum(np.abs(right)))
-    if not math.fsum([*left.tolist(), *(-right).tolist()]) > CONTRADICTION * sizes:
+    if not math.fsum([*left.tolist(), *(-right).tolist()]) > FEASIBILITY.contradiction * sizes:
         return math.inf
     return _largest_ratio(c[~is_bounded], terms[~is_bounded])
 
@@ -137,7 +138,9 @@ def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
 def _missed_by_ray(program: QuadraticProgram, x: Vector) -> float:
     """The largest violation of a ray's conditions; infinite if the objective does not fall."""
     descent = program.q * x
-    if not -math.fsum(descent.tolist()) > CONTRADICTION * float(np.sum(np.abs(descent))):
+    if not -math.fsum(descent.tolist()) > FEASIBILITY.contradiction * float(
+        np.sum(np.abs(descent))
+    ):
         return math.inf
     finite = np.isfinite(program.h)
     largest = float(np.max(np.abs(x)))

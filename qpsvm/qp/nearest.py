@@ -26,27 +26,11 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.least_change import least_change
 from qpsvm.qp.nearest_point import NearestPoint, unnoticed
 from qpsvm.qp.nearest_vertex import nearest_vertex
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
-
-ROUNDS = 40
-"""Changes of one metric: each makes the missed rows hold, and may miss others by that."""
-
-PATIENCE = 4
-"""Changes in a row that do not halve the worst miss, after which a metric is given up."""
-
-ROUNDING = 16.0 * EPS
-"""An entry counts as zero that a change leaves with this share of what it was."""
-
-HOLDS = 2.0**-68
-"""Share of a row's terms up to which it holds: far below the rounding of the terms, 2^-53."""
-
-
-CONTRADICTION = 64.0 * EPS
-"""Rows that no search makes hold together, missed by less than this share of their terms: they
-contradict each other by the rounding of their own numbers, and what is left of them is priced."""
 
 
 def nearest_feasible(restrictions: Restrictions, x: Vector) -> NearestPoint:
@@ -94,7 +78,7 @@ def _nearest(restrictions: Restrictions, x: Vector) -> NearestPoint:
         found = _Approach(restrictions, metric, begin).run()
         if best.blocked is not None or (found.blocked is None and found.worst < best.worst):
             best = found
-        if best.blocked is None and best.worst <= ROUNDING:
+        if best.blocked is None and best.worst <= FEASIBILITY.rounding:
             break
     return best
 
@@ -161,13 +145,13 @@ class _Approach:
         change, stalled, least = np.zeros(len(self.x)), 0, np.inf
         active: Index = np.flatnonzero(self.given.is_equality)
         reach = self.reach
-        for _ in range(ROUNDS):
+        for _ in range(FEASIBILITY.rounds):
             missed = self.missed(change, active)
             if not missed.is_missed.any():
                 return self.found(change, missed)
             worst = missed.worst
             stalled, least = (stalled + 1, least) if worst > 0.5 * least else (0, worst)
-            if stalled > PATIENCE or not np.isfinite(worst):
+            if stalled > FEASIBILITY.patience or not np.isfinite(worst):
                 break
             active = np.union1d(active, missed.index[missed.is_missed])
             step = self.step(missed, active, reach)
@@ -192,7 +176,9 @@ class _Approach:
         exact = self.residuals_at_start(index)
         value = row_residuals(given.rows.take(index), change, -exact).value
         over = np.where(given.is_equality[index], np.abs(value), value)
-        return _Missed(index, value, self.size[index], ~(over <= HOLDS * self.size[index]))
+        return _Missed(
+            index, value, self.size[index], ~(over <= FEASIBILITY.holds * self.size[index])
+        )
 
     def residuals_at_start(self, index: Index) -> Vector:
         """``R x - r`` of some rows at the point before any change, each rounded once."""
@@ -215,14 +201,14 @@ class _Approach:
         left = np.zeros(len(self.given.right))
         left[missed.index[missed.is_missed]] = np.abs(missed.value[missed.is_missed])
         rows = self.given.rows.take(np.flatnonzero(self.binds))
-        negligible = ROUNDING * unnoticed(rows, self.size[self.binds])
+        negligible = FEASIBILITY.rounding * unnoticed(rows, self.size[self.binds])
         # what cancels altogether is zero: rounding would leave a number that nothing is relative to
         contradicted = 16.0 * unnoticed(rows, left[self.binds])
         noise = np.maximum(negligible, np.where(np.isnan(contradicted), 0.0, contradicted))
-        vanished = np.abs(moved) <= np.maximum(ROUNDING * np.abs(self.x), noise)
+        vanished = np.abs(moved) <= np.maximum(FEASIBILITY.rounding * np.abs(self.x), noise)
         vanished = self.unnoticed_by_all(rows, moved, vanished)
         point = np.clip(np.where(vanished, 0.0, moved), self.given.lower, self.given.upper)
-        allowed = CONTRADICTION * self.size
+        allowed = FEASIBILITY.contradiction * self.size
         blocked = None
         if not (left <= allowed).all():  # NaN is not
             ratio = np.where(left <= allowed, 0.0, left / np.maximum(self.size, TINY))
@@ -234,10 +220,10 @@ class _Approach:
         """The vanishing entries that may be set to zero without being noticed by any row."""
         sizes = abs(rows)
         right = np.abs(self.given.right[self.binds])
-        for _ in range(ROUNDS):
+        for _ in range(FEASIBILITY.rounds):
             kept = sizes @ np.abs(np.where(vanished, 0.0, moved)) + right
             lost = sizes @ np.abs(np.where(vanished, moved, 0.0))
-            notices = (lost > ROUNDING * kept) & (kept > 0.0)
+            notices = (lost > FEASIBILITY.rounding * kept) & (kept > 0.0)
             if not notices.any():
                 break
             touched = np.asarray(sizes[np.flatnonzero(notices)].sum(axis=0)).ravel() > 0.0

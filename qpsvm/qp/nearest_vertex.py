@@ -6,14 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Mask, Matrix, Vector
+from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.restrictions import Restrictions
-
-PENALTY = 1e4
-"""Price of missing a row by all of its terms, where moving a variable by its reach costs 1."""
-
-
-SEARCH_SECONDS = 5.0
-"""Longest search for a feasible point by a linear program."""
 
 
 def nearest_vertex(restrictions: Restrictions, x: Vector, reach: Vector) -> Vector | None:
@@ -37,7 +31,7 @@ def nearest_vertex(restrictions: Restrictions, x: Vector, reach: Vector) -> Vect
     is_equality = given.is_equality[binding]
     both = _both_ways(rows[:, movable], 1.0 / size[is_used], reach[movable], is_equality)
     m, n = len(right), len(movable)
-    cost = np.concatenate([np.ones(2 * n), np.full(2 * m, PENALTY)])
+    cost = np.concatenate([np.ones(2 * n), np.full(2 * m, FEASIBILITY.vertex_penalty)])
     room = [
         (given.upper - x)[movable] / reach[movable],
         (x - given.lower)[movable] / reach[movable],
@@ -53,7 +47,7 @@ def nearest_vertex(restrictions: Restrictions, x: Vector, reach: Vector) -> Vect
         b_eq=right[is_equality],
         bounds=np.column_stack([0.0 * cost, np.concatenate([*room, np.full(2 * m, np.inf)])]),
         method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "time_limit": SEARCH_SECONDS},
+        options={"primal_feasibility_tolerance": 1e-10, "time_limit": FEASIBILITY.search_seconds},
     )
     if found.x is None:
         return None

@@ -25,37 +25,10 @@ from qpsvm.numerics.exact_rank import PRIMES, rank, residues
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.numerics.independence import connected_rows, proven_independence
 from qpsvm.numerics.precision import EPS, TINY
-from qpsvm.qp.contradiction import CANCELLED, is_contradiction
+from qpsvm.qp.contradiction import is_contradiction
+from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
-
-MOST_ROWS = 400
-"""Connected rows up to which dependence is examined: the work grows with their third power. More
-rows must be independent, and by a margin (``INDEPENDENCE``)."""
-
-
-NEAR_ROWS = 2.0**-36
-"""Share of its terms by which an inequality must hold to be left out at first."""
-
-HOLDS = 2.0**-68
-"""Share of a row's terms up to which it holds, but for a correction (as in ``nearest``)."""
-
-FARTHEST_NUDGE = 2.0**20
-"""Longest step of a nudge, in units of the largest miss: roundings of rows whose smallest singular
-value is 1e-6, and 1e-10 of a variable at most."""
-
-PENALTY = 1e8
-"""Price of missing a row, where a step of the size of a rounding costs 1."""
-
-SEARCH_SECONDS = 5.0
-"""Longest search for a nudge."""
-
-SIGNIFICANT = 1e-12
-"""Smallest singular value, relative to the largest, that is told from rounding."""
-
-AWAY = 2.0**12
-"""Distance from its bounds from which on a variable counts as movable, in units of the steps that
-make up for what the rows miss."""
 
 
 def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False) -> NearestPoint:
@@ -122,7 +95,7 @@ class _Proof:
         binds = ~np.isposinf(given.right)
         size = terms + np.where(binds, np.abs(given.right), 0.0)
         there = value - np.where(binds, given.right, 0.0) + given.rows.estimate(self.change)[0]
-        near = binds & (given.is_equality | ~(there < -NEAR_ROWS * size))
+        near = binds & (given.is_equality | ~(there < -FEASIBILITY.near_rows * size))
         self.index: Index = np.flatnonzero(near)
         self.far: Index = np.flatnonzero(binds & ~near)
         self.far_room = -there[self.far] * 0.5
@@ -144,7 +117,7 @@ class _Proof:
         miss = self.by_length(np.where(left[self.index] > 0.0, self.value, 0.0))
         if multipliers is not None:
             miss = self.by_size(multipliers[self.index])
-            left[self.index] = np.where(over > HOLDS * self.size, over, 0.0)
+            left[self.index] = np.where(over > FEASIBILITY.holds * self.size, over, 0.0)
         is_left = left[self.index] > 0.0
         if is_left.any() and not prices and not self.is_contradiction(is_left, miss):
             return replace(found, blocked=int(self.index[np.argmax(is_left * over / self.size)]))
@@ -165,7 +138,7 @@ class _Proof:
     def by_size(self, multipliers: Vector) -> Vector:
         """Multipliers of rows that were divided by their sizes, without those of rounding."""
         largest = float(np.max(np.abs(multipliers), initial=0.0))
-        used = np.abs(multipliers) > CANCELLED * largest
+        used = np.abs(multipliers) > FEASIBILITY.cancelled * largest
         return np.where(used, multipliers / np.maximum(self.size, TINY), 0.0)
 
     def by_length(self, miss: Vector) -> Vector:
@@ -182,7 +155,7 @@ class _Proof:
         from scipy.optimize import linprog
 
         given, m = self.given, len(self.index)
-        if m == 0 or m > MOST_ROWS:
+        if m == 0 or m > FEASIBILITY.most_examined_rows:
             return None
         over = np.where(self.is_equality, np.abs(self.value), np.maximum(self.value, 0.0))
         size = np.maximum(self.size, TINY)
@@ -198,8 +171,8 @@ class _Proof:
         right = -self.value / size / scale
         lower = (given.lower - self.found.point - self.change)[used] / unit
         upper = (given.upper - self.found.point - self.change)[used] / unit
-        lower = np.minimum(np.maximum(lower, -FARTHEST_NUDGE), 0.0)
-        upper = np.maximum(np.minimum(upper, FARTHEST_NUDGE), 0.0)
+        lower = np.minimum(np.maximum(lower, -FEASIBILITY.farthest_nudge), 0.0)
+        upper = np.maximum(np.minimum(upper, FEASIBILITY.farthest_nudge), 0.0)
         short, over_there = sp.eye_array(m), sp.diags_array(self.is_equality.astype(np.float64))
         both = sp.csr_array(sp.hstack([scaled, -scaled, over_there, -short]))
         n = len(used)
@@ -209,14 +182,17 @@ class _Proof:
         moves = np.column_stack([np.tile(zeros, 2), np.concatenate([upper, -lower])])
         misses = np.column_stack([np.zeros(2 * m), np.full(2 * m, np.inf)])
         found = linprog(
-            np.concatenate([np.full(2 * n, 1.0), np.full(2 * m, PENALTY)]),
+            np.concatenate([np.full(2 * n, 1.0), np.full(2 * m, FEASIBILITY.nudge_penalty)]),
             A_ub=both[~self.is_equality],
             b_ub=right[~self.is_equality],
             A_eq=both[self.is_equality],
             b_eq=right[self.is_equality],
             bounds=np.vstack([moves, misses]),
             method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "time_limit": SEARCH_SECONDS},
+            options={
+                "primal_feasibility_tolerance": 1e-10,
+                "time_limit": FEASIBILITY.search_seconds,
+            },
         )
         if found.x is None:
             return None
@@ -262,7 +238,9 @@ class _Proof:
         unit = np.abs(x) + np.where(largest > 0.0, 1.0 / np.where(largest > 0.0, largest, 1.0), 0.0)
         room = np.minimum(x - given.lower + change, given.upper - x - change)
         missed = (np.abs(self.value) + self.doubt)[chosen]
-        movable = (largest > 0.0) & (room > AWAY * float(np.max(missed / size)) * unit)
+        movable = (largest > 0.0) & (
+            room > FEASIBILITY.movable_distance * float(np.max(missed / size)) * unit
+        )
         scaled = sp.csr_array(rows @ sp.diags_array(np.where(movable, unit, 0.0)))
         scaled.eliminate_zeros()
         norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
@@ -296,10 +274,13 @@ class _Proof:
             Their numbers among the active rows.
         columns : array of int of shape (m,)
         """
-        if len(own) > MOST_ROWS:
-            return proven_independence(scaled)
+        if len(own) > FEASIBILITY.most_examined_rows:
+            own_settings = FEASIBILITY.independence, FEASIBILITY.most_dense_rows
+            return proven_independence(scaled, *own_settings)
         singular = np.linalg.svd(as_dense(scaled), compute_uv=False)
-        independent = int(np.sum(singular > SIGNIFICANT * singular[0])) if len(singular) else 0
+        independent = (
+            int(np.sum(singular > FEASIBILITY.significant * singular[0])) if len(singular) else 0
+        )
         if independent < len(own) and not self.is_exact(own, columns, independent):
             return None
         return float(singular[independent - 1]) if independent else 1.0

@@ -12,6 +12,7 @@ import qpsvm
 from qpsvm.numerics.exact_rank import PRIMES, null_space, rank, residues
 from qpsvm.numerics.independence import proven_independence
 from qpsvm.qp import QPSolution, QuadraticProgram
+from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.solution import Status
 
 U = 2.0**-52
@@ -120,11 +121,12 @@ def test_bounds_on_singular_values_are_below_them(m: int) -> None:
     rows = sp.csr_array(rows + sp.eye_array(m, 2 * m))
     lengths = np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel())
     rows = sp.csr_array(sp.diags_array(1.0 / lengths) @ rows)
-    found = proven_independence(rows)
+    bounds = FEASIBILITY.independence, FEASIBILITY.most_dense_rows
+    found = proven_independence(rows, *bounds)
     assert found is not None
     assert found <= np.linalg.svd(rows.toarray(), compute_uv=False)[-1]
     dependent = sp.csr_array(sp.vstack([rows, rows[[0]]]))
-    assert proven_independence(dependent) is None
+    assert proven_independence(dependent, *bounds) is None
 
 
 @pytest.mark.parametrize("factor", [1.0, 3.0, 0.1])
