@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import splu
 
 from qpsvm.numerics.arrays import Index
+from qpsvm.numerics.definiteness import is_definite_dense, is_definite_sparse
 
 
 def connected_rows(rows: sp.csr_array) -> list[Index]:
@@ -36,30 +36,10 @@ def proven_independence(
     most_dense_rows : int
         Rows up to which ``B B'`` is factored as a dense matrix.
     """
-    products = sp.csc_array(rows @ rows.T)
-    identity = sp.eye_array(products.shape[0], format="csc")
-    for bound in bounds:
-        if _is_positive_definite(products - bound * bound * identity, most_dense_rows):
-            return bound
-    return None
-
-
-def _is_positive_definite(matrix: sp.csc_array, most_dense_rows: int) -> bool:
-    if matrix.shape[0] <= most_dense_rows:
-        try:
-            np.linalg.cholesky(matrix.toarray())
-        except np.linalg.LinAlgError:
-            return False
-        return True
-    try:
-        factor = splu(
-            sp.csc_array(matrix),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
-    except RuntimeError:  # exactly singular
-        return False
-    # without exchanges of rows the pivots have the signs of the eigenvalues
-    in_order = bool((factor.perm_r == factor.perm_c).all())
-    return in_order and bool((factor.U.diagonal() > 0.0).all())
+    products = rows @ rows.T
+    if products.shape[0] <= most_dense_rows:
+        dense = products.toarray()
+        proven = (s for s in bounds if is_definite_dense(dense, -s * s))
+    else:
+        proven = (s for s in bounds if is_definite_sparse(products, -s * s))
+    return next(proven, None)

@@ -29,6 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Sparse, Vector
+from qpsvm.numerics.definiteness import is_definite_dense, is_definite_sparse
 from qpsvm.numerics.precision import TINY
 
 U = 2.0**-53
@@ -115,9 +116,11 @@ def _doubt_of(block: Dense) -> float | None:
         return 0.0 if block[0, 0] >= 0.0 else None
     scaled, exponent = _of_size_one(block)
     rounding = max(8.0 * U * float(np.linalg.norm(scaled)), TINY)
-    if _factors(scaled, -rounding) or (n <= RATIONAL_SIZE and is_semidefinite_exactly(block)):
+    if is_definite_dense(scaled, -rounding) or (
+        n <= RATIONAL_SIZE and is_semidefinite_exactly(block)
+    ):
         return 0.0
-    return math.ldexp(2.0 * rounding, exponent) if _factors(scaled, rounding) else None
+    return math.ldexp(2.0 * rounding, exponent) if is_definite_dense(scaled, rounding) else None
 
 
 def _doubt_of_large(block: Sparse) -> float | None:
@@ -126,44 +129,15 @@ def _doubt_of_large(block: Sparse) -> float | None:
     scaled = block.copy()
     scaled.data = entries
     rounding = max(8.0 * U * float(np.linalg.norm(entries)), TINY)
-    if _factors_sparse(scaled, -rounding):
+    if is_definite_sparse(scaled, -rounding):
         return 0.0
-    return math.ldexp(2.0 * rounding, exponent) if _factors_sparse(scaled, rounding) else None
+    return math.ldexp(2.0 * rounding, exponent) if is_definite_sparse(scaled, rounding) else None
 
 
 def _of_size_one(entries: Dense) -> tuple[Dense, int]:
     """Scale entries by a power of two so that squares do not overflow; return the exponent too."""
     exponent = math.frexp(float(np.max(np.abs(entries), initial=0.0)))[1]
     return np.asarray(np.ldexp(entries, -exponent)), exponent
-
-
-def _factors_sparse(matrix: Sparse, shift: float) -> bool:
-    """Return whether ``P + shift I = L D L'`` with positive D only; no pivot is exchanged."""
-    from scipy.sparse.linalg import splu
-
-    shifted = sp.csc_array(matrix + shift * sp.eye_array(matrix.shape[0]))
-    try:
-        factor = splu(
-            shifted,
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
-    except RuntimeError:  # a pivot of zero
-        return False
-    unexchanged = np.array_equal(factor.perm_r, factor.perm_c)
-    return bool(unexchanged and (factor.U.diagonal() > 0.0).all())
-
-
-def _factors(matrix: Dense, shift: float) -> bool:
-    """Return whether the Cholesky factorisation of ``P + shift I`` succeeds."""
-    from scipy.linalg.lapack import dpotrf
-
-    shifted = np.array(matrix, order="C")
-    shifted.flat[:: len(shifted) + 1] += shift
-    # in place: the transpose of a C-ordered copy is what LAPACK calls a matrix
-    _, info = dpotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
-    return bool(info == 0)
 
 
 def _blocks(matrix: Matrix) -> Iterator[tuple[Index, Matrix]]:
