@@ -17,11 +17,12 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.duplicates import WORTH, Merged
+from qpsvm.numerics.precision import EPS
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import Identity, Inverse
 from qpsvm.solvers.interior_point.program import FactorProgram
 
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+ROUNDING = 4.0 * EPS
 """Bounds that are no further apart, relative, are one value."""
 
 

@@ -23,9 +23,6 @@ from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSetting
 from qpsvm.solvers.negligible import negligible_objective
 from qpsvm.solvers.slack_rows import SlackRows
 
-ROOM = 1e-3
-"""Slack beyond what a row can have: a row that holds with equality everywhere needs some."""
-
 
 @dataclass(frozen=True, eq=False)
 class FactorProgram:
@@ -77,7 +74,7 @@ class FactorProgram:
             A=rows.matrix,
             b=rows.right,
             lower=rows.extended(lower),
-            upper=rows.extended(upper, _most_slack(G, h, lower, upper)),
+            upper=rows.extended(upper, _most_slack(G, h, lower, upper, settings.slack_room)),
             offset=offset,
             constant=constant,
         )
@@ -181,9 +178,9 @@ class FactorProgram:
             return float(best @ (0.5 * d * best + h))
 
 
-def _most_slack(G: Dense, h: Vector, lower: Vector, upper: Vector) -> Vector:
+def _most_slack(G: Dense, h: Vector, lower: Vector, upper: Vector, room: float) -> Vector:
     """Upper bounds on the slack of every row: ``h - min Gx`` over the box, and some room."""
     with np.errstate(invalid="ignore"):
         least = np.where(G > 0.0, G * lower, np.where(G < 0.0, G * upper, 0.0)).sum(axis=1)
     most = np.maximum(h - least, 0.0)
-    return np.asarray(np.where(np.isfinite(most), most + ROOM * np.maximum(most, 1.0), np.inf))
+    return np.asarray(np.where(np.isfinite(most), most + room * np.maximum(most, 1.0), np.inf))

@@ -72,6 +72,9 @@ class InteriorPointSettings:
         Number of rows of G and A, at most, with which a program is taken as it is.
     largest_factored_hessian : int
         Number of variables up to which a dense Hessian is factored: less than a second.
+    slack_room : float
+        Share by which a slack variable may exceed what its row can have: a row that holds with
+        equality everywhere needs some.
     inner_accuracy : float
         Accuracy of programs in some of the variables, as a share of ``eps``: a margin for what the
         other variables add.
@@ -159,6 +162,7 @@ class InteriorPointSettings:
     pair_setup_cost: float = 100.0
     few_rows: int = 32
     largest_factored_hessian: int = 1000
+    slack_room: float = 1e-3
     inner_accuracy: float = 0.25
     guess_above: int = 2000
     wide_dense_size: int = 500

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
+from qpsvm.numerics.precision import EPS
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
@@ -22,8 +23,6 @@ from qpsvm.solvers.interior_point.presolve import presolve
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
 from qpsvm.solvers.slack_rows import SlackRows
-
-ROUNDING = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +127,6 @@ def _factored(P: Quadratic, largest: int) -> LowRankQuadratic:
             f"{P.size}. Use the dual form and a linear kernel, or another backend."
         )
     values, vectors = np.linalg.eigh(P.to_dense())
-    used = values > ROUNDING * P.size * max(float(np.max(np.abs(values))), 0.0)
+    used = values > EPS * P.size * max(float(np.max(np.abs(values))), 0.0)
     used[-1] = True  # of a linear program: a column of zeros is simpler than none
     return LowRankQuadratic(vectors[:, used] * np.sqrt(np.maximum(values[used], 0.0)))
