@@ -41,7 +41,7 @@ class Route(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class OfProgram:
-    """The polish of a bare program."""
+    """Polish route of a QuadraticProgram: the program itself."""
 
     program: QuadraticProgram
 
@@ -58,13 +58,13 @@ class OfProgram:
         )
 
     def evaluate(self, qp: QPSolution) -> QPSolution:
-        """The solution itself."""
+        """Return the solution unchanged: a program needs no map."""
         return qp
 
 
 @dataclass(frozen=True, eq=False)
 class OfProblem:
-    """The polish through a problem's own program."""
+    """Polish route of a training problem through its own quadratic program."""
 
     problem: TrainingProblem[Any, Any]
 
@@ -80,7 +80,7 @@ class OfProblem:
         return qp.replace(statistics=statistics_of(solution))
 
     def evaluate(self, qp: QPSolution) -> Any:
-        """The machine of a solution, evaluated."""
+        """Recover and evaluate the machine of a program's solution."""
         return self.problem.evaluate(qp)
 
 

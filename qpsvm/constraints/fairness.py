@@ -112,7 +112,7 @@ class FairnessBand:
 
 
 def _sensitive_values(values: Targets) -> Vector:
-    """Convert z to one number per sample; two distinct strings become 0 and 1."""
+    """Convert a sensitive variable to one number per sample; two strings become 0 and 1."""
     column = values.toarray() if is_sparse(values) else np.asanyarray(values)
     if column.dtype.kind == "U":  # NumPy has turned ["f", nan] into text
         column = np.asanyarray(values, dtype=object)

@@ -217,7 +217,7 @@ class Family(ABC):
 
 
 class Classifier(Family):
-    """A family for samples with two labels."""
+    """Base class of formulations for two-class problems."""
 
     def training_set(
         self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
@@ -226,7 +226,7 @@ class Classifier(Family):
 
 
 class Regressor(Family):
-    """A family for samples with numeric targets."""
+    """Base class of formulations for regression: samples with numeric targets."""
 
     def training_set(
         self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
@@ -235,7 +235,7 @@ class Regressor(Family):
 
 
 class Unlabelled(Family):
-    """A family for samples without labels."""
+    """Base class of formulations for unlabelled samples."""
 
     def training_set(
         self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None

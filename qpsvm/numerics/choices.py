@@ -1,4 +1,4 @@
-"""Checks of arguments that are a flag or one of some words."""
+"""Checks of public arguments: booleans, and words out of a list."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ WORTH = 0.95
 """Variables are merged where that leaves less than this share of them."""
 
 SCALED_BACK = 1e-14
-"""Of x: the rounding of a product and a division."""
+"""Relative rounding of an entry of x that was scaled there and back."""
 
 _SEED = 20_020_607
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -101,11 +101,11 @@ class Merged:
         return cls(nearest, above, below, bounds, group, kept, lowest, highest, of_sums)
 
     def sums(self, x: Vector) -> Vector:
-        """The sum of every group."""
+        """Add up the entries of every group of equal variables."""
         return sums_of_groups(self.group, x, len(self.kept))
 
     def undone(self, X: Vector) -> Vector:
-        """Values of all variables from the sums; those of a sum at its bound are at theirs."""
+        """Divide sums among their equal variables; a sum at its bound puts all at their bounds."""
         left = (X - np.bincount(self.group, self.nearest))[self.group]
         x = self.nearest + np.where(left > 0.0, self.above, self.below) * left
         x = clip_scaled(x, *self.bounds)
@@ -113,7 +113,7 @@ class Merged:
         return np.clip(x, *self.bounds)
 
     def _with_most_room(self, x: Vector) -> Index:
-        """For every group, the variable farthest from its bounds."""
+        """Find, in every group of equal variables, the one farthest from its bounds."""
         room = np.minimum(x - self.bounds[0], self.bounds[1] - x)
         order = np.lexsort((room, self.group))
         last = np.append(np.flatnonzero(np.diff(self.group[order])), len(x) - 1)

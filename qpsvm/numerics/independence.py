@@ -1,4 +1,4 @@
-"""Lower bounds on the singular values of many rows; groups of rows without a common variable."""
+"""Linear independence of many rows: lower bounds on their smallest singular value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qpsvm.numerics.definiteness import is_definite_dense, is_definite_sparse
 
 
 def connected_rows(rows: sp.csr_array) -> list[Index]:
-    """The rows in groups that have no variable in common with each other."""
+    """Split rows into groups that have no variable in common."""
     m = rows.shape[0]
     graph = sp.block_array([[None, rows], [rows.T, None]], format="csr")
     labels = connected_components(graph, directed=False)[1][:m]

@@ -38,7 +38,7 @@ def is_contradiction(given: Restrictions, index: Index, rows: Matrix, miss: Vect
 
 
 def _cancelling(given: Restrictions, rows: sp.csr_array, miss: Vector) -> list[Fraction]:
-    """Multipliers near the given ones whose sums over the columns cancel where they have to."""
+    """Find rational multipliers near the given ones with ``v'R = 0`` in unbounded variables."""
     if rows.shape[0] > FEASIBILITY.most_cancelling_rows:
         return []
     sums, terms = rows.T @ miss, abs(rows).T @ np.abs(miss)
@@ -60,7 +60,7 @@ def _cancelling(given: Restrictions, rows: sp.csr_array, miss: Vector) -> list[F
 def _is_farkas(
     given: Restrictions, index: Index, rows: sp.csr_array, multipliers: list[Fraction]
 ) -> bool:
-    """Return whether ``v'R x > v'r`` for all x within the bounds, in rational numbers."""
+    """Return whether multipliers v prove ``v'R x > v'r`` for all x within bounds, exactly."""
     sums: dict[int, Fraction] = {}
     least = Fraction(0)
     if not multipliers:

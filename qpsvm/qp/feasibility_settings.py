@@ -78,4 +78,4 @@ class FeasibilitySettings:
 
 
 FEASIBILITY = FeasibilitySettings()
-"""The settings of every verdict."""
+"""Settings that ``verify``, ``certify`` and ``solve`` use."""

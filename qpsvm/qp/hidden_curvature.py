@@ -1,4 +1,4 @@
-"""The price of curvature that rounding may hide: what it can do over the feasible points.
+"""Bound on what negative curvature of P, hidden by rounding, may lower the objective by.
 
 A Hessian that is semidefinite only up to rounding (``convexity``) may lower the objective by half
 that curvature times the squared distance that a better point may have from the given one.
@@ -28,7 +28,7 @@ def hidden_curvature_price(program: QuadraticProgram, w: Vector, y: Vector, z: V
 
 
 def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> float:
-    """The largest ``1'x`` of a better point, where feasible points form a cone in ``x >= 0``.
+    """Bound ``1'x`` of every better point, where the feasible points form a cone in ``x >= 0``.
 
     For u in the cone with ``1'u = 1``, weak duality bounds the curvature from below by any v
     and any multipliers: ``u'Pu >= 2 min_j (Pv + A'y + G'z)_j - v'Pv = k``. With ``k > 0`` the

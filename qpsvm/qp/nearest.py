@@ -167,7 +167,7 @@ class _Approach:
         return self.found(change, self.missed(change, active))
 
     def missed(self, change: Vector, active: Index) -> _Missed:
-        """The active rows, and all others that may be missed."""
+        """Measure the active constraints and all others that may be violated."""
         given = self.given
         there = self.value + given.rows.estimate(change)[0]
         margin = (given.rows.shape[1] + 2.0) * EPS * self.size
@@ -181,7 +181,7 @@ class _Approach:
         )
 
     def residuals_at_start(self, index: Index) -> Vector:
-        """``R x - r`` of some rows at the point before any change, each rounded once."""
+        """Compute ``R x - r`` of some rows at the starting point, each rounded once."""
         new = index[~self.is_exact[index]]
         if len(new):
             given = self.given

@@ -1,4 +1,4 @@
-"""The nearest point that satisfies linear rows and bounds in the sum of absolute changes."""
+"""Nearest feasible point of linear constraints in the 1-norm, by a linear program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs that a real point beside a point of doubles satisfies linear rows.
+"""Proofs that linear constraints have an exact solution beside a point of doubles.
 
 Rows that hold up to 2^-68 of their terms are satisfied by a real point beside, if they are
 independent: the shortest correction is at most the residual divided by the smallest singular value.
@@ -32,7 +32,7 @@ from qpsvm.qp.restrictions import MatrixRows, Restrictions
 
 
 def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False) -> NearestPoint:
-    """Prove that a real point beside the given one satisfies the rows.
+    """Prove that an exact solution of the constraints lies beside a given point.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False
 
 
 def _proven(given: Restrictions, found: NearestPoint, *, prices: bool) -> NearestPoint:
-    """First for the point as it is, then for one that is nudged by a linear program."""
+    """Prove feasibility beside a point; if that fails, beside one that a linear program moved."""
     proof = _Proof(given, found)
     first = proof.result(prices=prices)
     if first.blocked is None and not first.left.any():
@@ -85,7 +85,7 @@ def _proven(given: Restrictions, found: NearestPoint, *, prices: bool) -> Neares
 
 
 class _Proof:
-    """The active rows at one point, and the variables that can be moved."""
+    """The constraints that are active at one point, with their exact residuals."""
 
     def __init__(self, given: Restrictions, found: NearestPoint) -> None:
         self.given, self.found = given, found
@@ -110,7 +110,7 @@ class _Proof:
         self.rows = rows
 
     def result(self, *, prices: bool, multipliers: Vector | None = None) -> NearestPoint:
-        """The point with its proof; ``multipliers`` are those of all rows in ``nudge``."""
+        """Create the point with its proof, or with the name of a row that is not proven."""
         found, left = self.found, self.found.left.copy()
         over = np.where(self.is_equality, np.abs(self.value), np.maximum(self.value, 0.0))
         is_off = over + np.where(over > 0.0, self.doubt, 0.0) > 0.0
@@ -136,18 +136,18 @@ class _Proof:
         return replace(found, change=self.grown(correction), left=left)
 
     def by_size(self, multipliers: Vector) -> Vector:
-        """Multipliers of rows that were divided by their sizes, without those of rounding."""
+        """Undo the scaling of row multipliers, and drop those that are rounding."""
         largest = float(np.max(np.abs(multipliers), initial=0.0))
         used = np.abs(multipliers) > FEASIBILITY.cancelled * largest
         return np.where(used, multipliers / np.maximum(self.size, TINY), 0.0)
 
     def by_length(self, miss: Vector) -> Vector:
-        """Residuals of a least change as multipliers of the rows."""
+        """Turn residuals of a least-squares correction into row multipliers."""
         squares = np.asarray((self.rows * self.rows).sum(axis=1)).ravel()
         return miss / np.where(squares > 0.0, squares, 1.0)
 
     def nudge(self) -> tuple[Vector, Vector] | None:
-        """A step of some roundings that makes the active rows hold as far as they can.
+        """Search for a tiny step that reduces what the active constraints are violated by.
 
         Variables at their bounds may move inwards, which the least change that came before does not
         try. With multipliers of all rows, those that contradict each other among them.
@@ -204,13 +204,13 @@ class _Proof:
         return step, multipliers
 
     def grown(self, correction: Vector) -> Vector:
-        """The change, with every entry away from zero by the correction."""
+        """Enlarge every entry of the change by its correction."""
         return np.where(self.change < 0.0, self.change - correction, self.change + correction)
 
     # --- rows that hold up to a residual ---------------------------------------------------------
 
     def correction(self, must: Mask, is_left: Mask) -> Vector | None:
-        """Largest size of each entry of a correction that makes the rows hold; None if unknown."""
+        """Bound every entry of a correction that makes all constraints hold; None if unknown."""
         chosen = must | (self.is_equality & ~is_left)
         for _ in range(4):
             size = self.smallest_correction(chosen)
@@ -226,7 +226,7 @@ class _Proof:
         return None
 
     def smallest_correction(self, chosen: Mask) -> Vector | None:
-        """Largest size of each entry of the shortest correction of some rows; None if unknown.
+        """Bound every entry of the shortest correction of some violated rows; None if unknown.
 
         Rows without a common variable are corrected on their own.
         """
@@ -264,7 +264,7 @@ class _Proof:
     def smallest_singular_value(
         self, scaled: sp.csr_array, own: Index, columns: Index
     ) -> float | None:
-        """A lower bound on the singular values of rows that are not zero; None if none is known.
+        """Bound the nonzero singular values of some constraint rows from below; None if unknown.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ class _Proof:
         return float(singular[independent - 1]) if independent else 1.0
 
     def is_exact(self, own: Index, columns: Index, independent: int) -> bool:
-        """Return whether some rows, right-hand sides included, have exactly this rank."""
+        """Return whether some rows, right-hand sides included, have a given rank exactly."""
         rows, right = as_dense(self.rows[own]), self.given.right[self.index][own]
         is_moved = np.zeros(rows.shape[1], dtype=bool)
         is_moved[columns] = True
@@ -309,7 +309,7 @@ class _Proof:
 
 
 def _inside(given: Restrictions, x: Vector, change: Vector) -> Vector:
-    """The change, without entries that lead out of the bounds by their own rounding."""
+    """Zero the entries of a change that would leave the bounds."""
     change = change.copy()
     for j in np.flatnonzero(change).tolist():
         value, step = float(x[j]), float(change[j])

@@ -48,7 +48,7 @@ class SlackRows:
         return len(self.right) - self.n_slack
 
     def extended(self, v: Vector, slack: Vector | float = 0.0) -> Vector:
-        """A vector of all variables, from its entries of x and of s."""
+        """Append the entries of the slack variables to a vector of x."""
         return np.append(v, np.broadcast_to(slack, self.n_slack)) if self.n_slack else v
 
     def slack(self, x: Vector) -> Vector:

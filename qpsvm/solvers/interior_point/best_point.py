@@ -36,7 +36,7 @@ class BestPoint:
     def or_better(
         self, accuracy: Accuracy, variables: Variables, residuals: Residuals, iteration: int
     ) -> BestPoint:
-        """The iterate if it is more accurate, or else the point itself."""
+        """Return the more accurate of this point and a new iterate."""
         if not accuracy.worst < self.gap:
             return self
         gap = accuracy.worst

@@ -1,4 +1,4 @@
-"""Search directions of the interior-point method, and what the complementarity products aim at.
+"""Search directions of the interior-point method, and targets of complementarity products.
 
     predictor   s z -> 0                                  t v -> 0
     corrector   s z -> mu' - dx dz                        t v -> mu' + dx dv
@@ -96,7 +96,7 @@ class Targets:
         length: float,
         mu: float,
     ) -> Targets:
-        """Add corrections for the products that would be outliers after a step."""
+        """Add Gondzio's corrections for complementarity products far from their target."""
         it, own = variables, work.settings
         low, high = own.centrality_low * mu, own.centrality_high * mu
         lower, upper = np.empty_like(self.lower), np.empty_like(self.upper)

@@ -81,7 +81,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Dualised:
-    """A program with its dual in the engine's structure; the inverse maps solutions back.
+    """A program and its dual ``P = F F' + diag(d)``, with the map of solutions back.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Dualised:
 
     @cached_property
     def _rows(self) -> SlackRows:
-        """The rows of the dual program, one for every variable that is neither."""
+        """The rows of the dual program, one for every remaining primal variable."""
         signs, q = self._signs, self.program.q[self.columns.rest]
         rows, free = as_dense(self.M[:, self.columns.rest]).T, signs == 0.0
         G, h = -signs[~free, None] * rows[~free], (signs * q)[~free]

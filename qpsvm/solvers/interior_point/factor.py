@@ -42,7 +42,7 @@ class Factor(LowRankQuadratic):
 
     @property
     def root(self) -> float:
-        """The constant feature."""
+        """The value of the constant feature, the square root of ``constant``."""
         return math.sqrt(self.constant)
 
     @property

@@ -47,7 +47,7 @@ class Regularization:
         return self.proximal >= work.settings.proximal_limit * work.hessian_scale
 
     def stronger(self, work: Workspace) -> Regularization:
-        """Keep the heaviest variables; where that is done or impossible, raise rho."""
+        """Stop eliminating variables with the largest D; if that is done already, raise rho."""
         own, F = work.settings, work.program.F
         if self.keeps_heavy or F.rank > work.program.size:
             return Regularization(self.proximal * own.proximal_growth, keeps_heavy=True)
@@ -55,7 +55,7 @@ class Regularization:
         return Regularization(max(self.proximal, floor), keeps_heavy=True)
 
     def weaker(self, work: Workspace) -> Regularization:
-        """Lower rho, as far as its floor."""
+        """Lower the proximal term rho, down to its floor."""
         own = work.settings
         floor = own.proximal_floor_heavy if self.keeps_heavy else own.proximal_floor
         lower = own.proximal_decay * self.proximal
@@ -164,7 +164,7 @@ class LinearSystem:
         return float(np.linalg.norm(true - solved)) / max(size, 1e-300)
 
     def gradient_changes(self, direction: SearchDirection, i: slice | Index) -> Vector:
-        """Changes of ``Variables.g`` by a full step, for some of the variables.
+        """Compute the change of the gradient g by a full step, for some of the variables.
 
         ``F dw + A'dy = (Dr - dx) / D``, and ``F residuals.weights = residuals.gradient - g``.
         """

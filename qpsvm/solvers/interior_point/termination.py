@@ -13,10 +13,10 @@ from qpsvm.solvers.interior_point.best_point import BestPoint
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
 REACHED = "certified gap reached"
-"""Why a search ends well."""
+"""Reason for ending a search whose gap is small enough."""
 
 SLOW = "progress is too slow: gives way to another backend"
-"""Why a search ends that need not go on, since another backend stands by."""
+"""Reason for ending a slow search in favour of another backend."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Termination:
 
     @classmethod
     def by_caller(cls, status: Status | None) -> Termination | None:
-        """The end that a caller's report asks for, if it does."""
+        """Create the termination that a callback asks for; None if it asks for none."""
         return None if status is None else cls(status, f"stopped: {status.value}")
 
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """When a search ends.
+    """Stopping rule of the interior-point method: accuracy, iterations, progress.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ from qpsvm.solvers.slack_rows import SlackRows
 
 @dataclass(frozen=True, eq=False)
 class Direct:
-    """A program that has the engine's structure; the inverse maps solutions back.
+    """A program in the structure ``P = F F' + diag(d)``, with the map of solutions back.
 
     Attributes
     ----------
