@@ -19,7 +19,7 @@ from qpsvm.exceptions import NoOptimumError, QPSVMError
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
 
 BARE, MACHINES, AUDITS = "bare programs", "exact machines", "audits"
-PER_PROBLEM = {BARE: 25, MACHINES: 25, AUDITS: 10}
+PER_PROBLEM = {BARE: 50, MACHINES: 50, AUDITS: 10}
 """Mutants of one problem."""
 SOLVED = 0.25
 """Share of problems that a backend is asked for as well; its answer is one of the mutants."""

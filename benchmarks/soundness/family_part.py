@@ -17,7 +17,7 @@ from benchmarks.soundness.tally import KIND, Tally
 from qpsvm.exceptions import QPSVMError
 
 PART = "families"
-DRAWS = 50
+DRAWS = 100
 """Mutants of one problem: solving it costs as much as judging that many."""
 
 # --- mutants -------------------------------------------------------------------------------------

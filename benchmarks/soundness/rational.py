@@ -36,7 +36,14 @@ def exact(values: Any) -> Any:
 
 
 def dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
-    return sum((x * y for x, y in zip(a, b, strict=True)), start=ZERO)
+    """a'b over one common denominator: reduced once, and not after every term."""
+    terms = [
+        (x.numerator * y.numerator, x.denominator * y.denominator)
+        for x, y in zip(a, b, strict=True)
+        if x and y
+    ]
+    common = math.lcm(*(denominator for _, denominator in terms))
+    return Fraction(sum(n * (common // denominator) for n, denominator in terms), common)
 
 
 def times(A: Sequence[Row], x: Row) -> Row:

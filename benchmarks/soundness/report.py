@@ -158,16 +158,16 @@ def _result(hunts: list[dict[str, Any]], cells: Cells) -> Iterator[str]:
     outcomes = _outcomes(cells, KIND)
     suspicious = [row for hunt in hunts for row in hunt["suspicious"]]
     yield "## Result\n"
-    yield "| search | mutants | problems | certificates checked | FALSE PASS | contradictions |"
-    yield "|---|---|---|---|---|---|"
+    yield "| search | mutants | problems | certificates checked | FALSE PASS | contradictions | code |"
+    yield "|---|---|---|---|---|---|---|"
     for hunt in hunts:
         false = _outcomes(cells_of(hunt), KIND)["FALSE PASS"]
         wrong = sum(bool(row.get("contradictions")) for row in hunt["suspicious"])
         yield (
             f"| seed {hunt['seed']} | {hunt['count']:,} | {_n_problems(hunt):,} | "
-            f"{hunt['certificates']:,} | {false} | {wrong} |"
+            f"{hunt['certificates']:,} | {false} | {wrong} | {hunt['code'][:8]} |"
         )
-    yield ""
+    yield "\n*code*: digest of the library and of the search, as they were.\n"
     harmful = outcomes["refused"] + outcomes["FALSE PASS"]
     yield (
         f"- **{outcomes['FALSE PASS']:,} of {harmful:,} harmful mutants passed** "
