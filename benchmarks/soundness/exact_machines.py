@@ -38,6 +38,8 @@ PREDICTION = Fraction(1, 10**11)
 """Rounding of a decision value, per unit of the sum of its absolute terms."""
 SMALL_STEP = Fraction(1, 2**4000)
 """A move of the intercept that reaches no other breakpoint of the cost of small numbers."""
+SMALLEST = Fraction(2.0**-1022)
+"""Figures that are relative to zero are relative to the smallest normal double."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +274,7 @@ class ExactMachines:
         if not np.all(np.isfinite(numbers)):
             return
         primal, dual, rounding = (Fraction(float(v)) for v in numbers)
-        size = max(abs(primal), Fraction(float(certificate.floor)))
+        size = max(abs(primal), Fraction(float(certificate.floor)), SMALLEST)
         room = (rounding + 2 * UNIT) * size + Fraction(1, 10**300)  # and that of the figure itself
         stated = f"(rounding {float(rounding):.1e})"
         if not self.is_hard and abs(primal - cost) > room:

@@ -58,9 +58,10 @@ class Certificate:
     intercept_interval : Interval or None
         Intercepts that are best for these weights; None for a machine with one per class.
     rounding : float
-        Estimate of what rounding can have done to both objectives, relative to the primal one: sums
-        that cancel in the decision values, times C, and in the weights of the dual point, whose
-        sums hold up to rounding only. A gap below it says nothing.
+        Estimate of what rounding can have done to both objectives, relative to the largest of the
+        primal one, ``floor`` and the smallest normal double: sums that cancel in the decision
+        values, times C, and in the weights of the dual point, whose sums hold up to rounding only.
+        A gap below it says nothing.
     model : VerifiableModel
         Of the problem that the certificate is about.
     evaluation : Evaluation or JointEvaluation
