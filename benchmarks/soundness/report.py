@@ -158,7 +158,7 @@ def _result(hunts: list[dict[str, Any]], cells: Cells) -> Iterator[str]:
     outcomes = _outcomes(cells, KIND)
     suspicious = [row for hunt in hunts for row in hunt["suspicious"]]
     yield "## Result\n"
-    yield "| search | mutants | problems | certificates checked | FALSE PASS | contradictions | code |"
+    yield "| search | mutants | problems | certificates | FALSE PASS | contradictions | code |"
     yield "|---|---|---|---|---|---|---|"
     for hunt in hunts:
         false = _outcomes(cells_of(hunt), KIND)["FALSE PASS"]
