@@ -30,7 +30,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.prices import as_class_weight
 from qpsvm.kernels import Kernel, KernelArgument, Linear, as_kernel
 from qpsvm.kernels.gram import Gram, gram
-from qpsvm.kernels.indefinite import Indefinite, require_policy
+from qpsvm.kernels.indefinite import Indefinite, KernelRepair, require_policy
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.dual_program import DualRecovery, dual_program
 from qpsvm.machines.form import Form
@@ -137,7 +137,7 @@ class Family(ABC):
             A kernel matrix larger than a quarter of the machine's memory.
         """
         data, function = self._data(X, y, kernel, sample_weight)
-        return self._problem("primal", data, function, constraints, indefinite)
+        return self.of_training_set(data, function, "primal", constraints, indefinite)
 
     def dual(
         self,
@@ -155,7 +155,7 @@ class Family(ABC):
         nothing of size n x n is computed before a solver asks for it.
         """
         data, function = self._data(X, y, kernel, sample_weight)
-        return self._problem("dual", data, function, constraints, indefinite)
+        return self.of_training_set(data, function, "dual", constraints, indefinite)
 
     def _data(
         self,
@@ -170,15 +170,39 @@ class Family(ABC):
         data = self.training_set(X, y, function, sample_weight, **more)
         return data, function.resolve(data.X)
 
-    def _problem(
+    def of_training_set(
         self,
-        form: Form,
         data: TrainingSet,
         kernel: Kernel,
-        constraints: Constraints | None,
-        indefinite: Indefinite,
+        form: Form,
+        constraints: Constraints | None = None,
+        indefinite: Indefinite = "error",
+        *,
+        gram: tuple[Gram, KernelRepair | None] | None = None,
     ) -> SVMProblem:
-        model = self._model(data, kernel, constraints, indefinite)
+        """The program for a checked training set and a kernel whose parameters are numbers.
+
+        Parameters
+        ----------
+        data : TrainingSet
+            As the family's ``training_set`` returns it.
+        kernel : Kernel
+        form : {"primal", "dual"}
+        constraints, indefinite
+            As for ``primal``.
+        gram : (LowRankQuadratic or KernelQuadratic, KernelRepair or None), optional
+            What ``qpsvm.kernels.gram`` returns for these samples, if it is there already.
+
+        Returns
+        -------
+        SVMProblem
+
+        Raises
+        ------
+        InvalidParameterError, KernelError, IndefiniteKernelError, MemoryLimitError
+            As ``primal``.
+        """
+        model = self._model(data, kernel, constraints, indefinite, gram)
         program, recovery = self._primal if form == "primal" else self._dual
         return SVMProblem(program(model), self, form, model, recovery(model))
 
@@ -188,6 +212,7 @@ class Family(ABC):
         kernel: Kernel,
         constraints: Constraints | None,
         indefinite: Indefinite,
+        known: tuple[Gram, KernelRepair | None] | None,
     ) -> SupportVectorModel:
         """The conditions of the family on these samples."""
         require_policy(indefinite)
@@ -204,7 +229,7 @@ class Family(ABC):
             weights = np.zeros(data.n_given)
             weights[data.kept] = data.weights
             rows = combine(given, data.X, data.feature_names, weights)
-        K, repair = gram(kernel, data.X, indefinite=indefinite)
+        K, repair = known or gram(kernel, data.X, indefinite=indefinite)
         return SupportVectorModel(
             data=data,
             kernel=kernel,

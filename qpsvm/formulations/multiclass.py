@@ -19,25 +19,28 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
 from qpsvm.constraints import Constraints
 from qpsvm.data.preparation import multiclass_training_set
-from qpsvm.data.targets import as_classes
-from qpsvm.data.training_sets import BinaryTrainingSet
+from qpsvm.data.targets import as_signs
+from qpsvm.data.training_sets import BinaryTrainingSet, MulticlassTrainingSet
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.family import Family
+from qpsvm.formulations.family import Classifier, Family
 from qpsvm.formulations.prices import class_factors
-from qpsvm.kernels import KernelArgument, as_kernel
-from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.kernels import Kernel, KernelArgument, Linear, Precomputed, as_kernel
+from qpsvm.kernels.gram import Gram, gram
+from qpsvm.kernels.indefinite import Indefinite, KernelRepair
 from qpsvm.machines.form import Form
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
-from qpsvm.numerics.arrays import Dense, Index, Mask
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, freeze
+from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.sample_gram import SampleGram
 
 
 class Options(TypedDict, total=False):
@@ -145,29 +148,78 @@ class Reduction(ABC):
     ) -> ReducedProblem:
         function = as_kernel(kernel)
         data = multiclass_training_set(X, y, function, sample_weight)
-        codes, classes = as_classes(y)
-        formulation: Any = self.formulation  # of which some have class weights
-        factors = data.weights
-        if isinstance(getattr(formulation, "class_weight", None), Mapping):
+        formulation, weights = self.formulation, data.weights
+        class_weight = getattr(formulation, "class_weight", None)
+        if isinstance(class_weight, Mapping):
             # it names the caller's classes, which a split may have merged
-            factors = factors * class_factors(formulation.class_weight, data)
-            formulation = replace(formulation, class_weight=None)
-        weights = np.zeros(data.n_given)
-        weights[data.kept] = factors
-        build = getattr(formulation, form)
-        resolved = function.resolve(data.X)
-        names, problems = [], list[SVMProblem]()
-        for split in self.splits(codes, classes):
-            # rows of weight zero leave the training data, and the others keep their numbers
-            taking_part = np.where(split.members, weights, 0.0)
-            problem = build(X, split.labels, sample_weight=taking_part, kernel=resolved, **options)
-            if not isinstance(problem.data, BinaryTrainingSet):
-                raise InvalidParameterError(
-                    f"{self!r} needs a two-class formulation, such as SoftMargin(C=1.0)."
-                )
-            names.append(split.name)
-            problems.append(_sharing_kernel_matrix(problem, problems[0]) if problems else problem)
-        return ReducedProblem(tuple(problems), tuple(names), data, self, form)
+            weights = freeze(weights * class_factors(class_weight, data))
+            formulation = replace(formulation, class_weight=None)  # type: ignore[call-arg]
+        build = _Parts(formulation, form, data, weights, function.resolve(data.X), options)
+        splits = list(self.splits(data.codes, data.classes))
+        problems = tuple(build.problem(split) for split in splits)
+        return ReducedProblem(problems, tuple(s.name for s in splits), data, self, form)
+
+
+class _Parts:
+    """The two-class problems of a reduction, whose kernel values are evaluated once for all."""
+
+    def __init__(
+        self,
+        formulation: Family,
+        form: Form,
+        data: MulticlassTrainingSet,
+        weights: Vector,
+        kernel: Kernel,
+        options: Options,
+    ) -> None:
+        if not isinstance(formulation, Classifier):
+            raise InvalidParameterError(
+                f"A reduction needs a two-class formulation, such as SoftMargin(C=1.0), got "
+                f"{formulation!r}."
+            )
+        self.formulation, self.form, self.options = formulation, form, options
+        self.data, self.weights, self.kernel = data, weights, kernel
+        # what is done with an indefinite matrix depends on all of it, and a primal program holds
+        # its matrix: each part has its own
+        self.whole = None
+        is_shared = form == "dual" and kernel.is_positive_semidefinite
+        if is_shared and not isinstance(kernel, Linear | Precomputed):
+            self.whole = SampleGram(kernel, data.X, positive_semidefinite=True)
+        self.all_samples: tuple[Gram, KernelRepair | None] | None = None
+
+    def problem(self, split: Split) -> SVMProblem:
+        """The two-class problem of one split."""
+        data, members = self.data, np.flatnonzero(split.members)
+        signs, classes = as_signs(np.asarray(split.labels)[members])
+        X = data.X
+        if len(members) < data.n_samples:
+            of_kernel = isinstance(self.kernel, Precomputed)
+            X = X[np.ix_(members, members)] if of_kernel else rows_of(X, members)
+        part = BinaryTrainingSet(
+            X=X if isinstance(X, SinglePrecision) else freeze(X),
+            weights=freeze(self.weights[members]),
+            kept=freeze(data.kept[members]),
+            n_given=data.n_given,
+            feature_names=data.feature_names,
+            signs=signs,
+            classes=classes,
+        )
+        return self.formulation.of_training_set(
+            part, self.kernel, self.form, gram=self._gram(part, members), **self.options
+        )
+
+    def _gram(
+        self, part: BinaryTrainingSet, members: Index
+    ) -> tuple[Gram, KernelRepair | None] | None:
+        """The kernel matrix of a part where it can be shared with others, else None."""
+        if len(members) == self.data.n_samples:
+            if self.all_samples is None:
+                indefinite = self.options.get("indefinite", "error")
+                self.all_samples = gram(self.kernel, part.X, indefinite=indefinite)
+            return self.all_samples
+        if self.whole is None:
+            return None
+        return KernelQuadratic(self.whole.sharing(members, part.X)), None
 
 
 @dataclass(frozen=True)
@@ -281,19 +333,3 @@ class OneVsOne(Reduction):
             worst[:, m] = self.combine(np.where(speaks_for, lower, upper), n_classes)[:, m]
             best[:, m] = self.combine(np.where(speaks_for, upper, lower), n_classes)[:, m]
         return worst, best
-
-
-def _sharing_kernel_matrix(problem: SVMProblem, first: SVMProblem) -> SVMProblem:
-    """The problem with the kernel matrix of the first one, if the samples are the same."""
-    own, K = problem.model.gram, first.model.gram
-    if not isinstance(own, KernelQuadratic) or not isinstance(K, KernelQuadratic):
-        return problem
-    if not np.array_equal(problem.data.kept, first.data.kept):
-        return problem
-    model = replace(problem.model, gram=K, repair=first.model.repair)
-    qp, P = problem.qp, problem.qp.P
-    recovery: Any = problem.recovery
-    if isinstance(P, KernelQuadratic) and P.gram is own.gram:
-        P = K.select(P.selection.signs, P.selection.index, P.diag, constant=P.constant)
-        qp = qp.replace(P=P)
-    return replace(problem, qp=qp, model=model, recovery=replace(recovery, model=model))

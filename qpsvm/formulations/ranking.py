@@ -172,7 +172,7 @@ class Ranking(Family):
             More pairs than fit into a quarter of the machine's memory.
         """
         data, function = self._data(X, y, kernel, sample_weight, groups=groups)
-        return self._problem("primal", data, function, constraints, indefinite)
+        return self.of_training_set(data, function, "primal", constraints, indefinite)
 
     def dual(
         self,
@@ -187,7 +187,7 @@ class Ranking(Family):
     ) -> SVMProblem:
         """The dual program: one variable per pair; parameters and errors as for ``primal``."""
         data, function = self._data(X, y, kernel, sample_weight, groups=groups)
-        return self._problem("dual", data, function, constraints, indefinite)
+        return self.of_training_set(data, function, "dual", constraints, indefinite)
 
 
 def _pairs(relevance: Vector, groups: Index) -> Index:

@@ -70,8 +70,11 @@ class SampleGram:
         self.positive_semidefinite = positive_semidefinite
         self.negative_bound = negative_bound
 
+        self.whole: tuple[SampleGram, Index] | None = None
+
     def __getstate__(self) -> dict[str, object]:
-        return {name: part for name, part in self.__dict__.items() if name != "_rows"}
+        state = {name: part for name, part in self.__dict__.items() if name != "_rows"}
+        return state | {"whole": None}  # one part shall not take the values of all others along
 
     @classmethod
     def of_matrix(
@@ -103,8 +106,8 @@ class SampleGram:
 
     @property
     def is_kept(self) -> bool:
-        """Return whether the matrix has been evaluated."""
-        return "dense" in self.__dict__
+        """Return whether the matrix has been evaluated, or is part of one that will be."""
+        return "dense" in self.__dict__ or self.whole is not None
 
     @property
     def is_worth_keeping(self) -> bool:
@@ -120,9 +123,26 @@ class SampleGram:
             self.kernel, rows_of(self.X, samples), positive_semidefinite=self.positive_semidefinite
         )
 
+    def sharing(self, samples: Index, X: Stored) -> SampleGram:
+        """The Gram matrix of some samples, with the values of this one once they are evaluated.
+
+        Parameters
+        ----------
+        samples : array of int of shape (m,)
+        X : array, CSR matrix or SinglePrecision of shape (m, d)
+            These samples.
+        """
+        part = SampleGram(self.kernel, X, positive_semidefinite=self.positive_semidefinite)
+        if self.is_worth_keeping:
+            part.whole = self, samples
+        return part
+
     @cached_property
     def dense(self) -> Dense:
         """K, read-only, shape (n, n)."""
+        if self.whole is not None:
+            whole, samples = self.whole
+            return np.asarray(freeze(whole.dense[np.ix_(samples, samples)]))
         X = np.asarray(self.X) if isinstance(self.X, SinglePrecision) else self.X
         dense = self.kernel(X, X)
         if isinstance(self.kernel, Combinations):
