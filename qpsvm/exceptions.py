@@ -32,6 +32,7 @@ __all__ = [
     "NoOptimumError",
     "NotPositiveSemidefiniteError",
     "NotSeparableError",
+    "NuReducedWarning",
     "QPSVMError",
     "SolverFailedError",
     "StoreError",
@@ -239,3 +240,7 @@ class ToleranceNotReachedError(QPSVMError):
 
 class ToleranceNotReachedWarning(UserWarning):
     """The verified residuals exceed ``eps``; the result has the figures reached."""
+
+
+class NuReducedWarning(UserWarning):
+    """An estimator took the largest feasible nu in place of a larger one."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -155,13 +156,59 @@ def solve(
         callback=callback,
         options={} if options is None else options,
     ).started()
-    return cast(Solution, _solve(problem, backend, settings, warm_start, strict=strict))
+    answer = solve_with(problem, backend, settings, warm_start, strict=strict)
+    for message in answer.shortfalls:
+        warnings.warn(message, ToleranceNotReachedWarning, stacklevel=2)
+    return answer.solution
+
+
+@dataclass(frozen=True)
+class Answer(Generic[Solution]):
+    """A solution, and a sentence for every program whose solution misses ``eps``.
+
+    Attributes
+    ----------
+    solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
+    shortfalls : tuple of str
+    """
+
+    solution: Solution
+    shortfalls: tuple[str, ...] = ()
+
+
+def solve_with(
+    problem: Solvable[Solution],
+    backend: str | Backend,
+    settings: Settings,
+    start: Any = None,
+    *,
+    strict: bool = False,
+) -> Answer[Solution]:
+    """Solve a problem of any kind, or every part of a reduction, without a warning.
+
+    Parameters
+    ----------
+    problem, backend, strict
+        As for ``solve``.
+    settings : Settings
+    start : solution or None
+        The warm start.
+
+    Returns
+    -------
+    Answer
+
+    Raises
+    ------
+    QPSVMError
+        As ``solve``.
+    """
+    return cast(Answer[Solution], _solve(problem, backend, settings, start, strict=strict))
 
 
 def _solve(
     problem: Any, backend: str | Backend, settings: Settings, start: Any, *, strict: bool
-) -> Any:
-    """Solve a problem of any kind, or every part of a reduction."""
+) -> Answer[Any]:
     if isinstance(problem, ReducedProblem):
         return _solve_parts(problem, backend, settings, start, strict=strict)
     if not isinstance(problem, TrainingProblem | QuadraticProgram):
@@ -183,13 +230,13 @@ def _solve(
         message = _shortfall(solution, outcome.report, settings.eps)
         if strict:
             raise ToleranceNotReachedError(message)
-        warnings.warn(message, ToleranceNotReachedWarning, stacklevel=3)
-    return outcome.machine
+        return Answer(outcome.machine, (message,))
+    return Answer(outcome.machine)
 
 
 def _solve_parts(
     problem: ReducedProblem, backend: str | Backend, settings: Settings, start: Any, *, strict: bool
-) -> ReducedSolution:
+) -> Answer[ReducedSolution]:
     """Solve every part of a reduction before one deadline; errors name the part."""
     n_parts = len(problem.problems)
     starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
@@ -197,17 +244,29 @@ def _solve_parts(
         raise InvalidParameterError(
             f"warm_start must be a ReducedSolution of {n_parts} machines, or None."
         )
-    solutions = []
+    answers = list[Answer[SVMSolution]]()
     for part, name, own in zip(problem.problems, problem.names, starts, strict=True):
         try:
             try:
-                solutions.append(_solve(part, backend, settings, own, strict=strict))
+                answers.append(_solve(part, backend, settings, own, strict=strict))
             except NothingKnownError:  # others may
-                solutions.append(_solve(part, backend, settings, None, strict=strict))
+                answers.append(_solve(part, backend, settings, None, strict=strict))
         except QPSVMError as error:
             error.add_note(f"This was in {name!r}.")
             raise
-    return ReducedSolution(tuple(solutions), problem.data, problem.reduction)
+    return put_together(problem, answers)
+
+
+def put_together(
+    problem: ReducedProblem, answers: Sequence[Answer[SVMSolution]]
+) -> Answer[ReducedSolution]:
+    """The answer to a reduction from the answers to its parts, in their order."""
+    machines = tuple(answer.solution for answer in answers)
+    parts = zip(problem.names, answers, strict=True)
+    return Answer(
+        ReducedSolution(machines, problem.data, problem.reduction),
+        tuple(f"{name}: {message}" for name, own in parts for message in own.shortfalls),
+    )
 
 
 def _no_machine(problem: SVMProblem, solution: QPSolution, settings: Settings) -> NoOptimumError:

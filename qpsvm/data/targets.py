@@ -140,7 +140,9 @@ def as_weights(sample_weight: Weights | None, n_samples: int) -> Vector:
             "finite and at least 0."
         )
     if not weights.any():
-        raise InvalidDataError("sample_weight is 0 for every row; nothing would be left to learn.")
+        raise InvalidDataError(
+            "sample_weight is zero for every row; nothing would be left to learn."
+        )
     return np.asarray(freeze(weights))
 
 

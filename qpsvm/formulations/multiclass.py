@@ -38,6 +38,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, freeze
+from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
@@ -284,16 +285,20 @@ class OneVsOne(Reduction):
     formulation : object
         Of two classes. A ``class_weight`` by label multiplies the sample weights, ``"balanced"``
         balances each pair.
+    break_ties : bool
+        Whether the decision values decide between classes with equally many votes, as in
+        scikit-learn's ``OneVsOneClassifier``, or the order of the labels, as in LIBSVM.
 
     Raises
     ------
     InvalidParameterError
-        Not a formulation.
+        Not a formulation; another ``break_ties``.
 
     Notes
     -----
     ``decision_function`` adds to the votes a share of at most 1/3 for the sum of the decision
-    values, which breaks ties, as in scikit-learn's ``OneVsOneClassifier``.
+    values, which breaks ties; without ``break_ties`` it takes off a share of less than 1 for the
+    place of the class among the labels.
 
     Examples
     --------
@@ -306,6 +311,12 @@ class OneVsOne(Reduction):
     array(['a', 'c'], dtype='<U1')
     """
 
+    break_ties: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_flag(self.break_ties, "break_ties")
+
     def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
         labels = classes.tolist()
         for i, j in itertools.combinations(range(len(labels)), 2):
@@ -315,13 +326,15 @@ class OneVsOne(Reduction):
             yield Split(f"{labels[i]} against {labels[j]}", sides, members)
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
-        """Votes, plus a third of ``c / (1 + |c|)`` for the sums c of the decision values."""
+        """Votes, plus what decides between equally many of them: see the notes of the class."""
         votes, confidence = np.zeros((2, len(decisions), n_classes))
         for f, (i, j) in zip(decisions.T, itertools.combinations(range(n_classes), 2), strict=True):
             votes[:, i] += f <= 0.0
             votes[:, j] += f > 0.0
             confidence[:, i] -= f
             confidence[:, j] += f
+        if not self.break_ties:
+            return votes - np.arange(n_classes) / n_classes
         return np.asarray(votes + confidence / (3.0 * (np.abs(confidence) + 1.0)))
 
     def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:

@@ -15,6 +15,7 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.numerics.arrays import row_blocks, stored
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution, Status
 
 
@@ -104,12 +105,7 @@ class KernelMachine(Machine):
             beta = self.repair.coefficients(beta)
         if isinstance(self.kernel, Precomputed):
             return samples @ beta
-        used = np.unique(np.nonzero(beta)[0])
-        centres, weights = self.data.X[used], beta[used]
-        values = np.empty((samples.shape[0], *beta.shape[1:]))
-        for rows in row_blocks(samples.shape[0], max(1, len(used))):
-            values[rows] = self.kernel(samples[rows], centres) @ weights
-        return values
+        return expanded(self.kernel, self.data.X, beta, samples)
 
     def checked_samples(self, X: Any) -> Any:
         """Check X against the columns of the training data and convert its storage.
@@ -144,6 +140,28 @@ class KernelMachine(Machine):
                 f"{trained[first]!r} there; reorder the columns: X[{list(trained[:3])} ...]."
             )
         return samples
+
+
+def expanded(kernel: Kernel, X: Stored, beta: Any, samples: Any) -> Any:
+    """``sum_i beta_i k(x_i, x)`` for every row x of samples.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array, CSR matrix or objects of shape (n, ...)
+    beta : array of shape (n,), or (n, p) for p sums over the same kernel values
+    samples : like X, shape (m, ...)
+
+    Returns
+    -------
+    array of shape (m,) or (m, p)
+    """
+    used = np.unique(np.nonzero(beta)[0])
+    centres, weights = X[used], beta[used]
+    values = np.empty((samples.shape[0], *beta.shape[1:]))
+    for rows in row_blocks(samples.shape[0], max(1, len(used))):
+        values[rows] = kernel(samples[rows], centres) @ weights
+    return values
 
 
 def as_float64(array: Any, name: str) -> Any:

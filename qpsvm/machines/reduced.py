@@ -9,9 +9,10 @@ import numpy as np
 
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.exact_types import added_attributes, same_data, same_reduction
 from qpsvm.machines.form import Form
-from qpsvm.machines.prediction import Machine
+from qpsvm.machines.prediction import Machine, expanded
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense
@@ -117,8 +118,28 @@ class ReducedSolution(Machine):
 
     def decision_function(self, X: Any) -> Dense:
         """One value per class for every row of X, shape (m, k); the largest value wins."""
-        decisions = np.column_stack([s.decision_function(X) for s in self.solutions])
-        return self.reduction.combine(decisions, len(self.classes))
+        return self.reduction.combine(self.machine_values(X), len(self.classes))
+
+    def machine_values(self, X: Any) -> Dense:
+        """Decision values of every machine for every row of X, shape (m, p).
+
+        Machines with one kernel share its values, so that each is evaluated once.
+        """
+        kernel = self.solutions[0].kernel
+        own_values = any(s.coef is not None or s.repair is not None for s in self.solutions)
+        if own_values or isinstance(kernel, Precomputed) or not self._have_kernel(kernel):
+            return np.column_stack([s.decision_function(X) for s in self.solutions])
+        samples = self.solutions[0].checked_samples(X)
+        place = np.zeros(self.data.n_given, dtype=np.intp)
+        place[self.data.kept] = np.arange(self.data.n_samples)
+        beta = np.zeros((self.data.n_samples, len(self.solutions)))
+        for column, s in zip(beta.T, self.solutions, strict=True):
+            column[place[s.data.kept]] = s.expansion
+        intercepts = [s.intercept for s in self.solutions]
+        return np.asarray(expanded(kernel, self.data.X, beta, samples) + intercepts)
+
+    def _have_kernel(self, kernel: Kernel) -> bool:
+        return all(s.kernel == kernel and s.expansion is not None for s in self.solutions)
 
     def __repr__(self) -> str:
         return (

@@ -1,0 +1,258 @@
+"""The base of all estimators: scikit-learn's conventions around ``qpsvm.solve``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from qpsvm.backends.base import Settings
+from qpsvm.certificates import certify
+from qpsvm.certificates.predictions import CertifiedPredictions
+from qpsvm.estimators import inputs, representation
+from qpsvm.estimators.parallel import solve_in_parallel
+from qpsvm.estimators.parameters import require_known
+from qpsvm.kernels import Kernel
+from qpsvm.machines.warm_start import NothingKnownError
+from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.choices import require_flag
+from qpsvm.qp.solution import Status
+
+if TYPE_CHECKING:
+    from qpsvm.reports import Report
+
+
+class Formulation(Protocol):
+    """Protocol of formulations and reductions, as far as estimators use them."""
+
+    def dual(self, X: Samples, y: Targets | None, **options: Any) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """The certificate of a solution, computed when it is first asked for."""
+
+    problem: Any
+    solution: Any
+
+    @cached_property
+    def certificate(self) -> Any:
+        """Certificate, or ReducedCertificate with one for every program."""
+        return certify(self.problem, self.solution)
+
+
+class QPEstimator(BaseEstimator):
+    """Base class of estimators whose model is the optimum of a quadratic program.
+
+    A subclass names its formulation (``_formulation``) and its kernel (``_kernel``).
+
+    Attributes
+    ----------
+    problem_ : SVMProblem, JointProblem or ReducedProblem
+        The program that was solved.
+    solution_ : SVMSolution, JointSolution or ReducedSolution
+        Its solution, verified.
+    certificate_ : Certificate or ReducedCertificate
+        What is proven about it; computed when it is first asked for.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names of columns that are all strings.
+    """
+
+    # each subclass has these among its parameters
+    eps: float
+    backend: str
+    verbose: bool
+    max_iter: int
+    warm_start: bool
+
+    _is_supervised: ClassVar[bool] = True
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        require_known(cls, parameters)
+        del args
+        return super().__new__(cls)  # type: ignore[no-any-return]
+
+    # --- for subclasses ----------------------------------------------------------------------------
+
+    def _formulation(self, weights: Vector) -> Formulation:
+        """The formulation with the parameters of this estimator."""
+        raise NotImplementedError
+
+    def _kernel(self, X: Any, weights: Vector | None) -> Kernel:
+        """The kernel; ``weights`` if there are any."""
+        raise NotImplementedError
+
+    def _targets(self, y: Any) -> Any:
+        """Check y and keep what the estimator has to know of it."""
+        return y
+
+    # --- fitting -----------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Weights | None, **data: Any) -> Self:
+        """Build the program, solve it, and keep problem and solution."""
+        require_flag(self.warm_start, "warm_start")
+        samples, y = inputs.training_data(self, X, y)
+        targets = self._targets(y)
+        weights = inputs.weights(sample_weight, samples)
+        kernel = self._kernel(samples, None if sample_weight is None else weights)
+        problem = self._formulation(weights).dual(
+            X if self._needs_names(X) else samples,
+            targets,
+            kernel=kernel,
+            sample_weight=None if sample_weight is None else weights,
+            **self._options(),
+            **data,
+        )
+        self._solve(problem)
+        self._fitted(weights)
+        return self
+
+    def _fitted(self, weights: Vector) -> None:
+        """Keep what follows from the solution."""
+
+    def _options(self) -> dict[str, Any]:
+        """Keyword arguments of ``dual`` beside data, kernel and weights, if they are given."""
+        options = dict[str, Any]()
+        if getattr(self, "constraints", None) is not None:
+            options["constraints"] = self.constraints  # type: ignore[attr-defined]
+        if getattr(self, "indefinite", "error") != "error":
+            options["indefinite"] = self.indefinite  # type: ignore[attr-defined]
+        return options
+
+    def _needs_names(self, X: Any) -> bool:
+        """Whether constraints may refer to columns by name."""
+        return getattr(self, "constraints", None) is not None and hasattr(X, "columns")
+
+    def _solve(self, problem: Any) -> None:
+        backend, options = self._backend(problem)
+        settings = Settings(
+            eps=self.eps,
+            max_iterations=None if self.max_iter == -1 else self.max_iter,
+            verbose=self.verbose,
+            options=options,
+        ).started()
+        start = getattr(self, "solution_", None) if self.warm_start else None
+        if start is not None and type(start) is not problem.solution_type:
+            start = None
+        n_jobs = getattr(self, "n_jobs", None)
+        try:
+            answer = solve_in_parallel(problem, backend, settings, start, n_jobs)
+        except NothingKnownError:  # other samples: the start is of no use
+            answer = solve_in_parallel(problem, backend, settings, None, n_jobs)
+        self.problem_, self.solution_ = problem, answer.solution
+        self._proof = Proof(problem, answer.solution)
+        if answer.shortfalls:
+            more = len(answer.shortfalls) - 1
+            others = f" The same of {more} more of its programs." if more else ""
+            warnings.warn(
+                f"{type(self).__name__} is not certified to eps={self.eps:g}. "
+                f"{answer.shortfalls[0]}{others}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _backend(self, problem: Any) -> tuple[str, Mapping[str, Any]]:
+        """The backend and its options."""
+        del problem
+        limit = getattr(self, "memory_limit", None)
+        if limit is None:
+            return self.backend, {}
+        # a second backend would take the whole matrix
+        backend = "active-set" if self.backend == "auto" else self.backend
+        return backend, {"memory_limit": limit}
+
+    # --- what is proven ----------------------------------------------------------------------------
+
+    @property
+    def certificate_(self) -> Any:
+        """What is proven about the solution: a Certificate, or one for each of its programs."""
+        check_is_fitted(self)
+        return self._proof.certificate
+
+    def predict_certified(self, X: Samples) -> CertifiedPredictions:
+        """Predict, and mark the predictions that are proven to be the exact optimum's.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        CertifiedPredictions
+            ``labels`` and ``decided``, shape (m,) each.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        ValueError
+            Another number of features than in ``fit``.
+        """
+        check_is_fitted(self)
+        proof: CertifiedPredictions = self.certificate_.predict_certified(inputs.samples(self, X))
+        return proof
+
+    def report(self) -> Report:
+        """The report on the solution: residuals, consequences of the gap, a table of all samples.
+
+        Returns
+        -------
+        Report
+            See ``qpsvm.reports.build``.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        """
+        check_is_fitted(self)
+        from qpsvm.reports import build
+
+        return build(self.problem_, self.solution_)
+
+    # --- scikit-learn ------------------------------------------------------------------------------
+
+    @property
+    def n_iter_(self) -> Any:
+        """Iterations of the backend: a number, or an array with one for every program."""
+        check_is_fitted(self)
+        parts = getattr(self.solution_, "solutions", None)
+        if parts is None:
+            return _iterations(self.solution_)
+        return np.array([_iterations(part) for part in parts], dtype=np.int32)
+
+    @property
+    def fit_status_(self) -> int:
+        """0 if the solution is certified to ``eps``, else 1."""
+        check_is_fitted(self)
+        return int(self.solution_.status is not Status.OPTIMAL)
+
+    def _values(self, X: Any) -> Any:
+        """Decision values of the solution."""
+        check_is_fitted(self)
+        return self.solution_.decision_function(inputs.samples(self, X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = inputs.is_precomputed(self)
+        tags.target_tags.required = self._is_supervised
+        return tags
+
+    def _html_repr(self) -> str:
+        html: str = super()._html_repr()
+        return html + representation.certificate_line(self)
+
+
+def _iterations(solution: Any) -> int:
+    iterations = solution.qp.statistics.iterations
+    return 1 if iterations is None else max(1, int(iterations))

@@ -1,0 +1,471 @@
+"""Classifiers: ``SVC`` and ``NuSVC``."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from qpsvm.constraints import Constraints
+from qpsvm.estimators.base import Formulation, QPEstimator
+from qpsvm.estimators.kernel_estimator import KernelEstimator
+from qpsvm.exceptions import InvalidParameterError, NuReducedWarning
+from qpsvm.formulations import (
+    CrammerSinger,
+    NuClassification,
+    OneVsOne,
+    OneVsRest,
+    SoftMargin,
+)
+from qpsvm.formulations.family import Family
+from qpsvm.formulations.prices import ClassWeight, as_class_weight, class_factors
+from qpsvm.kernels import KernelArgument
+from qpsvm.kernels.functions import Gamma
+from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.choices import require_choice
+
+if TYPE_CHECKING:
+    from sklearn.calibration import CalibratedClassifierCV
+
+
+class QPClassifier(ClassifierMixin, QPEstimator):
+    """Base class of classifiers with two or more classes.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        The labels, sorted.
+    """
+
+    class_weight: ClassWeight
+
+    def _targets(self, y: Any) -> Any:
+        check_classification_targets(y)
+        self.classes_, self._codes = np.unique(y, return_inverse=True)
+        return y
+
+    @property
+    def class_weight_(self) -> Any:
+        """Factor of C of every class, shape (k,)."""
+        check_is_fitted(self)
+        data = self.problem_.data
+        if self.class_weight is None:
+            return np.ones(len(self.classes_))
+        factors = class_factors(self.class_weight, data)
+        return np.array([factors[data.targets == label][0] for label in self.classes_])
+
+    def predict(self, X: Samples) -> Any:
+        """Predict a label for every sample.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        array of shape (m,)
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        values = self._values(X)
+        return self.problem_.data.predictions(values)
+
+    def calibrated(self, cv: Any = None, method: str = "sigmoid") -> CalibratedClassifierCV:
+        """This classifier with probabilities: ``CalibratedClassifierCV(self, ...)``.
+
+        Parameters
+        ----------
+        cv : int, splitter or None
+            How the samples for the calibration are set apart; see scikit-learn.
+        method : {"sigmoid", "isotonic", "temperature"}
+            Platt's sigmoid and its alternatives.
+
+        Returns
+        -------
+        sklearn.calibration.CalibratedClassifierCV
+            Not fitted yet; it has ``predict_proba`` once it is.
+
+        Examples
+        --------
+        >>> from qpsvm.estimators import SVC
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> SVC(C=10.0).calibrated(cv=3).fit(X, y).predict_proba(X[:1]).shape
+        (1, 3)
+        """
+        from sklearn.calibration import CalibratedClassifierCV
+
+        return CalibratedClassifierCV(self, method=method, cv=cv)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags
+
+
+class KernelClassifier(QPClassifier, KernelEstimator):
+    """Base class of kernel classifiers, one against one by default."""
+
+    decision_function_shape: Literal["ovr", "ovo"]
+    break_ties: bool
+    multi_class: str
+
+    def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
+        """Fit the machine: build the program and solve it to ``eps``.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, d)
+            The kernel matrix (n, n) with ``kernel="precomputed"``; for a kernel function of the
+            caller's, samples of any kind.
+        y : array of shape (n,)
+            Two or more different labels.
+        sample_weight : array of shape (n,), optional
+            Factors of C. A weight of 2 is the same as a repeated row, 0 the same as a missing one.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Data or parameters from which no machine can be built.
+
+        Warns
+        -----
+        ConvergenceWarning
+            The solution is not certified to ``eps``.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _two_classes(self, weights: Vector) -> Family:
+        """The formulation for two classes."""
+        raise NotImplementedError
+
+    def _formulation(self, weights: Vector) -> Formulation:
+        require_choice(self.decision_function_shape, ("ovr", "ovo"), "decision_function_shape")
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise InvalidParameterError(
+                "break_ties must be False when decision_function_shape is 'ovo'."
+            )
+        if len(self.classes_) <= 2 and self.multi_class != "crammer_singer":
+            return self._two_classes(weights)
+        return self._of_many_classes(weights)
+
+    def _of_many_classes(self, weights: Vector) -> Formulation:
+        require_choice(self.multi_class, ("ovo", "ovr"), "multi_class")
+        formulation = self._two_classes(weights)
+        if self.multi_class == "ovr":
+            return OneVsRest(formulation)
+        return OneVsOne(formulation, break_ties=bool(self.break_ties))
+
+    def decision_function(self, X: Samples) -> Any:
+        """Decision values of every sample.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        array of shape (m,), (m, k) or (m, k (k - 1) / 2)
+            Two classes: positive for the larger label. More: one value per class, or with
+            ``decision_function_shape="ovo"`` one per pair i < j, positive for class i.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        values = self._values(X)
+        if not self._libsvm.is_one_vs_one:
+            return values
+        if self.decision_function_shape == "ovo":
+            return -values
+        return replace(self.problem_.reduction, break_ties=True).combine(values, len(self.classes_))
+
+    def predict(self, X: Samples) -> Any:
+        values = self._values(X)
+        if self._libsvm.is_one_vs_one:
+            values = self.problem_.reduction.combine(values, len(self.classes_))
+        return self.problem_.data.predictions(values)
+
+    @property
+    def n_support_(self) -> Any:
+        """Number of support vectors of each class, shape (k,)."""
+        codes = self._codes[self.support_]
+        return np.bincount(codes, minlength=len(self.classes_)).astype(np.int32)
+
+
+class SVC(KernelClassifier):
+    """C-support vector classification, solved to a certified gap.
+
+    ``minimize 1/2 w'w + sum_i C_i max(0, 1 - s_i (w'phi(x_i) + b))``
+
+    Parameters
+    ----------
+    C : float
+        Price of a margin violation, above 0 and finite.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, Kernel or callable
+        A name, an object of ``qpsvm.kernels``, or a function ``(X, Z) -> kernel values``.
+    degree : int
+        Of ``"poly"``.
+    gamma : {"scale", "auto"} or float
+        Of ``"rbf"``, ``"poly"`` and ``"sigmoid"``. "scale" is ``1 / (d var X)``, in which samples
+        count by their weights; "auto" is ``1 / d``.
+    coef0 : float
+        Of ``"poly"`` and ``"sigmoid"``.
+    class_weight : dict, "balanced" or None
+        Factors of C by label; "balanced" makes the sums of C_i of all classes equal.
+    decision_function_shape : {"ovr", "ovo"}
+        With three or more classes, whether ``decision_function`` has a column per class or per
+        pair of classes.
+    break_ties : bool
+        Whether decision values decide between classes with equally many votes (``"ovr"`` only).
+    multi_class : {"ovo", "ovr", "crammer_singer"}
+        With three or more classes: a machine per pair of them, one per class, or one program for
+        all.
+    eps : float
+        Relative duality gap and scaled residuals to be certified.
+    backend : str
+        As for ``qpsvm.solve``.
+    constraints : LinearConstraints, builder, or list of them, optional
+        On (w, b), for the linear kernel; see ``qpsvm.constraints``.
+    indefinite : {"error", "clip", "flip", "shift"}
+        What to do with a kernel matrix that has negative eigenvalues.
+    memory_limit : int, optional
+        Bytes for kernel values; a quarter of the machine's memory without it.
+    warm_start : bool
+        Whether ``fit`` begins at the solution of the last ``fit``.
+    n_jobs : int, optional
+        How many of the machines of several classes are solved at the same time; as in joblib.
+    max_iter : int
+        Limit of the backend's iterations, -1 for its own.
+    verbose : bool
+        Print how far the solve is.
+
+    Raises
+    ------
+    TypeError
+        A parameter that there is not; the message says what takes its place.
+
+    See Also
+    --------
+    qpsvm.SoftMargin : the formulation, for those who want to see the program.
+    LinearSVC : for linear machines as LIBLINEAR defines them.
+
+    Notes
+    -----
+    What ``sklearn.svm.SVC`` minimises. Source: Cortes and Vapnik, *Machine Learning* 20 (1995),
+    section 3; one against one: Knerr, Personnaz and Dreyfus (1990).
+
+    Examples
+    --------
+    >>> from qpsvm.estimators import SVC
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> machine = SVC(C=10.0).fit(X, y)
+    >>> round(machine.score(X, y), 2)
+    0.98
+    >>> machine.certificate_.relative_gap <= 1e-8
+    True
+    >>> machine.predict_certified(X).fraction_decided
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: KernelArgument = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        class_weight: ClassWeight = None,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        break_ties: bool = False,
+        multi_class: Literal["ovo", "ovr", "crammer_singer"] = "ovo",
+        eps: float = 1e-8,
+        backend: str = "auto",
+        constraints: Constraints | None = None,
+        indefinite: Indefinite = "error",
+        memory_limit: int | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        max_iter: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.multi_class = multi_class
+        self.eps = eps
+        self.backend = backend
+        self.constraints = constraints
+        self.indefinite = indefinite
+        self.memory_limit = memory_limit
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _two_classes(self, weights: Vector) -> Family:
+        del weights
+        return SoftMargin(C=self.C, class_weight=self.class_weight)
+
+    def _of_many_classes(self, weights: Vector) -> Formulation:
+        if self.multi_class == "crammer_singer":
+            return CrammerSinger(C=self.C, class_weight=self.class_weight)
+        return super()._of_many_classes(weights)
+
+
+class NuSVC(KernelClassifier):
+    """Nu-support vector classification, solved to a certified gap.
+
+    ``minimize 1/2 w'w - nu rho + 1/n sum_i max(0, rho - s_i (w'phi(x_i) + b)),  rho >= 0``
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1]: bounds the share of margin errors from above, that of support vectors from
+        below. Feasible up to twice the smaller class's share of the weights (of every pair of
+        classes); a larger one is reduced to that, with a warning.
+    kernel, degree, gamma, coef0
+        As for ``SVC``.
+    class_weight : dict, "balanced" or None
+        Factors of the sample weights by label.
+    decision_function_shape, break_ties
+        As for ``SVC``.
+    multi_class : {"ovo", "ovr"}
+        With three or more classes: a machine per pair of them, or one per class.
+    eps, backend, constraints, indefinite, memory_limit, warm_start, n_jobs, max_iter, verbose
+        As for ``SVC``.
+
+    Raises
+    ------
+    TypeError
+        A parameter that there is not; the message says what takes its place.
+
+    See Also
+    --------
+    qpsvm.NuClassification : the formulation.
+
+    Notes
+    -----
+    Decision values are those of the machine with margin 1, ``f(x) / rho``, as scikit-learn has
+    them. Source: Schoelkopf, Smola, Williamson and Bartlett, *Neural Computation* 12 (2000),
+    section 4.
+
+    Examples
+    --------
+    >>> from qpsvm.estimators import NuSVC
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> machine = NuSVC(nu=0.1).fit(X, y)
+    >>> round(machine.score(X, y), 2), machine.certificate_.relative_gap <= 1e-8
+    (0.97, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: KernelArgument = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        class_weight: ClassWeight = None,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        break_ties: bool = False,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
+        eps: float = 1e-8,
+        backend: str = "auto",
+        constraints: Constraints | None = None,
+        indefinite: Indefinite = "error",
+        memory_limit: int | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        max_iter: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.multi_class = multi_class
+        self.eps = eps
+        self.backend = backend
+        self.constraints = constraints
+        self.indefinite = indefinite
+        self.memory_limit = memory_limit
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _two_classes(self, weights: Vector) -> Family:
+        formulation = NuClassification(nu=self.nu, class_weight=self.class_weight)
+        largest = largest_nu(self._of_classes(weights), one_by_one=self.multi_class == "ovo")
+        if self.nu <= largest or largest == 0.0:  # a class without weight: the data are at fault
+            return formulation
+        warnings.warn(
+            f"nu is {self.nu!r}, and these classes allow at most {largest!r}, twice the smaller "
+            "one's share of the weights; that is what was fitted.",
+            NuReducedWarning,
+            stacklevel=5,
+        )
+        return replace(formulation, nu=largest)
+
+    def _of_classes(self, weights: Vector) -> Vector:
+        """The weight of every class: of its samples, times its class weight."""
+        total = np.bincount(self._codes, weights, minlength=len(self.classes_))
+        if self.class_weight == "balanced":
+            return np.ones(len(total))
+        factors = as_class_weight(self.class_weight) or {}
+        return total * [factors.get(label, 1.0) for label in self.classes_.tolist()]
+
+    def _scale(self, machine: Any, weights: Vector) -> float:
+        del weights
+        return 1.0 / machine.width if machine.width > 0.0 else 1.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # class weights bound the multipliers of each class, whose sums stay equal: they do not
+        # move the boundary as far as scikit-learn's check of class weights asks
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def largest_nu(of_classes: Vector, *, one_by_one: bool) -> float:
+    """The largest feasible nu for classes with these weights.
+
+    Twice the smaller side's share, of all pairs or of all classes against their rest; a little
+    less, so that rounding does not make it infeasible.
+    """
+    total = float(np.sum(of_classes))
+    if one_by_one or len(of_classes) == 2:
+        two = np.sort(of_classes)[[0, -1]]
+        share = float(two[0] / np.sum(two))
+    else:
+        share = float(np.min(np.minimum(of_classes, total - of_classes)) / total)
+    return 2.0 * share * (1.0 - 1e-12)

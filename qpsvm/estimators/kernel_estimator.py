@@ -1,0 +1,91 @@
+"""The base of estimators with a kernel: parameters and attributes as in ``sklearn.svm``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from qpsvm.estimators import inputs
+from qpsvm.estimators.base import QPEstimator
+from qpsvm.estimators.kernel_choice import kernel_of
+from qpsvm.estimators.vectors import SupportVectors
+from qpsvm.kernels import Kernel, KernelArgument
+from qpsvm.kernels.functions import Gamma
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arrays import Vector
+
+
+class KernelEstimator(QPEstimator):
+    """Base class of estimators with a kernel.
+
+    Attributes
+    ----------
+    support_ : array of int of shape (n_SV,)
+        Rows of X that are support vectors; sorted by class, if there are classes.
+    support_vectors_ : array or sparse matrix of shape (n_SV, d)
+        Empty with a precomputed kernel.
+    dual_coef_ : array of shape (1, n_SV)
+        Their coefficients in the decision function; for k > 2 classes (k - 1, n_SV) in LIBSVM's
+        layout, or (k, n_SV) where every class has a decision function.
+    coef_ : array of shape (1, d), (k (k - 1) / 2, d) or (k, d)
+        Weights of the features; linear kernel only.
+    intercept_ : array of shape (1,), (k (k - 1) / 2,) or (k,)
+    """
+
+    kernel: KernelArgument
+    gamma: Gamma
+
+    def _kernel(self, X: Any, weights: Vector | None) -> Kernel:
+        return kernel_of(self, X, weights)
+
+    def _scale(self, machine: SVMSolution, weights: Vector) -> float:
+        """By what scikit-learn's decision function is larger than the formulation's."""
+        del machine, weights
+        return 1.0
+
+    def _fitted(self, weights: Vector) -> None:
+        machines: Any = getattr(self.solution_, "solutions", (self.solution_,))
+        scales = tuple(self._scale(machine, weights) for machine in machines)
+        self._vectors = SupportVectors(self.solution_, scales, getattr(self, "_codes", None))
+
+    @property
+    def _libsvm(self) -> SupportVectors:
+        check_is_fitted(self)
+        return self._vectors
+
+    def _values(self, X: Any) -> Any:
+        return self._libsvm.decisions(inputs.samples(self, X))
+
+    @property
+    def support_(self) -> Any:
+        """Rows of X that are support vectors, shape (n_SV,)."""
+        return self._libsvm.support
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors, shape (n_SV, d)."""
+        return self._libsvm.samples
+
+    @property
+    def n_support_(self) -> Any:
+        """Number of support vectors, shape (1,)."""
+        return np.array([len(self.support_)], dtype=np.int32)
+
+    @property
+    def dual_coef_(self) -> Any:
+        """Coefficients of the support vectors."""
+        return self._libsvm.dual_coef
+
+    @property
+    def intercept_(self) -> Any:
+        """Intercepts of all decision functions."""
+        return self._libsvm.intercept
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, for the linear kernel."""
+        if not self._libsvm.is_linear:
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        return self._libsvm.coef

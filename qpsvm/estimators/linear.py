@@ -1,0 +1,278 @@
+"""Linear machines as LIBLINEAR defines them: ``LinearSVC`` and ``LinearSVR``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from qpsvm.constraints import Constraints
+from qpsvm.estimators.base import Formulation, QPEstimator
+from qpsvm.estimators.classification import QPClassifier
+from qpsvm.estimators.regression import QPRegressor
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneVsRest, SoftMargin
+from qpsvm.formulations.family import Family
+from qpsvm.formulations.prices import ClassWeight
+from qpsvm.kernels import Kernel, Linear
+from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.reduced import ReducedSolution
+from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.choices import require_choice, require_flag
+
+
+class LinearEstimator(QPEstimator):
+    """Base class of linear estimators.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,), (1, d) or (k, d)
+        Weights of the features.
+    intercept_ : array of shape (1,) or (k,)
+    """
+
+    fit_intercept: bool
+    intercept_scaling: float
+
+    def _kernel(self, X: Any, weights: Vector | None) -> Kernel:
+        del X, weights
+        return Linear()
+
+    def _intercept(self) -> InterceptKind:
+        """The kind of intercept that the parameters ask for."""
+        require_flag(self.fit_intercept, "fit_intercept")
+        if not self.fit_intercept:
+            return "none"
+        if self.intercept_scaling not in (1.0, math.inf):
+            raise InvalidParameterError(
+                f"intercept_scaling is {self.intercept_scaling!r}; pass 1.0 (the intercept enters "
+                "the objective as 1/2 b^2) or numpy.inf (it does not). For another value append a "
+                "column of that value to X, with fit_intercept=False."
+            )
+        return "penalized" if self.intercept_scaling == 1.0 else "free"
+
+    def _machines(self) -> tuple[Any, ...]:
+        check_is_fitted(self)
+        solution = self.solution_
+        return solution.solutions if isinstance(solution, ReducedSolution) else (solution,)
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, shape (1, d), or (k, d) for k > 2 classes."""
+        return np.vstack([np.atleast_2d(machine.coef) for machine in self._machines()])
+
+    @property
+    def intercept_(self) -> Any:
+        """Intercepts, shape (1,), or (k,) for k > 2 classes."""
+        return np.concatenate([np.atleast_1d(machine.intercept) for machine in self._machines()])
+
+
+class LinearSVC(QPClassifier, LinearEstimator):
+    """Linear support vector classification, solved to a certified gap.
+
+    ``minimize 1/2 (w'w + b^2) + sum_i C_i max(0, 1 - s_i (w'x_i + b))^2``
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1"}
+        ``1/2 w'w``, or the sum of ``|w_j|``, for which ``loss`` must be "hinge" and the intercept
+        free (``intercept_scaling=numpy.inf``) or none.
+    loss : {"squared_hinge", "hinge"}
+        Whether a margin violation v costs ``C v^2`` or ``C v``.
+    C : float
+        Price of a margin violation, above 0 and finite.
+    multi_class : {"ovr", "crammer_singer"}
+        With three or more classes: a machine per class, or one program for all (``loss`` and
+        ``penalty`` are then not used, as in scikit-learn).
+    fit_intercept : bool
+        Whether there is an intercept.
+    intercept_scaling : float
+        1.0: the intercept enters the objective as ``1/2 b^2``, as in LIBLINEAR. ``numpy.inf``: it
+        does not, as in ``SVC``.
+    class_weight : dict, "balanced" or None
+        Factors of C by label.
+    eps, backend, constraints, warm_start, n_jobs, max_iter, verbose
+        As for ``SVC``.
+
+    Raises
+    ------
+    TypeError
+        A parameter that there is not; the message says what takes its place.
+
+    See Also
+    --------
+    SVC : with ``kernel="linear"`` for hinge loss and free intercept, one against one.
+
+    Notes
+    -----
+    What ``sklearn.svm.LinearSVC`` minimises. Source: Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR",
+    *JMLR* 9 (2008), section 2 and appendix.
+
+    Examples
+    --------
+    >>> from qpsvm.estimators import LinearSVC
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> machine = LinearSVC().fit(scale(X), y)
+    >>> machine.coef_.shape, round(machine.score(scale(X), y), 2)
+    ((1, 30), 0.99)
+    """
+
+    def __init__(
+        self,
+        penalty: Literal["l1", "l2"] = "l2",
+        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
+        *,
+        C: float = 1.0,
+        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: ClassWeight = None,
+        eps: float = 1e-8,
+        backend: str = "auto",
+        constraints: Constraints | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        max_iter: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.eps = eps
+        self.backend = backend
+        self.constraints = constraints
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
+        """Fit the machine; parameters, result, errors and warnings as for ``SVC.fit``."""
+        return self._fit(X, y, sample_weight)
+
+    def decision_function(self, X: Samples) -> Any:
+        """Decision values, shape (m,), or (m, k) for k > 2 classes.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        return self._values(X)
+
+    def _formulation(self, weights: Vector) -> Formulation:
+        del weights
+        require_choice(self.multi_class, ("ovr", "crammer_singer"), "multi_class")
+        if self.multi_class == "crammer_singer":
+            kind = self._intercept()
+            if kind == "free":
+                raise InvalidParameterError(
+                    "multi_class='crammer_singer' has no free intercepts; pass "
+                    "intercept_scaling=1.0 or fit_intercept=False."
+                )
+            return CrammerSinger(C=self.C, intercept=kind, class_weight=self.class_weight)
+        two = self._two_classes()
+        return two if len(self.classes_) <= 2 else OneVsRest(two)
+
+    def _two_classes(self) -> Family:
+        require_choice(self.penalty, ("l1", "l2"), "penalty")
+        kind = self._intercept()
+        if self.penalty == "l2":
+            return SoftMargin(
+                C=self.C, intercept=kind, loss=self.loss, class_weight=self.class_weight
+            )
+        if self.loss != "hinge" or kind == "penalized":
+            raise InvalidParameterError(
+                f"penalty='l1' takes loss='hinge' and a free or no intercept, got loss="
+                f"{self.loss!r} and intercept_scaling={self.intercept_scaling!r}; pass "
+                "loss='hinge', intercept_scaling=numpy.inf."
+            )
+        return L1Norm(C=self.C, intercept=kind, class_weight=self.class_weight)
+
+
+class LinearSVR(QPRegressor, LinearEstimator):
+    """Linear support vector regression, solved to a certified gap.
+
+    ``minimize 1/2 (w'w + b^2) + sum_i C_i max(0, |t_i - w'x_i - b| - epsilon)``
+
+    Parameters
+    ----------
+    epsilon : float
+        Half-width of the tube, not negative.
+    C : float
+        Price of a deviation beyond the tube, above 0 and finite.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
+        Whether a deviation v beyond the tube costs ``C v`` or ``C v^2``.
+    fit_intercept, intercept_scaling
+        As for ``LinearSVC``.
+    eps, backend, constraints, warm_start, max_iter, verbose
+        As for ``SVC``.
+
+    Raises
+    ------
+    TypeError
+        A parameter that there is not; the message says what takes its place.
+
+    See Also
+    --------
+    SVR : with kernels, and a free intercept.
+
+    Notes
+    -----
+    What ``sklearn.svm.LinearSVR`` minimises. Source: Ho and Lin, "Large-scale linear support vector
+    regression", *JMLR* 13 (2012), section 2.
+
+    Examples
+    --------
+    >>> from qpsvm.estimators import LinearSVR
+    >>> machine = LinearSVR(C=100.0).fit([[0.0], [1.0], [2.0]], [0.0, 2.0, 4.0])
+    >>> machine.coef_.round(4), machine.intercept_.round(4)
+    (array([2.]), array([0.]))
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        C: float = 1.0,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        eps: float = 1e-8,
+        backend: str = "auto",
+        constraints: Constraints | None = None,
+        warm_start: bool = False,
+        max_iter: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.eps = eps
+        self.backend = backend
+        self.constraints = constraints
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, shape (d,)."""
+        return np.ravel(super().coef_)
+
+    def _formulation(self, weights: Vector) -> Formulation:
+        del weights
+        return EpsilonRegression(
+            C=self.C, epsilon=self.epsilon, intercept=self._intercept(), loss=self.loss
+        )

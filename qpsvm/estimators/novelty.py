@@ -1,0 +1,268 @@
+"""Novelty detectors: ``OneClassSVM`` and ``SVDD``."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from qpsvm.constraints import Constraints
+from qpsvm.estimators.base import Formulation
+from qpsvm.estimators.kernel_estimator import KernelEstimator
+from qpsvm.formulations import DataDescription, OneClass
+from qpsvm.formulations.family import require_share
+from qpsvm.kernels import KernelArgument
+from qpsvm.kernels.functions import Gamma
+from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arrays import Vector
+
+
+class NoveltyDetector(OutlierMixin, KernelEstimator):
+    """Base class of novelty detectors.
+
+    Attributes
+    ----------
+    offset_ : float
+        ``decision_function(X) = score_samples(X) - offset_``.
+    """
+
+    _is_supervised = False
+    nu: float
+
+    def fit(
+        self, X: Samples, y: Targets | None = None, sample_weight: Weights | None = None
+    ) -> Self:
+        """Fit the machine: build the program and solve it to ``eps``.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, d)
+            The kernel matrix (n, n) with ``kernel="precomputed"``; for a kernel function of the
+            caller's, samples of any kind.
+        y : ignored
+        sample_weight : array of shape (n,), optional
+            A weight of 2 is the same as a repeated row, 0 the same as a missing one.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Data or parameters from which no machine can be built.
+
+        Warns
+        -----
+        ConvergenceWarning
+            The solution is not certified to ``eps``.
+        """
+        del y
+        return self._fit(X, None, sample_weight)
+
+    def decision_function(self, X: Samples) -> Any:
+        """Decision values, shape (m,): negative for novelties.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        return self._values(X)
+
+    def score_samples(self, X: Samples) -> Any:
+        """Decision values without the offset, shape (m,).
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Samples) -> Any:
+        """Predict +1 for samples like those of ``fit`` and -1 for novelties, shape (m,).
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+
+    @property
+    def offset_(self) -> float:
+        """The decision function is ``score_samples(X) - offset_``."""
+        return -float(self.intercept_[0])
+
+
+class OneClassSVM(NoveltyDetector):
+    """The hyperplane between most samples and the origin, solved to a certified gap.
+
+    ``minimize 1/2 w'w - rho + 1/(nu n) sum_i max(0, rho - w'phi(x_i))``
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0
+        As for ``SVC``.
+    nu : float
+        In (0, 1]: bounds the share of samples outside from above, that of support vectors from
+        below.
+    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+        As for ``SVC``.
+
+    Raises
+    ------
+    TypeError
+        A parameter that there is not; the message says what takes its place.
+
+    See Also
+    --------
+    qpsvm.OneClass : the formulation.
+
+    Notes
+    -----
+    Coefficients and decision values are ``nu n`` times those of the formulation, as in LIBSVM and
+    ``sklearn.svm.OneClassSVM``. Source: Schoelkopf, Platt, Shawe-Taylor, Smola and Williamson,
+    *Neural Computation* 13 (2001), section 3.
+
+    Examples
+    --------
+    >>> from qpsvm.estimators import OneClassSVM
+    >>> machine = OneClassSVM(gamma=0.5, nu=0.5).fit([[0.0], [0.44], [0.45], [0.46], [1.0]])
+    >>> machine.predict([[0.0], [0.45], [2.0]])
+    array([-1,  1, -1])
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: KernelArgument = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        nu: float = 0.5,
+        eps: float = 1e-8,
+        backend: str = "auto",
+        constraints: Constraints | None = None,
+        indefinite: Indefinite = "error",
+        memory_limit: int | None = None,
+        warm_start: bool = False,
+        max_iter: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.nu = nu
+        self.eps = eps
+        self.backend = backend
+        self.constraints = constraints
+        self.indefinite = indefinite
+        self.memory_limit = memory_limit
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _formulation(self, weights: Vector) -> Formulation:
+        del weights
+        return OneClass(nu=self.nu)
+
+    def _scale(self, machine: SVMSolution, weights: Vector) -> float:
+        del machine
+        return self.nu * float(np.sum(weights))
+
+
+class SVDD(NoveltyDetector):
+    """The smallest ball around most samples, solved to a certified gap.
+
+    ``minimize R^2 + 1/(nu n) sum_i max(0, |phi(x_i) - c|^2 - R^2)``
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0
+        As for ``SVC``.
+    nu : float
+        In (0, 1]: bounds the share of samples outside from above, that of support vectors from
+        below.
+    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+        As for ``SVC``.
+
+    Attributes
+    ----------
+    radius_ : float
+        R, in the feature space of the kernel.
+
+    Raises
+    ------
+    TypeError
+        A parameter that there is not; the message says what takes its place.
+
+    See Also
+    --------
+    qpsvm.DataDescription : the formulation, whose C is ``1 / (nu n)``.
+    OneClassSVM : gives the same novelties where ``k(x, x)`` is constant, as for "rbf".
+
+    Notes
+    -----
+    The decision function is ``R^2 - |phi(x) - c|^2``. Source: Tax and Duin, "Support vector data
+    description", *Machine Learning* 54 (2004), section 2.
+
+    Examples
+    --------
+    >>> from qpsvm.estimators import SVDD
+    >>> machine = SVDD(kernel="linear", nu=0.1).fit([[0.0], [1.0], [4.0]])
+    >>> round(machine.radius_, 4), machine.predict([[2.0], [5.0]])
+    (2.0, array([ 1, -1]))
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: KernelArgument = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        nu: float = 0.5,
+        eps: float = 1e-8,
+        backend: str = "auto",
+        constraints: Constraints | None = None,
+        indefinite: Indefinite = "error",
+        memory_limit: int | None = None,
+        warm_start: bool = False,
+        max_iter: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.nu = nu
+        self.eps = eps
+        self.backend = backend
+        self.constraints = constraints
+        self.indefinite = indefinite
+        self.memory_limit = memory_limit
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _formulation(self, weights: Vector) -> Formulation:
+        require_share(self.nu)
+        return DataDescription(C=1.0 / (self.nu * float(np.sum(weights))))
+
+    @property
+    def offset_(self) -> float:
+        """``-R^2``: scores are ``-|phi(x) - c|^2``."""
+        return -(self.radius_**2)
+
+    @property
+    def radius_(self) -> float:
+        """Radius of the ball."""
+        check_is_fitted(self)
+        return DataDescription.radius(self.solution_)

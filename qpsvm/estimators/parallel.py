@@ -1,0 +1,53 @@
+"""Solving the parts of a reduction at the same time, by joblib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qpsvm.backends.base import Settings
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.warm_start import NothingKnownError
+from qpsvm.solving import Answer, put_together, solve_with
+
+
+def solve_in_parallel(
+    problem: Any, backend: str, settings: Settings, start: Any, n_jobs: int | None
+) -> Answer[Any]:
+    """Solve a problem; the parts of a reduction by ``n_jobs`` workers.
+
+    Parameters
+    ----------
+    problem : SVMProblem, JointProblem or ReducedProblem
+    backend : str
+    settings : Settings
+    start : solution or None
+        The warm start.
+    n_jobs : int or None
+        As joblib has it: None is 1, unless a ``joblib.parallel_config`` says otherwise. Threads by
+        default: they share the kernel values.
+
+    Returns
+    -------
+    Answer
+    """
+    if not isinstance(problem, ReducedProblem) or len(problem.problems) == 1:
+        return solve_with(problem, backend, settings, start)
+    from joblib import Parallel, delayed
+
+    n_parts = len(problem.problems)
+    starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
+    if len(starts) != n_parts:
+        starts = (None,) * n_parts
+    calls = (
+        delayed(_solve_part)(part, backend, settings, own)
+        for part, own in zip(problem.problems, starts, strict=True)
+    )
+    answers = Parallel(n_jobs=n_jobs, prefer="threads")(calls)
+    return put_together(problem, answers)
+
+
+def _solve_part(problem: Any, backend: str, settings: Settings, start: Any) -> Answer[Any]:
+    try:
+        return solve_with(problem, backend, settings, start)
+    except NothingKnownError:
+        return solve_with(problem, backend, settings, None)

@@ -1,0 +1,329 @@
+"""Regressors with kernels: ``SVR``, ``NuSVR`` and ``QuantileSVR``."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from qpsvm.certificates.predictions import DecisionBounds
+from qpsvm.constraints import Constraints
+from qpsvm.estimators import inputs
+from qpsvm.estimators.base import Formulation, QPEstimator
+from qpsvm.estimators.kernel_estimator import KernelEstimator
+from qpsvm.formulations import EpsilonRegression, NuRegression, QuantileRegression
+from qpsvm.kernels import KernelArgument
+from qpsvm.kernels.functions import Gamma
+from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arrays import Vector
+
+
+class QPRegressor(RegressorMixin, QPEstimator):
+    """Base class of regressors."""
+
+    def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
+        """Fit the machine: build the program and solve it to ``eps``.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, d)
+            The kernel matrix (n, n) with ``kernel="precomputed"``; for a kernel function of the
+            caller's, samples of any kind.
+        y : array of shape (n,)
+            Targets.
+        sample_weight : array of shape (n,), optional
+            Factors of C. A weight of 2 is the same as a repeated row, 0 the same as a missing one.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Data or parameters from which no machine can be built.
+
+        Warns
+        -----
+        ConvergenceWarning
+            The solution is not certified to ``eps``.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def predict(self, X: Samples) -> Any:
+        """Predict a number for every sample, shape (m,).
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        return self._values(X)
+
+    def predict_certified(self, X: Samples) -> DecisionBounds:  # type: ignore[override]
+        """Predict, with bounds on what the exact optimum predicts.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        DecisionBounds
+            ``values``, ``lower`` and ``upper``, shape (m,) each.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        check_is_fitted(self)
+        bounds: DecisionBounds = self.certificate_.decision_bounds(inputs.samples(self, X))
+        return bounds
+
+
+class SVR(QPRegressor, KernelEstimator):
+    """Epsilon-support vector regression, solved to a certified gap.
+
+    ``minimize 1/2 w'w + sum_i C_i max(0, |t_i - w'phi(x_i) - b| - epsilon)``
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0
+        As for ``SVC``.
+    C : float
+        Price of a deviation beyond the tube, above 0 and finite.
+    epsilon : float
+        Half-width of the tube, not negative.
+    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+        As for ``SVC``.
+
+    Raises
+    ------
+    TypeError
+        A parameter that there is not; the message says what takes its place.
+
+    See Also
+    --------
+    qpsvm.EpsilonRegression : the formulation.
+
+    Notes
+    -----
+    What ``sklearn.svm.SVR`` minimises. Source: Smola and Schoelkopf, "A tutorial on support vector
+    regression", *Statistics and Computing* 14 (2004), section 1.2.
+
+    Examples
+    --------
+    >>> from qpsvm.estimators import SVR
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> machine = SVR(C=100.0).fit(X, y)
+    >>> round(machine.score(X, y), 2), machine.certificate_.relative_gap <= 1e-8
+    (0.58, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: KernelArgument = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        eps: float = 1e-8,
+        backend: str = "auto",
+        constraints: Constraints | None = None,
+        indefinite: Indefinite = "error",
+        memory_limit: int | None = None,
+        warm_start: bool = False,
+        max_iter: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.C = C
+        self.epsilon = epsilon
+        self.eps = eps
+        self.backend = backend
+        self.constraints = constraints
+        self.indefinite = indefinite
+        self.memory_limit = memory_limit
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _formulation(self, weights: Vector) -> Formulation:
+        del weights
+        return EpsilonRegression(C=self.C, epsilon=self.epsilon)
+
+
+class NuSVR(QPRegressor, KernelEstimator):
+    """Nu-support vector regression, which finds the width of the tube; solved to a certified gap.
+
+    ``minimize 1/2 w'w + C sum_i (nu epsilon + max(0, |t_i - f(x_i)| - epsilon)),  epsilon >= 0``
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1]: bounds the share of samples outside the tube from above, that of support vectors
+        from below.
+    C : float
+        Price of a deviation, above 0 and finite.
+    kernel, degree, gamma, coef0
+        As for ``SVC``.
+    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+        As for ``SVC``.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        Half-width of the tube.
+
+    Raises
+    ------
+    TypeError
+        A parameter that there is not; the message says what takes its place.
+
+    See Also
+    --------
+    qpsvm.NuRegression : the formulation, whose C is this one times the sum of the sample weights.
+
+    Notes
+    -----
+    What ``sklearn.svm.NuSVR`` minimises. Source: Schoelkopf, Smola, Williamson and Bartlett,
+    *Neural Computation* 12 (2000), section 2.
+
+    Examples
+    --------
+    >>> from qpsvm.estimators import NuSVR
+    >>> machine = NuSVR(kernel="linear", C=100.0).fit([[0.0], [1.0], [2.0]], [0.0, 2.0, 4.0])
+    >>> machine.predict([[3.0]]).round(4)
+    array([6.])
+    """
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: KernelArgument = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        eps: float = 1e-8,
+        backend: str = "auto",
+        constraints: Constraints | None = None,
+        indefinite: Indefinite = "error",
+        memory_limit: int | None = None,
+        warm_start: bool = False,
+        max_iter: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.eps = eps
+        self.backend = backend
+        self.constraints = constraints
+        self.indefinite = indefinite
+        self.memory_limit = memory_limit
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _formulation(self, weights: Vector) -> Formulation:
+        return NuRegression(nu=self.nu, C=self.C * float(np.sum(weights)))
+
+    @property
+    def epsilon_(self) -> float:
+        """Half-width of the tube."""
+        check_is_fitted(self)
+        return float(self.solution_.width)
+
+
+class QuantileSVR(QPRegressor, KernelEstimator):
+    """Support vector regression of a quantile, solved to a certified gap.
+
+    ``minimize 1/2 w'w + sum_i C_i max(q r_i, (q - 1) r_i)`` with ``r_i = t_i - f(x_i)``
+
+    Parameters
+    ----------
+    quantile : float
+        q, in (0, 1): the share of targets below the predictions.
+    C : float
+        Price of a deviation, above 0 and finite.
+    kernel, degree, gamma, coef0
+        As for ``SVC``.
+    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+        As for ``SVC``.
+
+    Raises
+    ------
+    TypeError
+        A parameter that there is not; the message says what takes its place.
+
+    See Also
+    --------
+    qpsvm.QuantileRegression : the formulation, where q is called tau.
+    sklearn.linear_model.QuantileRegressor : linear, with the sum of ``|w_j|`` as penalty.
+
+    Notes
+    -----
+    Source: Takeuchi, Le, Sears and Smola, "Nonparametric quantile estimation", *JMLR* 7 (2006),
+    section 3.
+
+    Examples
+    --------
+    >>> from qpsvm.estimators import QuantileSVR
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> machine = QuantileSVR(quantile=0.9, C=100.0).fit(X, y)
+    >>> round(float((y < machine.predict(X)).mean()), 1)
+    0.9
+    """
+
+    def __init__(
+        self,
+        *,
+        quantile: float = 0.5,
+        C: float = 1.0,
+        kernel: KernelArgument = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        eps: float = 1e-8,
+        backend: str = "auto",
+        constraints: Constraints | None = None,
+        indefinite: Indefinite = "error",
+        memory_limit: int | None = None,
+        warm_start: bool = False,
+        max_iter: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        self.quantile = quantile
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.eps = eps
+        self.backend = backend
+        self.constraints = constraints
+        self.indefinite = indefinite
+        self.memory_limit = memory_limit
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _formulation(self, weights: Vector) -> Formulation:
+        del weights
+        return QuantileRegression(tau=self.quantile, C=self.C)
