@@ -21,6 +21,7 @@ from qpsvm.files import csv_table, npz, text
 from qpsvm.files.text import is_number, narrowest
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
+from qpsvm.numerics.layout import compressed_rows
 
 Format: TypeAlias = Literal["libsvm", "csv", "npz"]
 
@@ -186,11 +187,9 @@ def _read_npz(source: str) -> tuple[Matrix, Labels]:
         )
     if "X" in arrays:
         return arrays["X"], arrays["y"]
-    data, indices, indptr, shape = (np.array(arrays[part]) for part in parts)
     try:
-        X = sp.csr_array((data, indices, indptr), shape=tuple(int(n) for n in shape))
-        X.check_format(full_check=True)
-    except (ValueError, TypeError, OverflowError) as error:
+        X = compressed_rows(*(np.array(arrays[part]) for part in parts))
+    except (ValueError, TypeError, OverflowError, IndexError) as error:
         raise DataFileError(
             f"{source!r}: X_data, X_indices, X_indptr and X_shape are not a CSR matrix ({error})."
         ) from error

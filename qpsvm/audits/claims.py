@@ -47,11 +47,15 @@ class Library:
         What ended its iterations, in words: ``"stopping tolerance of 0.001"``. Empty if not known.
     float32_kernel : bool
         It keeps kernel values in single precision.
+    tolerance : float or None
+        Where its iterations ended by themselves: ``m(alpha) - M(alpha)``, the largest violation of
+        the optimality conditions (Fan, Chen and Lin, *JMLR* 6 (2005), equation 6).
     """
 
     name: str
     stopped_at: str = ""
     float32_kernel: bool = False
+    tolerance: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,17 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from qpsvm.audits.claims import Library, Problem, Solution
 from qpsvm.audits.rounding import KernelRounding
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.display import short_repr
 from qpsvm.kkt_report import KKTReport
+from qpsvm.machines.model import SupportVectorModel
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.assessment import evidence_of_machine, predictions_of_machine
 from qpsvm.reports.grade import Evidence, Grade
 
 OWN_PREDICTIONS = "own_predictions"
 """Name of the check that compares a model's own predictions with those of its stored numbers."""
+
+ROUNDED = 1e-8
+"""Rounding of a gradient that was added up in millions of steps, relative to its entries."""
 
 NEARLY = 0.995
 """What explains this share of the gap explains the gap."""
@@ -148,20 +154,40 @@ class AuditedMachine:
 
         Empty if nothing does.
         """
+        ended = f"{library.name} ended at its {library.stopped_at}" if library.stopped_at else ""
         if self.rounding is None:
-            return (
-                (f"{library.name} ended at its {library.stopped_at}",) if library.stopped_at else ()
-            )
+            return (ended,) if ended else ()
         part = self.rounding.share
-        stopped_at = f"{library.name}'s {library.stopped_at or 'stopping tolerance'}"
         if part >= NEARLY:
             return (f"{library.name}'s float32 kernel cache explains the gap",)
-        if part <= 1.0 - NEARLY:
-            return (f"{stopped_at} explains the gap, its float32 kernel cache nothing of it",)
-        return (
-            f"{stopped_at} explains {1.0 - part:.0%} of the gap, "
-            f"its float32 kernel cache {part:.0%}",
-        )
+        most = self.largest_gap_at(library.tolerance)
+        if most is not None and self.rounding.rounded_gap > most:
+            return (
+                f"{ended}, which leaves a gap of at most {most:.1e}: the model was fitted to other "
+                "data, weights or parameters than these, or changed after the fit",
+            )
+        share = "nothing" if part <= 1.0 - NEARLY else f"{part:.0%}"
+        of_gap = f"its float32 kernel cache explains {share} of the gap"
+        return (f"{ended}; {of_gap}",) if ended else (of_gap,)
+
+    def largest_gap_at(self, tolerance: float | None) -> float | None:
+        """The largest gap that a stopping tolerance of LIBSVM leaves; None if it is not known.
+
+        With an intercept between M and m no sample's condition is missed by more than ``m - M``,
+        and a sample's share of the gap is at most that times the price of the sample. LIBSVM adds
+        up its gradient step by step, for which ROUNDED of the largest decision value is added to
+        the tolerance. Where LIBSVM scales the program, nothing is said.
+        """
+        model = self.problem.model
+        if tolerance is None or not isinstance(model, SupportVectorModel):
+            return None
+        c = model.conditions
+        is_scaled = c.width_sign != 0.0 or c.intercept_price != 0.0 or self.factor != 1.0
+        proof = self.certificate
+        if is_scaled or proof is None or not np.isfinite(c.upper).all():
+            return None
+        largest = float(np.max(np.abs(proof.evaluation.scores), initial=1.0))
+        return (tolerance + ROUNDED * largest) * float(np.sum(c.upper))
 
     def to_dict(self) -> dict[str, object]:
         """All fields except arrays, in plain Python types, for JSON."""

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,9 +19,12 @@ from qpsvm.certificates.predictions import CertifiedPredictions
 from qpsvm.estimators import inputs, representation
 from qpsvm.estimators.parallel import solve_in_parallel
 from qpsvm.estimators.parameters import require_known
+from qpsvm.formulations import CrammerSinger
+from qpsvm.formulations.family import Family
+from qpsvm.formulations.multiclass import Reduction
 from qpsvm.kernels import Kernel
 from qpsvm.machines.warm_start import NothingKnownError
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arguments import Samples, Weights
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
 from qpsvm.qp.solution import Status
@@ -30,10 +33,8 @@ if TYPE_CHECKING:
     from qpsvm.reports import Report
 
 
-class Formulation(Protocol):
-    """Protocol of formulations and reductions, as far as estimators use them."""
-
-    def dual(self, X: Samples, y: Targets | None, **options: Any) -> Any: ...
+Formulation: TypeAlias = Family | Reduction | CrammerSinger
+"""What builds a program from samples."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +82,7 @@ class QPEstimator(BaseEstimator):
         del args
         return super().__new__(cls)  # type: ignore[no-any-return]
 
-    # --- for subclasses ----------------------------------------------------------------------------
-
+    # --- for subclasses ---------------------------------------------------------------------------
     def _formulation(self, weights: Vector) -> Formulation:
         """The formulation with the parameters of this estimator."""
         raise NotImplementedError
@@ -95,8 +95,7 @@ class QPEstimator(BaseEstimator):
         """Check y and keep what the estimator has to know of it."""
         return y
 
-    # --- fitting -----------------------------------------------------------------------------------
-
+    # --- fitting ----------------------------------------------------------------------------------
     def _fit(self, X: Any, y: Any, sample_weight: Weights | None, **data: Any) -> Self:
         """Build the program, solve it, and keep problem and solution."""
         require_flag(self.warm_start, "warm_start")
@@ -104,7 +103,8 @@ class QPEstimator(BaseEstimator):
         targets = self._targets(y)
         weights = inputs.weights(sample_weight, samples)
         kernel = self._kernel(samples, None if sample_weight is None else weights)
-        problem = self._formulation(weights).dual(
+        formulation: Any = self._formulation(weights)
+        problem = formulation.dual(
             X if self._needs_names(X) else samples,
             targets,
             kernel=kernel,
@@ -123,9 +123,9 @@ class QPEstimator(BaseEstimator):
         """Keyword arguments of ``dual`` beside data, kernel and weights, if they are given."""
         options = dict[str, Any]()
         if getattr(self, "constraints", None) is not None:
-            options["constraints"] = self.constraints  # type: ignore[attr-defined]
+            options["constraints"] = self.constraints
         if getattr(self, "indefinite", "error") != "error":
-            options["indefinite"] = self.indefinite  # type: ignore[attr-defined]
+            options["indefinite"] = self.indefinite
         return options
 
     def _needs_names(self, X: Any) -> bool:
@@ -170,8 +170,7 @@ class QPEstimator(BaseEstimator):
         backend = "active-set" if self.backend == "auto" else self.backend
         return backend, {"memory_limit": limit}
 
-    # --- what is proven ----------------------------------------------------------------------------
-
+    # --- what is proven ---------------------------------------------------------------------------
     @property
     def certificate_(self) -> Any:
         """What is proven about the solution: a Certificate, or one for each of its programs."""
@@ -219,7 +218,7 @@ class QPEstimator(BaseEstimator):
 
         return build(self.problem_, self.solution_)
 
-    # --- scikit-learn ------------------------------------------------------------------------------
+    # --- scikit-learn
 
     @property
     def n_iter_(self) -> Any:

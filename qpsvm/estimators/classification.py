@@ -81,7 +81,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         return self.problem_.data.predictions(values)
 
     def calibrated(self, cv: Any = None, method: str = "sigmoid") -> CalibratedClassifierCV:
-        """This classifier with probabilities: ``CalibratedClassifierCV(self, ...)``.
+        """The classifier with probabilities: ``CalibratedClassifierCV(self, ...)``.
 
         Parameters
         ----------
@@ -441,8 +441,9 @@ class NuSVC(KernelClassifier):
         total = np.bincount(self._codes, weights, minlength=len(self.classes_))
         if self.class_weight == "balanced":
             return np.ones(len(total))
-        factors = as_class_weight(self.class_weight) or {}
-        return total * [factors.get(label, 1.0) for label in self.classes_.tolist()]
+        factors: Any = as_class_weight(self.class_weight) or {}
+        of_labels = [factors.get(label, 1.0) for label in self.classes_.tolist()]
+        return np.asarray(total * np.array(of_labels))
 
     def _scale(self, machine: Any, weights: Vector) -> float:
         del weights

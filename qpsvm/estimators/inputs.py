@@ -66,7 +66,7 @@ def is_precomputed(estimator: Any) -> bool:
     return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
-def weights(sample_weight: Weights | float | None, X: Any) -> Vector:
+def weights(sample_weight: Any, X: Any) -> Vector:
     """Sample weights, shape (n,); a single number is the weight of all samples, None is 1.
 
     Raises

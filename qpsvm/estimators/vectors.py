@@ -92,7 +92,7 @@ class SupportVectors:
         """Decision values of every machine, shape (m,), (m, k) or (m, p); X is checked."""
         solution = self.solution
         if isinstance(solution, ReducedSolution):
-            return solution.machine_values(X) * np.array(self.scales)
+            return np.asarray(solution.machine_values(X) * np.array(self.scales))
         return np.asarray(self.scales[0] * solution.decision_function(X))
 
     @property

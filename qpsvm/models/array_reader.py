@@ -6,11 +6,11 @@ from typing import TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files.npz import Arrays
 from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.layout import compressed_rows
 
 Number = TypeVar("Number", bound=np.generic)
 """Type of the entries of an array."""
@@ -46,10 +46,10 @@ class ArrayReader:
         else:
             data = self._take(f"{name}_data", np.dtype(np.float64))
             integers = [self._take(f"{name}_{part}", np.dtype(np.int64)) for part in CSR_PARTS[1:]]
-            indices, indptr, shape = (np.array(part) for part in integers)
             try:
-                matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-                matrix.check_format(full_check=True)
+                matrix = compressed_rows(data, *(np.array(part) for part in integers))
+                if not matrix.has_canonical_format:
+                    raise ValueError("the columns of a row do not rise")
             except (ValueError, TypeError, OverflowError, IndexError) as error:
                 raise ModelFileError(f"{name!r} is not a CSR matrix ({error}).") from error
         if matrix.ndim != 2 or matrix.shape[1] != columns:

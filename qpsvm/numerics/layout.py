@@ -75,6 +75,7 @@ def plain_sparse(
     ValueError
         An index that is negative or beyond the shape.
     """
+    require_sound(value)
     matrix = kind(value, dtype=np.float64)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()  # SciPy adds in place
@@ -88,6 +89,53 @@ def plain_sparse(
     result = kind(tuple(_own(part, lent) for part in parts), shape=matrix.shape)
     result.has_canonical_format = True
     return result
+
+
+def require_sound(matrix: sp.sparray | sp.spmatrix) -> None:
+    """Raise ValueError for a sparse matrix whose indices lie outside of its arrays.
+
+    SciPy's compiled loops read and write wherever the indices point, and its own check lets a
+    negative end of the index pointer pass.
+    """
+    if matrix.format in ("csr", "csc"):
+        ends = np.asarray(matrix.indptr)
+        stored = min(len(matrix.indices), len(matrix.data))
+        n_rows = matrix.shape[0 if matrix.format == "csr" else 1]
+        if ends.shape != (n_rows + 1,) or ends[0] != 0 or (np.diff(ends) < 0).any():
+            raise ValueError(
+                f"its index pointer must have {n_rows + 1} numbers, begin with 0 and not fall"
+            )
+        if ends[-1] > stored:
+            raise ValueError(f"its index pointer ends at {ends[-1]}, and {stored} are stored")
+        matrix.check_format(full_check=True)
+    elif matrix.format == "coo":
+        for axis, coordinates in enumerate(matrix.coords):
+            inside = (coordinates >= 0) & (coordinates < matrix.shape[axis])
+            if len(coordinates) != len(matrix.data) or not inside.all():
+                raise ValueError(f"its coordinates along axis {axis} leave the shape")
+
+
+def compressed_rows(
+    data: npt.NDArray[np.float64],
+    indices: npt.NDArray[np.int64],
+    indptr: npt.NDArray[np.int64],
+    shape: npt.NDArray[np.int64],
+) -> sp.csr_array:
+    """The CSR matrix that was stored as four arrays.
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError, IndexError
+        They are not the parts of one.
+    """
+    matrix = sp.csr_array((data, indices, indptr), shape=tuple(int(n) for n in shape))
+    require_sound(matrix)
+    if not int(indptr[-1]) == len(data) == len(indices):
+        raise ValueError(
+            f"its index pointer ends at {int(indptr[-1])}; {len(data)} entries and {len(indices)} "
+            "columns are stored"
+        )
+    return matrix
 
 
 def index_width(n_entries: int, shape: tuple[int, ...]) -> np.dtype[np.int32] | np.dtype[np.int64]:

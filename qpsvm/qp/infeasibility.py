@@ -8,7 +8,6 @@ from there or from a solver, is measured before anyone believes it.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,15 +15,14 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Sparse, Vector
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.feasibility_settings import FEASIBILITY
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.nearest import nearest_feasible
+from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution
-
-if TYPE_CHECKING:
-    pass
 
 EVIDENCE_TOLERANCE = 1e-9
 """Largest violation of a certificate that counts as proof: seven digits above the rounding of its
@@ -66,16 +64,24 @@ def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
         if not violation <= EVIDENCE_TOLERANCE:
             return violation
         exact = _beside(np.concatenate([z, y]), _contradiction(program), in_exact_arithmetic=True)
-        if (
-            exact is None
-            or not _remainder(program, *np.split(exact, [len(z)])) <= EVIDENCE_TOLERANCE
-        ):
+        if exact is None:
             return math.inf
-        return violation
+        (z, y), (dz, dy) = (np.split(v, [len(z)]) for v in (exact.point, exact.change))
+        proven = _remainder(program, z, y, np.abs(dz), np.abs(dy)) <= EVIDENCE_TOLERANCE
+        return violation if proven else math.inf
 
 
-def _remainder(program: QuadraticProgram, z: Vector, y: Vector) -> float:
-    """Remainder of sums ``c_k`` that should be zero; infinite if there is no contradiction."""
+def _remainder(
+    program: QuadraticProgram,
+    z: Vector,
+    y: Vector,
+    dz: Vector | None = None,
+    dy: Vector | None = None,
+) -> float:
+    """Remainder of sums ``c_k`` that should be zero; infinite if there is no contradiction.
+
+    There has to be one whatever z and y change by, up to dz and dy.
+    """
     c = program.G.T @ z + program.A.T @ y
     terms = abs(program.G).T @ z + abs(program.A).T @ np.abs(y)
     bound = np.where(c > 0.0, program.lb, program.ub)  # where c_k x_k is smallest
@@ -85,9 +91,20 @@ def _remainder(program: QuadraticProgram, z: Vector, y: Vector) -> float:
     # what rounding of c can have added to its products with a bound
     right = np.concatenate([program.h[binding] * z[binding], program.b * y])
     sizes = float(terms[is_bounded] @ np.abs(bound[is_bounded])) + float(np.sum(np.abs(right)))
-    if not math.fsum([*left.tolist(), *(-right).tolist()]) > FEASIBILITY.contradiction * sizes:
+    least = FEASIBILITY.contradiction * sizes
+    if dz is not None and dy is not None:
+        least += _priced(program, dz, dy)
+    if not math.fsum([*left.tolist(), *(-right).tolist()]) > least:
         return math.inf
     return _largest_ratio(c[~is_bounded], terms[~is_bounded])
+
+
+def _priced(program: QuadraticProgram, dz: Vector, dy: Vector) -> float:
+    """Bound how far changes of multipliers move both sides of a contradiction."""
+    ends = [np.where(np.isfinite(end), np.abs(end), 0.0) for end in (program.lb, program.ub)]
+    reach = np.maximum(*ends) @ (abs(program.G).T @ dz + abs(program.A).T @ dy)
+    finite = np.where(np.isfinite(program.h), np.abs(program.h), 0.0)
+    return 2.0 * float(reach + finite @ dz + np.abs(program.b) @ dy)
 
 
 def _contradiction(program: QuadraticProgram) -> Restrictions:
@@ -116,10 +133,14 @@ def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
 
     It proves it when ``q'x < 0``, ``Px = 0``, ``Ax = 0``, ``Gx <= 0``, and x points into every
     finite bound. Returned is the largest violation, each relative to the terms of its sum (as in
-    ``farkas_violation``); infinite when ``q'x >= 0``, when no direction beside x satisfies all of
-    them and descends, or when x is missing or not finite. (A feasible point is needed besides: the
-    program may be infeasible. Of a Hessian without a factor and with more than 1,500 variables,
-    ``Px = 0`` is measured only.)
+    ``farkas_violation``); infinite when ``q'x >= 0``, when it is not proven that a real direction
+    beside x satisfies all of them exactly and descends, or when x is missing or not finite. (A
+    feasible point is needed besides: the program may be infeasible.) ``P = [[1, 1], [1, 1 + u]]``
+    with u a rounding error has no such direction, and a minimum far away.
+
+    The Hessian of a kernel is the exception: its values are rounded already, ``Px = 0`` is asked
+    up to rounding, and only measured with more than 1,500 samples. What follows for a hard margin
+    is measured once more, as the distance of two points (``certificates.inseparable``).
     """
     x = solution.x
     if x is None or x.shape != (program.n_variables,) or not np.isfinite(x).all():
@@ -129,18 +150,24 @@ def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
         violation = _missed_by_ray(program, x)
         if not violation <= EVIDENCE_TOLERANCE:
             return violation
-        exact = _beside(x, _recession(program))
-        if exact is None or not _missed_by_ray(program, exact) <= EVIDENCE_TOLERANCE:
+        of_kernel = isinstance(program.P, KernelQuadratic)
+        cone = _recession(program)
+        exact = None if cone is None else _beside(x, cone, in_exact_arithmetic=not of_kernel)
+        if exact is None:
             return math.inf
-        return violation
+        missed = _missed_by_ray(program, exact.point, exact.change)
+        return violation if missed <= EVIDENCE_TOLERANCE else math.inf
 
 
-def _missed_by_ray(program: QuadraticProgram, x: Vector) -> float:
-    """The largest violation of a ray's conditions; infinite if the objective does not fall."""
+def _missed_by_ray(program: QuadraticProgram, x: Vector, change: Vector | float = 0.0) -> float:
+    """The largest violation of a ray's conditions; infinite if the objective does not fall.
+
+    It has to fall whatever x changes by, up to ``|change|``.
+    """
     descent = program.q * x
-    if not -math.fsum(descent.tolist()) > FEASIBILITY.contradiction * float(
-        np.sum(np.abs(descent))
-    ):
+    least = FEASIBILITY.contradiction * float(np.sum(np.abs(descent)))
+    least += 2.0 * float(np.sum(np.abs(program.q * change)))
+    if not -math.fsum(descent.tolist()) > least:
         return math.inf
     finite = np.isfinite(program.h)
     largest = float(np.max(np.abs(x)))
@@ -155,9 +182,14 @@ def _missed_by_ray(program: QuadraticProgram, x: Vector) -> float:
     )
 
 
-def _recession(program: QuadraticProgram) -> Restrictions:
-    """Conditions on a direction x along which rows, bounds and curvature allow any step."""
+def _recession(program: QuadraticProgram) -> Restrictions | None:
+    """Conditions on a direction x along which rows, bounds and curvature allow any step.
+
+    None where the null space of the curvature takes too many of them.
+    """
     null_space = null_space_rows(program)
+    if null_space is None and not isinstance(program.P, KernelQuadratic):
+        return None
     finite = np.isfinite(program.h)
     parts = [] if null_space is None else [null_space]
     parts += [sp.csr_array(program.A), sp.csr_array(program.G)[np.flatnonzero(finite)]]
@@ -173,19 +205,20 @@ def _recession(program: QuadraticProgram) -> Restrictions:
 
 def _beside(
     vector: Vector, cone: Restrictions, *, in_exact_arithmetic: bool = False
-) -> Vector | None:
+) -> NearestPoint | None:
     """The nearest vector in a cone; None unless it is close, since every cone contains zero.
 
-    Multipliers are in their cone in exact arithmetic. Of rays this cannot be asked: a Gram matrix
-    has no exact null space once its entries are rounded.
+    ``in_exact_arithmetic``: None, too, unless it is proven that a real vector beside it is there.
     """
     found = nearest_feasible(cone, vector)
     if in_exact_arithmetic:
         found = prove_rows(cone, found)
+        if found.left.any():
+            return None
     if found.blocked is not None:
         return None
-    moved, largest = (float(np.max(np.abs(v))) for v in (found.point - vector, vector))
-    return found.point if moved <= FARTHEST * largest else None
+    moved = np.abs(found.point - vector) + np.abs(found.change)
+    return found if np.max(moved) <= FARTHEST * np.max(np.abs(vector)) else None
 
 
 def _without_noise(*vectors: Vector) -> tuple[Vector, ...]:

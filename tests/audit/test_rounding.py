@@ -37,7 +37,9 @@ def test_the_gap_of_libsvm_and_what_explains_it(C, tol):
     machine = found.machines[0]
     if tol == 1e-3:
         assert machine.rounding.share < 0.02
-        assert "LIBSVM's stopping tolerance of 0.001 explains the gap" in found.verdict
+        assert (
+            "LIBSVM ended at its stopping tolerance of 0.001; its float32 kernel" in found.verdict
+        )
     if tol == 1e-10:
         assert machine.rounding.share > 0.98
         assert "LIBSVM's float32 kernel cache explains the gap" in found.verdict
@@ -125,10 +127,36 @@ def test_other_libraries_have_no_float32_cache_to_blame():
         )
         found = qpsvm.audit(same, X, y)
         assert (found.machines[0].rounding is not None) == float32
-        reason = (
-            "Own's step 7 explains the gap, its float32" if float32 else "Own ended at its step 7"
-        )
+        reason = "Own ended at its step 7" + "; its float32 kernel cache explains" * float32
         assert reason in found.verdict
+
+
+def altered_C(model):
+    return model.set_params(C=4.0)
+
+
+def halved(model):
+    model._dual_coef_, model.dual_coef_ = 0.5 * model._dual_coef_, 0.5 * model.dual_coef_
+    return model
+
+
+@pytest.mark.parametrize("alter", [altered_C, halved])
+def test_a_tolerance_is_not_blamed_for_a_gap_that_it_cannot_leave(alter):
+    X, y = cancer(100)
+    model = SVC(C=2.0, tol=1e-8).fit(X, y)
+    assert "fitted to other" not in qpsvm.audit(model, X, y, eps=1e-12).verdict
+    found = qpsvm.audit(alter(model), X, y)
+    assert "leaves a gap of at most" in found.verdict
+    assert "the model was fitted to other data, weights or parameters" in found.verdict
+
+
+def test_forgotten_weights_are_not_blamed_on_the_tolerance():
+    X, y = cancer(100)
+    weights = np.random.default_rng(0).uniform(0.5, 1.0, len(y))
+    model = SVC(C=2.0, tol=1e-8).fit(X, y, sample_weight=weights)
+    assert "fitted to other data, weights" in qpsvm.audit(model, X, y).verdict
+    own = qpsvm.audit(model, X, y, sample_weight=weights, eps=1e-12).verdict
+    assert "fitted to other" not in own
 
 
 def test_a_large_kernel_is_evaluated_once_and_never_stored(monkeypatch):

@@ -93,3 +93,42 @@ def test_bounds_that_cross_by_little_are_a_contradiction(apart: float) -> None:
     rows = QuadraticProgram(np.eye(2), [0.0, 0.0], G=[[1.0, 0.0], [-1.0, 0.0]], h=[1 - apart, -1])
     evidence = multipliers([1.0, 1.0])
     assert farkas_violation(rows, evidence) <= EVIDENCE_TOLERANCE
+
+
+FIBONACCI = ((63245986.0, 102334155.0, 165580141.0), (433494437.0, 701408733.0, 1134903170.0))
+"""Neighbours a, b, c, for which ``ac - b^2`` is 1: nearly singular matrices of whole numbers."""
+
+
+def nearly_singular(numbers: tuple[float, float, float]) -> np.ndarray:
+    a, b, c = numbers
+    assert int(a) * int(c) - int(b) ** 2 == 1
+    return np.array([[a, b], [b, c]])
+
+
+@pytest.mark.parametrize("numbers", FIBONACCI)
+def test_a_direction_that_holds_up_to_rounding_is_no_proof(numbers: tuple[float, ...]) -> None:
+    a, b, c = numbers
+    matrix, q = nearly_singular((a, b, c)), np.array([-1.0, 1.0])
+    along = QPSolution(Status.DUAL_INFEASIBLE, x=np.array([1.0, -b / c]))
+    both = np.vstack([matrix, -matrix])
+    curved = matrix if max(numbers) < 2**28 else np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])
+    for program in (
+        QuadraticProgram(curved, q),  # positive definite: the minimum is finite
+        QuadraticProgram(None, q, A=matrix, b=[1.0, 1.0]),  # one feasible point
+        QuadraticProgram(None, q, G=both, h=np.ones(4)),  # a small parallelogram
+    ):
+        for x in (along.x, np.array([1.0, -1.0])):
+            assert x is not None
+            assert ray_violation(program, along.replace(x=x)) > EVIDENCE_TOLERANCE
+        assert find_unboundedness(program) is None
+
+
+def test_a_hessian_too_large_for_its_null_space_proves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    matrix = np.array([[1.0, 1.0], [1.0, 1.0]])
+    program = QuadraticProgram(matrix, [-1.0, 1.0])
+    along = QPSolution(Status.DUAL_INFEASIBLE, x=np.array([1.0, -1.0]))
+    assert ray_violation(program, along) == 0.0
+    monkeypatch.setattr("qpsvm.qp.infeasibility.MAX_DENSE_RAY", 1)
+    assert ray_violation(program, along) == np.inf

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Matrix
+from qpsvm.numerics.layout import require_sound
 
 Estimator: TypeAlias = Any
 """A fitted model of another library; their attributes have no types to rely on."""
@@ -95,8 +96,8 @@ def matrix(model: Estimator, name: str) -> Matrix:
     if not sp.issparse(value):
         return numbers(model, name, 2)
     try:
+        require_sound(value)
         rows = sp.csr_array(value)
-        rows.check_format(full_check=True)
     except (TypeError, ValueError, IndexError) as error:
         raise AuditRefusedError(
             f"This {type(model).__name__} has no matrix as {name} ({error}); {REMEDY}."

@@ -208,11 +208,12 @@ def _numbers(name: str, model: Estimator) -> tuple[Dense, Vector]:
 def _library(model: Estimator) -> Library:
     if _is_of_intel(model):
         return Library("oneDAL", f"stopping tolerance of {attributes.number(model, 'tol'):g}")
-    stopped_at = f"stopping tolerance of {attributes.number(model, 'tol'):g}"
     status = getattr(model, "fit_status_", 0)
     if isinstance(status, int | np.integer) and status == 1:
-        stopped_at = f"iteration limit of {model.max_iter}"
-    return Library("LIBSVM", stopped_at, float32_kernel=True)
+        return Library("LIBSVM", f"iteration limit of {model.max_iter}", float32_kernel=True)
+    tolerance = attributes.number(model, "tol")
+    stopped_at = f"stopping tolerance of {tolerance:g}"
+    return Library("LIBSVM", stopped_at, float32_kernel=True, tolerance=tolerance)
 
 
 def _kernel(model: Estimator, samples: Matrix) -> Kernel:
