@@ -76,6 +76,7 @@ class QPEstimator(BaseEstimator):
     warm_start: bool
 
     _is_supervised: ClassVar[bool] = True
+    _fewest_samples: ClassVar[int] = 1
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         require_known(cls, parameters)

@@ -11,7 +11,6 @@ from sklearn.utils.validation import validate_data
 from qpsvm.data.objects import is_numeric
 from qpsvm.data.targets import as_weights
 from qpsvm.kernels import Precomputed
-from qpsvm.numerics.arguments import Weights
 from qpsvm.numerics.arrays import Vector
 
 NUMBERS = (np.float64, np.float32)
@@ -30,11 +29,17 @@ def training_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """
     if takes_objects(estimator, X):
         return X, y
-    if y is None and not estimator.__sklearn_tags__().target_tags.required:
+    tags = estimator.__sklearn_tags__()
+    if y is None and not tags.target_tags.required:
         return validate_data(estimator, X, accept_sparse="csr", dtype=NUMBERS), None
-    regression = getattr(estimator, "_estimator_type", None) == "regressor"
     checked: tuple[Any, Any] = validate_data(
-        estimator, X, y, accept_sparse="csr", dtype=NUMBERS, y_numeric=regression
+        estimator,
+        X,
+        y,
+        accept_sparse="csr",
+        dtype=NUMBERS,
+        y_numeric=tags.estimator_type != "classifier",
+        ensure_min_samples=estimator._fewest_samples,
     )
     return checked
 

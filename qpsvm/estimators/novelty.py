@@ -21,6 +21,11 @@ from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 
 
+ON_BOUNDARY = 1e-8
+"""Share of the offset up to which a decision value is zero: the samples that define the boundary
+are on it, and rounding must not put them on either side."""
+
+
 class NoveltyDetector(OutlierMixin, KernelEstimator):
     """Base class of novelty detectors.
 
@@ -65,14 +70,17 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         return self._fit(X, None, sample_weight)
 
     def decision_function(self, X: Samples) -> Any:
-        """Decision values, shape (m,): negative for novelties.
+        """Decision values, shape (m,): negative for novelties, zero on the boundary.
+
+        Values up to 1e-8 of the offset are returned as zero.
 
         Raises
         ------
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``.
         """
-        return self._values(X)
+        values = self._values(X)
+        return np.where(np.abs(values) <= ON_BOUNDARY * abs(self.offset_), 0.0, values)
 
     def score_samples(self, X: Samples) -> Any:
         """Decision values without the offset, shape (m,).

@@ -57,6 +57,8 @@ class SVMRanker(KernelEstimator):
     1.0
     """
 
+    _fewest_samples = 2
+
     def __init__(
         self,
         *,
