@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.constraints import Constraints
 from qpsvm.estimators.base import Formulation, QPEstimator
@@ -23,12 +23,12 @@ from qpsvm.formulations import (
     SoftMargin,
 )
 from qpsvm.formulations.family import Family
-from qpsvm.formulations.prices import ClassWeight, as_class_weight, class_factors
+from qpsvm.formulations.prices import ClassWeight, as_class_weight
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.indefinite import Indefinite
 from qpsvm.numerics.arguments import Samples, Targets, Weights
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.choices import require_choice
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class QPClassifier(ClassifierMixin, QPEstimator):
     ----------
     classes_ : array of shape (k,)
         The labels, sorted.
+    class_weight_ : array of shape (k,)
+        Factor of C of every class.
     """
 
     class_weight: ClassWeight
@@ -51,15 +53,22 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         self.classes_, self._codes = np.unique(y, return_inverse=True)
         return y
 
-    @property
-    def class_weight_(self) -> Any:
-        """Factor of C of every class, shape (k,)."""
-        check_is_fitted(self)
-        data = self.problem_.data
-        if self.class_weight is None:
-            return np.ones(len(self.classes_))
-        factors = class_factors(self.class_weight, data)
-        return np.array([factors[data.targets == label][0] for label in self.classes_])
+    def _class_factors(self, weights: Vector) -> ClassWeight:
+        """Factors of C by label, and ``class_weight_``.
+
+        "balanced" is relative to all classes, also where a machine is fitted to two of them.
+        """
+        given, labels = as_class_weight(self.class_weight), self.classes_.tolist()
+        factors = np.ones(len(labels))
+        if isinstance(given, Mapping):
+            factors = np.array([given.get(label, 1.0) for label in labels])
+        elif given == "balanced":
+            of_classes = np.bincount(self._codes, weights, minlength=len(labels))
+            with np.errstate(divide="ignore"):  # the formulation says which class has no weight
+                factors = np.where(of_classes > 0.0, np.sum(weights) / of_classes, 1.0)
+            factors /= len(labels)
+        self.class_weight_ = factors
+        return None if given is None else dict(zip(labels, factors.tolist(), strict=True))
 
     def predict(self, X: Samples) -> Any:
         """Predict a label for every sample.
@@ -326,12 +335,11 @@ class SVC(KernelClassifier):
         self.verbose = verbose
 
     def _two_classes(self, weights: Vector) -> Family:
-        del weights
-        return SoftMargin(C=self.C, class_weight=self.class_weight)
+        return SoftMargin(C=self.C, class_weight=self._class_factors(weights))
 
     def _of_many_classes(self, weights: Vector) -> Formulation:
         if self.multi_class == "crammer_singer":
-            return CrammerSinger(C=self.C, class_weight=self.class_weight)
+            return CrammerSinger(C=self.C, class_weight=self._class_factors(weights))
         return super()._of_many_classes(weights)
 
 
@@ -424,8 +432,9 @@ class NuSVC(KernelClassifier):
         self.verbose = verbose
 
     def _two_classes(self, weights: Vector) -> Family:
-        formulation = NuClassification(nu=self.nu, class_weight=self.class_weight)
-        largest = largest_nu(self._of_classes(weights), one_by_one=self.multi_class == "ovo")
+        formulation = NuClassification(nu=self.nu, class_weight=self._class_factors(weights))
+        totals = np.bincount(self._codes, weights, minlength=len(self.classes_))
+        largest = largest_nu(totals * self.class_weight_, one_by_one=self.multi_class == "ovo")
         if self.nu <= largest or largest == 0.0:  # a class without weight: the data are at fault
             return formulation
         warnings.warn(
@@ -435,15 +444,6 @@ class NuSVC(KernelClassifier):
             stacklevel=5,
         )
         return replace(formulation, nu=largest)
-
-    def _of_classes(self, weights: Vector) -> Vector:
-        """The weight of every class: of its samples, times its class weight."""
-        total = np.bincount(self._codes, weights, minlength=len(self.classes_))
-        if self.class_weight == "balanced":
-            return np.ones(len(total))
-        factors: Any = as_class_weight(self.class_weight) or {}
-        of_labels = [factors.get(label, 1.0) for label in self.classes_.tolist()]
-        return np.asarray(total * np.array(of_labels))
 
     def _scale(self, machine: Any, weights: Vector) -> float:
         del weights
@@ -457,7 +457,7 @@ class NuSVC(KernelClassifier):
         return tags
 
 
-def largest_nu(of_classes: Vector, *, one_by_one: bool) -> float:
+def largest_nu(of_classes: Dense, *, one_by_one: bool) -> float:
     """The largest feasible nu for classes with these weights.
 
     Twice the smaller side's share, of all pairs or of all classes against their rest; a little

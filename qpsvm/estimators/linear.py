@@ -93,7 +93,7 @@ class LinearSVC(QPClassifier, LinearEstimator):
         1.0: the intercept enters the objective as ``1/2 b^2``, as in LIBLINEAR. ``numpy.inf``: it
         does not, as in ``SVC``.
     class_weight : dict, "balanced" or None
-        Factors of C by label.
+        Factors of C by label; of a class against its rest only the class has one.
     eps, backend, constraints, warm_start, n_jobs, max_iter, verbose
         As for ``SVC``.
 
@@ -170,7 +170,6 @@ class LinearSVC(QPClassifier, LinearEstimator):
         return self._values(X)
 
     def _formulation(self, weights: Vector) -> Formulation:
-        del weights
         require_choice(self.multi_class, ("ovr", "crammer_singer"), "multi_class")
         if self.multi_class == "crammer_singer":
             kind = self._intercept()
@@ -179,16 +178,18 @@ class LinearSVC(QPClassifier, LinearEstimator):
                     "multi_class='crammer_singer' has no free intercepts; pass "
                     "intercept_scaling=1.0 or fit_intercept=False."
                 )
-            return CrammerSinger(C=self.C, intercept=kind, class_weight=self.class_weight)
-        two = self._two_classes()
-        return two if len(self.classes_) <= 2 else OneVsRest(two)
+            return CrammerSinger(
+                C=self.C, intercept=kind, class_weight=self._class_factors(weights)
+            )
+        two = self._two_classes(weights)
+        return two if len(self.classes_) <= 2 else OneVsRest(two, weigh_rest=False)
 
-    def _two_classes(self) -> Family:
+    def _two_classes(self, weights: Vector) -> Family:
         require_choice(self.penalty, ("l1", "l2"), "penalty")
         kind = self._intercept()
         if self.penalty == "l2":
             return SoftMargin(
-                C=self.C, intercept=kind, loss=self.loss, class_weight=self.class_weight
+                C=self.C, intercept=kind, loss=self.loss, class_weight=self._class_factors(weights)
             )
         if self.loss != "hinge" or kind == "penalized":
             raise InvalidParameterError(
@@ -196,7 +197,7 @@ class LinearSVC(QPClassifier, LinearEstimator):
                 f"{self.loss!r} and intercept_scaling={self.intercept_scaling!r}; pass "
                 "loss='hinge', intercept_scaling=numpy.inf."
             )
-        return L1Norm(C=self.C, intercept=kind, class_weight=self.class_weight)
+        return L1Norm(C=self.C, intercept=kind, class_weight=self._class_factors(weights))
 
 
 class LinearSVR(QPRegressor, LinearEstimator):

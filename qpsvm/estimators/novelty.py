@@ -20,7 +20,6 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 
-
 ON_BOUNDARY = 1e-8
 """Share of the offset up to which a decision value is zero: the samples that define the boundary
 are on it, and rounding must not put them on either side."""

@@ -52,11 +52,15 @@ class Options(TypedDict, total=False):
 
 
 class Split(NamedTuple):
-    """One two-class problem: its name, the labels of all samples, and a mask of those it uses."""
+    """One two-class problem: its name, the labels of all samples, and a mask of those it uses.
+
+    ``weighs_rest``: whether class weights multiply the weights on the negative side, too.
+    """
 
     name: str
     labels: Labels
     members: Mask
+    weighs_rest: bool = True
 
 
 @dataclass(frozen=True)
@@ -149,13 +153,13 @@ class Reduction(ABC):
     ) -> ReducedProblem:
         function = as_kernel(kernel)
         data = multiclass_training_set(X, y, function, sample_weight)
-        formulation, weights = self.formulation, data.weights
+        formulation, factors = self.formulation, np.ones(data.n_samples)
         class_weight = getattr(formulation, "class_weight", None)
         if isinstance(class_weight, Mapping):
             # it names the caller's classes, which a split may have merged
-            weights = freeze(weights * class_factors(class_weight, data))
+            factors = class_factors(class_weight, data)
             formulation = replace(formulation, class_weight=None)  # type: ignore[call-arg]
-        build = _Parts(formulation, form, data, weights, function.resolve(data.X), options)
+        build = _Parts(formulation, form, data, factors, function.resolve(data.X), options)
         splits = list(self.splits(data.codes, data.classes))
         problems = tuple(build.problem(split) for split in splits)
         return ReducedProblem(problems, tuple(s.name for s in splits), data, self, form)
@@ -169,7 +173,7 @@ class _Parts:
         formulation: Family,
         form: Form,
         data: MulticlassTrainingSet,
-        weights: Vector,
+        factors: Vector,
         kernel: Kernel,
         options: Options,
     ) -> None:
@@ -179,7 +183,7 @@ class _Parts:
                 f"{formulation!r}."
             )
         self.formulation, self.form, self.options = formulation, form, options
-        self.data, self.weights, self.kernel = data, weights, kernel
+        self.data, self.factors, self.kernel = data, factors, kernel
         # what is done with an indefinite matrix depends on all of it, and a primal program holds
         # its matrix: each part has its own
         self.whole = None
@@ -196,9 +200,12 @@ class _Parts:
         if len(members) < data.n_samples:
             of_kernel = isinstance(self.kernel, Precomputed)
             X = X[np.ix_(members, members)] if of_kernel else rows_of(X, members)
+        factors = self.factors[members]
+        if not split.weighs_rest:
+            factors = np.where(signs > 0.0, factors, 1.0)
         part = BinaryTrainingSet(
             X=X if isinstance(X, SinglePrecision) else freeze(X),
-            weights=freeze(self.weights[members]),
+            weights=freeze(data.weights[members] * factors),
             kept=freeze(data.kept[members]),
             n_given=data.n_given,
             feature_names=data.feature_names,
@@ -234,11 +241,14 @@ class OneVsRest(Reduction):
     formulation : object
         Of two classes. A ``class_weight`` by label multiplies the sample weights, ``"balanced"``
         balances each class against its rest.
+    weigh_rest : bool
+        Whether the samples of the rest have the weights of their classes, or weight 1, as in
+        LIBLINEAR.
 
     Raises
     ------
     InvalidParameterError
-        Not a formulation.
+        Not a formulation; another ``weigh_rest``.
 
     Notes
     -----
@@ -259,9 +269,16 @@ class OneVsRest(Reduction):
     True
     """
 
+    weigh_rest: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_flag(self.weigh_rest, "weigh_rest")
+
     def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
+        everyone = np.full(len(codes), True)
         for m, label in enumerate(classes.tolist()):
-            yield Split(f"{label} against the rest", codes == m, np.full(len(codes), True))
+            yield Split(f"{label} against the rest", codes == m, everyone, self.weigh_rest)
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
         """Return the decision values unchanged."""
