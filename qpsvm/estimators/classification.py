@@ -266,7 +266,7 @@ class SVC(KernelClassifier):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also
@@ -367,7 +367,7 @@ class NuSVC(KernelClassifier):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also

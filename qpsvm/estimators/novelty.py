@@ -124,7 +124,7 @@ class OneClassSVM(NoveltyDetector):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also
@@ -207,7 +207,7 @@ class SVDD(NoveltyDetector):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also

@@ -103,7 +103,7 @@ class SVR(QPRegressor, KernelEstimator):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also
@@ -187,7 +187,7 @@ class NuSVR(QPRegressor, KernelEstimator):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also
@@ -268,7 +268,7 @@ class QuantileSVR(QPRegressor, KernelEstimator):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also

@@ -27,6 +27,7 @@ from qpsvm.data.preparation import (
 )
 from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet, TrainingSet
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
 from qpsvm.formulations.prices import as_class_weight
 from qpsvm.kernels import Kernel, KernelArgument, Linear, as_kernel
 from qpsvm.kernels.gram import Gram, gram
@@ -53,7 +54,7 @@ ProgramAndRecovery: TypeAlias = tuple[
 
 
 @dataclass(frozen=True)
-class Family(ABC):
+class Family(ExplainsKeywords, ABC):
     """A formulation: its parameters, and the conditions that they put on samples.
 
     A subclass says what its training data are (``training_set``) and what it asks of them
@@ -87,6 +88,7 @@ class Family(ABC):
     def conditions(self, data: Any, gram: Gram) -> Conditions:
         """The conditions on the samples; ``gram`` is the unsigned kernel matrix."""
 
+    @explains_keywords
     def primal(
         self,
         X: Samples,
@@ -139,6 +141,7 @@ class Family(ABC):
         data, function = self._data(X, y, kernel, sample_weight)
         return self.of_training_set(data, function, "primal", constraints, indefinite)
 
+    @explains_keywords
     def dual(
         self,
         X: Samples,
