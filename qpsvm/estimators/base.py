@@ -174,7 +174,7 @@ class QPEstimator(BaseEstimator):
     # --- what is proven ---------------------------------------------------------------------------
     @property
     def certificate_(self) -> Any:
-        """What is proven about the solution: a Certificate, or one for each of its programs."""
+        """Certificate of the solution, or one for each of its programs."""
         check_is_fitted(self)
         return self._proof.certificate
 
