@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 
 from qpsvm.exceptions import UnknownParameterError
+from qpsvm.formulations.keywords import parameters_of
 
 INSTEAD = {
     "tol": "Use eps, the relative duality gap to be certified (1e-8 by default).",
@@ -26,11 +26,11 @@ def require_known(estimator: type, parameters: Mapping[str, object]) -> None:
     UnknownParameterError
         For the first of them; a TypeError, as Python's own.
     """
-    known = inspect.signature(estimator.__init__).parameters  # type: ignore[misc]
     for name in parameters:
+        known = parameters_of(estimator)
         if name not in known:
             instead = f" {INSTEAD[name]}" if name in INSTEAD else ""
             raise UnknownParameterError(
                 f"{estimator.__name__} has no parameter {name!r}.{instead} Its parameters: "
-                f"{', '.join(list(known)[1:])}."
+                f"{', '.join(known)}."
             )

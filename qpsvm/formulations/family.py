@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -293,7 +294,7 @@ def check_parameters(formulation: DataclassInstance) -> None:
         A price C, share nu, flag or class weight that is none; a word that its type does not list.
     """
     store_python_numbers(formulation)
-    hints = get_type_hints(type(formulation))
+    hints = _hints(type(formulation))
     for name in (field.name for field in fields(formulation)):
         value, hint = getattr(formulation, name), hints[name]
         if name == "C":
@@ -308,6 +309,12 @@ def check_parameters(formulation: DataclassInstance) -> None:
             require_intercept_kind(value)
         elif get_origin(hint) is Literal:
             require_choice(value, get_args(hint), name)
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of a class's fields; reading them takes longer than checking values."""
+    return get_type_hints(kind)
 
 
 def require_price(C: object, name: str = "C", hint: str = "") -> None:

@@ -64,13 +64,19 @@ def _place(keyword: str, *, of_program: bool) -> str:
     return ""
 
 
+@functools.cache
+def parameters_of(kind: type) -> tuple[str, ...]:
+    """Names of the parameters that a class takes."""
+    return tuple(inspect.signature(kind.__init__).parameters)[1:]  # type: ignore[misc]
+
+
 class ExplainsKeywords:
     """Base of classes whose constructor says where a keyword that it does not have belongs."""
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         del args
-        known = list(inspect.signature(cls.__init__).parameters)[1:]
         for keyword in parameters:
+            known = parameters_of(cls)  # type: ignore[arg-type]
             if keyword not in known:
                 message = refusal(cls.__name__, keyword, known, of_program=False)
                 raise UnknownParameterError(message)
