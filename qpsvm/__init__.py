@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         models,
         plotting,
         reports,
+        selection,
     )
     from qpsvm.audits import Audit, audit
     from qpsvm.formulations.crammer_singer import JointProblem
@@ -70,6 +71,7 @@ __getattr__, __dir__ = lazy_names(
         "models",
         "plotting",
         "reports",
+        "selection",
     )
     | {
         "Audit": "qpsvm.audits:Audit",
@@ -122,6 +124,7 @@ __all__ = [
     "polish",
     "qp",
     "reports",
+    "selection",
     "solve",
     "verify",
 ]
