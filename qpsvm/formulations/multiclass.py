@@ -83,6 +83,8 @@ class Reduction(ExplainsKeywords, ABC):
                 f"SoftMargin(C=1.0), got {self.formulation!r}."
             )
 
+    __repr__ = Family.__repr__
+
     @abstractmethod
     def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
         """Yield the two-class problems; the larger label has positive decision values."""
@@ -233,7 +235,7 @@ class _Parts:
         return KernelQuadratic(self.whole.sharing(members, part.X)), None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OneVsRest(Reduction):
     """One two-class machine per class, against all the others.
 
@@ -294,7 +296,7 @@ class OneVsRest(Reduction):
         return lower, upper
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OneVsOne(Reduction):
     """One two-class machine per pair of classes, and a vote.
 

@@ -94,7 +94,7 @@ class Staircase:
 
 @dataclass(frozen=True)
 class Event:
-    """How far one may go until a sample is at the end of its step, and its step from there on."""
+    """The next change of a step: distance to it, sample, and the sample's step from there on."""
 
     length: float
     sample: int

@@ -155,7 +155,7 @@ class Tableau:
         return None
 
     def _solved(self, S: Mask, target: Vector, fixed: Vector) -> Vector | None:
-        """What is given then, as a change: of the samples in S it follows from the target."""
+        """Changes of the given values; those of the samples in S follow from the target."""
         u = fixed.copy()
         index = np.flatnonzero(S)
         if len(index):
@@ -184,7 +184,7 @@ class Tableau:
         return better
 
     def radius(self, downdate: Downdate, gap: float) -> float:
-        """How far the exact ``f_i`` can be from a downdated machine's with this duality gap."""
+        """Bound on the distance of the exact ``f_i`` from a downdated machine's with this gap."""
         found = self._rates(downdate.sample, downdate.changed)
         if found is None or not np.isfinite(gap):
             return float("inf")

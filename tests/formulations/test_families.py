@@ -604,7 +604,7 @@ BAD_WEIGHTS = {
     "is -1.0": lambda n: np.where(np.arange(n) == 2, -1.0, 1.0),
     "is nan": lambda n: np.where(np.arange(n) == 2, np.nan, 1.0),
     "is inf": lambda n: np.where(np.arange(n) == 2, np.inf, 1.0),
-    "is 0 for every row": np.zeros,
+    "is zero for every row": np.zeros,
     r"has shape \(\d+,\) for": lambda n: np.ones(n + 1),
     "must hold numbers": lambda n: np.array(["a"] * n),
 }

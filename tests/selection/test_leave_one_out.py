@@ -58,6 +58,13 @@ CLASSIFIERS = [
 ]
 
 
+by_trials = Tableau._by_trials
+
+
+def full_machine_only(tableau: Tableau, i: int | None) -> Any:
+    return by_trials(tableau, i) if i is None else None
+
+
 @pytest.mark.parametrize("case", CLASSIFIERS, ids=lambda case: f"{case[1]}, {case[2]}, {case[3]}")
 @pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
 def test_labels_are_those_of_n_refits(case: Any) -> None:
@@ -145,10 +152,7 @@ def test_trials_that_do_not_end_are_followed(monkeypatch: pytest.MonkeyPatch) ->
         problem = qpsvm.SoftMargin(C=3.0).dual(*data, kernel=kernels.RBF(gamma=0.3))
         usual = leave_one_out(problem)
         with monkeypatch.context() as patch:
-            usually = Tableau._by_trials
-            patch.setattr(
-                Tableau, "_by_trials", lambda self, i: usually(self, i) if i is None else None
-            )
+            patch.setattr(Tableau, "_by_trials", full_machine_only)
             followed = leave_one_out(problem)
         assert np.mean(followed.how == BY_DOWNDATE) > 0.9 * np.mean(usual.how == BY_DOWNDATE)
         np.testing.assert_array_equal(followed.predictions, usual.predictions)
