@@ -49,6 +49,11 @@ class Proof:
         """Certificate, or ReducedCertificate with one for every program."""
         return certify(self.problem, self.solution)
 
+    @property
+    def is_computed(self) -> bool:
+        """Return whether the certificate has been asked for."""
+        return "certificate" in vars(self)
+
 
 class QPEstimator(BaseEstimator):
     """Base class of estimators whose model is the optimum of a quadratic program.
@@ -251,6 +256,10 @@ class QPEstimator(BaseEstimator):
     def _html_repr(self) -> str:
         html: str = super()._html_repr()
         return html + representation.certificate_line(self)
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        # it reads all attributes, among them the certificate
+        return super(QPEstimator, representation.as_shown(self))._get_fitted_attr_html(doc_link)
 
 
 def _iterations(solution: Any) -> int:

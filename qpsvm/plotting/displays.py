@@ -61,4 +61,3 @@ def legend_inside(axes: Axes, style: Style, handles: Sequence[Artist]) -> None:
         fontsize=picture.SMALL - 1.0,
         handlelength=1.4,
     )
-

@@ -109,7 +109,9 @@ class EstimatorView:
     def _like_X(self, points: Dense) -> Any:
         """Points as samples of the same kind as X."""
         columns = getattr(self.X, "columns", None)
-        return points if columns is None else type(self.X)(dict(zip(columns, points.T, strict=True)))
+        return (
+            points if columns is None else type(self.X)(dict(zip(columns, points.T, strict=True)))
+        )
 
     @property
     def decision_values(self) -> Callable[[Dense], Vector]:
@@ -189,7 +191,9 @@ class EstimatorView:
             if not isinstance(data.X, np.ndarray) or len(self.points) != data.n_given:
                 return None
             return support, data.kept, np.asarray(data.X)
-        support, vectors = (getattr(self.machine, n, None) for n in ("support_", "support_vectors_"))
+        support, vectors = (
+            getattr(self.machine, n, None) for n in ("support_", "support_vectors_")
+        )
         if not isinstance(vectors, np.ndarray):
             return None
         return support, support, vectors

@@ -111,7 +111,7 @@ class Heights(Picture):
         seen = self.response if self.target is None else np.append(self.response, self.target)
         scale = Normalize(float(np.min(seen)), float(np.max(seen)))
         grid = (self.grid.xx0, self.grid.xx1, self.response)
-        surface = axes.contourf(*grid, levels=LEVELS, cmap=COLOURS, norm=scale, alpha=0.75)
+        surface = axes.contourf(*grid, levels=LEVELS, cmap=COLOURS, norm=scale, alpha=0.5)
         # the levels of the coloured surface, of which matplotlib has chosen round numbers
         lines = axes.contour(
             *grid, levels=surface.levels, colors=[style.ink], linewidths=0.6, alpha=0.6

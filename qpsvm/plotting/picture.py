@@ -205,7 +205,9 @@ def dots(
     axes.plot(x, y, **(settings | options))
 
 
-def rings(axes: Axes, points: Numbers, style: Style, *, bold: bool = False, label: str = "") -> None:
+def rings(
+    axes: Axes, points: Numbers, style: Style, *, bold: bool = False, label: str = ""
+) -> None:
     """Draw rings around points of shape (m, 2)."""
     x, y = points.T
     dots(

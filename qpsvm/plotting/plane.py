@@ -79,7 +79,9 @@ class Plane(Picture):
     def _rings(self) -> list[tuple[int, str]]:
         """Kinds of support vectors to mark by rings: those few enough not to hide the samples."""
         kinds = ((1, "support vectors"), (2, "bold, support vectors at a bound"))
-        return [kind for kind in kinds if 0 < np.count_nonzero(self.support == kind[0]) <= picture.RINGS]
+        return [
+            kind for kind in kinds if 0 < np.count_nonzero(self.support == kind[0]) <= picture.RINGS
+        ]
 
     @property
     def _many(self) -> bool:
@@ -104,7 +106,8 @@ class Plane(Picture):
         return (
             f"{', '.join(sizes)} in the plane of {self.features[0]} ({low[0]:.3g} to "
             f"{high[0]:.3g}) and {self.features[1]} ({low[1]:.3g} to {high[1]:.3g}), with {lines}. "
-            f"{inside + bound:,} are support vectors, {bound:,} of them at a bound."
+            f"{inside + bound:,} are support vectors"
+            f"{f', {bound:,} of them at a bound' * bool(bound)}."
         )
 
     @property
@@ -146,7 +149,7 @@ class Plane(Picture):
         x, y = self.points.T
         if (self.group < 0).any():
             chosen = self.group < 0
-            picture.dots(axes, x[chosen], y[chosen], style, color=style.soft, zorder=3)
+            picture.dots(axes, x[chosen], y[chosen], style, marker="o", color=style.soft, zorder=3)
         for g, name in enumerate(self.groups):
             chosen = self.group == g
             if not chosen.any():
