@@ -10,7 +10,7 @@ from qpsvm.plotting.displays import axes_for, legend_inside, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 
 class AlphaMargin:
@@ -31,7 +31,7 @@ class AlphaMargin:
     """
 
     ax_: Axes
-    figure_: Figure
+    figure_: Figure | SubFigure
 
     def __init__(self, picture: Complementarity) -> None:
         self.picture = picture
@@ -67,7 +67,7 @@ class AlphaMargin:
 
         Examples
         --------
-        >>> from matplotlib.figure import Figure
+        >>> from matplotlib.figure import Figure, SubFigure
         >>> from qpsvm.estimators import SVC
         >>> machine = SVC(kernel="linear").fit([[0.0], [1.0], [3.0]], [0, 0, 1])
         >>> display = AlphaMargin.from_estimator(machine, ax=Figure().add_subplot())

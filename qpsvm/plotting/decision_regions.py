@@ -17,7 +17,7 @@ from qpsvm.plotting.plane import Plane
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 
 class DecisionRegions:
@@ -45,7 +45,7 @@ class DecisionRegions:
     """
 
     ax_: Axes
-    figure_: Figure
+    figure_: Figure | SubFigure
     surface_: list[Any]
 
     def __init__(self, picture: Plane | Heights) -> None:
@@ -105,7 +105,7 @@ class DecisionRegions:
 
         Examples
         --------
-        >>> from matplotlib.figure import Figure
+        >>> from matplotlib.figure import Figure, SubFigure
         >>> from qpsvm.estimators import SVC
         >>> from sklearn.datasets import load_iris
         >>> X, y = load_iris(return_X_y=True)
@@ -193,9 +193,11 @@ class DecisionRegions:
             for g, name in enumerate(self.picture.groups)
             if not (self.picture.group == g).any()
         ]
-        names = (("-", "boundary"), ("--", "margins"))
-        for line, name in names[: min(2, len(self.picture.levels))]:
-            entries.append(Line2D([], [], color=style.ink, linestyle=line, label=name))
+        levels = len(self.picture.levels)
+        if levels > 0:
+            entries.append(Line2D([], [], color=style.ink, linestyle="-", label="boundary"))
+        if levels > 1:
+            entries.append(Line2D([], [], color=style.ink, linestyle="--", label="margins"))
         return entries
 
     @property

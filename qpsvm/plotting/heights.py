@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -119,10 +119,12 @@ class Heights(Picture):
         axes.clabel(lines, fontsize=picture.SMALL - 2.0)
         x, y = self.points.T
         many = len(x) > picture.RASTERISED
+        coloured: dict[str, Any] = {"c": style.soft}
+        if self.target is not None:
+            coloured = {"c": self.target, "cmap": COLOURS, "norm": scale}
         axes.scatter(
-            x, y, c=style.soft if self.target is None else self.target, zorder=3,
-            s=4.0 if many else 28.0, edgecolors=style.ink, linewidths=0.0 if many else 0.6,
-            rasterized=many, **({} if self.target is None else {"cmap": COLOURS, "norm": scale}),
+            x, y, zorder=3, s=4.0 if many else 28.0, edgecolors=style.ink,
+            linewidths=0.0 if many else 0.6, rasterized=many, **coloured,
         )  # fmt: skip
         if 0 < len(self.support) <= picture.RINGS:
             text = f"support vectors ({len(self.support):,})" if named_rings else ""
