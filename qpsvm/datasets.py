@@ -76,7 +76,7 @@ def load(
     groups: str | int | None = None,
     labelled: bool = True,
 ) -> DataFile:
-    """Read a data file.
+    r"""Read a data file.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def load(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "cats.csv"
-    ...     _ = path.write_text("weight,height,kind\\n4.1,25,cat\\n9.5,40,dog\\n")
+    ...     _ = path.write_text("weight,height,kind\n4.1,25,cat\n9.5,40,dog\n")
     ...     data = load(path, label="kind")
     >>> data.feature_names, data.y.tolist()
     (('weight', 'height'), ['cat', 'dog'])

@@ -194,14 +194,14 @@ def test_libsvm_missing_value(tmp_path):
 
 
 def test_missing_file_directory_and_unknown_suffix(tmp_path):
-    for name in ("no.csv", "no.libsvm", "no.npz"):
+    for name in ("no.csv", "no.libsvm", "no.npz", "no.parquet"):
         with pytest.raises(DataFileError, match="No such file"):
             datasets.load(tmp_path / name)
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(DataFileError, match="directory"):
         datasets.load(tmp_path / "folder.csv")
     with pytest.raises(InvalidParameterError, match="name the format"):
-        datasets.load(tmp_path / "a.parquet")
+        datasets.load(tmp_path / "a.xlsx")
     with pytest.raises(InvalidParameterError, match="'xml'"):
         datasets.load(tmp_path / "a.csv", format="xml")
     with pytest.raises(InvalidParameterError, match="label='y'"):
