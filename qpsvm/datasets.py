@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -145,7 +145,7 @@ def _format(source: str, format: str | None) -> Format:
         if format not in FORMATS:
             known = " or ".join(map(repr, FORMATS))
             raise InvalidParameterError(f"format is {format!r}; choose {known}.")
-        return cast("Format", format)
+        return format
     suffixes = [suffix.lower() for suffix in Path(source).suffixes]
     if suffixes and suffixes[-1] in text.COMPRESSIONS:
         suffixes.pop()

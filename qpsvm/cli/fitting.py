@@ -51,7 +51,6 @@ def run(estimator: Any, request: Request) -> None:
     _require_possible(estimator, request)
     data = _read(estimator, request)
     scaling = models.Scaling.fit(data.X) if request.standardize else None
-    fitted = model_files.FittedModel(estimator, scaling)
     name = type(estimator).__name__
     with (
         SolveStatus(f"{name}: fitting", enabled=not estimator.verbose),
@@ -60,7 +59,7 @@ def run(estimator: Any, request: Request) -> None:
     ):
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        found = _fitted(estimator, fitted.scaled(data.X), data)
+        found = _fitted(estimator, data.X if scaling is None else scaling(data.X), data)
     if data.feature_names is not None:
         estimator.feature_names_in_ = np.array(data.feature_names, dtype=object)
     source = f"{request.file}, standardised" if request.standardize else str(request.file)
@@ -73,7 +72,7 @@ def run(estimator: Any, request: Request) -> None:
     else:
         _print(found, source, messages)
     if request.model is not None and writes:
-        model_files.save(request.model, fitted)
+        model_files.save(request.model, estimator, scaling, data.feature_names)
         note(f"Model written to {request.model}")
     elif request.model is not None:
         note("Model not written: it is not certified. A larger --eps would accept it.")
@@ -97,7 +96,7 @@ def _require_possible(estimator: Any, request: Request) -> None:
     if request.report is not None:
         reports.require_reportable(request.report)
     if request.model is not None:
-        model_files.require_savable(estimator)
+        model_files.require_savable(estimator, standardize=request.standardize)
         reports.require_writable(request.model, "model")
 
 
@@ -108,8 +107,6 @@ def takes_groups(estimator: Any) -> bool:
 
 
 def _read(estimator: Any, request: Request) -> DataFile:
-    from sklearn.utils import get_tags
-
     from qpsvm import datasets
 
     return datasets.load(
@@ -117,7 +114,7 @@ def _read(estimator: Any, request: Request) -> DataFile:
         format=request.format,
         label=request.label,
         groups=request.groups,
-        labelled=get_tags(estimator).target_tags.required,
+        labelled=model_files.kind_of(estimator) is not model_files.Kind.NOVELTIES,
     )
 
 

@@ -1,34 +1,49 @@
-"""Model files of estimators, as the commands write and read them."""
+"""Model files, as the commands write and read them: estimators, and models of formulations.
+
+A model with scaled features is written as that of its formulation, which knows the scaling and
+applies it to every sample; all others are written as estimators.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from qpsvm.exceptions import ModelFileError
 
 
-@dataclass(frozen=True, eq=False)
-class FittedModel:
-    """A fitted estimator with the scaling of its samples.
+class Kind(Enum):
+    """Kinds of models, by what they predict."""
 
-    Attributes
-    ----------
-    estimator : estimator of qpsvm.estimators, or SavedModel
-    scaling : Scaling or None
-        Applied to samples before the estimator sees them.
-    """
-
-    estimator: Any
-    scaling: Any = None
-
-    def scaled(self, X: Any) -> Any:
-        """Samples as the estimator takes them."""
-        return X if self.scaling is None else self.scaling(X)
+    LABELS = "labels"
+    NUMBERS = "numbers"
+    RANKS = "ranks"
+    NOVELTIES = "novelties"
 
 
-def require_savable(estimator: Any) -> None:
+def kind_of(model: Any) -> Kind:
+    """Return what an estimator or SavedModel predicts."""
+    from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+
+    from qpsvm import formulations, models
+
+    if isinstance(model, models.SavedModel):
+        formulation: object = model.formulation
+        if isinstance(formulation, formulations.OneClass | formulations.DataDescription):
+            return Kind.NOVELTIES
+        labels: object = model.classes
+        if labels is not None:
+            return Kind.LABELS
+        return Kind.RANKS if isinstance(formulation, formulations.Ranking) else Kind.NUMBERS
+    if is_outlier_detector(model):
+        return Kind.NOVELTIES
+    if is_classifier(model):
+        return Kind.LABELS
+    return Kind.NUMBERS if is_regressor(model) else Kind.RANKS
+
+
+def require_savable(estimator: Any, *, standardize: bool) -> None:
     """Refuse to fit what cannot be saved afterwards.
 
     Raises
@@ -36,44 +51,48 @@ def require_savable(estimator: Any) -> None:
     ModelFileError
         This version has no model files of estimators.
     """
-    if not hasattr(estimator, "save"):
+    if not (standardize or hasattr(estimator, "save")):
         raise ModelFileError(
             f"This version of qpsvm has no model files for {type(estimator).__name__}; leave out "
-            "--model, or use 'qpsvm solve --model' for two classes."
+            "--model, or use --standardize or 'qpsvm solve --model' for two classes."
         )
 
 
-def save(path: Path, fitted: FittedModel) -> None:
+def save(path: Path, estimator: Any, scaling: Any, names: tuple[str, ...] | None) -> None:
     """Write a fitted estimator.
+
+    Parameters
+    ----------
+    path : Path
+    estimator : fitted estimator
+    scaling : Scaling or None
+        Applied to the samples before the fit.
+    names : tuple of str or None
+        Of the features.
 
     Raises
     ------
     ModelFileError
         What cannot be written as plain data; a path that cannot be written.
     """
-    require_savable(fitted.estimator)
-    options = {} if fitted.scaling is None else {"scaling": fitted.scaling}
-    fitted.estimator.save(path, **options)
+    if scaling is None:
+        estimator.save(path)
+        return
+    from qpsvm import models, verify
+
+    problem, solution = estimator.problem_, estimator.solution_
+    report = verify(problem, solution, eps=estimator.eps)
+    models.save(path, problem, solution, report, scaling=scaling, feature_names=names)
 
 
-def load(path: Path) -> FittedModel:
-    """Read a fitted estimator.
+def load(path: Path) -> Any:
+    """Read an estimator, or a SavedModel.
 
     Raises
     ------
     ModelFileError
-        No model file, or this version cannot read those of estimators.
+        No model file, or a damaged one.
     """
     import qpsvm
-    from qpsvm import models
 
-    read = getattr(qpsvm, "load", None)
-    if read is None:
-        raise ModelFileError(
-            f"This version of qpsvm cannot read estimators from {str(path)!r}; 'qpsvm verify' reads "
-            "what 'qpsvm solve' has written."
-        )
-    estimator = read(path)
-    if isinstance(estimator, models.SavedModel):
-        return FittedModel(estimator)  # scales its samples itself
-    return FittedModel(estimator, models.load(path).scaling)
+    return getattr(qpsvm, "load", qpsvm.models.load)(path)

@@ -30,45 +30,52 @@ def predict(
         bool,
         typer.Option("--certified", help="Also which predictions are proven, or their bounds."),
     ] = False,
+    training: Annotated[
+        Path | None, typer.Option(help="With --certified: the data that the model was fitted to.")
+    ] = None,
+    training_label: Annotated[
+        str | None, typer.Option(help="Its label column, as for 'qpsvm fit'.")
+    ] = None,
+    training_groups: Annotated[
+        str | None, typer.Option(help="Its column of the groups, as for 'qpsvm fit'.")
+    ] = None,
 ) -> None:
     """Predict for every sample of a file: CSV with a header and a row for each sample."""
+    if certified and training is None:
+        raise typer.BadParameter(
+            "--certified needs the data that the model was fitted to, which a model file does not "
+            "have: name them with --training."
+        )
+    if training is not None and not certified:
+        raise typer.BadParameter("--training is for --certified; pass both or neither.")
     from qpsvm import datasets, reports
-    from qpsvm.cli import model_files
+    from qpsvm.cli.certified import certified_columns
+    from qpsvm.cli.model_files import Kind, kind_of, load
     from qpsvm.cli.samples import samples_for
     from qpsvm.files import atomic
 
     if output is not None:
         reports.require_writable(output, "output")
-    fitted = model_files.load(model)
+    fitted = load(model)
     data = datasets.load(file, format=format, label=label, labelled=False)
     with SolveStatus(f"{file}: predicting"), data_errors():
         X = samples_for(fitted, data, file)
-        columns = _certified(fitted.estimator, X) if certified else _plain(fitted.estimator, X)
+        if training is None:
+            columns = {"prediction": fitted.predict(X)}
+        else:
+            known = datasets.load(
+                training,
+                label=training_label,
+                groups=training_groups,
+                labelled=kind_of(fitted) is not Kind.NOVELTIES,
+            )
+            columns = certified_columns(fitted, X, known)
     text = _csv(columns)
     if output is None:
         typer.echo(text, nl=False)
     else:
         atomic.write_text(output, text)
         note(f"Predictions written to {output}")
-
-
-def _plain(estimator: Any, X: Any) -> dict[str, Any]:
-    return {"prediction": estimator.predict(X)}
-
-
-def _certified(estimator: Any, X: Any) -> dict[str, Any]:
-    """Predictions with what is proven of them."""
-    from qpsvm.exceptions import InvalidParameterError
-
-    if not hasattr(estimator, "predict_certified"):
-        raise InvalidParameterError(
-            f"A {type(estimator).__name__} has no certificate of its predictions; leave out "
-            "--certified."
-        )
-    found = estimator.predict_certified(X)
-    if hasattr(found, "decided"):
-        return {"prediction": found.labels, "certified": found.decided}
-    return {"prediction": found.values, "lower": found.lower, "upper": found.upper}
 
 
 def _csv(columns: dict[str, Any]) -> str:

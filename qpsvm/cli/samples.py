@@ -7,39 +7,51 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from qpsvm.cli.model_files import FittedModel
 from qpsvm.datasets import DataFile
 from qpsvm.exceptions import InvalidDataError
 
 
-def samples_for(fitted: FittedModel, data: DataFile, file: Path) -> Any:
-    """The samples of a file as the model takes them: its columns, in its order, scaled.
+def samples_for(model: Any, data: DataFile, file: Path) -> Any:
+    """The samples of a file as the model takes them: its columns, in its order.
 
     Where file and model have names of columns, they decide; columns that the model does not know
     are left out. A LIBSVM file may lack the last features, which are zero then.
+
+    Parameters
+    ----------
+    model : estimator or SavedModel
+    data : DataFile
+    file : Path
+        For messages.
 
     Raises
     ------
     InvalidDataError
         Columns are missing, or there are others than in the training data.
     """
-    X = data.X
-    known, names = getattr(fitted.estimator, "feature_names_in_", None), data.feature_names
-    n_features = int(getattr(fitted.estimator, "n_features_in_", X.shape[1]))
-    if known is not None and names is not None:
-        missing = [str(name) for name in known if name not in names]
+    X: Any = data.X
+    known, width = _features_of(model)
+    if known is not None and data.feature_names is not None:
+        missing = [name for name in known if name not in data.feature_names]
         if missing:
             raise InvalidDataError(
                 f"{file} has no column {missing[0]!r}, which the model was trained with; its "
-                f"columns are {', '.join(names)}."
+                f"columns are {', '.join(data.feature_names)}."
             )
-        X = X[:, [names.index(str(name)) for name in known]]
-    elif data.format == "libsvm" and X.shape[1] < n_features:
-        rows = sp.csr_array(X)
-        X = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(X.shape[0], n_features))
-    if X.shape[1] != n_features:
+        X = X[:, [data.feature_names.index(name) for name in known]]
+    elif data.format == "libsvm" and X.shape[1] < width:
+        X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+    if X.shape[1] != width:
         raise InvalidDataError(
-            f"{file} has {X.shape[1]} features, the model was trained with {n_features}; name the "
+            f"{file} has {X.shape[1]} features, the model was trained with {width}; name the "
             "column of the label, if there is one, with --label."
         )
-    return fitted.scaled(X)
+    return X
+
+
+def _features_of(model: Any) -> tuple[tuple[str, ...] | None, int]:
+    """Names of the training features, and their number."""
+    if hasattr(model, "n_features_in_"):
+        names = getattr(model, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names)), int(model.n_features_in_)
+    return model.feature_names, int(model.n_features)

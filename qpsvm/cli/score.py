@@ -22,19 +22,17 @@ def score(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Score a model on a file: accuracy, R squared, pairs in order, or samples inside."""
-    from sklearn.utils import get_tags
-
     from qpsvm import datasets
-    from qpsvm.cli import model_files
+    from qpsvm.cli.model_files import Kind, kind_of, load
     from qpsvm.cli.samples import samples_for
     from qpsvm.cli.scores import score_line, score_of
 
-    fitted = model_files.load(model)
-    labelled = get_tags(fitted.estimator).target_tags.required
+    fitted = load(model)
+    labelled = kind_of(fitted) is not Kind.NOVELTIES
     data = datasets.load(file, format=format, label=label, groups=groups, labelled=labelled)
     with SolveStatus(f"{file}: predicting"), data_errors():
         X = samples_for(fitted, data, file)
-        name, value = score_of(fitted.estimator, X, data.y, data.groups)
+        name, value = score_of(fitted, X, data.y, data.groups)
     if as_json:
         content = {"model": str(model), "source": str(file), "n_samples": int(X.shape[0])}
         print_json({"command": "score", **content, "score_name": name, "score": value})

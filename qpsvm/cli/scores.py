@@ -1,4 +1,4 @@
-"""The score of an estimator on samples, with its name."""
+"""The score of a model on samples, with its name."""
 
 from __future__ import annotations
 
@@ -6,28 +6,35 @@ from typing import Any
 
 import numpy as np
 
+from qpsvm.cli.model_files import Kind, kind_of
 
-def score_of(estimator: Any, X: Any, y: Any, groups: Any = None) -> tuple[str, float]:
+
+def score_of(model: Any, X: Any, y: Any, groups: Any = None) -> tuple[str, float]:
     """Name and value of the score: accuracy, R squared, share of ordered pairs or of inliers.
 
     Parameters
     ----------
-    estimator : fitted estimator
+    model : fitted estimator or SavedModel
     X : array or CSR array of shape (m, d)
     y : array of shape (m,)
         Labels or targets; not used for novelty detectors.
     groups : array of shape (m,) or None
         Queries of a ranking.
     """
-    from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+    from sklearn.metrics import r2_score
 
-    if is_outlier_detector(estimator):
-        return "share of samples inside", float(np.mean(estimator.predict(X) == 1))
-    if is_classifier(estimator):
-        return "accuracy", float(estimator.score(X, y))
-    if is_regressor(estimator):
-        return "R squared", float(estimator.score(X, y))
-    return "share of pairs in order", float(estimator.score(X, y, groups=groups))
+    from qpsvm.estimators.ranking import share_in_order
+
+    predicted = model.predict(X)
+    match kind_of(model):
+        case Kind.NOVELTIES:
+            return "share of samples inside", float(np.mean(predicted == 1))
+        case Kind.LABELS:
+            return "accuracy", float(np.mean(predicted == y))
+        case Kind.NUMBERS:
+            return "R squared", float(r2_score(y, predicted))
+        case Kind.RANKS:
+            return "share of pairs in order", share_in_order(y, predicted, groups)
 
 
 def score_line(name: str, value: float, where: str) -> str:

@@ -49,11 +49,6 @@ class Proof:
         """Certificate, or ReducedCertificate with one for every program."""
         return certify(self.problem, self.solution)
 
-    @property
-    def is_computed(self) -> bool:
-        """Return whether the certificate has been asked for."""
-        return "certificate" in vars(self)
-
 
 class QPEstimator(BaseEstimator):
     """Base class of estimators whose model is the optimum of a quadratic program.

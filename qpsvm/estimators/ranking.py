@@ -189,13 +189,29 @@ class SVMRanker(KernelEstimator):
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``.
         """
-        relevance, scores = np.asarray(y), self.predict(X)
-        queries = np.zeros(len(scores)) if groups is None else np.asarray(groups)
-        right = total = 0
-        for query in np.unique(queries):
-            members = queries == query
-            t, f = relevance[members], scores[members]
-            ordered = t[:, None] > t
-            right += int(np.sum(ordered & (f[:, None] > f)))
-            total += int(np.sum(ordered))
-        return right / total if total else 1.0
+        return share_in_order(y, self.predict(X), groups)
+
+
+def share_in_order(y: Any, scores: Any, groups: Any = None) -> float:
+    """Share of pairs of a group with different relevance that scores put in the right order.
+
+    Parameters
+    ----------
+    y, scores : arrays of shape (m,)
+    groups : array of shape (m,) or None
+
+    Examples
+    --------
+    >>> share_in_order([0, 1, 2], [0.1, 0.3, 0.2])
+    0.6666666666666666
+    """
+    relevance, scores = np.asarray(y), np.asarray(scores)
+    queries = np.zeros(len(scores)) if groups is None else np.asarray(groups)
+    right = total = 0
+    for query in np.unique(queries):
+        members = queries == query
+        t, f = relevance[members], scores[members]
+        ordered = t[:, None] > t
+        right += int(np.sum(ordered & (f[:, None] > f)))
+        total += int(np.sum(ordered))
+    return right / total if total else 1.0

@@ -14,7 +14,8 @@ QUICK_SAMPLES = 2_000
 
 def has_quick_certificate(estimator: Any) -> bool:
     """Return whether the certificate of a fitted estimator is there, or takes a moment."""
-    return bool(estimator._proof.is_computed or estimator.solution_.data.n_given <= QUICK_SAMPLES)
+    is_there = "certificate" in vars(estimator._proof)
+    return is_there or bool(estimator.solution_.data.n_given <= QUICK_SAMPLES)
 
 
 def certificate_line(estimator: Any) -> str:
@@ -39,9 +40,13 @@ def certificate_line(estimator: Any) -> str:
 
 def as_shown(estimator: Any) -> Any:
     """The estimator itself, or a copy whose certificate is a remark that it is not computed."""
-    if has_quick_certificate(estimator):
+    if not hasattr(estimator, "solution_") or has_quick_certificate(estimator):
         return estimator
+    proof = SimpleNamespace(
+        problem=estimator.problem_,
+        solution=estimator.solution_,
+        certificate="not yet",  # what fits into scikit-learn's table
+    )
     shown = object.__new__(type(estimator))
-    remark = SimpleNamespace(certificate="not yet")  # what fits into scikit-learn's table
-    vars(shown).update(vars(estimator), _proof=remark)
+    vars(shown).update(vars(estimator), _proof=proof)
     return shown

@@ -186,7 +186,7 @@ class EstimatorView:
         solution = getattr(self.machine, "solution_", None)
         if solution is not None:
             machines = getattr(solution, "solutions", (solution,))
-            support = np.unique(np.concatenate([machine.support for machine in machines]))
+            support: Any = np.unique(np.concatenate([machine.support for machine in machines]))
             data = solution.data
             if not isinstance(data.X, np.ndarray) or len(self.points) != data.n_given:
                 return None
