@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted estimator."""
+"""The representation of fitted estimators in notebooks."""
 
 from __future__ import annotations
 

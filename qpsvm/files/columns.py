@@ -30,7 +30,7 @@ class Wanted:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is given as text: names, or positions."""
+        """The columns that are given as text: by names, or positions."""
         return tuple(column for column in (self.label, self.groups) if isinstance(column, str))
 
 

@@ -125,7 +125,7 @@ class EstimatorView:
 
     @property
     def memberships(self) -> Callable[[Dense], Dense]:
-        """Of every class, 1 where it is predicted and else 0, shape (m, k)."""
+        """Indicators of the predicted class, shape (m, k): 1 where it is predicted, else 0."""
         return lambda points: (self.predictions(points)[:, None] == self.classes).astype(np.float64)
 
     # --- samples ---------------------------------------------------------------------------------
