@@ -21,7 +21,7 @@ def score_of(model: Any, X: Any, y: Any, groups: Any = None) -> tuple[str, float
     groups : array of shape (m,) or None
         Queries of a ranking.
     """
-    from sklearn.metrics import r2_score
+    from sklearn.metrics import accuracy_score, r2_score
 
     from qpsvm.estimators.ranking import share_in_order
 
@@ -30,7 +30,7 @@ def score_of(model: Any, X: Any, y: Any, groups: Any = None) -> tuple[str, float
         case Kind.NOVELTIES:
             return "share of samples inside", float(np.mean(predicted == 1))
         case Kind.LABELS:
-            return "accuracy", float(np.mean(predicted == y))
+            return "accuracy", float(accuracy_score(y, predicted))
         case Kind.NUMBERS:
             return "R squared", float(r2_score(y, predicted))
         case Kind.RANKS:

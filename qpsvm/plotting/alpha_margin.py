@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.plotting.complementarity import Complementarity
-from qpsvm.plotting.displays import axes_for, legend_inside, style_of
+from qpsvm.plotting.displays import axes_for, legend, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +117,7 @@ class AlphaMargin:
         axes = axes_for(ax)
         style = style_of(axes)
         self.picture.draw_on(axes, style)
-        legend_inside(axes, style, axes.get_legend_handles_labels()[0])
+        legend(axes, style, axes.get_legend_handles_labels()[0], above=ax is None)
         self.ax_, self.figure_ = axes, axes.figure
         return self
 

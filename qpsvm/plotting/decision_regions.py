@@ -8,7 +8,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Dense
-from qpsvm.plotting.displays import axes_for, legend_inside, style_of
+from qpsvm.plotting.displays import axes_for, legend, style_of
 from qpsvm.plotting.estimator_views import EstimatorView
 from qpsvm.plotting.heights import Heights
 from qpsvm.plotting.picture import CLASS_COLOURS, Style
@@ -17,6 +17,7 @@ from qpsvm.plotting.plane import Plane
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.contour import QuadContourSet
     from matplotlib.figure import Figure, SubFigure
 
 
@@ -40,13 +41,13 @@ class DecisionRegions:
         more classes 1 where a class is predicted, else 0.
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
-    surface_ : list of matplotlib.contour.QuadContourSet
-        The coloured surfaces.
+    surface_ : matplotlib.contour.QuadContourSet, or list of them
+        The coloured surfaces: one, or for more than two classes one for each that is predicted.
     """
 
     ax_: Axes
     figure_: Figure | SubFigure
-    surface_: list[Any]
+    surface_: QuadContourSet | list[QuadContourSet]
 
     def __init__(self, picture: Plane | Heights) -> None:
         self.picture = picture
@@ -173,11 +174,12 @@ class DecisionRegions:
         """
         axes = axes_for(ax)
         style = style_of(axes)
-        self.surface_ = self.picture.draw_on(axes, style, named_rings=True)
+        surfaces = self.picture.draw_on(axes, style, named_rings=True)
         named = axes.get_legend_handles_labels()[0]
-        legend_inside(axes, style, [*named, *self._unnamed(style)])
+        legend(axes, style, [*named, *self._unnamed(style)], above=ax is None)
         if isinstance(self.picture, Heights):
-            axes.figure.colorbar(self.surface_[0], ax=axes, label="prediction")
+            axes.figure.colorbar(surfaces[0], ax=axes, label="prediction")
+        self.surface_ = surfaces[0] if len(surfaces) == 1 else surfaces
         self.ax_, self.figure_ = axes, axes.figure
         return self
 

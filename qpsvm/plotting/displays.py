@@ -47,9 +47,15 @@ def style_of(axes: Axes) -> Style:
     return DARK if opacity > 0.0 and luminance < 0.5 else LIGHT
 
 
-def legend_inside(axes: Axes, style: Style, handles: Sequence[Artist]) -> None:
-    """Place a legend inside the axes, where it covers least; none without entries."""
+def legend(axes: Axes, style: Style, handles: Sequence[Artist], *, above: bool) -> None:
+    """Place a legend above the axes, or inside where it covers least; none without entries.
+
+    Above the axes of the caller's figure there may be titles and other axes.
+    """
     if not handles:
+        return
+    if above:
+        picture.legend(axes.figure, style, 3, handles)  # type: ignore[arg-type]
         return
     axes.legend(
         handles=handles,

@@ -291,6 +291,14 @@ def test_wrong_options_of_predict_exit_with_2(options, message, files, tmp_path)
     assert message in result.stderr
 
 
+def test_labels_of_another_type_are_refused(files, tmp_path):
+    model = tmp_path / "m.npz"
+    passed("fit", "SVC", files / "two.csv", "--standardize", "--model", model)
+    result = run("score", model, files / "kinds.libsvm")
+    assert result.exit_code == 2
+    assert "same type" in result.stderr
+
+
 def test_other_numbers_of_features_name_the_remedy(tmp_path):
     train, model = tmp_path / "a.csv", tmp_path / "m.npz"
     train.write_text("1,2,0\n3,4,1\n5,7,1\n")

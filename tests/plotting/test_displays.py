@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.contour import QuadContourSet
 from matplotlib.figure import Figure
 from sklearn import svm
 from sklearn.datasets import load_iris, make_blobs
@@ -61,7 +62,7 @@ def test_the_boundary_of_two_classes_is_where_predictions_change(name, ax):
     assert np.array_equal(display.response.ravel() > 0.0, predicted)
     assert display.ax_ is ax
     assert display.figure_ is ax.figure
-    assert len(display.surface_) == 1
+    assert isinstance(display.surface_, QuadContourSet)
     assert {"boundary"} <= set(words(ax))
     assert ("margins" in words(ax)) == (name != "LogisticRegression")
 
@@ -181,6 +182,7 @@ def test_without_axes_a_display_makes_a_figure(display):
     drawn = display.from_estimator(machine, *samples)
     try:
         assert plt.gcf() is drawn.figure_
+        assert len(drawn.figure_.legends) == 1  # beside the axes, where it covers no sample
         assert drawn.alternative
     finally:
         plt.close(drawn.figure_)
