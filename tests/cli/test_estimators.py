@@ -296,7 +296,7 @@ def test_labels_of_another_type_are_refused(files, tmp_path):
     passed("fit", "SVC", files / "two.csv", "--standardize", "--model", model)
     result = run("score", model, files / "kinds.libsvm")
     assert result.exit_code == 2
-    assert "same type" in result.stderr
+    assert "string and number" in result.stderr
 
 
 def test_other_numbers_of_features_name_the_remedy(tmp_path):
