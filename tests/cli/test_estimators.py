@@ -217,7 +217,10 @@ def test_certified_predictions_of_a_scaled_model(files, tmp_path):
     passed("fit", "SVC", data, "--standardize", "--model", model)
     out = tmp_path / "out.csv"
     passed("predict", model, files / "bare.csv", "--certified", "--training", data, "--output", out)
-    assert {row["certified"] for row in rows(out.read_text())} == {"True"}
+    proven = rows(out.read_text())
+    plain = rows(passed("predict", model, files / "bare.csv").stdout)
+    assert [row["prediction"] for row in proven] == [row["prediction"] for row in plain]
+    assert {row["certified"] for row in proven} == {"True"}
     other = run("predict", model, files / "bare.csv", "--certified", "--training",
                 files / "kinds.csv")  # fmt: skip
     assert other.exit_code == 2
@@ -248,10 +251,14 @@ def test_models_of_every_estimator_predict_score_and_prove(name, files, tmp_path
         assert all(float(r["lower"]) <= float(r["prediction"]) <= float(r["upper"]) for r in proven)
 
 
-@saves_estimators
-def test_columns_are_found_by_their_names(files, tmp_path):
+@pytest.mark.parametrize(
+    "scaling",
+    [["--standardize"], pytest.param([], marks=saves_estimators)],
+    ids=["scaled", "plain"],
+)
+def test_columns_are_found_by_their_names(scaling, files, tmp_path):
     model = tmp_path / "m.npz"
-    passed("fit", "SVC", files / "kinds.csv", "--model", model)
+    passed("fit", "SVC", files / "two.csv", *scaling, "--model", model)
     weight, height = X[:, 1], X[:, 0]
     swapped = write_csv(
         tmp_path / "swapped.csv", {"weight": weight, "age": np.ones(len(X)), "height": height}
