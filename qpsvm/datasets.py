@@ -1,4 +1,4 @@
-"""Reading of data files (LIBSVM/svmlight, CSV, NPZ) as samples and labels.
+"""Reading of data files (LIBSVM/svmlight, CSV, NPZ, Parquet) as samples and labels.
 
 Nothing is guessed about values: a cell that is not a number is an error that names its line and
 column, not a missing value. Nothing is ever unpickled.
@@ -10,20 +10,23 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError
-from qpsvm.files import csv_table, npz, text
+from qpsvm.files import csv_table, npz, parquet_table, text
+from qpsvm.files.columns import Wanted
 from qpsvm.files.text import is_number, narrowest
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
 from qpsvm.numerics.layout import compressed_rows
 
-Format: TypeAlias = Literal["libsvm", "csv", "npz"]
+Format: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
+
+FORMATS: tuple[Format, ...] = ("libsvm", "csv", "npz", "parquet")
 
 SUFFIXES: Mapping[str, Format] = {
     ".libsvm": "libsvm",
@@ -33,6 +36,8 @@ SUFFIXES: Mapping[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".npz": "npz",
+    ".parquet": "parquet",
+    ".pq": "parquet",
 }
 
 
@@ -44,37 +49,51 @@ class DataFile:
     Attributes
     ----------
     X : array or CSR array of shape (n, d)
-    y : array of shape (n,)
+    y : array of shape (n,) or None
         Integers where every label is one, then numbers, otherwise text.
+    groups : array of shape (n,) or None
+        The group of every sample, such as the query of a ranking.
     feature_names : tuple of str or None
-        From a CSV header.
+        From a CSV header, or of the columns of a Parquet file.
     source : str
         The path as given.
-    format : "libsvm", "csv" or "npz"
+    format : "libsvm", "csv", "npz" or "parquet"
     """
 
     X: Matrix
-    y: Labels
+    y: Labels | None
+    groups: Labels | None
     feature_names: tuple[str, ...] | None
     source: str
     format: Format
 
 
 def load(
-    path: str | os.PathLike[str], *, format: str | None = None, label: str | int | None = None
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    label: str | int | None = None,
+    groups: str | int | None = None,
+    labelled: bool = True,
 ) -> DataFile:
-    """Read a data file.
+    r"""Read a data file.
 
     Parameters
     ----------
     path : path
         LIBSVM and CSV files may be compressed (``.gz``, ``.bz2``).
-    format : {"libsvm", "csv", "npz"}, optional
+    format : {"libsvm", "csv", "npz", "parquet"}, optional
         By default from the suffix: ``.libsvm``, ``.svmlight``, ``.svm``, ``.txt``; ``.csv``,
-        ``.tsv``; ``.npz``.
+        ``.tsv``; ``.npz``; ``.parquet``, ``.pq``.
     label : str or int, optional
-        CSV only: the label column's name, or its position from 0 (negative: from the end). By
-        default the last.
+        CSV and Parquet only: the label column's name, or its position from 0 (negative: from the
+        end). By default the last.
+    groups : str or int, optional
+        CSV and Parquet only: the column of the groups. LIBSVM files have them as ``qid:``, NPZ
+        files as an array ``groups``.
+    labelled : bool
+        Whether there are labels. Without, y is None for CSV and Parquet files, all columns are
+        features (but ``label`` and ``groups``, if named), and an NPZ file needs no y.
 
     Returns
     -------
@@ -87,30 +106,46 @@ def load(
     InvalidDataError
         A value that is no number, or a missing one, with its line and column.
     InvalidParameterError
-        An unknown format, or a label column that does not exist.
+        An unknown format, or a column that does not exist.
+    MissingPackageError
+        A Parquet file without pyarrow.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "cats.csv"
+    ...     _ = path.write_text("weight,height,kind\n4.1,25,cat\n9.5,40,dog\n")
+    ...     data = load(path, label="kind")
+    >>> data.feature_names, data.y.tolist()
+    (('weight', 'height'), ['cat', 'dog'])
     """
     source = os.fspath(path)
     kind = _format(source, format)
-    if label is not None and kind != "csv":
-        raise InvalidParameterError(
-            f"label={label!r} chooses a column of a CSV file, {source!r} is read as {kind}; "
-            "leave it out."
-        )
+    for what, column in (("label", label), ("groups", groups)):
+        if column is not None and kind not in ("csv", "parquet"):
+            raise InvalidParameterError(
+                f"{what}={column!r} chooses a column of a CSV or Parquet file, {source!r} is read "
+                f"as {kind}; leave it out."
+            )
     if kind == "libsvm":
-        X, y = _read_libsvm(source)
-        return DataFile(X, y, None, source, kind)
+        return DataFile(*_read_libsvm(source), None, source, kind)
     if kind == "npz":
-        X, y = _read_npz(source)
-        return DataFile(X, y, None, source, kind)
-    X, y, names = csv_table.read(source, label)
-    return DataFile(X, y, names, source, kind)
+        return DataFile(*_read_npz(source, labelled), None, source, kind)
+    wanted = Wanted(label, groups, labelled)
+    if kind == "parquet":
+        table = parquet_table.read(source, wanted, limit_bytes=default_memory_limit())
+    else:
+        table = csv_table.read(source, wanted)
+    return DataFile(table.X, table.y, table.groups, table.feature_names, source, kind)
 
 
 def _format(source: str, format: str | None) -> Format:
     if format is not None:
-        if format not in ("libsvm", "csv", "npz"):
-            raise InvalidParameterError(f"format is {format!r}; choose 'libsvm', 'csv' or 'npz'.")
-        return cast("Format", format)
+        if format not in FORMATS:
+            known = " or ".join(map(repr, FORMATS))
+            raise InvalidParameterError(f"format is {format!r}; choose {known}.")
+        return format
     suffixes = [suffix.lower() for suffix in Path(source).suffixes]
     if suffixes and suffixes[-1] in text.COMPRESSIONS:
         suffixes.pop()
@@ -118,8 +153,8 @@ def _format(source: str, format: str | None) -> Format:
     if kind is None:
         raise InvalidParameterError(
             f"The name {source!r} does not say what the file holds (known: "
-            f"{', '.join(SUFFIXES)}, each also with .gz or .bz2); name the format: libsvm, csv or "
-            "npz."
+            f"{', '.join(SUFFIXES)}; those of texts also with .gz or .bz2); name the format: "
+            f"{', '.join(FORMATS)}."
         )
     return kind
 
@@ -127,11 +162,11 @@ def _format(source: str, format: str | None) -> Format:
 # --- LIBSVM ----------------------------------------------------------------------------------
 
 
-def _read_libsvm(source: str) -> tuple[Matrix, Labels]:
+def _read_libsvm(source: str) -> tuple[Matrix, Labels, Labels | None]:
     from sklearn.datasets import load_svmlight_file
 
     try:
-        X, y = load_svmlight_file(source, dtype=np.float64)
+        X, y, queries = load_svmlight_file(source, dtype=np.float64, query_id=True)
     except text.UNREADABLE as error:
         raise text.unreadable(source, error) from error
     except (ValueError, OverflowError, IndexError) as error:
@@ -148,7 +183,7 @@ def _read_libsvm(source: str) -> tuple[Matrix, Labels]:
             f"{source!r}: sample {row} has {X.data[at]} for feature {int(X.indices[at])} (both "
             "counted from 0); impute missing values, or drop the sample."
         )
-    return sp.csr_array(X), narrowest(y)
+    return sp.csr_array(X), narrowest(y), queries if len(queries) == len(y) else None
 
 
 def _first_bad_line(source: str) -> str:
@@ -176,21 +211,23 @@ def _first_bad_line(source: str) -> str:
 # --- NPZ -------------------------------------------------------------------------------------
 
 
-def _read_npz(source: str) -> tuple[Matrix, Labels]:
+def _read_npz(source: str, labelled: bool) -> tuple[Matrix, Labels | None, Labels | None]:
     arrays = npz.read(source, DataFileError, limit_bytes=default_memory_limit())
     parts = ("X_data", "X_indices", "X_indptr", "X_shape")
-    if "y" not in arrays or not ("X" in arrays or all(part in arrays for part in parts)):
+    has_samples = "X" in arrays or all(part in arrays for part in parts)
+    if not has_samples or (labelled and "y" not in arrays):
         raise DataFileError(
-            f"{source!r} holds {', '.join(sorted(arrays)) or 'nothing'}; it must hold X and y (or "
-            "y and a CSR matrix as X_data, X_indices, X_indptr, X_shape): "
-            "np.savez(path, X=X, y=y)."
+            f"{source!r} holds {', '.join(sorted(arrays)) or 'nothing'}; it must hold X"
+            f"{' and y' * labelled} (X may be a CSR matrix as X_data, X_indices, X_indptr, "
+            f"X_shape): np.savez(path, X=X{', y=y' * labelled})."
         )
+    others = arrays.get("y"), arrays.get("groups")
     if "X" in arrays:
-        return arrays["X"], arrays["y"]
+        return arrays["X"], *others
     try:
         X = compressed_rows(*(np.array(arrays[part]) for part in parts))
     except (ValueError, TypeError, OverflowError, IndexError) as error:
         raise DataFileError(
             f"{source!r}: X_data, X_indices, X_indptr and X_shape are not a CSR matrix ({error})."
         ) from error
-    return X, arrays["y"]
+    return X, *others

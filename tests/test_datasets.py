@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import sys
 
 import numpy as np
 import pytest
@@ -14,7 +15,13 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 
 from qpsvm import datasets
-from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError, QPSVMError
+from qpsvm.exceptions import (
+    DataFileError,
+    InvalidDataError,
+    InvalidParameterError,
+    MissingPackageError,
+    QPSVMError,
+)
 from tests.strategies import examples
 
 
@@ -187,14 +194,14 @@ def test_libsvm_missing_value(tmp_path):
 
 
 def test_missing_file_directory_and_unknown_suffix(tmp_path):
-    for name in ("no.csv", "no.libsvm", "no.npz"):
+    for name in ("no.csv", "no.libsvm", "no.npz", "no.parquet"):
         with pytest.raises(DataFileError, match="No such file"):
             datasets.load(tmp_path / name)
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(DataFileError, match="directory"):
         datasets.load(tmp_path / "folder.csv")
     with pytest.raises(InvalidParameterError, match="name the format"):
-        datasets.load(tmp_path / "a.parquet")
+        datasets.load(tmp_path / "a.xlsx")
     with pytest.raises(InvalidParameterError, match="'xml'"):
         datasets.load(tmp_path / "a.csv", format="xml")
     with pytest.raises(InvalidParameterError, match="label='y'"):
@@ -275,6 +282,113 @@ def test_npz_with_a_changed_byte(tmp_path, at, value):
     content = bytearray(stream.getvalue())
     content[at % len(content)] = value
     path = tmp_path / "fuzz.npz"
+    path.write_bytes(bytes(content))
+    data, message = load_or_message(path)
+    assert data is not None or "fuzz" in message
+
+
+# --- groups, files without labels, Parquet ---------------------------------------------------
+
+
+def test_groups_of_every_format(tmp_path):
+    rows = "query,a,relevance\nq1,1,0\nq1,2,1\nq2,3,0\n"
+    csv = datasets.load(write(tmp_path / "a.csv", rows), groups="query")
+    assert (csv.groups.tolist(), csv.y.tolist()) == (["q1", "q1", "q2"], [0, 1, 0])
+    assert csv.feature_names == ("a",)
+    svm = datasets.load(write(tmp_path / "a.svm", "0 qid:7 1:1\n1 qid:7 1:2\n0 qid:8 1:3\n"))
+    assert svm.groups.tolist() == [7, 7, 8]
+    np.savez(tmp_path / "a.npz", X=np.ones((3, 1)), y=[0, 1, 0], groups=["a", "a", "b"])
+    assert datasets.load(tmp_path / "a.npz").groups.tolist() == ["a", "a", "b"]
+    assert datasets.load(write(tmp_path / "b.svm", "0 1:1\n1 1:2\n")).groups is None
+
+
+def test_the_last_column_is_the_label_unless_it_is_that_of_the_groups(tmp_path):
+    data = datasets.load(write(tmp_path / "a.csv", "a,y,q\n1,0,5\n2,1,6\n"), groups="q")
+    assert data.y.tolist() == [0, 1]
+
+
+def test_files_without_labels(tmp_path):
+    path = write(tmp_path / "a.csv", "a,b,y\n1,2,0\n3,4,1\n")
+    data = datasets.load(path, labelled=False)
+    assert data.X.shape == (2, 3)
+    assert data.y is None
+    assert datasets.load(path, labelled=False, label="y").feature_names == ("a", "b")
+    np.savez(tmp_path / "a.npz", X=np.ones((3, 1)))
+    assert datasets.load(tmp_path / "a.npz", labelled=False).y is None
+    with pytest.raises(DataFileError, match="it must hold X and y"):
+        datasets.load(tmp_path / "a.npz")
+
+
+def test_a_column_has_one_role(tmp_path):
+    path = write(tmp_path / "a.csv", "a,b,y\n1,2,0\n3,4,1\n")
+    with pytest.raises(InvalidParameterError, match="column 2 is named as the label and as the"):
+        datasets.load(path, label="y", groups=-1)
+    with pytest.raises(InvalidParameterError, match="no column named 'z'"):
+        datasets.load(path, groups="z")
+
+
+def parquet(path, **columns):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_parquet_has_names_and_labels_of_any_kind(tmp_path):
+    path = parquet(tmp_path / "a.parquet", a=[1, 2], b=[0.5, 1.5], c=[True, False], kind=["x", "y"])
+    data = datasets.load(path)
+    assert data.X.tolist() == [[1.0, 0.5, 1.0], [2.0, 1.5, 0.0]]
+    assert (data.y.tolist(), data.feature_names) == (["x", "y"], ("a", "b", "c"))
+    by_name = datasets.load(path, label="a", groups="kind", format="parquet")
+    assert by_name.y.tolist() == [1, 2]
+    assert by_name.groups.tolist() == ["x", "y"]
+
+
+def test_parquet_of_pandas_without_its_index(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1.0, 2.0], "y": pd.Categorical(["u", "v"])}, index=["i", "j"])
+    frame.to_parquet(tmp_path / "a.pq")
+    data = datasets.load(tmp_path / "a.pq")
+    assert (data.feature_names, data.y.tolist()) == (("a",), ["u", "v"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "message"),
+    [
+        ({"a": [1.0, None], "y": [0, 1]}, InvalidDataError, r"row 1 .*'a' is null; impute"),
+        ({"a": [1.0, np.nan], "y": [0, 1]}, InvalidDataError, r"row 1 .*'a' is nan; impute"),
+        ({"a": ["u", "v"], "y": [0, 1]}, InvalidDataError, "'a' holds string, not numbers; encode"),
+        ({"a": [1.0, 2.0], "y": ["u", None]}, InvalidDataError, "row 1 .*'y' is null"),
+        ({"y": [0, 1]}, DataFileError, "one column"),
+        ({"a": np.zeros(0), "y": np.zeros(0)}, DataFileError, "no samples"),
+    ],
+)
+def test_parquet_errors(tmp_path, columns, error, message):
+    with pytest.raises(error, match=message):
+        datasets.load(parquet(tmp_path / "a.parquet", **columns))
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(50) + b"PAR1", b"no parquet"])
+def test_damaged_parquet(tmp_path, content):
+    (tmp_path / "a.parquet").write_bytes(content)
+    with pytest.raises(DataFileError, match=r"Cannot read .*a\.parquet"):
+        datasets.load(tmp_path / "a.parquet")
+
+
+def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+    path = parquet(tmp_path / "a.parquet", a=[1, 2], y=[0, 1])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingPackageError, match=r'pip install "qpsvm\[exchange\]"'):
+        datasets.load(path)
+
+
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.integers(0, 10_000), value=st.integers(0, 255))
+def test_parquet_with_a_changed_byte(tmp_path, at, value):
+    path = parquet(tmp_path / "fuzz.parquet", a=[1.0, 2.0], y=["u", "v"])
+    content = bytearray(path.read_bytes())
+    content[at % len(content)] = value
     path.write_bytes(bytes(content))
     data, message = load_or_message(path)
     assert data is not None or "fuzz" in message

@@ -1,4 +1,4 @@
-"""The command line: ``qpsvm demo | solve | verify | audit | backends | bench``."""
+"""The command line: ``qpsvm fit | predict | score | solve | verify | audit | ...``."""
 
 from qpsvm.cli.app import app, main
 

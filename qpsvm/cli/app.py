@@ -4,7 +4,7 @@
 code  meaning
 ====  ============================================================================
 0     solved and verified
-1     not verified: tolerance not reached, not separable, a changed model
+1     not verified or certified: tolerance not reached, not separable, a changed model
 2     bad usage or input: one line on stderr says what is wrong and what to do
 130   interrupted with Ctrl-C; nothing half-written is left
 ====  ============================================================================
@@ -22,7 +22,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from qpsvm.cli import audit, backends, bench, demo, solve, verify
+from qpsvm.cli import audit, backends, bench, demo, fit, predict, score, solve, verify
 from qpsvm.cli.printing import complain
 from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedError
 
@@ -84,6 +84,9 @@ def root(
 
 
 app.command("demo")(demo.demo)
+app.add_typer(fit.app, name="fit")
+app.command("predict")(predict.predict)
+app.command("score")(score.score)
 app.command("solve")(solve.solve)
 app.command("verify")(verify.verify)
 app.command("audit")(audit.audit)

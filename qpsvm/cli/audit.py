@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from qpsvm.cli.options import REPORT_HELP, DataFormat, LabelColumn
-from qpsvm.cli.printing import console, note, print_json, table, verdict
+from qpsvm.cli.printing import complain, console, note, print_json, table, verdict
 from qpsvm.cli.progress import SolveStatus
 
 if TYPE_CHECKING:
     from qpsvm.audits import Audit
+
+PICKLES = (".joblib", ".pkl", ".pickle")
+"""Suffixes of files that run code when they are read; joblib reads them all."""
 
 _PARAMETER = "What the model was trained with, where its file does not say."
 
@@ -21,7 +24,7 @@ def audit(
     model: Annotated[
         Path, typer.Argument(help="Model file: LIBSVM, LIBLINEAR, JSON or NPZ arrays, qpsvm.")
     ],
-    file: Annotated[Path, typer.Argument(help="The data file it was trained on.")],
+    file: Annotated[Path | None, typer.Argument(help="The data file it was trained on.")] = None,
     format: Annotated[DataFormat | None, typer.Option(help="The data file's format.")] = None,
     label: LabelColumn = None,
     C: Annotated[float | None, typer.Option("--C", help=_PARAMETER)] = None,
@@ -35,6 +38,10 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say whether a trained model is the optimum of its program, and if not, why."""
+    if model.suffix.lower() in PICKLES:
+        _refuse_to_unpickle(model, file)
+    if file is None:
+        raise typer.BadParameter("name the data file that the model was trained on.")
     import qpsvm
     from qpsvm import datasets, reports
 
@@ -64,6 +71,19 @@ def audit(
         if not as_json:
             note(f"Report written to {report}")
     raise typer.Exit(0 if found.passed else 1)
+
+
+def _refuse_to_unpickle(model: Path, file: Path | None) -> NoReturn:
+    """Say how to audit a pickled model from Python, and raise the exit code."""
+    data = "train.csv" if file is None else str(file)
+    complain(
+        f"{str(model)!r} is a pickle, which can run any code when it is read, so it is not read "
+        "here. If you trust the file, audit it from Python:"
+    )
+    note("    import joblib, qpsvm")
+    note(f"    model, data = joblib.load({str(model)!r}), qpsvm.datasets.load({data!r})")
+    note("    print(qpsvm.audit(model, data.X, data.y))")
+    raise typer.Exit(2)
 
 
 def _print(found: Audit, source: str) -> None:

@@ -16,6 +16,7 @@ class DataFormat(StrEnum):
     LIBSVM = "libsvm"
     CSV = "csv"
     NPZ = "npz"
+    PARQUET = "parquet"
 
 
 class Family(StrEnum):
@@ -53,6 +54,19 @@ class Intercept(StrEnum):
 LabelColumn: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--label", help="CSV: the label column's name, or its position from 0. [default: last]"
+        "--label",
+        help="CSV, Parquet: the label column's name, or its position from 0 (default: the last).",
     ),
+]
+
+GroupsColumn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        help="CSV, Parquet: the column of the queries of a ranking (LIBSVM: qid, NPZ: groups).",
+    ),
+]
+
+FormatOption: TypeAlias = Annotated[
+    DataFormat | None, typer.Option("--format", help="The data file's format.")
 ]

@@ -252,6 +252,10 @@ class QPEstimator(BaseEstimator):
         html: str = super()._html_repr()
         return html + representation.certificate_line(self)
 
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        # it reads all attributes, among them the certificate
+        return super(QPEstimator, representation.as_shown(self))._get_fitted_attr_html(doc_link)
+
 
 def _iterations(solution: Any) -> int:
     iterations = solution.qp.statistics.iterations

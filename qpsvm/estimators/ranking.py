@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.constraints import Constraints
+from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import Ranking
@@ -146,6 +149,27 @@ class SVMRanker(KernelEstimator):
         """The same as ``predict``."""
         return self._values(X)
 
+    def predict_certified(self, X: Samples) -> DecisionBounds:  # type: ignore[override]
+        """Predict scores, with bounds on those of the exact optimum.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        DecisionBounds
+            ``values``, ``lower`` and ``upper``, shape (m,) each.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        check_is_fitted(self)
+        bounds: DecisionBounds = self.certificate_.decision_bounds(inputs.samples(self, X))
+        return bounds
+
     def score(self, X: Samples, y: Targets, *, groups: Targets | None = None) -> float:
         """Share of pairs of a group with different relevance that are in the right order.
 
@@ -165,13 +189,29 @@ class SVMRanker(KernelEstimator):
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``.
         """
-        relevance, scores = np.asarray(y), self.predict(X)
-        queries = np.zeros(len(scores)) if groups is None else np.asarray(groups)
-        right = total = 0
-        for query in np.unique(queries):
-            members = queries == query
-            t, f = relevance[members], scores[members]
-            ordered = t[:, None] > t
-            right += int(np.sum(ordered & (f[:, None] > f)))
-            total += int(np.sum(ordered))
-        return right / total if total else 1.0
+        return share_in_order(y, self.predict(X), groups)
+
+
+def share_in_order(y: Any, scores: Any, groups: Any = None) -> float:
+    """Share of pairs of a group with different relevance that scores put in the right order.
+
+    Parameters
+    ----------
+    y, scores : arrays of shape (m,)
+    groups : array of shape (m,) or None
+
+    Examples
+    --------
+    >>> share_in_order([0, 1, 2], [0.1, 0.3, 0.2])
+    0.6666666666666666
+    """
+    relevance, scores = np.asarray(y), np.asarray(scores)
+    queries = np.zeros(len(scores)) if groups is None else np.asarray(groups)
+    right = total = 0
+    for query in np.unique(queries):
+        members = queries == query
+        t, f = relevance[members], scores[members]
+        ordered = t[:, None] > t
+        right += int(np.sum(ordered & (f[:, None] > f)))
+        total += int(np.sum(ordered))
+    return right / total if total else 1.0

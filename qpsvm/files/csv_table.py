@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import csv
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError
+from qpsvm.exceptions import DataFileError, InvalidDataError
 from qpsvm.files import text
+from qpsvm.files.columns import Wanted, roles
+from qpsvm.files.table import Table
 from qpsvm.files.text import Labels, is_number, narrowest
 
-Table: TypeAlias = tuple[npt.NDArray[np.float64], Labels, tuple[str, ...] | None]
-"""Samples, labels, and the names of the features if there is a header."""
 
-
-def read(source: str, label: str | int | None) -> Table:
+def read(source: str, wanted: Wanted) -> Table:
     """Read samples, labels, and the feature names if there is a header.
 
     Raises
@@ -25,7 +22,7 @@ def read(source: str, label: str | int | None) -> Table:
         As ``qpsvm.datasets.load``.
     """
     rows, lines = _csv_rows(source)
-    header = _header(rows, label)
+    header = _header(rows, wanted)
     if header is not None:
         rows, lines = rows[1:], lines[1:]
     if not rows:
@@ -37,23 +34,26 @@ def read(source: str, label: str | int | None) -> Table:
                 f"{source!r} line {line} has {len(row)} columns, the file began with {width}; "
                 "quote cells that contain the separator."
             )
-    if width < 2:
-        raise DataFileError(
-            f"{source!r} has one column; a feature and a label at least are needed (columns are "
-            "separated by a comma, a semicolon or a tab)."
-        )
-    at = _label_column(source, label, header, width)
+    found = roles(source, header, width, wanted)
     names = header or tuple(f"column {i}" for i in range(width))
-    kept = [i for i in range(width) if i != at]
+    kept = found.features
     X = np.array([[_number(row[i]) for i in kept] for row in rows])
     if not np.isfinite(X).all():
         i, j = (int(k) for k in np.argwhere(~np.isfinite(X))[0])
         raise _bad_cell(source, lines[i], names[kept[j]], rows[i][kept[j]])
-    labels = [row[at].strip() for row in rows]
-    if "" in labels:
-        raise _bad_cell(source, lines[labels.index("")], names[at], "")
-    y = narrowest(np.array(labels))
-    return X, y, None if header is None else tuple(header[i] for i in kept)
+
+    def labels(at: int) -> Labels:
+        cells = [row[at].strip() for row in rows]
+        if "" in cells:
+            raise _bad_cell(source, lines[cells.index("")], names[at], "")
+        return narrowest(np.array(cells))
+
+    return Table(
+        X,
+        None if found.label is None or not wanted.labelled else labels(found.label),
+        None if found.groups is None else labels(found.groups),
+        None if header is None else tuple(header[i] for i in kept),
+    )
 
 
 def _csv_rows(source: str) -> tuple[list[list[str]], list[int]]:
@@ -77,38 +77,11 @@ def _csv_rows(source: str) -> tuple[list[list[str]], list[int]]:
     return rows, lines
 
 
-def _header(rows: list[list[str]], label: str | int | None) -> tuple[str, ...] | None:
-    """The first row if it is a header: without numbers, or with the label column's name."""
+def _header(rows: list[list[str]], wanted: Wanted) -> tuple[str, ...] | None:
+    """The first row if it is a header: without numbers, or with a column's name that was given."""
     first = [cell.strip() for cell in rows[0]]
-    named = isinstance(label, str) and label in first and not is_number(label)
+    named = any(name in first and not is_number(name) for name in wanted.names)
     return tuple(first) if named or not any(map(is_number, first)) else None
-
-
-def _label_column(
-    source: str, label: str | int | None, header: tuple[str, ...] | None, width: int
-) -> int:
-    if label is None:
-        return width - 1
-    if isinstance(label, str) and header is not None and label in header:
-        if header.count(label) > 1:
-            raise InvalidParameterError(
-                f"{source!r} has {header.count(label)} columns named {label!r}; name the label "
-                "column by its position, counted from 0."
-            )
-        return header.index(label)
-    try:
-        position = int(label)
-    except ValueError:
-        known = f"its columns are {', '.join(header)}" if header else "it has no header"
-        raise InvalidParameterError(
-            f"{source!r} has no column named {label!r}: {known}; name one, or give a position "
-            "counted from 0."
-        ) from None
-    if not -width <= position < width:
-        raise InvalidParameterError(
-            f"{source!r} has no column {position}; it has {width}, counted from 0 to {width - 1}."
-        )
-    return position % width
 
 
 def _bad_cell(source: str, line: int, column: str, value: str) -> InvalidDataError:

@@ -3,14 +3,20 @@
 Matplotlib, from the extra ``qpsvm[report]``, is imported when a picture is drawn. Figures are made
 as objects, without ``pyplot`` and without touching its settings: no window, no global state.
 
+``DecisionRegions`` and ``AlphaMargin`` are displays of fitted estimators in scikit-learn's manner:
+they draw on axes of the caller's, and make a figure of ``pyplot`` only without any.
+
 ``qpsvm.reports.build(problem, solution).pictures`` are those that belong to a solution::
 
     for picture in report.pictures:
         picture.figure().savefig(f"{picture.name}.pdf")
 """
 
+from qpsvm.plotting.alpha_margin import AlphaMargin
 from qpsvm.plotting.complementarity import Complementarity
 from qpsvm.plotting.convergence import Convergence
+from qpsvm.plotting.decision_regions import DecisionRegions
+from qpsvm.plotting.heights import Heights
 from qpsvm.plotting.histogram import Group, Histogram, Line
 from qpsvm.plotting.picture import CLASS_COLOURS, Picture
 from qpsvm.plotting.plane import Plane
@@ -19,10 +25,13 @@ from qpsvm.plotting.targets import Targets
 
 __all__ = [
     "CLASS_COLOURS",
+    "AlphaMargin",
     "Checks",
     "Complementarity",
     "Convergence",
+    "DecisionRegions",
     "Group",
+    "Heights",
     "Histogram",
     "Line",
     "Picture",

@@ -19,6 +19,7 @@ from qpsvm.plotting import picture
 from qpsvm.plotting.picture import Picture, Style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 CASES = ("alpha = 0", "between", "at a bound")
@@ -111,7 +112,11 @@ class Complementarity(Picture):
         )
 
     def draw(self, figure: Figure, style: Style) -> None:
-        axes = picture.new_axes(figure, style)
+        self.draw_on(picture.new_axes(figure, style), style)
+        picture.legend(figure, style, len(CASES))
+
+    def draw_on(self, axes: Axes, style: Style) -> None:
+        """Draw into axes, without a legend."""
         low, high = self._horizontal_range()
         bottom, top = self._vertical_range()
         if self.conditions:
@@ -135,7 +140,6 @@ class Complementarity(Picture):
         axes.set_xlim(low, high)
         axes.set_ylim(bottom, top)
         picture.label(axes, style, self.quantity, self.variable)
-        picture.legend(figure, style, len(CASES))
 
     def _ideal(self, low: float, high: float) -> tuple[Vector, Vector]:
         beside = CORNER * (high - low)

@@ -31,6 +31,8 @@ TEXT, SMALL = 11.0, 10.0
 RASTERISED = 2_000
 """More points than that become one image inside the SVG: each would take a hundred bytes."""
 DPI = 150
+RINGS = 500
+"""More rings than that hide the samples: none are drawn."""
 
 CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8F7F00")
 """Okabe and Ito's palette, which colour-blind readers tell apart (its yellow darkened)."""
@@ -201,6 +203,18 @@ def dots(
         "rasterized": len(x) > RASTERISED,
     }
     axes.plot(x, y, **(settings | options))
+
+
+def rings(
+    axes: Axes, points: Numbers, style: Style, *, bold: bool = False, label: str = ""
+) -> None:
+    """Draw rings around points of shape (m, 2)."""
+    x, y = points.T
+    dots(
+        axes, x, y, style, zorder=4, marker="o", markersize=8.0, markerfacecolor="none",
+        markeredgecolor=style.ink, markeredgewidth=1.8 if bold else 0.9, rasterized=False,
+        label=label,
+    )  # fmt: skip
 
 
 def as_image(n_points: int) -> str:

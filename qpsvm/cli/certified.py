@@ -1,0 +1,49 @@
+"""Certified predictions of models that were read from a file, which need the training data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qpsvm.cli.model_files import Kind, kind_of
+from qpsvm.datasets import DataFile
+
+
+def certified_columns(model: Any, X: Any, training: DataFile) -> dict[str, Any]:
+    """Predictions with what is proven of them, as columns by name.
+
+    Parameters
+    ----------
+    model : estimator or SavedModel
+    X : array or CSR array of shape (m, d)
+        Samples as the model takes them.
+    training : DataFile
+        What the model was fitted to.
+
+    Returns
+    -------
+    dict
+        "prediction" and "certified", or for numbers and ranks "prediction", "lower" and "upper".
+
+    Raises
+    ------
+    ModelFileError
+        Other data than those of the fit.
+    """
+    certificate, samples = _certificate(model, X, training)
+    if kind_of(model) in (Kind.LABELS, Kind.NOVELTIES):
+        found = certificate.predict_certified(samples)
+        return {"prediction": found.labels, "certified": found.decided}
+    bounds = certificate.decision_bounds(samples)
+    return {"prediction": bounds.values, "lower": bounds.lower, "upper": bounds.upper}
+
+
+def _certificate(model: Any, X: Any, training: DataFile) -> tuple[Any, Any]:
+    """The certificate, and the samples as its machine takes them."""
+    from qpsvm import certify, models
+
+    groups = {"groups": training.groups} if kind_of(model) is Kind.RANKS else {}
+    if isinstance(model, models.SavedModel):
+        problem: Any = model.problem(training.X, training.y, **groups)
+        scaled = X if model.scaling is None else model.scaling(X)
+        return certify(problem, model.solution(problem)), scaled
+    return model.restore(training.X, training.y, **groups).certificate_, X

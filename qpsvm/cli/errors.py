@@ -1,0 +1,25 @@
+"""Errors about data that other libraries raise, as errors of qpsvm, which are one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from qpsvm.exceptions import InvalidDataError, QPSVMError
+
+
+@contextmanager
+def data_errors() -> Iterator[None]:
+    """Turn the ValueErrors with which scikit-learn refuses samples into InvalidDataError.
+
+    Raises
+    ------
+    InvalidDataError
+        With scikit-learn's message.
+    """
+    try:
+        yield
+    except QPSVMError:
+        raise
+    except ValueError as error:
+        raise InvalidDataError(str(error)) from error

@@ -1,0 +1,157 @@
+"""One fit of an estimator for the command line: read, solve, say what is proven, write."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from qpsvm.cli import model_files
+from qpsvm.cli.errors import data_errors
+from qpsvm.cli.printing import console, note, print_json, verdict
+from qpsvm.cli.progress import SolveStatus
+from qpsvm.cli.scores import score_line, score_of
+
+if TYPE_CHECKING:
+    from qpsvm.datasets import DataFile
+
+
+@dataclass(frozen=True)
+class Request:
+    """Files and options of a fit that do not depend on the estimator.
+
+    Attributes
+    ----------
+    file : Path
+    format, label, groups : str or None
+        As for ``qpsvm.datasets.load``.
+    standardize, as_json : bool
+    model, report : Path or None
+    """
+
+    file: Path
+    format: str | None
+    label: str | None
+    groups: str | None
+    standardize: bool
+    model: Path | None
+    report: Path | None
+    as_json: bool
+
+
+def run(estimator: Any, request: Request) -> None:
+    """Fit an estimator, print what is proven, write model and report, and raise the exit code."""
+    from qpsvm import models, reports
+
+    _require_possible(estimator, request)
+    data = _read(estimator, request)
+    scaling = models.Scaling.fit(data.X) if request.standardize else None
+    name = type(estimator).__name__
+    with (
+        SolveStatus(f"{name}: fitting", enabled=not estimator.verbose),
+        warnings.catch_warnings(record=True) as caught,
+        data_errors(),
+    ):
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        found = _fitted(estimator, data.X if scaling is None else scaling(data.X), data)
+    if data.feature_names is not None:
+        estimator.feature_names_in_ = np.array(data.feature_names, dtype=object)
+    source = f"{request.file}, standardised" if request.standardize else str(request.file)
+    writes = request.model is not None and found["certified"]
+    messages = [str(entry.message) for entry in caught]
+    if request.as_json:
+        written = str(request.model) if writes else None
+        content = {"command": "fit", "source": source, **found}
+        print_json({**content, "model": written, "warnings": messages})
+    else:
+        _print(found, source, messages)
+    if request.model is not None and writes:
+        model_files.save(request.model, estimator, scaling, data.feature_names)
+        note(f"Model written to {request.model}")
+    elif request.model is not None:
+        note("Model not written: it is not certified. A larger --eps would accept it.")
+    if request.report is not None:
+        with SolveStatus(f"{request.report}: writing"):
+            solved: Any = estimator.problem_, estimator.solution_  # which belong together
+            reports.write(request.report, reports.build(*solved, source=source, eps=estimator.eps))
+        note(f"Report written to {request.report}")
+    raise typer.Exit(0 if found["certified"] else 1)
+
+
+def _require_possible(estimator: Any, request: Request) -> None:
+    """Refuse, before anything is solved, what would fail afterwards."""
+    from qpsvm import reports
+
+    name = type(estimator).__name__
+    if estimator.verbose and request.as_json:
+        raise typer.BadParameter("the solver's own output would spoil the JSON; choose one.")
+    if request.groups is not None and not takes_groups(estimator):
+        raise typer.BadParameter(f"{name} has no groups; leave out --groups.")
+    if request.report is not None:
+        reports.require_reportable(request.report)
+    if request.model is not None:
+        model_files.require_savable(estimator, standardize=request.standardize)
+        reports.require_writable(request.model, "model")
+
+
+def takes_groups(estimator: Any) -> bool:
+    """Return whether an estimator is fitted to groups of samples."""
+    fit = getattr(estimator, "fit", None)
+    return fit is not None and "groups" in inspect.signature(fit).parameters
+
+
+def _read(estimator: Any, request: Request) -> DataFile:
+    from qpsvm import datasets
+
+    return datasets.load(
+        request.file,
+        format=request.format,
+        label=request.label,
+        groups=request.groups,
+        labelled=model_files.kind_of(estimator) is not model_files.Kind.NOVELTIES,
+    )
+
+
+def _fitted(estimator: Any, X: Any, data: DataFile) -> dict[str, Any]:
+    """Fit the estimator; return what there is to say of it."""
+    options = {"groups": data.groups} if takes_groups(estimator) else {}
+    estimator.fit(X, data.y, **options)
+    score_name, score = score_of(estimator, X, data.y, data.groups)
+    machines = getattr(estimator.solution_, "solutions", (estimator.solution_,))
+    support = np.unique(np.concatenate([machine.support for machine in machines]))
+    return {
+        "estimator": repr(estimator),
+        "problem": " ".join(repr(estimator.problem_).split()),
+        "n_samples": int(X.shape[0]),
+        "n_features": int(X.shape[1]),
+        "eps": estimator.eps,
+        "certified": estimator.fit_status_ == 0,
+        "relative_gap": float(estimator.certificate_.relative_gap),
+        "score_name": score_name,
+        "score": score,
+        "n_support": len(support),
+    }
+
+
+def _print(found: dict[str, Any], source: str, messages: list[str]) -> None:
+    out = console()
+    out.print(f"{found['estimator']}; {source}", soft_wrap=True)
+    out.print(found["problem"], soft_wrap=True)
+    word = verdict("PASS" if found["certified"] else "FAIL")
+    meaning = "certified optimal" if found["certified"] else "not certified"
+    out.print(
+        word,
+        f"{meaning} at eps={found['eps']:g}: the objective is at most "
+        f"{found['relative_gap']:.1e} above the optimum, relative to it",
+        soft_wrap=True,
+    )
+    out.print(score_line(found["score_name"], found["score"], "Training"))
+    out.print(f"Support vectors: {found['n_support']:,} of {found['n_samples']:,} samples")
+    for message in messages:
+        note(f"Warning: {message}")

@@ -1,0 +1,40 @@
+"""``qpsvm score``: the score of a fitted estimator on a data file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qpsvm.cli.errors import data_errors
+from qpsvm.cli.options import FormatOption, GroupsColumn, LabelColumn
+from qpsvm.cli.printing import print_json
+from qpsvm.cli.progress import SolveStatus
+
+
+def score(
+    model: Annotated[Path, typer.Argument(help="A model written by 'qpsvm fit --model'.")],
+    file: Annotated[Path, typer.Argument(help="The samples: LIBSVM, CSV, NPZ or Parquet.")],
+    format: FormatOption = None,
+    label: LabelColumn = None,
+    groups: GroupsColumn = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Score a model on a file: accuracy, R squared, pairs in order, or samples inside."""
+    from qpsvm import datasets
+    from qpsvm.cli.model_files import Kind, kind_of, load
+    from qpsvm.cli.samples import samples_for
+    from qpsvm.cli.scores import score_line, score_of
+
+    fitted = load(model)
+    labelled = kind_of(fitted) is not Kind.NOVELTIES
+    data = datasets.load(file, format=format, label=label, groups=groups, labelled=labelled)
+    with SolveStatus(f"{file}: predicting"), data_errors():
+        X = samples_for(fitted, data, file)
+        name, value = score_of(fitted, X, data.y, data.groups)
+    if as_json:
+        content = {"model": str(model), "source": str(file), "n_samples": int(X.shape[0])}
+        print_json({"command": "score", **content, "score_name": name, "score": value})
+    else:
+        typer.echo(score_line(name, value, ""))

@@ -1,0 +1,52 @@
+"""The score of a model on samples, with its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qpsvm.cli.model_files import Kind, kind_of
+
+
+def score_of(model: Any, X: Any, y: Any, groups: Any = None) -> tuple[str, float]:
+    """Name and value of the score: accuracy, R squared, share of ordered pairs or of inliers.
+
+    Parameters
+    ----------
+    model : fitted estimator or SavedModel
+    X : array or CSR array of shape (m, d)
+    y : array of shape (m,)
+        Labels or targets; not used for novelty detectors.
+    groups : array of shape (m,) or None
+        Queries of a ranking.
+    """
+    from sklearn.metrics import accuracy_score, r2_score
+
+    from qpsvm.estimators.ranking import share_in_order
+
+    predicted = model.predict(X)
+    match kind_of(model):
+        case Kind.NOVELTIES:
+            return "share of samples inside", float(np.mean(predicted == 1))
+        case Kind.LABELS:
+            return "accuracy", float(accuracy_score(y, predicted))
+        case Kind.NUMBERS:
+            return "R squared", float(r2_score(y, predicted))
+        case Kind.RANKS:
+            return "share of pairs in order", share_in_order(y, predicted, groups)
+
+
+def score_line(name: str, value: float, where: str) -> str:
+    """A score as a line of text; shares are printed in percent.
+
+    Examples
+    --------
+    >>> score_line("accuracy", 0.98, "Training")
+    'Training accuracy: 98.00 %'
+    >>> score_line("R squared", 0.5, "")
+    'R squared: 0.5000'
+    """
+    text = f"{value:.4f}" if name == "R squared" else f"{100.0 * value:.2f} %"
+    line = f"{where} {name}: {text}".strip()
+    return line[0].upper() + line[1:]

@@ -1,0 +1,127 @@
+"""Alpha against margin of fitted estimators, on axes that the caller may pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.plotting.complementarity import Complementarity
+from qpsvm.plotting.displays import axes_for, legend, style_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+
+class AlphaMargin:
+    """Alpha against margin of a fitted estimator: complementary slackness, drawn.
+
+    At the optimum every sample lies on the grey line. Regressions have the deviation from the
+    target in place of the margin, rankings have a point for every pair.
+
+    Parameters
+    ----------
+    picture : Complementarity
+        What is drawn.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(self, picture: Complementarity) -> None:
+        self.picture = picture
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, machine: int = 0, ax: Axes | None = None) -> Self:
+        """Draw alpha against margin of a fitted estimator of ``qpsvm.estimators``.
+
+        Parameters
+        ----------
+        estimator : estimator of qpsvm, or Pipeline that ends in one
+            It knows its training samples.
+        machine : int
+            Which machine, where several classes have several: in the order of
+            ``estimator.report().machines``.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure without it.
+
+        Returns
+        -------
+        AlphaMargin
+
+        Raises
+        ------
+        InvalidParameterError
+            The estimator is not one of qpsvm, or has no such machine.
+        InvalidDataError
+            No sample has a finite margin and alpha.
+        NotFittedError
+            The estimator is not fitted.
+        MissingPackageError
+            Matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure, SubFigure
+        >>> from qpsvm.estimators import SVC
+        >>> machine = SVC(kernel="linear").fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+        >>> display = AlphaMargin.from_estimator(machine, ax=Figure().add_subplot())
+        >>> display.ax_.get_ylabel()
+        'alpha'
+        """
+        steps = getattr(estimator, "steps", None)
+        last = estimator if steps is None else steps[-1][1]
+        if not callable(getattr(last, "report", None)):
+            raise InvalidParameterError(
+                f"A {type(last).__name__} does not know its alphas and margins; pass an estimator "
+                "of qpsvm.estimators, or a Pipeline that ends in one."
+            )
+        report = last.report()
+        reports = report.machines or (report,)
+        if not 0 <= machine < len(reports):
+            raise InvalidParameterError(
+                f"machine is {machine!r}; this {type(last).__name__} has {len(reports)}, counted "
+                f"from 0 to {len(reports) - 1}."
+            )
+        chosen = reports[machine]
+        for picture in chosen.pictures:
+            if isinstance(picture, Complementarity):
+                return cls(picture).plot(ax=ax)
+        raise InvalidDataError(
+            "No sample has a finite margin and alpha; print(estimator.report()) says what is wrong."
+        )
+
+    def plot(self, *, ax: Axes | None = None) -> Self:
+        """Draw once more, on other axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            A new figure without it. Its background decides between colours for light and for dark
+            paper.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        MissingPackageError
+            Matplotlib is not installed.
+        """
+        axes = axes_for(ax)
+        style = style_of(axes)
+        self.picture.draw_on(axes, style)
+        legend(axes, style, axes.get_legend_handles_labels()[0], above=ax is None)
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    @property
+    def alternative(self) -> str:
+        """Description with the numbers, for readers who cannot see the picture."""
+        return self.picture.alternative

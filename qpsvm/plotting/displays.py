@@ -1,0 +1,69 @@
+"""Axes on which displays draw: the caller's, or new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from qpsvm.exceptions import MissingPackageError
+from qpsvm.plotting import picture
+from qpsvm.plotting.picture import DARK, LIGHT, Style
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+
+def axes_for(ax: Axes | None) -> Axes:
+    """The caller's axes, or new ones in a figure of ``pyplot``, as scikit-learn's displays do it.
+
+    Raises
+    ------
+    MissingPackageError
+        Matplotlib is not installed.
+    """
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingPackageError(
+            'A display needs matplotlib, not installed; run: pip install "qpsvm[report]".'
+        ) from error
+    _, created = plt.subplots(layout="constrained")
+    axes: Axes = created
+    return axes
+
+
+def style_of(axes: Axes) -> Style:
+    """The colours that are readable on the background of axes."""
+    from matplotlib.colors import to_rgba
+
+    red, green, blue, opacity = to_rgba(axes.get_facecolor())
+    if opacity == 0.0:
+        red, green, blue, opacity = to_rgba(axes.figure.get_facecolor())
+    # relative luminance, ITU-R BT.709; what is transparent is taken for white paper
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return DARK if opacity > 0.0 and luminance < 0.5 else LIGHT
+
+
+def legend(axes: Axes, style: Style, handles: Sequence[Artist], *, above: bool) -> None:
+    """Place a legend above the axes, or inside where it covers least; none without entries.
+
+    Above the axes of the caller's figure there may be titles and other axes.
+    """
+    if not handles:
+        return
+    if above:
+        picture.legend(axes.figure, style, 3, handles)  # type: ignore[arg-type]
+        return
+    axes.legend(
+        handles=handles,
+        loc="best",
+        labelcolor=style.ink,
+        facecolor=style.paper,
+        edgecolor=style.grid,
+        framealpha=0.85,
+        fontsize=picture.SMALL - 1.0,
+        handlelength=1.4,
+    )

@@ -1,0 +1,199 @@
+"""Facts about a fitted estimator of any library that pictures of it need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.numerics.arrays import Dense, Index, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorView:
+    """A fitted estimator, or Pipeline that ends in one, with samples of two features.
+
+    Attributes
+    ----------
+    estimator : object
+        With the methods of scikit-learn's estimators.
+    X : array or DataFrame of shape (n, 2)
+
+    Raises
+    ------
+    InvalidDataError
+        X has not two columns of numbers.
+    NotFittedError
+        The estimator is not fitted.
+    """
+
+    estimator: Any
+    X: Any
+
+    def __post_init__(self) -> None:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self.estimator)
+        shape = np.shape(self.X)
+        if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
+            raise InvalidDataError(
+                f"X has shape {shape}; decision regions are drawn in the plane of two features: "
+                "fit an estimator to two columns and pass samples of these."
+            )
+        try:
+            numbers = np.asarray(self.X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidDataError(
+                f"X holds no plain numbers ({error}); pass a dense array or a DataFrame of numbers."
+            ) from error
+        if not np.isfinite(numbers).all():
+            raise InvalidDataError("X has NaN or infinite entries; impute them or drop the rows.")
+
+    @cached_property
+    def points(self) -> Dense:
+        """The samples as numbers, shape (n, 2)."""
+        return np.asarray(self.X, dtype=np.float64)
+
+    @cached_property
+    def machine(self) -> Any:
+        """The estimator itself, or the last step of a Pipeline."""
+        steps = getattr(self.estimator, "steps", None)
+        return self.estimator if steps is None else steps[-1][1]
+
+    @property
+    def features(self) -> tuple[str, str]:
+        """Names of the columns."""
+        names = getattr(self.X, "columns", ("feature 0", "feature 1"))
+        return str(names[0]), str(names[1])
+
+    @cached_property
+    def is_novelty_detector(self) -> bool:
+        """Return whether the estimator predicts 1 for samples like the known ones, else -1."""
+        from sklearn.base import is_outlier_detector
+
+        return bool(is_outlier_detector(self.estimator))
+
+    @cached_property
+    def classes(self) -> Any:
+        """The labels that are predicted, sorted; None for a regression."""
+        if self.is_novelty_detector:
+            return np.array([-1, 1])
+        return getattr(self.estimator, "classes_", None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for every class."""
+        if self.is_novelty_detector:
+            return "novelty", "inlier"
+        return tuple(f"class {label}" for label in np.asarray(self.classes).tolist())
+
+    @cached_property
+    def has_boundary(self) -> bool:
+        """Return whether the sign of one decision value decides."""
+        decide = getattr(self.estimator, "decision_function", None)
+        if self.classes is None or len(self.classes) != 2 or decide is None:
+            return False
+        return bool(np.ndim(decide(self._like_X(self.points[:1]))) == 1)
+
+    @property
+    def is_support_vector_machine(self) -> bool:
+        """Return whether decision values of 1 and -1 are margins."""
+        return hasattr(self.machine, "support_") or hasattr(self.machine, "solution_")
+
+    # --- functions of (m, 2) arrays --------------------------------------------------------------
+
+    def _like_X(self, points: Dense) -> Any:
+        """Points as samples of the same kind as X."""
+        columns = getattr(self.X, "columns", None)
+        return (
+            points if columns is None else type(self.X)(dict(zip(columns, points.T, strict=True)))
+        )
+
+    @property
+    def decision_values(self) -> Callable[[Dense], Vector]:
+        """The decision function."""
+        return lambda points: np.asarray(self.estimator.decision_function(self._like_X(points)))
+
+    @property
+    def predictions(self) -> Callable[[Dense], Vector]:
+        """The predicted numbers."""
+        return lambda points: np.asarray(self.estimator.predict(self._like_X(points)))
+
+    @property
+    def memberships(self) -> Callable[[Dense], Dense]:
+        """Indicators of the predicted class, shape (m, k): 1 where it is predicted, else 0."""
+        return lambda points: (self.predictions(points)[:, None] == self.classes).astype(np.float64)
+
+    # --- samples ---------------------------------------------------------------------------------
+
+    def codes(self, y: Any) -> Index:
+        """Position of every label in ``classes``, shape (n,); -1 for others and without labels.
+
+        Raises
+        ------
+        InvalidDataError
+            There is not one label for each sample.
+        """
+        if y is None:
+            return np.full(len(self.points), -1)
+        labels = self._one_each(y).tolist()
+        place = {label: i for i, label in enumerate(np.asarray(self.classes).tolist())}
+        return np.array([place.get(label, -1) for label in labels])
+
+    def targets(self, y: Any) -> Vector | None:
+        """The targets as numbers, shape (n,), or None.
+
+        Raises
+        ------
+        InvalidDataError
+            There is not one target for each sample.
+        """
+        return None if y is None else self._one_each(y).astype(np.float64)
+
+    def _one_each(self, y: Any) -> Any:
+        labels = np.asarray(y)
+        if labels.shape != (len(self.points),):
+            raise InvalidDataError(
+                f"y has shape {labels.shape}, and X has {len(self.points)} rows; pass one label or "
+                "target for each row."
+            )
+        return labels
+
+    @cached_property
+    def support(self) -> Index:
+        """Rows of X that are support vectors; none if X is not what the machine was fitted to."""
+        stored = self._stored()
+        if stored is None:
+            return np.zeros(0, dtype=np.intp)
+        support, rows, samples = stored
+        before = self.machine is not self.estimator and len(self.estimator.steps) > 1
+        seen = np.asarray(self.estimator[:-1].transform(self.X) if before else self.points)
+        known = (
+            seen.ndim == 2
+            and len(rows) > 0
+            and int(np.max(rows)) < len(seen)
+            and seen.shape[1:] == samples.shape[1:]
+            and np.allclose(seen[rows], samples)
+        )
+        return np.asarray(support) if known else np.zeros(0, dtype=np.intp)
+
+    def _stored(self) -> tuple[Any, Any, Dense] | None:
+        """Support vectors, and training samples that are known: their rows and values."""
+        solution = getattr(self.machine, "solution_", None)
+        if solution is not None:
+            machines = getattr(solution, "solutions", (solution,))
+            support: Any = np.unique(np.concatenate([machine.support for machine in machines]))
+            data = solution.data
+            if not isinstance(data.X, np.ndarray) or len(self.points) != data.n_given:
+                return None
+            return support, data.kept, np.asarray(data.X)
+        support, vectors = (
+            getattr(self.machine, n, None) for n in ("support_", "support_vectors_")
+        )
+        if not isinstance(vectors, np.ndarray):
+            return None
+        return support, support, vectors

@@ -1,0 +1,261 @@
+"""Displays draw on the caller's axes what the estimator says, in words and lines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.contour import QuadContourSet
+from matplotlib.figure import Figure
+from sklearn import svm
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import ValidationCurveDisplay
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from qpsvm import estimators
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.plotting import AlphaMargin, DecisionRegions, Heights, Plane
+from qpsvm.plotting.picture import DARK, LIGHT
+from tests.tolerances import ON_THE_CURVE
+
+X, y = make_blobs(60, centers=2, cluster_std=2.5, random_state=0)
+X3, y3 = make_blobs(60, centers=3, cluster_std=2.0, random_state=0)
+LABELS = np.array(["no", "yes"])[y]
+TARGETS = X @ [1.0, -2.0] + np.sin(X[:, 0])
+
+
+@pytest.fixture
+def ax():
+    return Figure().add_subplot()
+
+
+def words(axes):
+    legend = axes.get_legend()
+    return [] if legend is None else [text.get_text() for text in legend.get_texts()]
+
+
+def ringed(display):
+    """The points that are drawn with an empty marker."""
+    lines = [line for line in display.ax_.lines if line.get_markerfacecolor() == "none"]
+    return sum(len(line.get_xdata()) for line in lines)
+
+
+BOUNDARIES = {
+    "SVC": (estimators.SVC(kernel="linear"), LABELS),
+    "NuSVC": (estimators.NuSVC(nu=0.4), LABELS),
+    "LinearSVC": (estimators.LinearSVC(loss="hinge"), y),
+    "Pipeline": (make_pipeline(StandardScaler(), estimators.SVC(C=10.0)), y),
+    "sklearn": (svm.SVC(), y),
+    "LogisticRegression": (LogisticRegression(), y),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDARIES)
+def test_the_boundary_of_two_classes_is_where_predictions_change(name, ax):
+    machine, labels = BOUNDARIES[name]
+    display = DecisionRegions.from_estimator(machine.fit(X, labels), X, y=labels, ax=ax)
+    grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+    predicted = machine.predict(grid) == machine.classes_[1]
+    assert np.array_equal(display.response.ravel() > 0.0, predicted)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert isinstance(display.surface_, QuadContourSet)
+    assert {"boundary"} <= set(words(ax))
+    assert ("margins" in words(ax)) == (name != "LogisticRegression")
+
+
+def test_margins_can_be_left_out(ax):
+    machine = estimators.SVC().fit(X, y)
+    display = DecisionRegions.from_estimator(machine, X, y=y, margins=False, support=False, ax=ax)
+    assert "margins" not in words(ax)
+    assert ringed(display) == 0
+
+
+MANY = {
+    "one against one": estimators.SVC(),
+    "one against the rest": estimators.LinearSVC(),
+    "one program": estimators.SVC(multi_class="crammer_singer"),
+    "sklearn": svm.SVC(),
+    "tree": DecisionTreeClassifier(),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_the_regions_of_many_classes_are_their_predictions(name, ax):
+    machine = MANY[name].fit(X3, y3)
+    display = DecisionRegions.from_estimator(machine, X3, y=y3, grid_resolution=40, ax=ax)
+    grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+    assert np.array_equal(np.argmax(display.response, axis=-1).ravel(), machine.predict(grid))
+    assert len(display.surface_) == 3
+
+
+def test_two_classes_with_a_decision_value_each(ax):
+    machine = estimators.LinearSVC(multi_class="crammer_singer").fit(X, y)
+    display = DecisionRegions.from_estimator(machine, X, y=y, grid_resolution=20, ax=ax)
+    assert display.response.shape == (20, 20, 2)
+
+
+@pytest.mark.parametrize("kind", [estimators.OneClassSVM, estimators.SVDD, svm.OneClassSVM])
+def test_novelty_detectors_have_an_inside(kind, ax):
+    display = DecisionRegions.from_estimator(kind(nu=0.2, gamma=0.1).fit(X), X, ax=ax)
+    assert isinstance(display.picture, Plane)
+    assert {"novelty", "inlier", "boundary"} <= set(words(ax))
+    assert display.response.min() < 0.0 < display.response.max()
+
+
+REGRESSIONS = {
+    "SVR": estimators.SVR(C=10.0),
+    "LinearSVR": estimators.LinearSVR(),
+    "QuantileSVR": estimators.QuantileSVR(),
+    "SVMRanker": estimators.SVMRanker(),
+    "sklearn": svm.SVR(),
+}
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_regressions_and_rankings_are_contours_of_predictions(name, ax):
+    machine = REGRESSIONS[name].fit(X, TARGETS)
+    display = DecisionRegions.from_estimator(machine, X, y=TARGETS, grid_resolution=20, ax=ax)
+    grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+    assert isinstance(display.picture, Heights)
+    assert np.array_equal(display.response.ravel(), machine.predict(grid))
+    assert len(display.figure_.axes) == 2  # the second is the colour bar
+
+
+# --- support vectors -----------------------------------------------------------------------------
+
+SUPPORTED = {
+    "SVC": estimators.SVC(),
+    "Pipeline": make_pipeline(StandardScaler(), estimators.SVC()),
+    "LinearSVC": estimators.LinearSVC(loss="hinge"),
+    "sklearn": make_pipeline(StandardScaler(), svm.SVC()),
+}
+
+
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_support_vectors_of_the_training_samples_are_ringed(name, ax):
+    machine = SUPPORTED[name].fit(X, y)
+    last = machine[-1] if hasattr(machine, "steps") else machine
+    own = last.support_ if hasattr(last, "support_") else last.solution_.support
+    display = DecisionRegions.from_estimator(machine, X, y=y, ax=ax)
+    assert ringed(display) == len(own) > 0
+    assert f"support vectors ({len(own)})" in words(ax)
+
+
+@pytest.mark.parametrize("other", [X[:20], X[::-1].copy(), X + 1e-3], ids=["few", "order", "value"])
+def test_other_samples_are_not_ringed(other, ax):
+    machine = estimators.SVC().fit(X, y)
+    assert ringed(DecisionRegions.from_estimator(machine, other, ax=ax)) == 0
+
+
+# --- axes, frames, words -------------------------------------------------------------------------
+
+
+def test_data_frames_keep_their_names_and_give_no_warning(ax):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=["height", "weight"])
+    machine = estimators.SVC().fit(frame, y)
+    display = DecisionRegions.from_estimator(machine, frame, y=y, ax=ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("height", "weight")
+    assert "plane of height" in display.alternative
+
+
+def test_a_display_is_drawn_again_without_the_estimator(ax):
+    machine = estimators.SVC().fit(X, y)
+    display = DecisionRegions.from_estimator(machine, X, ax=ax)
+    first, other = display.response, Figure().add_subplot()
+    assert display.plot(ax=other) is display
+    assert display.ax_ is other
+    assert display.response is first
+    assert ax.lines
+
+
+@pytest.mark.parametrize("display", [DecisionRegions, AlphaMargin])
+def test_without_axes_a_display_makes_a_figure(display):
+    import matplotlib.pyplot as plt
+
+    machine = estimators.SVC().fit(X, y)
+    samples = (X,) if display is DecisionRegions else ()
+    drawn = display.from_estimator(machine, *samples)
+    try:
+        assert plt.gcf() is drawn.figure_
+        assert len(drawn.figure_.legends) == 1  # beside the axes, where it covers no sample
+        assert drawn.alternative
+    finally:
+        plt.close(drawn.figure_)
+
+
+@pytest.mark.parametrize(
+    ("background", "style"), [("black", DARK), ("#101418", DARK), ("white", LIGHT), ("none", LIGHT)]
+)
+def test_lines_are_readable_on_their_background(background, style, ax):
+    ax.set_facecolor(background)
+    DecisionRegions.from_estimator(estimators.SVC().fit(X, y), X, y=y, ax=ax)
+    assert ax.get_legend().legend_handles[-1].get_color() == style.ink
+
+
+def test_the_margin_of_the_grid_is_what_was_asked_for(ax):
+    machine = estimators.SVC().fit(X, y)
+    display = DecisionRegions.from_estimator(machine, X, eps=2.0, grid_resolution=10, ax=ax)
+    assert display.xx0.min() == X[:, 0].min() - 2.0
+    assert display.xx1.max() == X[:, 1].max() + 2.0
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"X": X3[:, :1]}, InvalidDataError, r"shape \(60, 1\); .* two columns"),
+        ({"X": [["a", "b"]]}, InvalidDataError, "no plain numbers"),
+        ({"X": [[np.nan, 1.0]]}, InvalidDataError, "impute"),
+        ({"y": y[:3]}, InvalidDataError, r"y has shape \(3,\), and X has 60 rows"),
+        ({"grid_resolution": 1}, InvalidParameterError, "grid_resolution is 1; .* above 1"),
+        ({"eps": -1.0}, InvalidParameterError, "eps is -1.0; .* 0 or more"),
+        ({"estimator": estimators.SVC()}, NotFittedError, "not fitted"),
+    ],
+)
+def test_wrong_arguments_are_named(change, error, message, ax):
+    arguments = {"estimator": estimators.SVC().fit(X, y), "X": X, **change}
+    with pytest.raises(error, match=message):
+        DecisionRegions.from_estimator(ax=ax, **arguments)
+
+
+# --- alpha against margin ------------------------------------------------------------------------
+
+
+def test_alpha_against_margin_is_the_picture_of_the_report(ax):
+    machine = make_pipeline(StandardScaler(), estimators.SVC(C=10.0)).fit(X, y)
+    display = AlphaMargin.from_estimator(machine, ax=ax)
+    margin = (2 * y - 1) * machine.decision_function(X)
+    assert np.allclose(np.sort(display.picture.x), np.sort(margin), atol=ON_THE_CURVE)
+    assert ax.get_ylabel() == "alpha"
+    assert display.plot(ax=Figure().add_subplot()).ax_ is not ax
+
+
+def test_machines_of_several_classes_are_drawn_one_by_one(ax):
+    machine = estimators.SVC().fit(X3, y3)
+    sizes = [len(AlphaMargin.from_estimator(machine, machine=i, ax=ax).picture.x) for i in range(3)]
+    assert sizes == [40, 40, 40]
+    with pytest.raises(InvalidParameterError, match="machine is 3; this SVC has 3"):
+        AlphaMargin.from_estimator(machine, machine=3, ax=ax)
+
+
+def test_alpha_against_margin_needs_an_estimator_that_knows_them(ax):
+    with pytest.raises(InvalidParameterError, match="LogisticRegression does not know"):
+        AlphaMargin.from_estimator(LogisticRegression().fit(X, y), ax=ax)
+
+
+# --- scikit-learn's own displays -----------------------------------------------------------------
+
+
+def test_validation_curves_are_scikit_learns(ax):
+    iris, kinds = load_iris(return_X_y=True)
+    prices = [0.1, 1.0, 10.0]
+    display = ValidationCurveDisplay.from_estimator(
+        estimators.SVC(), iris, kinds, param_name="C", param_range=prices, cv=3, ax=ax
+    )
+    assert display.test_scores.shape == (3, 3)
+    assert display.test_scores.mean() > 0.9
+    assert list(display.lines_[0].get_xdata()) == prices
