@@ -164,6 +164,23 @@ def expanded(kernel: Kernel, X: Stored, beta: Any, samples: Any) -> Any:
     return values
 
 
+def self_similarity(kernel: Kernel, samples: Any) -> Any:
+    """``k(x, x)`` for every row x of samples, which a ball's decision function subtracts.
+
+    Raises
+    ------
+    InvalidDataError
+        A precomputed kernel matrix does not hold it.
+    """
+    if isinstance(kernel, Precomputed):
+        raise InvalidDataError(
+            "The distance of a new sample from the centre needs k(x, x), which a precomputed "
+            "kernel matrix does not hold; use decision_function(K) of OneClass, or a kernel "
+            "function."
+        )
+    return kernel.diagonal(samples)
+
+
 def as_float64(array: Any, name: str) -> Any:
     """A read-only float64 array, or None; NaN for entries that are not real numbers.
 
