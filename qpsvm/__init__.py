@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         reports,
     )
     from qpsvm.audits import Audit, audit
+    from qpsvm.estimators.loading import load
     from qpsvm.formulations.crammer_singer import JointProblem
     from qpsvm.machines.joint.solution import JointSolution
 
@@ -76,6 +77,7 @@ __getattr__, __dir__ = lazy_names(
         "JointProblem": "qpsvm.formulations.crammer_singer:JointProblem",
         "JointSolution": "qpsvm.machines.joint.solution:JointSolution",
         "audit": "qpsvm.audits:audit",
+        "load": "qpsvm.estimators.loading:load",
     },
 )
 
@@ -116,6 +118,7 @@ __all__ = [
     "exceptions",
     "formulations",
     "kernels",
+    "load",
     "machines",
     "models",
     "plotting",

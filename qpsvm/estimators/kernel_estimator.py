@@ -46,9 +46,12 @@ class KernelEstimator(QPEstimator):
         return 1.0
 
     def _fitted(self, weights: Vector) -> None:
-        machines: Any = getattr(self.solution_, "solutions", (self.solution_,))
-        scales = tuple(self._scale(machine, weights) for machine in machines)
-        self._vectors = SupportVectors(self.solution_, scales, getattr(self, "_codes", None))
+        machines: Any = getattr(self._predictor, "solutions", (self._predictor,))
+        self._scales = tuple(self._scale(machine, weights) for machine in machines)
+
+    def _arrange(self) -> None:
+        codes = getattr(self, "_codes", None)
+        self._vectors = SupportVectors(self._predictor, self._scales, codes)
 
     @property
     def _libsvm(self) -> SupportVectors:

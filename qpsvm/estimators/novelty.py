@@ -9,6 +9,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.constraints import Constraints
+from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import DataDescription, OneClass
@@ -263,6 +264,12 @@ class SVDD(NoveltyDetector):
         require_share(self.nu)
         return DataDescription(C=1.0 / (self.nu * float(np.sum(weights))))
 
+    def _fitted(self, weights: Vector) -> None:
+        super()._fitted(weights)
+        # a given kernel matrix does not have k(x, x) of new samples: it has no decision values
+        known = not inputs.is_precomputed(self)
+        self._radius = DataDescription.radius(self._predictor) if known else None
+
     @property
     def offset_(self) -> float:
         """``-R^2``: scores are ``-|phi(x) - c|^2``."""
@@ -272,4 +279,4 @@ class SVDD(NoveltyDetector):
     def radius_(self) -> float:
         """Radius of the ball."""
         check_is_fitted(self)
-        return DataDescription.radius(self.solution_)
+        return DataDescription.radius(self.solution_) if self._radius is None else self._radius

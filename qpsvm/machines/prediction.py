@@ -87,6 +87,11 @@ class KernelMachine(Machine):
         """Status of the program's solution; OPTIMAL only after verification."""
         return self.qp.status if isinstance(self.qp, QPSolution) else Status.UNKNOWN
 
+    @property
+    def has_own_values(self) -> bool:
+        """Return whether kernel values of other machines are of no use: weights, or a repair."""
+        return self.coef is not None or self.repair is not None
+
     def decision_function(self, X: Any) -> Any:
         return np.asarray(self._values(self.checked_samples(X)))
 

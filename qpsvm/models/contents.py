@@ -104,6 +104,18 @@ def contents_of(
     return arrays | checksums.sealed(metadata.written(entries))
 
 
+def with_estimator(contents: Arrays, estimator: Mapping[str, object]) -> Arrays:
+    """The same arrays with another description of the estimator.
+
+    Raises
+    ------
+    ModelFileError
+        Their metadata are none.
+    """
+    entries = metadata.read(contents["metadata"]).entries | {"estimator": estimator}
+    return contents | checksums.sealed(metadata.written(entries))
+
+
 def _parts(problem: Any, solution: Any) -> list[tuple[Any, Any]]:
     """Every program with its solution."""
     return problem.parts(solution) if isinstance(problem, ReducedProblem) else [(problem, solution)]

@@ -94,15 +94,46 @@ def write(path: str | os.PathLike[str], contents: Arrays) -> None:
 def load(path: str | os.PathLike[str]) -> SavedModel:
     """Read a model file, trusting nothing in it.
 
+    Parameters
+    ----------
+    path : path
+        Written by ``save``, or by an estimator: ``qpsvm.load`` returns the estimator itself.
+
     Raises
     ------
     ModelFileError
         Not a model file, damaged, changed, of another version, or holding anything but what
         ``save`` writes.
     """
+    return model_in(path, read(path))
+
+
+def read(path: str | os.PathLike[str]) -> Arrays:
+    """Read the arrays of a model file.
+
+    Raises
+    ------
+    ModelFileError
+        The file cannot be read, or is no NPZ file of plain arrays.
+    """
     limit = default_memory_limit()
-    arrays = npz.read(path, ModelFileError, limit_bytes=limit, compressed=False)
+    return npz.read(path, ModelFileError, limit_bytes=limit, compressed=False)
+
+
+def model_in(path: str | os.PathLike[str], arrays: Arrays) -> SavedModel:
+    """Build the model that the arrays of a file describe.
+
+    Raises
+    ------
+    ModelFileError
+        Anything but what ``save`` writes; the message has the path.
+    """
     try:
         return model_of(arrays)
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)!r} is not a usable qpsvm model: {error}") from error
+        raise unusable(path, error) from error
+
+
+def unusable(path: str | os.PathLike[str], reason: ModelFileError) -> ModelFileError:
+    """Build the error for a file with a wrong content."""
+    return ModelFileError(f"{os.fspath(path)!r} is not a usable qpsvm model: {reason}")

@@ -58,8 +58,10 @@ class SavedMachine(KernelMachine):
         Status and statistics.
     minus_self_similarity : bool
         The decision function subtracts ``k(x, x)``.
+    is_repaired : bool
+        The kernel was indefinite; the expansion is the one of the kernel as it is.
     repair : None
-        The expansion is that of the kernel as it is.
+        Nothing is left to repair.
     """
 
     coef: Any
@@ -71,7 +73,12 @@ class SavedMachine(KernelMachine):
     data: TrainingSet
     qp: QPSolution
     minus_self_similarity: bool = False
+    is_repaired: bool = False
     repair: None = None
+
+    @property
+    def has_own_values(self) -> bool:
+        return self.coef is not None or self.is_repaired
 
     @property
     def classes(self) -> Any:
@@ -166,6 +173,7 @@ def machine_of(
         data=data,
         qp=qp,
         minus_self_similarity=is_ball,
+        is_repaired=REPAIRED in numbers,
     )
 
 

@@ -119,6 +119,11 @@ class Fields:
     def __init__(self, data: Mapping[str, object]) -> None:
         self._data = data
 
+    @property
+    def entries(self) -> dict[str, object]:
+        """All entries."""
+        return dict(self._data)
+
     def get(self, name: str) -> object:
         """Return an entry as it is; None without it."""
         return self._data.get(name)
