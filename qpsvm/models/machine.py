@@ -119,10 +119,13 @@ def weights_of(numbers: Numbers) -> Array | None:
 
 
 def needed_rows(numbers: Numbers, *, support: bool) -> Index:
-    """Rows of the caller's X that a machine needs to predict, and its support vectors."""
+    """Rows of the caller's X that a machine needs to predict.
+
+    With ``support`` also the support vectors of a linear machine, which predicts with ``coef``.
+    """
     weights = weights_of(numbers)
     rows = numbers["support"] if support else np.zeros(0, dtype=np.int64)
-    if "coef" not in numbers and weights is not None:
+    if weights is not None and (support or "coef" not in numbers):
         rows = np.union1d(rows, numbers["kept"][np.unique(np.nonzero(weights)[0])])
     return np.unique(rows)
 
