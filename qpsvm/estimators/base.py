@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.backends.base import Settings
 from qpsvm.certificates.predictions import CertifiedPredictions
-from qpsvm.estimators import inputs, representation
+from qpsvm.estimators import inputs, onnx_converter, representation
 from qpsvm.estimators.parallel import solve_in_parallel
 from qpsvm.estimators.parameters import require_known
 from qpsvm.estimators.persistent import PersistentEstimator, Proof
@@ -198,6 +198,38 @@ class QPEstimator(PersistentEstimator):
         from qpsvm.reports import build
 
         return build(self.problem_, self.solution_)
+
+    def to_onnx(self, *, version: int | None = None) -> Any:
+        """Convert the fitted estimator to an ONNX model that computes in double precision.
+
+        Parameters
+        ----------
+        version : int, optional
+            Of the set of operators; the newest one that ``skl2onnx`` supports by default.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With input ``X`` (doubles of shape (n, d)). Classifiers have the outputs label and
+            decision values, novelty detectors the same in columns, the others one column of
+            predictions. ``model.SerializeToString()`` is the content of a file.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        MissingPackageError
+            ``skl2onnx`` is not installed: ``pip install 'qpsvm[onnx]'``.
+        ModelFileError
+            A kernel function of the caller's; labels that ONNX has no type for.
+
+        Notes
+        -----
+        For a pipeline call ``qpsvm.estimators.onnx_converter.register(SVC)`` and then
+        ``skl2onnx.to_onnx(pipeline, X)``.
+        """
+        check_is_fitted(self)
+        return onnx_converter.to_onnx(self, version)
 
     # --- scikit-learn -----------------------------------------------------------------------------
     @property

@@ -80,7 +80,12 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
             Before ``fit``; other features than in ``fit``.
         """
         values = self._values(X)
-        return np.where(np.abs(values) <= ON_BOUNDARY * abs(self.offset_), 0.0, values)
+        return np.where(np.abs(values) <= self._zero_below, 0.0, values)
+
+    @property
+    def _zero_below(self) -> float:
+        """Size up to which decision values are zero."""
+        return ON_BOUNDARY * abs(self.offset_)
 
     def score_samples(self, X: Samples) -> Any:
         """Decision values without the offset, shape (m,).

@@ -68,7 +68,7 @@ class SupportVectors:
     def dual_coef(self) -> Dense:
         """Coefficients of the support vectors, shape (k - 1, m), (k, m) or (1, m)."""
         pairs = zip(self.machines, self.scales, strict=True)
-        columns = [scale * self._coefficients(machine) for machine, scale in pairs]
+        columns = [scale * self.coefficients(machine) for machine, scale in pairs]
         if not self.is_one_vs_one:
             return np.asarray(freeze(np.vstack([column.T for column in columns])))
         assert self.codes is not None
@@ -79,7 +79,7 @@ class SupportVectors:
             rows[i, classes == j] = -column[classes == j, 0]
         return np.asarray(freeze(rows))
 
-    def _coefficients(self, machine: Any) -> Dense:
+    def coefficients(self, machine: Any) -> Dense:
         """Coefficients of all support vectors in one machine, shape (m, 1) or (m, k)."""
         beta = machine.expansion
         beta = np.zeros((machine.data.n_samples, 1)) if beta is None else np.asarray(beta)
