@@ -131,7 +131,7 @@ class QPEstimator(PersistentEstimator):
         except NothingKnownError:  # other samples: the start is of no use
             answer = solve_in_parallel(problem, backend, settings, None, n_jobs)
         self._predictor, self._proof = answer.solution, Proof(problem, answer.solution)
-        vars(self).pop("_contents", None)
+        self.__dict__.pop("_contents", None)
         if answer.shortfalls:
             more = len(answer.shortfalls) - 1
             others = f" The same of {more} more of its programs." if more else ""

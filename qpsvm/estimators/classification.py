@@ -202,7 +202,9 @@ class KernelClassifier(QPClassifier, KernelEstimator):
             return values
         if self.decision_function_shape == "ovo":
             return -values
-        return replace(self._predictor.reduction, break_ties=True).combine(values, len(self.classes_))
+        return replace(self._predictor.reduction, break_ties=True).combine(
+            values, len(self.classes_)
+        )
 
     def predict(self, X: Samples) -> Any:
         values = self._values(X)

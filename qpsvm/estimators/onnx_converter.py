@@ -69,8 +69,8 @@ def decision_functions(estimator: Any) -> DecisionFunctions:
     kernel = machines[0].kernel
     if KERNELS.get(kernel.name) is not type(kernel):
         raise ModelFileError(
-            f"The kernel {kernel} is code, which has no ONNX graph; compute the matrix and fit with "
-            "kernel='precomputed'."
+            f"The kernel {kernel} is code, which has no ONNX graph; compute the matrix and fit "
+            "with kernel='precomputed'."
         )
     pairs = list(zip(scales, machines, strict=True))
     numbers: dict[str, Any] = {
@@ -133,9 +133,6 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     estimator, kind = operator.raw_operator, outputs(operator.raw_operator)
     graph = Graph(container.target_opset)
     values = graph.decisions(operator.inputs[0], decision_functions(estimator))
-    if kind.kind == "values":
-        found = [values]
-    else:
-        found = list(graph.labels_and_scores(values, kind))
+    found = (values,) if kind.kind == "values" else graph.labels_and_scores(values, kind)
     for value, output in zip(found, operator.outputs, strict=True):
         graph.node("Identity", value, output_names=[output]).add_to(scope, container)

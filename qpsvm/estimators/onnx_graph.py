@@ -152,7 +152,9 @@ class Graph:
     def labels_and_scores(self, values: Any, outputs: Outputs) -> tuple[Any, Any]:
         """Labels, shape (n,), and scores, shape (n, p) or (n, k)."""
         if outputs.kind == "novelty":
-            near = self.node("LessOrEqual", self.node("Abs", values), np.array([outputs.zero_below]))
+            near = self.node(
+                "LessOrEqual", self.node("Abs", values), np.array([outputs.zero_below])
+            )
             values = self.node("Where", near, np.zeros(1), values)
             inside = self.node("GreaterOrEqual", values, np.zeros(1))
             ones = np.ones(1, dtype=np.int64)
@@ -180,9 +182,7 @@ class Graph:
         for p, (i, j) in enumerate(pairs):
             for_first[p, i] = for_second[p, j] = 1.0
         change = for_second - for_first
-        positive = self.node(
-            "Cast", self.node("Greater", values, np.zeros(1)), to=_double()
-        )
+        positive = self.node("Cast", self.node("Greater", values, np.zeros(1)), to=_double())
         votes = self.node("MatMul", positive, change)
         votes = self.node("Add", votes, np.sum(for_first, axis=0)[None])
         if not break_ties:

@@ -74,7 +74,7 @@ class PersistentEstimator(BaseEstimator):
 
     # --- files ------------------------------------------------------------------------------------
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to one file, completely or not at all; ``qpsvm.load`` reads it.
+        """Write the fitted estimator to a file, completely or not at all; ``qpsvm.load`` reads it.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class PersistentEstimator(BaseEstimator):
             problem, solution = saving.proven(self, samples, y, **groups)
             self._predictor, self._proof = solution, Proof(problem, solution)
             self._arrange()
-            vars(self).pop("_contents")
+            self.__dict__.pop("_contents")
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class PersistentEstimator(BaseEstimator):
         if set(state) == {"contents"}:
             saving.restore(self, state["contents"])
         else:
-            vars(self).update(state)
+            self.__dict__.update(state)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """The state that pickle and copy keep: everything, with problem and proof."""

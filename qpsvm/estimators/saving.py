@@ -83,7 +83,9 @@ def restore(estimator: Any, arrays: Arrays, model: SavedModel | None = None) -> 
     try:
         kind.__init__(estimator, **_values(given, "parameters"))
     except TypeError as error:
-        raise ModelFileError(f"its parameters are not those of {kind.__name__} ({error}).") from error
+        raise ModelFileError(
+            f"its parameters are not those of {kind.__name__} ({error})."
+        ) from error
     fitted = _values(given, "fitted")
     if not set(fitted) <= set(FITTED) or ("classes_" in fitted) != (model.classes is not None):
         raise ModelFileError(f"its attributes {sorted(fitted)} are not those of {kind.__name__}.")

@@ -38,7 +38,9 @@ class ArrayReader:
         """Take a float64 vector; with ``infinite`` its entries may be that."""
         if optional and name not in self._arrays:
             return None
-        return self._of_length(self._take(name, np.dtype(np.float64), infinite=infinite), name, length)
+        return self._of_length(
+            self._take(name, np.dtype(np.float64), infinite=infinite), name, length
+        )
 
     def integers(self, name: str, length: int) -> npt.NDArray[np.int64]:
         """Take an int64 vector."""
@@ -73,9 +75,7 @@ class ArrayReader:
         if self._arrays:
             raise ModelFileError(f"it holds unknown arrays: {', '.join(sorted(self._arrays))}.")
 
-    def _of_length(
-        self, array: npt.NDArray[Number], name: str, length: int
-    ) -> npt.NDArray[Number]:
+    def _of_length(self, array: npt.NDArray[Number], name: str, length: int) -> npt.NDArray[Number]:
         if array.shape != (length,):
             raise ModelFileError(f"array {name!r} has shape {array.shape} instead of ({length},).")
         return array

@@ -29,7 +29,7 @@ def digest(array: Array) -> str:
     False
     """
     found = hashlib.sha256(f"{array.dtype.str} {array.shape}\n".encode())
-    found.update(np.ascontiguousarray(array).view(np.uint8) if array.size else b"")
+    found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()
 
 

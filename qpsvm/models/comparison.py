@@ -44,7 +44,7 @@ def predictions_check(
         changed = max(changed, _samples_differ(saved, verified))
         if verified.repair is not None and verified.expansion is not None:
             repaired = max(repaired, _coefficients_differ(saved, verified))
-    if not changed == 0.0:
+    if changed != 0.0:
         return Check("predictions", changed, 1.0, eps)
     return Check("predictions", repaired, repaired, eps)
 

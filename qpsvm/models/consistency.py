@@ -37,7 +37,7 @@ def require_shapes(
             "samples."
         )
     k = 1 if classes is None else len(classes)
-    pairs = {OneVsRest: k, OneVsOne: k * (k - 1) // 2}
+    pairs: dict[type, int] = {OneVsRest: k, OneVsOne: k * (k - 1) // 2}
     if len(machines) != pairs.get(type(formulation), 1):
         raise ModelFileError(f"it holds {len(machines)} machines, another number than its classes.")
     joint = isinstance(formulation, CrammerSinger)

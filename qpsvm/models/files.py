@@ -67,9 +67,7 @@ def save(
     >>> model.predict([[4.0]]), model.verify(X, y).passed
     (array(['b'], dtype='<U1'), True)
     """
-    contents = contents_of(
-        problem, solution, report, scaling=scaling, feature_names=feature_names
-    )
+    contents = contents_of(problem, solution, report, scaling=scaling, feature_names=feature_names)
     write(path, contents)
 
 

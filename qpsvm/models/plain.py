@@ -83,13 +83,17 @@ def from_value(value: object, what: str) -> Any:
         return {"float": repr(value)}
     if value is None or type(value) in _SCALARS:
         return value
-    if KNOWN.get(type(value).__name__) is type(value):
-        parameters = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}  # type: ignore[arg-type]
-        name = type(value).__name__
-        return {
-            "name": name,
-            "parameters": {k: from_value(v, f"{k} of {name}") for k, v in parameters.items()},
-        }
+    name = type(value).__name__
+    if KNOWN.get(name) is type(value):
+        given: Any = value
+        parameters = {f.name: getattr(given, f.name) for f in dataclasses.fields(given)}
+        plain = {key: from_value(entry, f"{key} of {name}") for key, entry in parameters.items()}
+        return {"name": name, "parameters": plain}
+    return _from_collection(value, what)
+
+
+def _from_collection(value: object, what: str) -> Any:
+    """Convert a mapping, sequence, array or sparse matrix; refuse anything else."""
     if isinstance(value, Mapping):
         return {"dict": [[from_value(k, what), from_value(v, what)] for k, v in value.items()]}
     if isinstance(value, list | tuple):
@@ -188,13 +192,10 @@ def _dict(content: object, data: object, what: str) -> dict[Any, Any]:
 
 def _csr(content: Sequence[object], data: object, what: str) -> sp.csr_array:
     del data
-    dtypes = (np.float64, np.int64, np.int64, np.int64)
-    arrays = [
-        np.array(_entries(part, what), dtype)
-        for part, dtype in zip(content, dtypes, strict=True)
-    ]
+    values, *places = (_entries(part, what) for part in content)
+    indices, indptr, shape = (np.array(part, dtype=np.int64) for part in places)
     try:
-        return compressed_rows(*arrays)
+        return compressed_rows(np.array(values, dtype=np.float64), indices, indptr, shape)
     except IndexError as error:
         raise ValueError(str(error)) from error
 

@@ -110,7 +110,9 @@ class SavedModel:
 
     # --- verifying -----------------------------------------------------------------------------
 
-    def problem(self, X: Samples, y: Targets | None = None, *, groups: Targets | None = None) -> Any:
+    def problem(
+        self, X: Samples, y: Targets | None = None, *, groups: Targets | None = None
+    ) -> Any:
         """Rebuild the training problem from the training data.
 
         Parameters
@@ -132,7 +134,7 @@ class SavedModel:
         InvalidDataError
             They are no training data at all.
         """
-        samples = self._samples(X)
+        samples: Any = self._samples(X)
         n_rows = samples.shape[0] if hasattr(samples, "shape") else len(samples)
         if n_rows != self.n_given:
             raise ModelFileError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -86,8 +86,9 @@ def _saved(model: SavedModel, inputs: Inputs) -> Reading:
             "The model file predicts with other numbers than those it states as its solution (the "
             f"decision values differ by {apart:.2g}); it was changed."
         )
-    parts, names = [(problem, solution)], ("",)
-    reduction = None
+    parts: list[Any] = [(problem, solution)]
+    names: tuple[str, ...] = ("",)
+    reduction: Any = None
     if isinstance(problem, ReducedProblem):
         parts, names, reduction = problem.parts(solution), problem.names, problem.reduction
     claims = tuple(
