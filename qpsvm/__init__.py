@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         models,
         plotting,
         reports,
+        selection,
     )
     from qpsvm.audits import Audit, audit
     from qpsvm.estimators.loading import load
@@ -71,6 +72,7 @@ __getattr__, __dir__ = lazy_names(
         "models",
         "plotting",
         "reports",
+        "selection",
     )
     | {
         "Audit": "qpsvm.audits:Audit",
@@ -125,6 +127,7 @@ __all__ = [
     "polish",
     "qp",
     "reports",
+    "selection",
     "solve",
     "verify",
 ]

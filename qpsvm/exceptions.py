@@ -41,6 +41,7 @@ __all__ = [
     "ToleranceNotReachedWarning",
     "UnboundedProgramError",
     "UnknownBackendError",
+    "UnknownParameterError",
     "UnsupportedProgramError",
 ]
 
@@ -79,6 +80,10 @@ class InvalidDataError(QPSVMError, ValueError):
 
 class InvalidParameterError(QPSVMError, ValueError):
     """A parameter outside its domain."""
+
+
+class UnknownParameterError(QPSVMError, TypeError):
+    """A keyword that a class or method does not have; the message says where it belongs."""
 
 
 class KernelError(InvalidDataError):

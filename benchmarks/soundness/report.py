@@ -15,7 +15,6 @@ RESULTS = Path(__file__).with_name("results")
 COLUMNS = ("refused", "refused, harmless", "passed, harmless", "FALSE PASS")
 KIND = "mutation"
 """The axis that every mutant is counted on once."""
-OLD_AXES = ("family", "form", "kernel", KIND)
 SHOWN = 20
 """Suspicious draws that the page shows in full."""
 Cells = Counter[tuple[str, str, str, str]]
@@ -126,16 +125,8 @@ def files() -> Iterator[Path]:
 
 
 def cells_of(hunt: dict[str, Any]) -> Cells:
-    """Counts of one hunt; of those with a cell for every combination, the sums."""
-    cells = Cells()
-    for *names, outcome, n in hunt["cells"]:
-        if len(names) == len(OLD_AXES):
-            for axis, name in zip(OLD_AXES, names, strict=True):
-                cells["families", axis, name, outcome] += n
-        else:
-            part, axis, name = names
-            cells[part, axis, name, outcome] += n
-    return cells
+    """Counts of one hunt."""
+    return Cells({tuple(names): n for *names, n in hunt["cells"]})
 
 
 def page(hunts: list[dict[str, Any]]) -> str:

@@ -155,7 +155,7 @@ class QPEstimator(PersistentEstimator):
     # --- what is proven ---------------------------------------------------------------------------
     @property
     def certificate_(self) -> Any:
-        """What is proven about the solution: a Certificate, or one for each of its programs."""
+        """Certificate of the solution, or one for each of its programs."""
         return self._proven.certificate
 
     def predict_certified(self, X: Samples) -> CertifiedPredictions:

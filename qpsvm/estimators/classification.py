@@ -268,7 +268,7 @@ class SVC(KernelClassifier):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also
@@ -288,7 +288,7 @@ class SVC(KernelClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> machine = SVC(C=10.0).fit(X, y)
     >>> round(machine.score(X, y), 2)
-    0.98
+    0.99
     >>> machine.certificate_.relative_gap <= 1e-8
     True
     >>> machine.predict_certified(X).fraction_decided
@@ -369,7 +369,7 @@ class NuSVC(KernelClassifier):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also
@@ -389,7 +389,7 @@ class NuSVC(KernelClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> machine = NuSVC(nu=0.1).fit(X, y)
     >>> round(machine.score(X, y), 2), machine.certificate_.relative_gap <= 1e-8
-    (0.97, True)
+    (0.99, True)
     """
 
     def __init__(

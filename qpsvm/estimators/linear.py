@@ -99,7 +99,7 @@ class LinearSVC(QPClassifier, LinearEstimator):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also
@@ -220,7 +220,7 @@ class LinearSVR(QPRegressor, LinearEstimator):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also

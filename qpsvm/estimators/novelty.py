@@ -130,7 +130,7 @@ class OneClassSVM(NoveltyDetector):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also
@@ -213,7 +213,7 @@ class SVDD(NoveltyDetector):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from qpsvm.backends.base import Settings
+from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
+from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.solving import Answer, put_together, solve_with
 
 
@@ -39,15 +43,37 @@ def solve_in_parallel(
     if len(starts) != n_parts:
         starts = (None,) * n_parts
     calls = (
-        delayed(_solve_part)(part, backend, settings, own)
+        delayed(_solve_part)(part, _whole_gram(part), backend, settings, own)
         for part, own in zip(problem.problems, starts, strict=True)
     )
     answers = Parallel(n_jobs=n_jobs, prefer="threads")(calls)
     return put_together(problem, answers)
 
 
-def _solve_part(problem: Any, backend: str, settings: Settings, start: Any) -> Answer[Any]:
+def _whole_gram(part: SVMProblem) -> tuple[Dense, Index] | None:
+    """Kernel values that a part shares with others, and the rows that are its own.
+
+    Processes get them as an argument, which joblib stores once for all: without them they would
+    evaluate their own, which differ by rounding.
+    """
+    gram = part.model.gram
+    if not isinstance(gram, KernelQuadratic) or gram.gram.whole is None:
+        return None
+    whole, members = gram.gram.whole
+    return whole.dense, members
+
+
+def _solve_part(
+    part: SVMProblem,
+    shared: tuple[Dense, Index] | None,
+    backend: str,
+    settings: Settings,
+    start: Any,
+) -> Answer[Any]:
+    gram = part.model.gram
+    if shared is not None and isinstance(gram, KernelQuadratic) and gram.gram.whole is None:
+        gram.gram.whole = SampleGram.of_matrix(shared[0]), shared[1]
     try:
-        return solve_with(problem, backend, settings, start)
+        return solve_with(part, backend, settings, start)
     except NothingKnownError:
-        return solve_with(problem, backend, settings, None)
+        return solve_with(part, backend, settings, None)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 
-IN_PLACE_OF = {
-    "tol": "eps, the relative duality gap that is certified (1e-8 by default)",
-    "cache_size": "memory_limit, in bytes",
-    "shrinking": "nothing: the engine decides on its own",
-    "probability": "estimator.calibrated(), which is CalibratedClassifierCV(estimator)",
-    "random_state": "nothing: the result depends on no random numbers",
-    "dual": "nothing: primal and dual have the same optimum",
+from qpsvm.exceptions import UnknownParameterError
+from qpsvm.formulations.keywords import parameters_of
+
+INSTEAD = {
+    "tol": "Use eps, the relative duality gap to be certified (1e-8 by default).",
+    "cache_size": "Use memory_limit, in bytes.",
+    "shrinking": "Leave it out: the engine decides by itself.",
+    "probability": "Use .calibrated(), which wraps the classifier in CalibratedClassifierCV.",
+    "random_state": "Leave it out: the result does not depend on random numbers.",
+    "dual": "Leave it out: primal and dual have the same optimum.",
 }
-"""Parameters of scikit-learn's support vector machines: what takes their place."""
+"""Parameters of scikit-learn's support vector machines that are not needed here."""
 
 
 def require_known(estimator: type, parameters: Mapping[str, object]) -> None:
@@ -21,14 +23,14 @@ def require_known(estimator: type, parameters: Mapping[str, object]) -> None:
 
     Raises
     ------
-    TypeError
-        As Python does, for the first of them.
+    UnknownParameterError
+        For the first of them; a TypeError, as Python's own.
     """
-    known = inspect.signature(estimator.__init__).parameters  # type: ignore[misc]
     for name in parameters:
+        known = parameters_of(estimator)
         if name not in known:
-            instead = f" Use {IN_PLACE_OF[name]}." if name in IN_PLACE_OF else ""
-            raise TypeError(
+            instead = f" {INSTEAD[name]}" if name in INSTEAD else ""
+            raise UnknownParameterError(
                 f"{estimator.__name__} has no parameter {name!r}.{instead} Its parameters: "
-                f"{', '.join(list(known)[1:])}."
+                f"{', '.join(known)}."
             )

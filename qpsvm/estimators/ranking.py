@@ -35,7 +35,7 @@ class SVMRanker(KernelEstimator):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also

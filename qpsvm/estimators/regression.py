@@ -103,7 +103,7 @@ class SVR(QPRegressor, KernelEstimator):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also
@@ -122,7 +122,7 @@ class SVR(QPRegressor, KernelEstimator):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> machine = SVR(C=100.0).fit(X, y)
     >>> round(machine.score(X, y), 2), machine.certificate_.relative_gap <= 1e-8
-    (0.58, True)
+    (0.67, True)
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class NuSVR(QPRegressor, KernelEstimator):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also
@@ -268,7 +268,7 @@ class QuantileSVR(QPRegressor, KernelEstimator):
 
     Raises
     ------
-    TypeError
+    UnknownParameterError
         A parameter that there is not; the message says what takes its place.
 
     See Also

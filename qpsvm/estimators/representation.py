@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted estimator."""
+"""Lines that a notebook shows beside a fitted estimator."""
 
 from __future__ import annotations
 

@@ -29,6 +29,7 @@ from qpsvm.formulations.family import (
     Family,
     check_parameters,
 )
+from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
 from qpsvm.formulations.prices import ClassWeight, prices
 from qpsvm.kernels import KernelArgument, as_kernel
 from qpsvm.kernels.gram import gram
@@ -54,7 +55,7 @@ class JointProblem(TrainingProblem[JointModel, JointSolution]):
 
 
 @dataclass(frozen=True, repr=False)
-class CrammerSinger:
+class CrammerSinger(ExplainsKeywords):
     """The multiclass machine of Crammer and Singer.
 
     ``minimize 1/2 sum_m |w_m|^2 + C sum_i max_m (w_m'x_i + 1 - [m = y_i]) - w_{y_i}'x_i``
@@ -105,6 +106,7 @@ class CrammerSinger:
 
     __repr__ = Family.__repr__
 
+    @explains_keywords
     def primal(
         self,
         X: Samples,
@@ -138,6 +140,7 @@ class CrammerSinger:
         program, recovery = primal_program(model), JointPrimalRecovery(model)
         return JointProblem(program, self, "primal", model, recovery)
 
+    @explains_keywords
     def dual(
         self,
         X: Samples,

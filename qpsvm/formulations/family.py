@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from qpsvm.data.preparation import (
 )
 from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet, TrainingSet
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
 from qpsvm.formulations.prices import as_class_weight
 from qpsvm.kernels import Kernel, KernelArgument, Linear, as_kernel
 from qpsvm.kernels.gram import Gram, gram
@@ -53,7 +55,7 @@ ProgramAndRecovery: TypeAlias = tuple[
 
 
 @dataclass(frozen=True)
-class Family(ABC):
+class Family(ExplainsKeywords, ABC):
     """A formulation: its parameters, and the conditions that they put on samples.
 
     A subclass says what its training data are (``training_set``) and what it asks of them
@@ -87,6 +89,7 @@ class Family(ABC):
     def conditions(self, data: Any, gram: Gram) -> Conditions:
         """The conditions on the samples; ``gram`` is the unsigned kernel matrix."""
 
+    @explains_keywords
     def primal(
         self,
         X: Samples,
@@ -139,6 +142,7 @@ class Family(ABC):
         data, function = self._data(X, y, kernel, sample_weight)
         return self.of_training_set(data, function, "primal", constraints, indefinite)
 
+    @explains_keywords
     def dual(
         self,
         X: Samples,
@@ -290,7 +294,7 @@ def check_parameters(formulation: DataclassInstance) -> None:
         A price C, share nu, flag or class weight that is none; a word that its type does not list.
     """
     store_python_numbers(formulation)
-    hints = get_type_hints(type(formulation))
+    hints = _hints(type(formulation))
     for name in (field.name for field in fields(formulation)):
         value, hint = getattr(formulation, name), hints[name]
         if name == "C":
@@ -305,6 +309,12 @@ def check_parameters(formulation: DataclassInstance) -> None:
             require_intercept_kind(value)
         elif get_origin(hint) is Literal:
             require_choice(value, get_args(hint), name)
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of a class's fields; reading them takes longer than checking values."""
+    return get_type_hints(kind)
 
 
 def require_price(C: object, name: str = "C", hint: str = "") -> None:

@@ -29,6 +29,7 @@ from qpsvm.data.targets import as_signs
 from qpsvm.data.training_sets import BinaryTrainingSet, MulticlassTrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Classifier, Family
+from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
 from qpsvm.formulations.prices import class_factors
 from qpsvm.kernels import Kernel, KernelArgument, Linear, Precomputed, as_kernel
 from qpsvm.kernels.gram import Gram, gram
@@ -64,7 +65,7 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reduction(ABC):
+class Reduction(ExplainsKeywords, ABC):
     """A reduction of a multiclass problem to two-class problems.
 
     Attributes
@@ -94,6 +95,7 @@ class Reduction(ABC):
     def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:
         """Bounds on ``combine``, shape (m, k) each, from bounds on its arguments."""
 
+    @explains_keywords
     def primal(
         self,
         X: Samples,
@@ -130,6 +132,7 @@ class Reduction(ABC):
         """
         return self._problem("primal", X, y, kernel, sample_weight, options)
 
+    @explains_keywords
     def dual(
         self,
         X: Samples,

@@ -30,6 +30,7 @@ from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.family import Family
+from qpsvm.formulations.keywords import explains_keywords
 from qpsvm.formulations.prices import in_range, scaled_product
 from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.kernels.gram import Gram
@@ -137,6 +138,7 @@ class Ranking(Family):
             intercept="none",
         )
 
+    @explains_keywords
     def primal(
         self,
         X: Samples,
@@ -174,6 +176,7 @@ class Ranking(Family):
         data, function = self._data(X, y, kernel, sample_weight, groups=groups)
         return self.of_training_set(data, function, "primal", constraints, indefinite)
 
+    @explains_keywords
     def dual(
         self,
         X: Samples,

@@ -28,6 +28,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Index: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
+_FLOAT64 = np.dtype(np.float64)
 _Frozen = TypeVar("_Frozen", bound="Array | Sparse")
 
 
@@ -57,6 +58,8 @@ def immutable(value: npt.ArrayLike) -> Dense:
     TypeError, ValueError, OverflowError
         NumPy's, for what is no array of numbers.
     """
+    if _is_in_store(value):
+        return value
     if np.ma.is_masked(value):  # NumPy drops a mask silently, and the hidden values come back
         hidden = int(np.sum(np.ma.getmaskarray(np.ma.asarray(value))))
         raise ValueError(f"it is a masked array with {hidden} hidden entries")
@@ -65,6 +68,17 @@ def immutable(value: npt.ArrayLike) -> Dense:
         raise TypeError(f"its dtype is {dtype}")
     own = value if is_immutable(value) else np.array(value, dtype=np.float64, order="C")
     return np.asarray(freeze(plain(own)))
+
+
+def _is_in_store(value: object) -> TypeGuard[Dense]:
+    """Return whether ``immutable`` would return the value itself."""
+    return (
+        type(value) is np.ndarray
+        and value.dtype is _FLOAT64
+        and value.flags.c_contiguous
+        and value.flags.aligned
+        and is_immutable(value)
+    )
 
 
 @overload
@@ -82,8 +96,8 @@ def stored(value: npt.ArrayLike | None, name: str, error: type[Exception]) -> De
     error
         Text, dates, a sparse matrix, rows of different lengths: no array of numbers.
     """
-    if value is None:
-        return None
+    if value is None or _is_in_store(value):
+        return value
     try:
         if sp.issparse(value):
             raise TypeError("it is sparse; pass value.toarray()")

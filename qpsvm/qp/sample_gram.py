@@ -73,8 +73,10 @@ class SampleGram:
         self.whole: tuple[SampleGram, Index] | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        state = {name: part for name, part in self.__dict__.items() if name != "_rows"}
-        return state | {"whole": None}  # one part shall not take the values of all others along
+        # what can be evaluated again is; and one part shall not take the values of the others along
+        again = ("_rows",) if isinstance(self.kernel, _Lookup) else ("_rows", "dense")
+        state = {name: part for name, part in self.__dict__.items() if name not in again}
+        return state | {"whole": None}
 
     @classmethod
     def of_matrix(

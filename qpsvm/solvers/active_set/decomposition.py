@@ -59,6 +59,14 @@ def load() -> tuple[Any, Any]:
     return type("SVC", (svm.SVC,), silent), type("SVR", (svm.SVR,), silent)
 
 
+def _fit(machine: Any, K: Dense, y: Vector, weights: Vector) -> None:
+    """Fit without the checks of scikit-learn, which take longer than small fits: ours are done."""
+    from sklearn import config_context
+
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        machine.fit(K, y, sample_weight=weights)
+
+
 def suits(
     program: BoxProgram, columns: KernelColumns, settings: ActiveSetSettings = DEFAULTS
 ) -> bool:
@@ -129,7 +137,7 @@ class _Classifier:
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
         """Fit LIBSVM and return x with LIBSVM's dual variables."""
         machine = load()[0](**options)
-        machine.fit(K, self.signs, sample_weight=self.upper / self.cost)
+        _fit(machine, K, self.signs, self.upper / self.cost)
         x[machine.support_] = self.cost * np.abs(machine.dual_coef_[0])
         return x
 
@@ -176,7 +184,7 @@ class _Regression:
         """Fit LIBSVM and return x with LIBSVM's dual variables."""
         size = float(np.std(self.targets))
         machine = load()[1](**options, epsilon=self.epsilon / size)
-        machine.fit(K, self.targets / size, sample_weight=self.upper / size)
+        _fit(machine, K, self.targets / size, self.upper / size)
         of_support = size * machine.dual_coef_[0]
         x[self.above[machine.support_]] = np.maximum(of_support, 0.0)
         x[self.below[machine.support_]] = np.maximum(-of_support, 0.0)

@@ -1,0 +1,99 @@
+"""Keywords in the wrong place: a formulation has the parameters, its program has the data."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, Self, TypeVar
+
+from qpsvm.exceptions import UnknownParameterError
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+OF_KERNELS = {
+    "gamma": 'kernel=qpsvm.kernels.RBF(gamma=...), or kernel="rbf" for gamma="scale"',
+    "degree": "kernel=qpsvm.kernels.Polynomial(degree=...)",
+    "coef0": "kernel=qpsvm.kernels.Polynomial(coef0=...)",
+}
+"""Parameters of kernels, and how a kernel with one is passed."""
+
+OF_PROGRAMS = ("kernel", "sample_weight", "constraints", "indefinite", "groups")
+"""Keyword arguments of ``primal`` and ``dual``."""
+
+OF_SOLVES = ("eps", "backend", "time_limit", "max_iterations", "warm_start", "verbose", "callback")
+"""Keyword arguments of ``qpsvm.solve``."""
+
+OTHER_NAMES = {"tol": "eps", "max_iter": "max_iterations"}
+"""Keyword arguments of scikit-learn, and what ``qpsvm.solve`` calls them."""
+
+
+def refusal(name: str, keyword: str, known: Iterable[str], *, of_program: bool) -> str:
+    """The message for a keyword argument that a formulation, or its program, does not have.
+
+    Parameters
+    ----------
+    name : str
+        Of the class or method that was called.
+    keyword : str
+    known : iterable of str
+        The keyword arguments that there are.
+    of_program : bool
+        Whether ``primal`` or ``dual`` was called, not the class.
+
+    Examples
+    --------
+    >>> refusal("SoftMargin", "kernel", ["C"], of_program=False)
+    "SoftMargin() has no parameter 'kernel'. Pass it where the program is built: .dual(X, y, kernel=...). Its own parameters: C."
+    """  # noqa: E501 - a doctest's output cannot be broken
+    where = _place(keyword, of_program=of_program)
+    return f"{name}() has no parameter {keyword!r}.{where} Its own parameters: {', '.join(known)}."
+
+
+def _place(keyword: str, *, of_program: bool) -> str:
+    if keyword in OF_KERNELS:
+        return f" It belongs to the kernel: .dual(X, y, {OF_KERNELS[keyword]})."
+    if keyword in OF_PROGRAMS and not of_program:
+        return f" Pass it where the program is built: .dual(X, y, {keyword}=...)."
+    own = OTHER_NAMES.get(keyword, keyword)
+    if own in OF_SOLVES:
+        return f" Pass it where the program is solved: qpsvm.solve(problem, {own}=...)."
+    if of_program:
+        return f" If it is a parameter of the formulation: SoftMargin({keyword}=...).dual(X, y)."
+    return ""
+
+
+@functools.cache
+def parameters_of(kind: type) -> tuple[str, ...]:
+    """Names of the parameters that a class takes."""
+    return tuple(inspect.signature(kind.__init__).parameters)[1:]  # type: ignore[misc]
+
+
+class ExplainsKeywords:
+    """Base of classes whose constructor says where a keyword that it does not have belongs."""
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        del args
+        for keyword in parameters:
+            known = parameters_of(cls)  # type: ignore[arg-type]
+            if keyword not in known:
+                message = refusal(cls.__name__, keyword, known, of_program=False)
+                raise UnknownParameterError(message)
+        return super().__new__(cls)
+
+
+def explains_keywords(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Make ``primal`` or ``dual`` say where a keyword that it does not have belongs."""
+    known = list(inspect.signature(method).parameters)[1:]
+    takes_any = "options" in known
+
+    @functools.wraps(method)
+    def checked(*args: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        for keyword in keywords:
+            if keyword not in known and not (takes_any and keyword in OF_PROGRAMS):
+                message = refusal(f".{method.__name__}", keyword, known, of_program=True)
+                raise UnknownParameterError(message)
+        return method(*args, **keywords)
+
+    return checked

@@ -1,0 +1,161 @@
+"""Staircases of samples: the coefficient as a function of the decision value.
+
+A machine ``f_j = sum_l K_jl beta_l + b`` is optimal when every pair ``(f_j, beta_j)`` lies on the
+staircase of its sample::
+
+    beta_j = U_j   where f_j < a_j         anything between where f_j = a_j
+    beta_j = 0     where a_j < f_j < c_j   anything between where f_j = c_j
+    beta_j = -D_j  where f_j > c_j
+
+and, with a free intercept, ``sum_j beta_j = 0``. For the hinge loss of a positive sample a = 1,
+U = C, and c is infinite; for a tube ``a = y - epsilon``, ``c = y + epsilon`` and U = D = C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.display import short_repr
+from qpsvm.machines.conditions import Conditions
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.selection.settings import NUMBERS
+
+AT_LOWEST, AT_C, AT_ZERO, AT_A, AT_UPPER = -2, -1, 0, 1, 2
+"""Steps of a staircase by beta: ``-D``, between at c, 0, between at a, ``U``."""
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Staircase:
+    """The staircases of all samples.
+
+    Attributes
+    ----------
+    a, c : arrays of shape (n,)
+        Where beta falls to zero, and below it; infinite where it does not.
+    upper, lowest : arrays of shape (n,)
+        U and -D.
+    """
+
+    a: Vector
+    c: Vector
+    upper: Vector
+    lowest: Vector
+
+    @classmethod
+    def of(cls, conditions: Conditions, n_samples: int) -> Staircase | None:
+        """The staircases of a machine's conditions, or None if they are of another shape."""
+        rows = conditions.rows
+        one_each = bool((np.diff(rows.indptr) == 1).all() and (np.abs(rows.data) == 1.0).all())
+        flat = not conditions.curvature.any() and not conditions.lower.any()
+        if not one_each or not flat or conditions.width_sign or conditions.intercept_price:
+            return None
+        if conditions.norm_weight != 1.0 or not np.isfinite(conditions.upper).all():
+            return None
+        a, c = np.full(n_samples, -np.inf), np.full(n_samples, np.inf)
+        upper, lowest = np.zeros((2, n_samples))
+        above, sample = rows.data > 0.0, rows.indices
+        if any(len(np.unique(sample[side])) < np.count_nonzero(side) for side in (above, ~above)):
+            return None
+        a[sample[above]], upper[sample[above]] = conditions.required[above], conditions.upper[above]
+        c[sample[~above]] = -conditions.required[~above]
+        lowest[sample[~above]] = -conditions.upper[~above]
+        return cls(a, c, upper, lowest)
+
+    def steps(self, beta: Vector, share: float) -> Index:
+        """The step of every sample: on a vertical one, if beta is off its ends by a share."""
+        steps = np.full(len(beta), AT_ZERO)
+        steps[beta > share * self.upper] = AT_A
+        steps[(self.upper > 0.0) & (beta >= (1.0 - share) * self.upper)] = AT_UPPER
+        steps[beta < share * self.lowest] = AT_C
+        steps[(self.lowest < 0.0) & (beta <= (1.0 - share) * self.lowest)] = AT_LOWEST
+        return steps
+
+    def given(self, steps: Index) -> Vector:
+        """The value that each step gives: of f on a vertical step, of beta on a flat one."""
+        choices = [self.lowest, self.c, np.zeros(len(self.a)), self.a, self.upper]
+        return np.asarray(np.choose(steps + 2, choices), dtype=np.float64)
+
+    def losses(self, f: Dense) -> Dense:
+        """The loss of every sample (rows) for decision values of several machines (columns)."""
+        below = self.upper[:, None] * np.maximum(self.a[:, None] - f, 0.0)
+        above = -self.lowest[:, None] * np.maximum(f - self.c[:, None], 0.0)
+        with np.errstate(invalid="ignore"):
+            on_left = np.where(self.upper[:, None] > 0.0, below, 0.0)
+            return np.asarray(on_left + np.where(self.lowest[:, None] < 0.0, above, 0.0))
+
+    def rewards(self, beta: Dense) -> Dense:
+        """The linear part of the dual objective, sample by sample, for several machines."""
+        a, c = (np.where(np.isfinite(v), v, 0.0)[:, None] for v in (self.a, self.c))
+        return np.asarray(np.maximum(beta, 0.0) * a + np.minimum(beta, 0.0) * c)
+
+
+@dataclass(frozen=True)
+class Event:
+    """How far one may go until a sample is at the end of its step, and its step from there on."""
+
+    length: float
+    sample: int
+    step: int
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Decision values, coefficients and steps of all samples, shape (n,) each."""
+
+    f: Vector
+    beta: Vector
+    steps: Index
+
+    def moved(self, rates: tuple[Vector, Vector], length: float) -> Point:
+        """The point after a way along rates of f and beta."""
+        return Point(self.f + length * rates[0], self.beta + length * rates[1], self.steps)
+
+    def with_step(self, sample: int, step: int) -> Point:
+        """The point with one sample on another step."""
+        steps = self.steps.copy()
+        steps[sample] = step
+        return Point(self.f, self.beta, steps)
+
+    def until_event(
+        self,
+        stair: Staircase,
+        rates: tuple[Vector, Vector],
+        way: float,
+        i: int,
+        unit: float,
+    ) -> Event:
+        """Find the first sample that comes to the end of its step; sample i is not looked at.
+
+        Parameters
+        ----------
+        stair : Staircase
+        rates : (array, array) of shape (n,)
+            Of f and of beta.
+        way : {-1.0, 1.0}
+            Direction along the rates.
+        i : int
+        unit : float
+            Of rates of f.
+        """
+        steps, vertical = self.steps, np.abs(self.steps) == 1
+        x, dx = np.where(vertical, self.beta, self.f), way * np.where(vertical, rates[1], rates[0])
+        for kind, size in ((vertical, 1.0), (~vertical, unit)):  # what only rounding moves stays
+            largest = float(np.max(np.abs(dx[kind]), initial=1e-3 * size))
+            dx[kind & (np.abs(dx) <= NUMBERS.moved * largest)] = 0.0
+        # the ends of the steps, in the order of AT_LOWEST to AT_UPPER, and what comes after them
+        inf, zero = np.full(len(x), np.inf), np.zeros(len(x))
+        low = np.choose(steps + 2, [stair.c, stair.lowest, stair.a, zero, -inf])
+        high = np.choose(steps + 2, [inf, zero, stair.c, stair.upper, stair.a])
+        below = np.choose(steps + 2, [AT_C, AT_LOWEST, AT_A, AT_ZERO, AT_UPPER])
+        above = np.choose(steps + 2, [AT_LOWEST, AT_ZERO, AT_C, AT_UPPER, AT_A])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(dx > 0.0, (high - x) / dx, np.where(dx < 0.0, (low - x) / dx, np.inf))
+        room[i] = np.inf
+        room = np.where(np.isnan(room), np.inf, np.maximum(room, 0.0))
+        first = int(np.argmin(room))
+        after = above if dx[first] > 0.0 else below
+        return Event(float(room[first]), first, int(after[first]))

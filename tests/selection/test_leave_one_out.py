@@ -1,0 +1,201 @@
+"""Leave-one-out predictions are those of n refits, and what is called decided is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import datasets, svm
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import LeaveOneOut as Splits
+from sklearn.model_selection import cross_val_predict
+from sklearn.preprocessing import scale
+
+import qpsvm
+from qpsvm import kernels
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.selection import leave_one_out
+from qpsvm.selection.leave_one_out import BY_CERTIFICATE, BY_DOWNDATE, BY_REFIT
+from qpsvm.selection.tableau import Tableau
+
+RNG = np.random.default_rng(0)
+CANCER = scale(datasets.load_breast_cancer().data[:60]), datasets.load_breast_cancer().target[:60]
+DIABETES = scale(datasets.load_diabetes().data[:60]), datasets.load_diabetes().target[:60]
+TWINS = np.repeat(RNG.standard_normal((25, 2)), 2, axis=0), RNG.integers(0, 2, 50)
+GRID = np.round(RNG.standard_normal((60, 2))), RNG.integers(0, 2, 60)  # many equal samples
+WIDE = RNG.standard_normal((30, 50)), RNG.integers(0, 2, 30)
+
+
+REFITS = 15
+"""Samples of each case that are refitted, drawn at random."""
+
+
+def refitted(
+    problem: Any, formulation: Any, X: Any, y: Any, **options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    chosen = np.random.default_rng(len(y)).choice(len(y), REFITS, replace=False)
+    values = []
+    for i in chosen:
+        others = np.arange(len(y)) != i
+        own = {name: np.asarray(value)[others] for name, value in options.items()}
+        part = formulation.dual(X[others], y[others], kernel=problem.kernel, **own)
+        machine = qpsvm.solve(part, eps=1e-11)
+        values.append(float(machine.decision_function(X[[i]])[0]))
+    return chosen, np.array(values)
+
+
+CLASSIFIERS = [
+    (CANCER, kernels.RBF(gamma=0.03), 1.0, "free"),
+    (CANCER, kernels.RBF(gamma=0.03), 100.0, "free"),
+    (CANCER, "linear", 0.1, "free"),
+    (CANCER, "linear", 0.1, "penalized"),
+    (CANCER, kernels.Polynomial(gamma=0.1, degree=2, coef0=1.0), 1.0, "none"),
+    (TWINS, kernels.RBF(gamma=0.5), 2.0, "free"),
+    (TWINS, "linear", 1.0, "free"),
+    (GRID, kernels.RBF(gamma=1.0), 5.0, "free"),
+    (WIDE, "linear", 10.0, "free"),
+]
+
+
+@pytest.mark.parametrize("case", CLASSIFIERS, ids=lambda case: f"{case[1]}, {case[2]}, {case[3]}")
+@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
+def test_labels_are_those_of_n_refits(case: Any) -> None:
+    (X, y), kernel, C, intercept = case
+    formulation = qpsvm.SoftMargin(C=C, intercept=intercept)
+    problem = formulation.dual(X, y, kernel=kernel)
+    found = leave_one_out(problem)
+    assert np.mean(found.decided) > 0.9
+    chosen, values = refitted(problem, formulation, X, y)
+    decided, labels = found.decided[chosen], problem.data.predictions(values)
+    np.testing.assert_array_equal(found.predictions[chosen][decided], labels[decided])
+    radius, off = found.radius[chosen], np.abs(values - found.decisions[chosen])
+    assert (off <= radius + 1e-5)[np.isfinite(radius)].all()
+    assert found.score == pytest.approx(np.mean(found.predictions == y))
+    assert set(found.shares) == {"certificate", "downdate", "refit"}
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 10.0])
+@pytest.mark.parametrize("kernel", [kernels.RBF(gamma=0.1), "linear"], ids=str)
+def test_predictions_of_regressions_are_those_of_n_refits(epsilon: float, kernel: Any) -> None:
+    X, y = DIABETES
+    formulation = qpsvm.EpsilonRegression(C=20.0, epsilon=epsilon)
+    problem = formulation.dual(X, y, kernel=kernel)
+    found = leave_one_out(problem)
+    assert np.mean(found.decided) > 0.9
+    chosen, values = refitted(problem, formulation, X, y)
+    np.testing.assert_allclose(found.predictions[chosen], values, atol=2e-6 * np.ptp(y))
+    assert found.score == pytest.approx(problem.data.score(found.decisions, y))
+    assert found.span_errors is None
+
+
+def test_weights_and_unequal_prices_are_taken_along() -> None:
+    X, y = CANCER
+    weights = RNG.uniform(0.2, 3.0, len(y))
+    formulation = qpsvm.SoftMargin(C=1.0, class_weight={0: 2.0, 1: 0.5})
+    problem = formulation.dual(X, y, kernel="rbf", sample_weight=weights)
+    chosen, values = refitted(problem, formulation, X, y, sample_weight=weights)
+    found = leave_one_out(problem)
+    np.testing.assert_array_equal(found.predictions[chosen], problem.data.predictions(values))
+
+
+def test_it_is_what_cross_validation_says() -> None:
+    X, y = CANCER
+    found = leave_one_out(qpsvm.SoftMargin(C=1.0).dual(X, y, kernel=kernels.RBF(gamma=0.03)))
+    theirs = cross_val_predict(svm.SVC(C=1.0, gamma=0.03, tol=1e-9), X, y, cv=Splits())
+    np.testing.assert_array_equal(found.predictions, theirs)
+    assert found.decided.all()
+
+
+def test_a_given_kernel_matrix_is_left_out_by_row_and_column() -> None:
+    X, y = CANCER
+    K = rbf_kernel(X, gamma=0.03)
+    given = leave_one_out(qpsvm.SoftMargin(C=1.0).dual(K, y, kernel="precomputed"))
+    plain = leave_one_out(qpsvm.SoftMargin(C=1.0).dual(X, y, kernel=kernels.RBF(gamma=0.03)))
+    np.testing.assert_array_equal(given.predictions, plain.predictions)
+    downdated = plain.how == BY_DOWNDATE
+    np.testing.assert_allclose(given.decisions[downdated], plain.decisions[downdated], atol=1e-7)
+
+
+def test_the_bounds_of_the_textbooks_hold() -> None:
+    X, y = CANCER
+    for C in (0.1, 1.0, 100.0):
+        found = leave_one_out(qpsvm.SoftMargin(C=C).dual(X, y, kernel="rbf"))
+        errors = int(np.sum(found.predictions != y))
+        assert errors <= found.n_support == round(found.support_bound * len(y))
+        assert found.span_errors is not None
+        assert abs(found.span_errors - errors) <= 0.1 * len(y)
+
+
+def test_refits_say_what_downdates_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = qpsvm.SoftMargin(C=1.0).dual(*CANCER, kernel=kernels.RBF(gamma=0.03))
+    usual = leave_one_out(problem)
+    assert np.mean(usual.how == BY_REFIT) < 0.05
+    assert np.mean(usual.how == BY_CERTIFICATE) > 0.3
+    monkeypatch.setattr("qpsvm.selection.tableau.Tableau.without", lambda *_: None)
+    slow = leave_one_out(problem)
+    assert not (slow.how == BY_DOWNDATE).any()
+    np.testing.assert_array_equal(slow.predictions, usual.predictions)
+    refits = slow.how == BY_REFIT
+    np.testing.assert_allclose(slow.decisions[refits], usual.decisions[refits], atol=1e-5)
+
+
+def test_trials_that_do_not_end_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for data in (CANCER, TWINS, GRID):
+        problem = qpsvm.SoftMargin(C=3.0).dual(*data, kernel=kernels.RBF(gamma=0.3))
+        usual = leave_one_out(problem)
+        with monkeypatch.context() as patch:
+            usually = Tableau._by_trials
+            patch.setattr(
+                Tableau, "_by_trials", lambda self, i: usually(self, i) if i is None else None
+            )
+            followed = leave_one_out(problem)
+        assert np.mean(followed.how == BY_DOWNDATE) > 0.9 * np.mean(usual.how == BY_DOWNDATE)
+        np.testing.assert_array_equal(followed.predictions, usual.predictions)
+
+
+def test_a_wrong_machine_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Tableau.without
+
+    def wrong(tableau: Tableau, i: int) -> Any:
+        found = right(tableau, i)
+        if found is not None:
+            found.beta[tableau.is_free()] *= 0.5
+        return found
+
+    problem = qpsvm.SoftMargin(C=1.0).dual(*CANCER, kernel=kernels.RBF(gamma=0.03))
+    usual = leave_one_out(problem)
+    monkeypatch.setattr(Tableau, "without", wrong)
+    found = leave_one_out(problem)
+    assert not (found.how == BY_DOWNDATE).any()
+    np.testing.assert_array_equal(found.predictions, usual.predictions)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        qpsvm.SoftMargin(loss="squared_hinge").dual(*CANCER),
+        qpsvm.SoftMargin().primal(*CANCER),
+        qpsvm.NuClassification(nu=0.2).dual(*CANCER),
+        qpsvm.SoftMargin().dual(*CANCER, constraints=qpsvm.constraints.nonnegative(0)),
+        qpsvm.HardMargin().dual(*WIDE),
+        qpsvm.OneClass().dual(CANCER[0]),
+        "SoftMargin",
+    ],
+    ids=lambda problem: type(getattr(problem, "formulation", problem)).__name__,
+)
+def test_other_problems_are_refused(problem: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="leave_one_out takes"):
+        leave_one_out(problem)
+
+
+def test_the_last_sample_of_a_class_cannot_be_left_out() -> None:
+    problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [1.0], [2.0]], [0, 0, 1])
+    with pytest.raises(InvalidDataError, match="only one class"):
+        leave_one_out(problem)
+
+
+def test_it_prints_a_table() -> None:
+    found = leave_one_out(qpsvm.SoftMargin(C=1.0).dual(*CANCER, kernel="rbf"))
+    assert "downdate" in repr(found)
+    assert list(found.columns()) == ["decision", "radius", "prediction", "decided", "how"]
