@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         selection,
     )
     from qpsvm.audits import Audit, audit
+    from qpsvm.estimators.loading import load
     from qpsvm.formulations.crammer_singer import JointProblem
     from qpsvm.machines.joint.solution import JointSolution
 
@@ -78,6 +79,7 @@ __getattr__, __dir__ = lazy_names(
         "JointProblem": "qpsvm.formulations.crammer_singer:JointProblem",
         "JointSolution": "qpsvm.machines.joint.solution:JointSolution",
         "audit": "qpsvm.audits:audit",
+        "load": "qpsvm.estimators.loading:load",
     },
 )
 
@@ -118,6 +120,7 @@ __all__ = [
     "exceptions",
     "formulations",
     "kernels",
+    "load",
     "machines",
     "models",
     "plotting",

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.backends.base import Settings
-from qpsvm.certificates import certify
 from qpsvm.certificates.predictions import CertifiedPredictions
-from qpsvm.estimators import inputs, representation
+from qpsvm.estimators import inputs, onnx_converter, representation
 from qpsvm.estimators.parallel import solve_in_parallel
 from qpsvm.estimators.parameters import require_known
+from qpsvm.estimators.persistent import PersistentEstimator, Proof
 from qpsvm.formulations import CrammerSinger
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.multiclass import Reduction
@@ -37,20 +34,7 @@ Formulation: TypeAlias = Family | Reduction | CrammerSinger
 """What builds a program from samples."""
 
 
-@dataclass(frozen=True, eq=False)
-class Proof:
-    """The certificate of a solution, computed when it is first asked for."""
-
-    problem: Any
-    solution: Any
-
-    @cached_property
-    def certificate(self) -> Any:
-        """Certificate, or ReducedCertificate with one for every program."""
-        return certify(self.problem, self.solution)
-
-
-class QPEstimator(BaseEstimator):
+class QPEstimator(PersistentEstimator):
     """Base class of estimators whose model is the optimum of a quadratic program.
 
     A subclass names its formulation (``_formulation``) and its kernel (``_kernel``).
@@ -115,10 +99,11 @@ class QPEstimator(BaseEstimator):
         )
         self._solve(problem)
         self._fitted(weights)
+        self._arrange()
         return self
 
     def _fitted(self, weights: Vector) -> None:
-        """Keep what follows from the solution."""
+        """Keep what follows from the solution and the weights of the samples."""
 
     def _options(self) -> dict[str, Any]:
         """Keyword arguments of ``dual`` beside data, kernel and weights, if they are given."""
@@ -128,10 +113,6 @@ class QPEstimator(BaseEstimator):
         if getattr(self, "indefinite", "error") != "error":
             options["indefinite"] = self.indefinite
         return options
-
-    def _needs_names(self, X: Any) -> bool:
-        """Whether constraints may refer to columns by name."""
-        return getattr(self, "constraints", None) is not None and hasattr(X, "columns")
 
     def _solve(self, problem: Any) -> None:
         backend, options = self._backend(problem)
@@ -149,8 +130,8 @@ class QPEstimator(BaseEstimator):
             answer = solve_in_parallel(problem, backend, settings, start, n_jobs)
         except NothingKnownError:  # other samples: the start is of no use
             answer = solve_in_parallel(problem, backend, settings, None, n_jobs)
-        self.problem_, self.solution_ = problem, answer.solution
-        self._proof = Proof(problem, answer.solution)
+        self._predictor, self._proof = answer.solution, Proof(problem, answer.solution)
+        self.__dict__.pop("_contents", None)
         if answer.shortfalls:
             more = len(answer.shortfalls) - 1
             others = f" The same of {more} more of its programs." if more else ""
@@ -175,8 +156,7 @@ class QPEstimator(BaseEstimator):
     @property
     def certificate_(self) -> Any:
         """Certificate of the solution, or one for each of its programs."""
-        check_is_fitted(self)
-        return self._proof.certificate
+        return self._proven.certificate
 
     def predict_certified(self, X: Samples) -> CertifiedPredictions:
         """Predict, and mark the predictions that are proven to be the exact optimum's.
@@ -219,27 +199,58 @@ class QPEstimator(BaseEstimator):
 
         return build(self.problem_, self.solution_)
 
-    # --- scikit-learn
+    def to_onnx(self, *, version: int | None = None) -> Any:
+        """Convert the fitted estimator to an ONNX model that computes in double precision.
 
+        Parameters
+        ----------
+        version : int, optional
+            Of the set of operators; the newest one that ``skl2onnx`` supports by default.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With input ``X`` (doubles of shape (n, d)). Classifiers have the outputs label and
+            decision values, novelty detectors the same in columns, the others one column of
+            predictions. ``model.SerializeToString()`` is the content of a file.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        MissingPackageError
+            ``skl2onnx`` is not installed: ``pip install 'qpsvm[onnx]'``.
+        ModelFileError
+            A kernel function of the caller's; labels that ONNX has no type for.
+
+        Notes
+        -----
+        For a pipeline call ``qpsvm.estimators.onnx_converter.register(SVC)`` and then
+        ``skl2onnx.to_onnx(pipeline, X)``.
+        """
+        check_is_fitted(self)
+        return onnx_converter.to_onnx(self, version)
+
+    # --- scikit-learn -----------------------------------------------------------------------------
     @property
     def n_iter_(self) -> Any:
         """Iterations of the backend: a number, or an array with one for every program."""
         check_is_fitted(self)
-        parts = getattr(self.solution_, "solutions", None)
+        parts = getattr(self._predictor, "solutions", None)
         if parts is None:
-            return _iterations(self.solution_)
+            return _iterations(self._predictor)
         return np.array([_iterations(part) for part in parts], dtype=np.int32)
 
     @property
     def fit_status_(self) -> int:
         """0 if the solution is certified to ``eps``, else 1."""
         check_is_fitted(self)
-        return int(self.solution_.status is not Status.OPTIMAL)
+        return int(self._predictor.status is not Status.OPTIMAL)
 
     def _values(self, X: Any) -> Any:
         """Decision values of the solution."""
         check_is_fitted(self)
-        return self.solution_.decision_function(inputs.samples(self, X))
+        return self._predictor.decision_function(inputs.samples(self, X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

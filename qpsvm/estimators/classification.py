@@ -87,7 +87,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
             Before ``fit``; other features than in ``fit``.
         """
         values = self._values(X)
-        return self.problem_.data.predictions(values)
+        return self._predictor.data.predictions(values)
 
     def calibrated(self, cv: Any = None, method: str = "sigmoid") -> CalibratedClassifierCV:
         """The classifier with probabilities: ``CalibratedClassifierCV(self, ...)``.
@@ -202,13 +202,15 @@ class KernelClassifier(QPClassifier, KernelEstimator):
             return values
         if self.decision_function_shape == "ovo":
             return -values
-        return replace(self.problem_.reduction, break_ties=True).combine(values, len(self.classes_))
+        return replace(self._predictor.reduction, break_ties=True).combine(
+            values, len(self.classes_)
+        )
 
     def predict(self, X: Samples) -> Any:
         values = self._values(X)
         if self._libsvm.is_one_vs_one:
-            values = self.problem_.reduction.combine(values, len(self.classes_))
-        return self.problem_.data.predictions(values)
+            values = self._predictor.reduction.combine(values, len(self.classes_))
+        return self._predictor.data.predictions(values)
 
     @property
     def n_support_(self) -> Any:

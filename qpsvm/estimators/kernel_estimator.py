@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from qpsvm.estimators import inputs
+from qpsvm.estimators import inputs, libsvm_file
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.kernel_choice import kernel_of
-from qpsvm.estimators.vectors import SupportVectors
+from qpsvm.estimators.vectors import AllCoefficients, SupportVectors
 from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.machines.solution import SVMSolution
@@ -46,9 +47,41 @@ class KernelEstimator(QPEstimator):
         return 1.0
 
     def _fitted(self, weights: Vector) -> None:
-        machines: Any = getattr(self.solution_, "solutions", (self.solution_,))
-        scales = tuple(self._scale(machine, weights) for machine in machines)
-        self._vectors = SupportVectors(self.solution_, scales, getattr(self, "_codes", None))
+        machines: Any = getattr(self._predictor, "solutions", (self._predictor,))
+        self._scales = tuple(self._scale(machine, weights) for machine in machines)
+
+    def _arrange(self) -> None:
+        codes = getattr(self, "_codes", None)
+        self._vectors = SupportVectors(self._predictor, self._scales, codes)
+
+    @property
+    def _all_coefficients(self) -> AllCoefficients:
+        own = self._libsvm
+        return AllCoefficients(own.solution, own.scales, own.codes)
+
+    def to_libsvm(self, path: str | os.PathLike[str]) -> None:
+        """Write the machine as a model file of LIBSVM, completely or not at all.
+
+        Parameters
+        ----------
+        path : path
+            ``svm-predict`` reads it, and so does ``qpsvm.audits.files.read_model``. Numbers are
+            written in full: what is read is the same to the last bit.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        ModelFileError
+            What LIBSVM does not have: another estimator than ``SVC``, ``NuSVC``, ``SVR``,
+            ``NuSVR`` and ``OneClassSVM``, labels that are no whole numbers, one machine per class,
+            constraints, a kernel function; a path that cannot be written.
+
+        Notes
+        -----
+        ``break_ties`` is not in the file: LIBSVM gives equally many votes to the first class.
+        """
+        libsvm_file.write(self, self._all_coefficients, path)
 
     @property
     def _libsvm(self) -> SupportVectors:

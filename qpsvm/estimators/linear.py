@@ -56,7 +56,7 @@ class LinearEstimator(QPEstimator):
 
     def _machines(self) -> tuple[Any, ...]:
         check_is_fitted(self)
-        solution = self.solution_
+        solution = self._predictor
         return solution.solutions if isinstance(solution, ReducedSolution) else (solution,)
 
     @property

@@ -9,6 +9,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.constraints import Constraints
+from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import DataDescription, OneClass
@@ -79,7 +80,12 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
             Before ``fit``; other features than in ``fit``.
         """
         values = self._values(X)
-        return np.where(np.abs(values) <= ON_BOUNDARY * abs(self.offset_), 0.0, values)
+        return np.where(np.abs(values) <= self._zero_below, 0.0, values)
+
+    @property
+    def _zero_below(self) -> float:
+        """Size up to which decision values are zero."""
+        return ON_BOUNDARY * abs(self.offset_)
 
     def score_samples(self, X: Samples) -> Any:
         """Decision values without the offset, shape (m,).
@@ -263,6 +269,12 @@ class SVDD(NoveltyDetector):
         require_share(self.nu)
         return DataDescription(C=1.0 / (self.nu * float(np.sum(weights))))
 
+    def _fitted(self, weights: Vector) -> None:
+        super()._fitted(weights)
+        # a given kernel matrix does not have k(x, x) of new samples: it has no decision values
+        known = not inputs.is_precomputed(self)
+        self._radius = DataDescription.radius(self._predictor) if known else None
+
     @property
     def offset_(self) -> float:
         """``-R^2``: scores are ``-|phi(x) - c|^2``."""
@@ -272,4 +284,4 @@ class SVDD(NoveltyDetector):
     def radius_(self) -> float:
         """Radius of the ball."""
         check_is_fitted(self)
-        return DataDescription.radius(self.solution_)
+        return DataDescription.radius(self.solution_) if self._radius is None else self._radius

@@ -247,7 +247,7 @@ class NuSVR(QPRegressor, KernelEstimator):
     def epsilon_(self) -> float:
         """Half-width of the tube."""
         check_is_fitted(self)
-        return float(self.solution_.width)
+        return float(self._predictor.width)
 
 
 class QuantileSVR(QPRegressor, KernelEstimator):

@@ -57,7 +57,9 @@ class SupportVectors:
     def support(self) -> Index:
         """Rows of the caller's X that are support vectors, sorted by class if there are classes."""
         machines: Any = self.machines
-        rows = np.unique(np.concatenate([machine.support for machine in machines]))
+        return self._sorted(np.unique(np.concatenate([machine.support for machine in machines])))
+
+    def _sorted(self, rows: Index) -> Index:
         if self.codes is not None:
             rows = rows[np.argsort(self.codes[rows], kind="stable")]
         return np.asarray(freeze(rows.astype(np.int32)))
@@ -66,7 +68,7 @@ class SupportVectors:
     def dual_coef(self) -> Dense:
         """Coefficients of the support vectors, shape (k - 1, m), (k, m) or (1, m)."""
         pairs = zip(self.machines, self.scales, strict=True)
-        columns = [scale * self._coefficients(machine) for machine, scale in pairs]
+        columns = [scale * self.coefficients(machine) for machine, scale in pairs]
         if not self.is_one_vs_one:
             return np.asarray(freeze(np.vstack([column.T for column in columns])))
         assert self.codes is not None
@@ -77,7 +79,7 @@ class SupportVectors:
             rows[i, classes == j] = -column[classes == j, 0]
         return np.asarray(freeze(rows))
 
-    def _coefficients(self, machine: Any) -> Dense:
+    def coefficients(self, machine: Any) -> Dense:
         """Coefficients of all support vectors in one machine, shape (m, 1) or (m, k)."""
         beta = machine.expansion
         beta = np.zeros((machine.data.n_samples, 1)) if beta is None else np.asarray(beta)
@@ -125,3 +127,23 @@ class SupportVectors:
     def _scaled(self, values: list[Any]) -> list[Any]:
         sign = -1.0 if self.is_one_vs_one else 1.0
         return [sign * scale * own for scale, own in zip(self.scales, values, strict=True)]
+
+
+class AllCoefficients(SupportVectors):
+    """The samples with any coefficient other than zero, however small, in the same layout.
+
+    Files of other programs have no weights of a linear kernel besides: there every coefficient
+    counts, also those that are too small to make a sample a support vector.
+    """
+
+    @cached_property
+    def support(self) -> Index:
+        machines: Any = self.machines
+        rows = [machine.support for machine in machines]
+        for machine in machines:
+            beta = machine.expansion
+            if beta is not None:
+                if machine.repair is not None:
+                    beta = machine.repair.coefficients(beta)
+                rows.append(machine.data.kept[np.unique(np.nonzero(beta)[0])])
+        return self._sorted(np.unique(np.concatenate(rows)))

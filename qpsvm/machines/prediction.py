@@ -87,6 +87,11 @@ class KernelMachine(Machine):
         """Status of the program's solution; OPTIMAL only after verification."""
         return self.qp.status if isinstance(self.qp, QPSolution) else Status.UNKNOWN
 
+    @property
+    def has_own_values(self) -> bool:
+        """Return whether kernel values of other machines are of no use: weights, or a repair."""
+        return self.coef is not None or self.repair is not None
+
     def decision_function(self, X: Any) -> Any:
         return np.asarray(self._values(self.checked_samples(X)))
 
@@ -162,6 +167,23 @@ def expanded(kernel: Kernel, X: Stored, beta: Any, samples: Any) -> Any:
     for rows in row_blocks(samples.shape[0], max(1, len(used))):
         values[rows] = kernel(samples[rows], centres) @ weights
     return values
+
+
+def self_similarity(kernel: Kernel, samples: Any) -> Any:
+    """``k(x, x)`` for every row x of samples, which a ball's decision function subtracts.
+
+    Raises
+    ------
+    InvalidDataError
+        A precomputed kernel matrix does not hold it.
+    """
+    if isinstance(kernel, Precomputed):
+        raise InvalidDataError(
+            "The distance of a new sample from the centre needs k(x, x), which a precomputed "
+            "kernel matrix does not hold; use decision_function(K) of OneClass, or a kernel "
+            "function."
+        )
+    return kernel.diagonal(samples)
 
 
 def as_float64(array: Any, name: str) -> Any:

@@ -126,7 +126,7 @@ class ReducedSolution(Machine):
         Machines with one kernel share its values, so that each is evaluated once.
         """
         kernel = self.solutions[0].kernel
-        own_values = any(s.coef is not None or s.repair is not None for s in self.solutions)
+        own_values = any(s.has_own_values for s in self.solutions)
         if own_values or isinstance(kernel, Precomputed) or not self._have_kernel(kernel):
             return np.column_stack([s.decision_function(X) for s in self.solutions])
         samples = self.solutions[0].checked_samples(X)

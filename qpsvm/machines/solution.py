@@ -11,11 +11,11 @@ import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet, TrainingSet
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.kernels import Kernel
 from qpsvm.kernels.indefinite import KernelRepair
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
-from qpsvm.machines.prediction import KernelMachine, as_float64
+from qpsvm.machines.prediction import KernelMachine, as_float64, self_similarity
 from qpsvm.numerics.arrays import Index, Vector, freeze, restore_frozen
 from qpsvm.qp.solution import QPSolution
 
@@ -129,19 +129,10 @@ class SVMSolution(KernelMachine):
         return self.data.classes
 
     def _values(self, samples: Any) -> Any:
-        return super()._values(samples) - self._self_similarity(samples)
-
-    def _self_similarity(self, samples: Any) -> Any:
-        """``k(x, x)`` where the decision function subtracts it, else zero."""
+        values = super()._values(samples)
         if not self.conditions.minus_self_similarity:
-            return 0.0
-        if isinstance(self.kernel, Precomputed):
-            raise InvalidDataError(
-                "The distance of a new sample from the centre needs k(x, x), which a precomputed "
-                "kernel matrix does not hold; use decision_function(K) of OneClass, or a kernel "
-                "function."
-            )
-        return self.kernel.diagonal(samples)
+            return values
+        return values - self_similarity(self.kernel, samples)
 
     def __repr__(self) -> str:
         return (

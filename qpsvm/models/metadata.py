@@ -1,100 +1,69 @@
-"""The JSON part of a model file: conversion to plain data, and back with strict checks.
-
-Formulations and kernels are looked up by name among those of qpsvm and built from plain
-parameters, so their own checks apply; anything else in the text is an error.
-"""
+"""The JSON part of a model file: its format, its version, and a checked accessor per type."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
-from qpsvm import formulations
-from qpsvm.exceptions import ModelFileError, QPSVMError
+from qpsvm.exceptions import ModelFileError
 from qpsvm.files import json_text
-from qpsvm.formulations.family import Family
-from qpsvm.kernels import Kernel
-from qpsvm.kernels.functions import KERNELS
 from qpsvm.machines.form import Form
-from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Array
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 FORMAT = "qpsvm model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Version 1 had two-class machines only, and no checksums."""
 
-FORMULATIONS: Mapping[str, type[Family]] = {
-    kind.__name__: kind
-    for kind in (formulations.HardMargin, formulations.SoftMargin, formulations.LeastSquares)
-}
-"""What a file can hold: two-class machines that are alpha, weights and an intercept."""
-
-Built = TypeVar("Built")
-
-_SCALARS = (bool, int, float, str)
 _MAX_METADATA = 2**26
-_MAX_LABEL = 2**16
-_LABEL_KINDS = "biufUO"
-"""Labels as booleans, integers, numbers and texts (also as Python objects)."""
 
 
-# --- objects -> plain data -------------------------------------------------------------------
-
-
-def from_formulation(formulation: Family) -> dict[str, object]:
-    """Convert a formulation to its name and parameters.
+def written(entries: Mapping[str, object]) -> Array:
+    """The metadata as an array of bytes.
 
     Raises
     ------
     ModelFileError
-        One that qpsvm does not know, or with parameters that are no plain values.
+        They are larger than ``read`` accepts.
     """
-    name = type(formulation).__name__
-    if FORMULATIONS.get(name) is not type(formulation):
+    text = json_text.dumps({"format": FORMAT, "format_version": FORMAT_VERSION} | dict(entries))
+    array = np.frombuffer(text.encode(), dtype=np.uint8)
+    if array.size > _MAX_METADATA:
         raise ModelFileError(
-            f"A model of the formulation {name} cannot be saved; {', '.join(FORMULATIONS)} can."
+            f"The metadata of the model take {array.size:,} bytes, more than {_MAX_METADATA:,}: "
+            "its constraints or parameters are too large; pass them as fewer rows."
         )
-    parameters = {
-        field.name: getattr(formulation, field.name) for field in dataclasses.fields(formulation)
-    }
-    return {"name": name, "parameters": _plain_parameters(name, parameters)}
+    return array
 
 
-def from_kernel(kernel: Kernel) -> dict[str, object]:
-    """Convert a kernel to its name and parameters.
+def read(array: Array) -> Fields:
+    """Parse the metadata from its bytes.
 
     Raises
     ------
     ModelFileError
-        A kernel made of code.
+        Not JSON, not of this format, or of another version.
     """
-    if KERNELS.get(kernel.name) is not type(kernel):
+    if array.dtype != np.uint8 or array.ndim != 1 or array.size > _MAX_METADATA:
+        raise ModelFileError("its metadata are not a JSON text.")
+    try:
+        data = json_text.loads(array.tobytes().decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"its metadata are not a JSON text ({error}).") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ModelFileError("its metadata are those of something else.")
+    version = data.get("format_version")
+    if version != FORMAT_VERSION:
+        older = type(version) is int and version < FORMAT_VERSION
+        remedy = "save the model again" if older else "upgrade qpsvm"
         raise ModelFileError(
-            f"A model with the kernel {kernel} cannot be saved: it is code, and a model file holds "
-            f"none. Use one of {', '.join(KERNELS)}: for your own kernel compute the matrix and "
-            "train with kernel='precomputed'."
+            f"it has version {version!r} of the format, this qpsvm reads {FORMAT_VERSION}; "
+            f"{remedy}."
         )
-    return {"name": kernel.name, "parameters": _plain_parameters(kernel.name, kernel.parameters())}
-
-
-def from_classes(classes: Labels) -> dict[str, object]:
-    """Convert the two labels to plain values and their dtype.
-
-    Raises
-    ------
-    ModelFileError
-        Labels that are no booleans, numbers or texts.
-    """
-    values = classes.tolist()
-    if classes.dtype.kind not in _LABEL_KINDS or not all(isinstance(v, _SCALARS) for v in values):
-        raise ModelFileError(
-            f"The labels {values[0]!r} and {values[1]!r} (dtype {classes.dtype}) cannot be saved; "
-            "use texts, numbers or booleans."
-        )
-    return {"dtype": classes.dtype.str, "values": values}
+    return Fields(data)
 
 
 def from_qp(qp: QPSolution) -> dict[str, object]:
@@ -104,54 +73,6 @@ def from_qp(qp: QPSolution) -> dict[str, object]:
         for field in dataclasses.fields(qp.statistics)
     }
     return {"status": qp.status.value, "native_status": qp.native_status, **statistics}
-
-
-def _plain_parameters(owner: str, parameters: Mapping[str, object]) -> dict[str, object]:
-    plain: dict[str, object] = {}
-    for name, given in parameters.items():
-        value = given.item() if isinstance(given, np.generic) else given
-        if value is not None and not isinstance(value, _SCALARS):
-            raise ModelFileError(
-                f"The parameter {name} of {owner} is a {type(value).__name__}, which cannot be "
-                "saved; only numbers and texts can."
-            )
-        plain[name] = value
-    return plain
-
-
-# --- plain data -> objects -------------------------------------------------------------------
-
-
-def to_formulation(data: Mapping[str, object]) -> Family:
-    """Rebuild a formulation from its name and parameters."""
-    return _build(FORMULATIONS, "formulation", data)
-
-
-def to_kernel(data: Mapping[str, object]) -> Kernel:
-    """Rebuild a kernel from its name and parameters."""
-    kernel = _build(KERNELS, "kernel", data)
-    if any(isinstance(value, str) for value in kernel.parameters().values()):
-        raise ModelFileError(f"the kernel {kernel} has a parameter that is not a number.")
-    return kernel
-
-
-def to_classes(data: Mapping[str, object]) -> Labels:
-    """Rebuild the two labels with their dtype."""
-    values = data.get("values")
-    try:
-        dtype = np.dtype(str(data.get("dtype")))
-        if not isinstance(values, list) or len(values) != 2 or dtype.kind not in _LABEL_KINDS:
-            raise ValueError("two labels are needed")
-        if not all(isinstance(value, _SCALARS) for value in values):
-            raise ValueError("labels must be texts, numbers or booleans")
-        if dtype.itemsize > _MAX_LABEL:
-            raise ValueError("the dtype is too wide")
-        classes = np.array(values, dtype=dtype)
-        if classes.tolist() != values or not classes[0] < classes[1]:
-            raise ValueError(f"{values} do not fit the dtype {dtype}, or are not in order")
-    except (ValueError, TypeError, OverflowError, SyntaxError) as error:
-        raise ModelFileError(f"the metadata's classes are not usable ({error}).") from error
-    return classes
 
 
 def to_qp(data: Mapping[str, object]) -> QPSolution:
@@ -182,7 +103,7 @@ def to_qp(data: Mapping[str, object]) -> QPSolution:
 
 
 def _seconds(given: object) -> dict[str, float]:
-    """Seconds by step; empty where they are missing, as in files of older versions."""
+    """Seconds by step."""
     items = given.items() if isinstance(given, dict) else ()
     return {name: float(value) for name, value in items if isinstance(value, int | float)}
 
@@ -192,53 +113,31 @@ def _names(given: object) -> tuple[str, ...]:
     return tuple(name for name in items if isinstance(name, str))
 
 
-def _build(known: Mapping[str, type[Built]], what: str, data: Mapping[str, object]) -> Built:
-    name, parameters = data.get("name"), data.get("parameters")
-    kind = known.get(name) if isinstance(name, str) else None
-    if kind is None or not isinstance(parameters, dict):
-        raise ModelFileError(f"the {what} {name!r} is unknown; known are {', '.join(known)}.")
-    if not all(value is None or isinstance(value, _SCALARS) for value in parameters.values()):
-        raise ModelFileError(f"the parameters of the {what} {name!r} are no plain values.")
-    try:
-        return kind(**parameters)
-    except (QPSVMError, TypeError, ValueError, OverflowError) as error:
-        raise ModelFileError(f"the {what} {name!r} cannot be built ({error}).") from error
-
-
-def read(array: Array) -> Fields:
-    """Parse the metadata from its bytes.
-
-    Raises
-    ------
-    ModelFileError
-        Not JSON, not of this format, or of a newer version.
-    """
-    if array.dtype != np.uint8 or array.ndim != 1 or array.size > _MAX_METADATA:
-        raise ModelFileError("its metadata are not a JSON text.")
-    try:
-        data = json_text.loads(array.tobytes().decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"its metadata are not a JSON text ({error}).") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ModelFileError("its metadata are those of something else.")
-    version = data.get("format_version")
-    if version != FORMAT_VERSION:
-        raise ModelFileError(
-            f"it has version {version!r} of the format, this qpsvm reads {FORMAT_VERSION}; "
-            "upgrade qpsvm."
-        )
-    return Fields(data)
-
-
 class Fields:
     """A JSON object with a checked accessor per type."""
 
     def __init__(self, data: Mapping[str, object]) -> None:
         self._data = data
 
+    @property
+    def entries(self) -> dict[str, object]:
+        """All entries."""
+        return dict(self._data)
+
+    def get(self, name: str) -> object:
+        """Return an entry as it is; None without it."""
+        return self._data.get(name)
+
     def mapping(self, name: str) -> dict[str, object]:
         """Return an entry that must be an object."""
         return cast("dict[str, object]", self._of(name, dict, "an object"))
+
+    def mappings(self, name: str) -> list[dict[str, object]]:
+        """Return an entry that must be a list of one or more objects."""
+        entries = self._of(name, list, "a list")
+        if not entries or not all(isinstance(entry, dict) for entry in entries):
+            raise ModelFileError(f"the metadata's {name} must be a list of objects.")
+        return cast("list[dict[str, object]]", entries)
 
     def text(self, name: str) -> str:
         """Return an entry that must be a string."""

@@ -5,26 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
-from qpsvm.data import BinaryTrainingSet
 from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.samples import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
-from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.kernels.indefinite import Indefinite
 from qpsvm.kkt_report import KKTReport
-from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from qpsvm.machines.form import Form
-from qpsvm.machines.offsets import best_offsets
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.models.comparison import predictions_check
+from qpsvm.models.machine import Numbers, SavedMachine, solution_of
 from qpsvm.models.scaling import Scaling
 from qpsvm.numerics.arguments import Labels, Samples, Targets
-from qpsvm.numerics.arrays import Index, Matrix, Vector, row_blocks
-from qpsvm.numerics.single_precision import Stored
-from qpsvm.qp.kkt_residuals import Check
+from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.qp.solution import QPSolution
 from qpsvm.verification import verify
 
@@ -38,58 +33,63 @@ class SavedModel:
     formulation : object
         ``SoftMargin(C=1.0)`` ..., what the model was trained as.
     form : "primal" or "dual"
+    indefinite : {"error", "clip", "flip", "shift"}
+        How an indefinite kernel was repaired; "error" if it was not.
+    constraints : LinearConstraints or None
+        The rows on (w, b).
     kernel : Kernel
         With every parameter a number.
-    classes : array of shape (2,)
-        The two labels, (negative, positive), of the kind they had.
-    n_samples, n_features : int
-        Of the training data.
+    classes : array of shape (k,) or None
+        The labels of a classifier, sorted, of the kind they had.
+    n_samples, n_given, n_features : int
+        Training samples, the caller's rows (with those of weight zero), columns.
     feature_names : tuple of str or None
-    alpha, slack : arrays of shape (n_samples,)
-    expansion : array of shape (n_samples,) or None
-        Only where it is not ``s_i alpha_i`` (kernel primal).
-    coef : array of shape (n_features,) or None
-    intercept : float
-    support_vectors : array or CSR array, or None
-        The training rows a kernel model needs to predict, in order.
-    support_weights : array or None
-        Their coefficients in the expansion.
+    sample_weight : array of shape (n_given,) or None
+    targets : array of shape (n_samples,) or None
+        Targets, or places of the labels among ``classes``.
+    machine : SavedMachine or ReducedSolution
+        The machine that predicts.
+    numbers : tuple of mapping
+        The stored arrays of every machine.
+    programs : tuple of QPSolution
+        Status and statistics of every machine's program: a claim, as everything here.
     scaling : Scaling or None
         Applied to every X handed in.
-    qp : QPSolution
-        The program's own solution: a claim, as everything here.
     fingerprint : str
-        Of the (scaled) training data.
+        Hash of the (scaled) training data.
     versions : mapping
-        Of qpsvm, NumPy, SciPy and the solver when the model was saved.
+        Versions of qpsvm, NumPy, SciPy and the solver when the model was saved.
     certificate : mapping
-        What the verifier had found then.
+        The report of the verifier when the model was saved; empty if there was none.
+    estimator : mapping or None
+        The estimator that was saved, as plain data.
     """
 
-    formulation: Family
+    formulation: Any
     form: Form
+    indefinite: Indefinite
+    constraints: Any
     kernel: Kernel
-    classes: Labels
+    classes: Labels | None
     n_samples: int
+    n_given: int
     n_features: int
     feature_names: tuple[str, ...] | None
-    alpha: Vector
-    slack: Vector
-    expansion: Vector | None
-    coef: Vector | None
-    intercept: float
-    support_vectors: Matrix | None
-    support_weights: Vector | None
+    sample_weight: Vector | None
+    targets: Labels | None
+    machine: SavedMachine | ReducedSolution
+    numbers: tuple[Numbers, ...]
+    programs: tuple[QPSolution, ...]
     scaling: Scaling | None
-    qp: QPSolution
     fingerprint: str
     versions: Mapping[str, str] = field(default_factory=dict)
     certificate: Mapping[str, object] = field(default_factory=dict)
+    estimator: Mapping[str, object] | None = None
 
     # --- predicting ----------------------------------------------------------------------------
 
-    def decision_function(self, X: Samples) -> Vector:
-        """``f(x)`` for every row of X; positive means the second class.
+    def decision_function(self, X: Samples) -> Any:
+        """Decision values of every row of X, shape (m,) or (m, k), bit for bit as before saving.
 
         Raises
         ------
@@ -98,27 +98,33 @@ class SavedModel:
         InvalidDataError
             X is not a table of finite numbers.
         """
-        samples = self._samples(X)
-        if self.coef is not None:
-            return np.asarray(samples @ self.coef) + self.intercept
-        weights, centres = self.support_weights, self.support_vectors
-        assert weights is not None  # the reader makes sure of it
-        if isinstance(self.kernel, Precomputed):
-            return np.asarray(samples @ weights) + self.intercept
-        assert centres is not None  # and of this
-        decision = np.empty(samples.shape[0])
-        for rows in row_blocks(samples.shape[0], max(1, len(weights))):
-            decision[rows] = self.kernel(samples[rows], centres) @ weights
-        return decision + self.intercept
+        return self.machine.decision_function(self._samples(X))
 
-    def predict(self, X: Samples) -> Labels:
-        """Predict the label of every row of X, in the type of the training labels."""
-        return self.classes[(self.decision_function(X) > 0).astype(np.intp)]
+    def predict(self, X: Samples) -> Any:
+        """Predict a label or number for every row of X, in the type of the training labels."""
+        return self.machine.data.predictions(self.decision_function(X))
+
+    def score(self, X: Samples, y: Targets) -> float:
+        """Score the predictions for X against y, as the solution did."""
+        return self.machine.data.score(self.decision_function(X), y)
 
     # --- verifying -----------------------------------------------------------------------------
 
-    def problem(self, X: Samples, y: Targets | None) -> SVMProblem:
+    def problem(
+        self, X: Samples, y: Targets | None = None, *, groups: Targets | None = None
+    ) -> Any:
         """Rebuild the training problem from the training data.
+
+        Parameters
+        ----------
+        X, y
+            The training data. Sample weights and constraints are in the file.
+        groups : array of shape (n_given,), optional
+            Query groups of a ``Ranking``.
+
+        Returns
+        -------
+        SVMProblem, JointProblem or ReducedProblem
 
         Raises
         ------
@@ -128,20 +134,36 @@ class SavedModel:
         InvalidDataError
             They are no training data at all.
         """
-        samples = self._samples(X)
-        if samples.shape[0] != self.n_samples:
+        samples: Any = self._samples(X)
+        n_rows = samples.shape[0] if hasattr(samples, "shape") else len(samples)
+        if n_rows != self.n_given:
             raise ModelFileError(
-                f"The model was trained on {self.n_samples} samples, the data have "
-                f"{samples.shape[0]}; pass the training data."
+                f"The model was trained on {self.n_given} samples, the data have "
+                f"{n_rows}; pass the training data."
             )
+        options: dict[str, Any] = {"constraints": self.constraints, "groups": groups}
+        options = {name: value for name, value in options.items() if value is not None}
         build = self.formulation.primal if self.form == "primal" else self.formulation.dual
-        problem: SVMProblem = build(samples, y, kernel=self.kernel)
-        data = cast(BinaryTrainingSet, problem.data)  # what every family in a file is about
-        found, expected = data.classes.tolist(), self.classes.tolist()
-        if found != expected:
+        problem = build(
+            samples,
+            y,
+            kernel=self.kernel,
+            sample_weight=self.sample_weight,
+            indefinite=self.indefinite,
+            **options,
+        )
+        self._require_same(problem.data)
+        return problem
+
+    def _require_same(self, data: Any) -> None:
+        """Refuse training data with other labels or values."""
+        if self.classes is not None and data.classes.tolist() != self.classes.tolist():
+            found, expected = (
+                " and ".join(map(repr, labels.tolist())) for labels in (data.classes, self.classes)
+            )
             raise ModelFileError(
-                f"The model tells {expected[0]!r} from {expected[1]!r}, the data have the labels "
-                f"{found[0]!r} and {found[1]!r}; pass the training data."
+                f"The model tells {expected} apart, the data have the labels {found}; pass the "
+                "training data."
             )
         if fingerprint(data) != self.fingerprint:
             raise ModelFileError(
@@ -149,81 +171,77 @@ class SavedModel:
                 "weights or another order (their SHA-256 differs); pass the training data as it "
                 "was."
             )
-        return problem
 
-    def solution(self, problem: SVMProblem) -> SVMSolution:
+    def solution(self, problem: Any) -> Any:
         """Build the solution that the file claims, for ``qpsvm.verify``.
 
-        Box, kernel, data and intercept interval are the problem's own; alpha, coef, expansion,
-        intercept, slack and the program's vectors are the file's.
+        Box, kernel and data are the problem's own; every number is the file's.
+
+        Returns
+        -------
+        SVMSolution, JointSolution or ReducedSolution
 
         Raises
         ------
         ModelFileError
-            The problem has another number of samples.
+            The problem has another number of samples or machines.
         """
-        if problem.data.n_samples != self.n_samples:
+        parts = problem.problems if isinstance(problem, ReducedProblem) else (problem,)
+        if problem.data.n_samples != self.n_samples or len(parts) != len(self.numbers):
             raise ModelFileError(
-                f"The model has {self.n_samples} samples, the problem {problem.data.n_samples}; "
-                "build it with model.problem(X, y)."
+                f"The model has {self.n_samples} samples and {len(self.numbers)} machines, the "
+                f"problem {problem.data.n_samples} and {len(parts)}; build it with "
+                "model.problem(X, y)."
             )
-        expansion = self.expansion
-        if expansion is None and (self.form == "dual" or self.coef is None):
-            expansion = problem.model.expansion(self.alpha)
-        solution = SVMSolution(
-            alpha=self.alpha,
-            expansion=expansion,
-            coef=self.coef,
-            intercept=self.intercept,
-            intercept_interval=Interval(self.intercept, self.intercept),
-            width=0.0,
-            slack=self.slack,
-            constraint_multipliers=np.zeros(0),
-            conditions=problem.model.conditions,
-            kernel=problem.kernel,
-            data=problem.data,
-            qp=self.qp,
-        )
-        scores = problem.model.decision_values(solution).scores
-        interval, _ = best_offsets(problem.model, scores, self.intercept, 0.0)
-        if interval.upper > interval.lower:
-            return solution.replace(intercept_interval=interval)
-        return solution  # one point, which is the intercept up to rounding if it is right
+        solutions = tuple(map(solution_of, parts, self.numbers, self.programs))
+        if not isinstance(problem, ReducedProblem):
+            return solutions[0]
+        return ReducedSolution(solutions, problem.data, problem.reduction)  # type: ignore[arg-type]
 
-    def verify(self, X: Samples, y: Targets | None, *, eps: float = 1e-8) -> KKTReport:
+    def verify(
+        self,
+        X: Samples,
+        y: Targets | None = None,
+        *,
+        groups: Targets | None = None,
+        eps: float = 1e-8,
+    ) -> Any:
         """Verify the model on its training data, and that it predicts with verified numbers.
 
-        The rows and coefficients a kernel model predicts with are copies in the file: the check
-        ``predictions`` asks that they are those of the training data and of the verified solution,
-        to the last bit (scaled 0: they are, 1: they are not).
+        What the file stores twice, for predictions without the training data, is held against
+        them: the check ``predictions`` asks that rows, targets and support vectors are those of
+        the training data and of the verified solution, to the last bit (scaled 0: they are, 1:
+        they are not).
+
+        Returns
+        -------
+        KKTReport or ReducedReport
 
         Raises
         ------
         ModelFileError, InvalidDataError
             As ``problem``.
         """
-        problem = self.problem(X, y)
+        problem = self.problem(X, y, groups=groups)
         solution = self.solution(problem)
-        report = verify(problem, solution, eps=eps)
-        apart = self._copies_differ(problem, solution)
-        check = Check("predictions", apart, 0.0 if apart == 0.0 else 1.0, report.eps)
-        return dataclasses.replace(report, checks=(*report.checks, check))
-
-    def _copies_differ(self, problem: SVMProblem, solution: SVMSolution) -> float:
-        """Largest difference between numbers that the file stores twice."""
-        if self.coef is not None or solution.expansion is None or self.support_weights is None:
-            return 0.0  # predicts with coef, which is what was verified
-        if self.support_vectors is None:
-            return _difference(self.support_weights, solution.expansion)
-        rows = support_rows(solution.expansion)
-        weights = _difference(self.support_weights, solution.expansion[rows])
-        return max(weights, _difference(self.support_vectors, problem.data.X[rows]))
+        report: Any = verify(problem, solution, eps=eps)
+        check = predictions_check(self.machine, self.targets, problem, solution, report.eps)
+        if isinstance(report, KKTReport):
+            return dataclasses.replace(report, checks=(*report.checks, check))
+        if check.passed:
+            return report
+        note = "the file predicts with other numbers than those it states as its solution"
+        return dataclasses.replace(report, notes=(*report.notes, note))
 
     # --- small pieces --------------------------------------------------------------------------
 
-    def _samples(self, X: Samples) -> Matrix:
-        samples = as_samples(X)
-        if samples.shape[1] != self.n_features:
+    def _samples(self, X: Samples) -> Samples:
+        """X itself, if its columns are those of the training data, or X scaled."""
+        samples: Matrix = as_samples(X)
+        widths = {self.n_features}
+        if isinstance(self.kernel, Precomputed):
+            widths.add(self.n_given)
+        if samples.shape[1] not in widths:
             raise ModelFileError(
                 f"The model was trained on {self.n_features} columns, the data have "
                 f"{samples.shape[1]}; pass the same columns."
@@ -235,26 +253,10 @@ class SavedModel:
                 f"Column {i} of the data is {names[i]!r}, the model was trained with "
                 f"{trained[i]!r} there; pass the columns in that order."
             )
-        return samples if self.scaling is None else self.scaling(samples)
+        return X if self.scaling is None else self.scaling(samples)
 
     def __repr__(self) -> str:
         return (
             f"SavedModel({self.formulation!r}, {self.form}, {self.kernel} kernel, "
             f"{self.n_samples} samples x {self.n_features} features)"
         )
-
-
-def support_rows(expansion: Vector) -> Index:
-    """Rows with a nonzero coefficient, all that a prediction needs."""
-    return np.flatnonzero(expansion)
-
-
-def _difference(given: Matrix, expected: Stored) -> float:
-    """Largest absolute difference; infinite for different shapes."""
-    if given.shape != expected.shape:
-        return np.inf
-    if sp.issparse(given) or sp.issparse(expected):
-        apart = (sp.csr_array(given) - sp.csr_array(expected)).data
-    else:
-        apart = given - expected
-    return float(np.max(np.abs(apart), initial=0.0))

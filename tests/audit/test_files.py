@@ -263,11 +263,11 @@ def test_a_model_file_of_our_own(tmp_path):
     assert found.passed
     assert found.predictions_differ == 0
     changed = read_model(path)
-    weights = changed.support_weights * 1.01
-    object.__setattr__(changed, "support_weights", weights)
+    machine = changed.machine.replace(expansion=changed.machine.expansion * 1.01)
+    object.__setattr__(changed, "machine", machine)
     with pytest.raises(AuditRefusedError, match="predicts with other numbers"):
         qpsvm.audit(changed, X, y)
     with pytest.raises(ModelFileError, match="other"):
         qpsvm.audit(path, X[::-1], y)
-    with pytest.raises(AuditRefusedError, match="no sample weights"):
+    with pytest.raises(AuditRefusedError, match="leave sample_weight out"):
         qpsvm.audit(path, X, y, sample_weight=np.ones(len(y)))

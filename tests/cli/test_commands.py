@@ -15,6 +15,7 @@ import qpsvm
 from qpsvm import reports
 from qpsvm.cli import app
 from qpsvm.exceptions import UnsupportedProgramError
+from tests.models.sealing import reseal
 
 CONTROL = "\x1b"
 
@@ -238,6 +239,8 @@ def test_verify_fails_on_a_changed_model(model, iris_libsvm):
         entry = np.unravel_index(np.argmax(np.abs(array)), array.shape)
         changed[entry] += 0.5 * max(1.0, abs(changed[entry]))
         np.savez(model, **{**original, name: changed})
+        assert "SHA-256" in run("verify", model, iris_libsvm).stderr
+        reseal(model, {**original, name: changed})
         result = run("verify", model, iris_libsvm)
         expected = 2 if name.startswith("scaling") else 1
         assert result.exit_code == expected, f"{name}: {result.output}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,8 +13,11 @@ from qpsvm.audits.files import ArrayModel, LiblinearModel, LibsvmModel, read_mod
 from qpsvm.audits.readers import liblinear_files, libsvm_files
 from qpsvm.audits.readers.arrays import Arrays, arrays
 from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_classes
 from qpsvm.exceptions import AuditRefusedError
+from qpsvm.formulations import OneVsOne, Ranking
+from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.models import SavedModel
 
 Parsed: TypeAlias = LibsvmModel | LiblinearModel | ArrayModel | SavedModel
@@ -64,16 +67,41 @@ def _arrays(model: ArrayModel, inputs: Inputs) -> Reading:
 def _saved(model: SavedModel, inputs: Inputs) -> Reading:
     inputs.require_only((), "one of qpsvm")
     if inputs.sample_weight is not None:
-        raise AuditRefusedError("A model file of qpsvm has no sample weights; leave them out.")
+        raise AuditRefusedError(
+            "A model file of qpsvm has the sample weights of its training in it; leave "
+            "sample_weight out."
+        )
+    if isinstance(model.formulation, Ranking):
+        raise AuditRefusedError(
+            "The audit of a Ranking needs the query groups, which it has no parameter for; use "
+            "model.verify(X, y, groups=groups)."
+        )
     problem = model.problem(inputs.X, inputs.y)
     solution = model.solution(problem)
-    samples = problem.data.X
-    own, audited = model.decision_function(inputs.X), solution.decision_function(samples)
+    X = as_samples(inputs.X) if model.scaling is None else model.scaling(inputs.X)
+    own, audited = model.decision_function(inputs.X), solution.decision_function(X)
     apart = float(np.max(np.abs(own - audited)))
     if not apart <= SAME_PREDICTIONS * float(np.max(np.abs(own))):
         raise AuditRefusedError(
             "The model file predicts with other numbers than those it states as its solution (the "
             f"decision values differ by {apart:.2g}); it was changed."
         )
-    claim = Claim("", problem, solution.intercept, stated=solution)
-    return Reading(repr(model), Library("qpsvm"), (claim,), samples)
+    parts: list[Any] = [(problem, solution)]
+    names: tuple[str, ...] = ("",)
+    reduction: Any = None
+    if isinstance(problem, ReducedProblem):
+        parts, names, reduction = problem.parts(solution), problem.names, problem.reduction
+    claims = tuple(
+        Claim(name, part, machine.intercept, stated=machine)
+        for name, (part, machine) in zip(names, parts, strict=True)
+    )
+    return Reading(
+        repr(model),
+        Library("qpsvm"),
+        claims,
+        X,
+        combine=None if reduction is None else reduction.combine,
+        n_classes=0 if model.classes is None else len(model.classes),
+        classes=model.classes,
+        in_pairs=isinstance(reduction, OneVsOne),
+    )

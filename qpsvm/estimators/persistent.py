@@ -1,0 +1,143 @@
+"""Saving, loading and proving of fitted estimators: what is kept of a fit."""
+
+from __future__ import annotations
+
+import copyreg
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from qpsvm.certificates import certify
+from qpsvm.estimators import inputs, saving
+from qpsvm.models import files
+from qpsvm.numerics.arguments import Samples
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """The certificate of a solution, computed when it is first asked for."""
+
+    problem: Any
+    solution: Any
+
+    @cached_property
+    def certificate(self) -> Any:
+        """Certificate, or ReducedCertificate with one for every program."""
+        return certify(self.problem, self.solution)
+
+
+class PersistentEstimator(BaseEstimator):
+    """Base class of estimators that can be written to a file.
+
+    A fitted estimator has a machine that predicts (``_predictor``): the solution, or as much of it
+    as a file has. What is proven of it (``_proof``) needs the training data.
+    """
+
+    _predictor: Any
+    _proof: Proof | None
+
+    def _arrange(self) -> None:
+        """Keep what follows from the solution alone."""
+
+    def _needs_names(self, X: Any) -> bool:
+        """Whether constraints may refer to columns by name."""
+        return getattr(self, "constraints", None) is not None and hasattr(X, "columns")
+
+    # --- the fit ----------------------------------------------------------------------------------
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_predictor" in vars(self)
+
+    @property
+    def _proven(self) -> Proof:
+        check_is_fitted(self)
+        if self._proof is None:
+            raise AttributeError(
+                f"This {type(self).__name__} was loaded from a file, which does not have the "
+                "training data: it predicts, but has no problem_, solution_, certificate_ and "
+                "report(). Pass the data: estimator.restore(X, y)."
+            )
+        return self._proof
+
+    @property
+    def problem_(self) -> Any:
+        """The program that was solved."""
+        return self._proven.problem
+
+    @property
+    def solution_(self) -> Any:
+        """Its solution."""
+        return self._proven.solution
+
+    # --- files ------------------------------------------------------------------------------------
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, completely or not at all; ``qpsvm.load`` reads it.
+
+        Parameters
+        ----------
+        path : path
+            By custom ``something.npz``; an existing file is replaced. It holds numbers and JSON
+            text, and of the training data the samples that predictions need.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        ModelFileError
+            A parameter that is code, such as a kernel function; a path that cannot be written.
+        """
+        check_is_fitted(self)
+        files.write(path, saving.contents(self))
+
+    def restore(self, X: Samples, y: Any = None, **groups: Any) -> Self:
+        """Give an estimator that was loaded from a file its training data again.
+
+        After that it has ``problem_``, ``solution_``, ``certificate_`` and ``report()``.
+
+        Parameters
+        ----------
+        X, y
+            As in ``fit``. Sample weights are in the file.
+        **groups
+            ``groups=...`` of an ``SVMRanker``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        ModelFileError
+            Other data than those of ``fit``; or the file predicts with other numbers than those of
+            its solution.
+        """
+        check_is_fitted(self)
+        if self._proof is None:
+            samples = X if self._needs_names(X) else inputs.samples(self, X)
+            problem, solution = saving.proven(self, samples, y, **groups)
+            self._predictor, self._proof = solution, Proof(problem, solution)
+            self._arrange()
+            self.__dict__.pop("_contents")
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state that skops stores: arrays and plain values, without objects of qpsvm."""
+        if not self.__sklearn_is_fitted__():
+            return dict(vars(self))
+        return {"contents": saving.contents(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if set(state) == {"contents"}:
+            saving.restore(self, state["contents"])
+        else:
+            self.__dict__.update(state)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """The state that pickle and copy keep: everything, with problem and proof."""
+        del protocol
+        return copyreg.__newobj__, (type(self),), dict(vars(self))  # type: ignore[attr-defined]

@@ -1,0 +1,126 @@
+"""Fitted estimators as arrays of numbers and one JSON text, and back.
+
+The arrays are those of a model file (``qpsvm.models``), with the estimator's class, parameters and
+fitted attributes in the metadata. What a file and what ``skops`` stores is the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qpsvm.exceptions import ModelFileError
+from qpsvm.files.npz import Arrays
+from qpsvm.models.comparison import predictions_check
+from qpsvm.models.contents import contents_of, with_estimator
+from qpsvm.models.plain import from_value, to_value
+from qpsvm.models.reading import model_of
+from qpsvm.models.saved import SavedModel
+
+FITTED = (
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "class_weight_",
+    "_scales",
+    "_radius",
+)
+"""Fitted attributes that do not follow from the solution."""
+
+
+def contents(estimator: Any) -> Arrays:
+    """The arrays of a fitted estimator.
+
+    Raises
+    ------
+    ModelFileError
+        A parameter that is code, such as a kernel function of the caller's.
+    """
+    description = _description(estimator)
+    proof = estimator._proof
+    if proof is None:
+        return with_estimator(estimator._contents, description)
+    # attributes like support_vectors_ belong to estimators with a kernel
+    keeps_support = hasattr(estimator, "_scales")
+    return contents_of(proof.problem, proof.solution, estimator=description, support=keeps_support)
+
+
+def _description(estimator: Any) -> dict[str, object]:
+    name = type(estimator).__name__
+    parameters = estimator.get_params(deep=False)
+    fitted = {key: vars(estimator)[key] for key in FITTED if key in vars(estimator)}
+    return {
+        "name": name,
+        "parameters": {k: from_value(v, f"{k} of {name}") for k, v in parameters.items()},
+        "fitted": {k: from_value(v, f"{k} of {name}") for k, v in fitted.items()},
+    }
+
+
+def restore(estimator: Any, arrays: Arrays, model: SavedModel | None = None) -> None:
+    """Fill an estimator that is new with the parameters and numbers of a saved one.
+
+    Parameters
+    ----------
+    estimator : QPEstimator
+    arrays : mapping of str to array
+        What ``contents`` returned.
+    model : SavedModel, optional
+        The model in them, if it was read already.
+
+    Raises
+    ------
+    ModelFileError
+        Arrays of something else, or of another class of estimators.
+    """
+    model = model_of(arrays) if model is None else model
+    kind = type(estimator)
+    given = model.estimator or {}
+    if given.get("name") != kind.__name__:
+        raise ModelFileError(
+            f"it holds {given.get('name') or 'a model without an estimator'}, not {kind.__name__}."
+        )
+    try:
+        kind.__init__(estimator, **_values(given, "parameters"))
+    except TypeError as error:
+        raise ModelFileError(
+            f"its parameters are not those of {kind.__name__} ({error})."
+        ) from error
+    fitted = _values(given, "fitted")
+    if not set(fitted) <= set(FITTED) or ("classes_" in fitted) != (model.classes is not None):
+        raise ModelFileError(f"its attributes {sorted(fitted)} are not those of {kind.__name__}.")
+    vars(estimator).update(fitted)
+    if model.classes is not None:
+        weights = np.ones(model.n_given) if model.sample_weight is None else model.sample_weight
+        estimator._codes = np.zeros(model.n_given, dtype=np.intp)
+        estimator._codes[weights > 0.0] = model.targets
+    estimator._contents = dict(arrays)
+    estimator._predictor, estimator._proof = model.machine, None
+    estimator._arrange()
+
+
+def proven(estimator: Any, X: Any, y: Any, **groups: Any) -> tuple[Any, Any]:
+    """The problem and the solution of a loaded estimator, from its training data.
+
+    Raises
+    ------
+    ModelFileError
+        Other data; or the file predicts with other numbers than those of its solution.
+    """
+    model = model_of(estimator._contents)
+    problem = model.problem(X, y, **groups)
+    solution = model.solution(problem)
+    check = predictions_check(model.machine, model.targets, problem, solution, estimator.eps)
+    if not check.passed:
+        raise ModelFileError(
+            "The file predicts with other numbers than those of its solution and the training "
+            f"data (they differ by {check.absolute:.2g}); it was changed: fit again."
+        )
+    return problem, solution
+
+
+def _values(given: Any, name: str) -> dict[str, Any]:
+    entries = given.get(name)
+    if not isinstance(entries, dict):
+        raise ModelFileError(f"its {name} are {type(entries).__name__}, not an object.")
+    return {key: to_value(value, key) for key, value in entries.items()}

@@ -1,0 +1,205 @@
+"""The content of a model file as arrays by name: one of them is JSON text, all others numbers."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from qpsvm.certificates.reduced import ReducedReport
+from qpsvm.data.fingerprints import fingerprint
+from qpsvm.exceptions import InvalidParameterError, ModelFileError
+from qpsvm.files.npz import Arrays
+from qpsvm.kernels import Precomputed
+from qpsvm.kkt_report import KKTReport
+from qpsvm.machines.arguments import require_pair
+from qpsvm.machines.reduced import ReducedProblem
+from qpsvm.models import checksums, metadata
+from qpsvm.models.array_reader import CSR_PARTS
+from qpsvm.models.machine import needed_rows, numbers_of
+from qpsvm.models.packing import packed, shapes_of
+from qpsvm.models.plain import FORMULATIONS, from_value
+from qpsvm.models.scaling import Scaling
+from qpsvm.models.training import sample_weight_of, targets_of
+from qpsvm.numerics.arrays import Index, is_sparse
+from qpsvm.numerics.single_precision import Stored
+
+LABEL_KINDS = "biufUO"
+"""Labels as booleans, integers, numbers and texts (also as Python objects)."""
+
+
+def contents_of(
+    problem: Any,
+    solution: Any,
+    report: Any = None,
+    *,
+    scaling: Scaling | None = None,
+    feature_names: tuple[str, ...] | None = None,
+    estimator: Mapping[str, object] | None = None,
+    support: bool = False,
+) -> Arrays:
+    """The arrays of a model file.
+
+    Parameters
+    ----------
+    problem, solution, report, scaling, feature_names
+        As for ``save``.
+    estimator : mapping, optional
+        The estimator that the model belongs to, as plain data.
+    support : bool
+        Keep the support vectors also where predictions do not need them.
+
+    Raises
+    ------
+    ModelFileError, InvalidDataError, InvalidParameterError
+        As ``save``.
+    """
+    require_pair("models.save", problem, solution)
+    if report is not None and type(report) not in (KKTReport, ReducedReport):
+        raise InvalidParameterError(
+            f"models.save takes a KKTReport as report, got {type(report).__name__}; pass what "
+            "qpsvm.verify(problem, solution) returned, or nothing."
+        )
+    parts = _parts(problem, solution)
+    first, data = parts[0][0], problem.data
+    whole = problem.reduction if isinstance(problem, ReducedProblem) else problem.formulation
+    policies = {p.kernel_repair.policy for p, _ in parts if p.kernel_repair is not None}
+    kernel = from_value(first.kernel, "kernel")
+    for part, own in parts:
+        part.model.require_own(own)
+    numbers = [numbers_of(own) for _, own in parts]
+    arrays = packed(numbers)
+    if not isinstance(first.kernel, Precomputed):
+        rows = np.unique(np.concatenate([needed_rows(own, support=support) for own in numbers]))
+        arrays["rows"] = rows
+        if len(rows):
+            arrays |= _matrix_parts("support_vectors", _samples(data, rows))
+    arrays |= _of_data(data, scaling)
+    _require_numbers(arrays, solution)
+    versions = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
+    statistics = parts[0][1].qp.statistics
+    entries = {
+        "versions": versions | {"backend": f"{statistics.backend} {statistics.version}".strip()},
+        "formulation": _formulation(whole),
+        "form": problem.form,
+        "indefinite": policies.pop() if policies else "error",
+        "constraints": from_value(_constraints(parts), "constraints"),
+        "kernel": kernel,
+        "classes": _classes(getattr(data, "classes", None)),
+        "n_samples": data.n_samples,
+        "n_given": data.n_given,
+        "n_features": data.n_features,
+        "feature_names": feature_names or data.feature_names,
+        "fingerprint": fingerprint(data),
+        "machines": [
+            {"shapes": shapes_of(own), "program": metadata.from_qp(part.qp)}
+            for own, (_, part) in zip(numbers, parts, strict=True)
+        ],
+        "certificate": {} if report is None else report.to_dict(),
+        "estimator": estimator,
+        "sha256": {name: checksums.digest(array) for name, array in arrays.items()},
+    }
+    return arrays | checksums.sealed(metadata.written(entries))
+
+
+def with_estimator(contents: Arrays, estimator: Mapping[str, object]) -> Arrays:
+    """The same arrays with another description of the estimator.
+
+    Raises
+    ------
+    ModelFileError
+        Their metadata are none.
+    """
+    entries = metadata.read(contents["metadata"]).entries | {"estimator": estimator}
+    return contents | checksums.sealed(metadata.written(entries))
+
+
+def _parts(problem: Any, solution: Any) -> list[tuple[Any, Any]]:
+    """Every program with its solution."""
+    return problem.parts(solution) if isinstance(problem, ReducedProblem) else [(problem, solution)]
+
+
+def _formulation(formulation: Any) -> Any:
+    name = type(formulation).__name__
+    if FORMULATIONS.get(name) is not type(formulation):
+        raise ModelFileError(
+            f"A model of the formulation {name} cannot be saved; {', '.join(FORMULATIONS)} can."
+        )
+    return from_value(formulation, "formulation")
+
+
+def _classes(classes: Any) -> Any:
+    """Labels as plain data with their dtype; None without any."""
+    if classes is None:
+        return None
+    plain = all(isinstance(label, bool | int | float | str) for label in classes.tolist())
+    if classes.dtype.kind not in LABEL_KINDS or not plain:
+        raise ModelFileError(
+            f"The labels {', '.join(map(repr, classes[:3].tolist()))} (dtype {classes.dtype}) "
+            "cannot be saved; use texts, numbers or booleans."
+        )
+    return from_value(classes, "labels")
+
+
+def _constraints(parts: list[tuple[Any, Any]]) -> Any:
+    """The rows on (w, b), which must be those of all machines."""
+    given = [getattr(part.model, "constraints", None) for part, _ in parts]
+    first = given[0]
+    for other in given[1:]:
+        if first is not None and not _same_rows(first, other):
+            raise ModelFileError(
+                "The machines of this reduction have different constraints, because they depend "
+                "on the samples (a fairness band); train a machine for each class or pair by "
+                "itself and save these."
+            )
+    return first
+
+
+def _same_rows(one: Any, other: Any) -> bool:
+    if one.rows.shape != other.rows.shape or one.names != other.names:
+        return False
+    apart = one.rows - other.rows
+    rows_differ = apart.count_nonzero() if is_sparse(apart) else np.any(apart)
+    return not rows_differ and np.array_equal(one.right, other.right)
+
+
+def _samples(data: Any, rows: Index) -> Stored:
+    """The caller's rows among the training samples."""
+    X: Stored = data.X[np.searchsorted(data.kept, rows)]
+    return X
+
+
+def _of_data(data: Any, scaling: Scaling | None) -> Arrays:
+    arrays: Arrays = {}
+    for name, value in (("targets", targets_of(data)), ("weights", sample_weight_of(data))):
+        if value is not None:
+            arrays[name] = value
+    if scaling is not None:
+        arrays["scaling_scale"] = scaling.scale
+        if scaling.mean is not None:
+            arrays["scaling_mean"] = scaling.mean
+    return arrays
+
+
+def _matrix_parts(name: str, matrix: Stored) -> Arrays:
+    if not is_sparse(matrix):
+        return {name: np.asarray(matrix)}
+    parts = (
+        matrix.data,
+        matrix.indices.astype(np.int64),
+        matrix.indptr.astype(np.int64),
+        np.array(matrix.shape, dtype=np.int64),
+    )
+    return {f"{name}_{part}": value for part, value in zip(CSR_PARTS, parts, strict=True)}
+
+
+def _require_numbers(arrays: Arrays, solution: Any) -> None:
+    for name, array in arrays.items():
+        fine = ~np.isnan(array) if name == "intercept_interval" else np.isfinite(array)
+        if not fine.all():
+            raise ModelFileError(
+                f"The solution cannot be saved: its {name} holds NaN or infinite numbers (status "
+                f"{solution.status.value!r}); solve the problem first."
+            )

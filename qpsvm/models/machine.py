@@ -1,0 +1,215 @@
+"""A machine with the numbers of its solution and the samples that it predicts with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from qpsvm.data.training_sets import TrainingSet
+from qpsvm.exceptions import ModelFileError
+from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.machines import Interval, SVMProblem, SVMSolution
+from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.machines.prediction import KernelMachine, self_similarity
+from qpsvm.numerics.arrays import Array, Index, Matrix, freeze
+from qpsvm.qp.solution import QPSolution
+
+Numbers: TypeAlias = Mapping[str, Array]
+"""The arrays of a solution by the names of its fields; those of its program begin with ``qp_``."""
+
+OF_SOLUTION = (
+    "alpha",
+    "expansion",
+    "coef",
+    "intercept",
+    "intercept_interval",
+    "width",
+    "slack",
+    "constraint_multipliers",
+)
+OF_PROGRAM = ("x", "z", "y", "z_lower", "z_upper")
+REPAIRED = "repaired_expansion"
+"""Coefficients of the kernel as it is, where an indefinite one was repaired."""
+FLOATS = (*OF_SOLUTION, REPAIRED, *(f"qp_{name}" for name in OF_PROGRAM))
+INTEGERS = ("kept", "support")
+
+
+@dataclass(frozen=True, eq=False)
+class SavedMachine(KernelMachine):
+    """A machine that predicts, without the samples that it does not need for that.
+
+    Attributes
+    ----------
+    coef : array of shape (d,) or (k, d), or None
+    expansion : array of shape (m,) or (m, k), or None
+        Coefficients of the samples in ``data``.
+    intercept : float, or array of shape (k,)
+    width : float
+    support : array of int
+        Support vectors, as rows of the caller's X.
+    kernel : Kernel
+    data : TrainingSet
+        The m samples that predictions or support vectors need. With a precomputed kernel all n,
+        whose matrix is NaN: it is not in the file.
+    qp : QPSolution
+        Status and statistics.
+    minus_self_similarity : bool
+        The decision function subtracts ``k(x, x)``.
+    is_repaired : bool
+        The kernel was indefinite; the expansion is the one of the kernel as it is.
+    repair : None
+        Nothing is left to repair.
+    """
+
+    coef: Any
+    expansion: Any
+    intercept: Any
+    width: float
+    support: Index
+    kernel: Kernel
+    data: TrainingSet
+    qp: QPSolution
+    minus_self_similarity: bool = False
+    is_repaired: bool = False
+    repair: None = None
+
+    @property
+    def has_own_values(self) -> bool:
+        return self.coef is not None or self.is_repaired
+
+    @property
+    def classes(self) -> Any:
+        """The labels of a classifier, sorted."""
+        return self.data.classes  # type: ignore[attr-defined]
+
+    def _values(self, samples: Any) -> Any:
+        values = super()._values(samples)
+        if not self.minus_self_similarity:
+            return values
+        return values - self_similarity(self.kernel, samples)
+
+
+# --- solution -> numbers -------------------------------------------------------------------------
+
+
+def numbers_of(solution: SVMSolution | JointSolution) -> dict[str, Array]:
+    """The numbers of a solution: its arrays, the rows it is about, its program's vectors."""
+    numbers: dict[str, Array] = {}
+    for name in OF_SOLUTION:
+        value = getattr(solution, name, None)
+        if value is not None:
+            numbers[name] = np.asarray(value, dtype=np.float64)
+    if solution.repair is not None and solution.expansion is not None:
+        numbers[REPAIRED] = solution.repair.coefficients(solution.expansion)
+    for name in OF_PROGRAM:
+        vector = getattr(solution.qp, name)
+        if vector is not None:
+            numbers[f"qp_{name}"] = vector
+    numbers["kept"] = solution.data.kept.astype(np.int64)
+    numbers["support"] = solution.support.astype(np.int64)
+    return numbers
+
+
+def weights_of(numbers: Numbers) -> Array | None:
+    """The expansion that predicts; None for a machine with coef alone."""
+    return numbers.get(REPAIRED, numbers.get("expansion"))
+
+
+def needed_rows(numbers: Numbers, *, support: bool) -> Index:
+    """Rows of the caller's X that a machine needs to predict.
+
+    With ``support`` also the support vectors of a linear machine, which predicts with ``coef``.
+    """
+    weights = weights_of(numbers)
+    rows = numbers["support"] if support else np.zeros(0, dtype=np.int64)
+    if weights is not None and (support or "coef" not in numbers):
+        rows = np.union1d(rows, numbers["kept"][np.unique(np.nonzero(weights)[0])])
+    return np.unique(rows)
+
+
+# --- numbers -> machine --------------------------------------------------------------------------
+
+
+def machine_of(
+    numbers: Numbers, qp: QPSolution, kernel: Kernel, whole: TrainingSet, *, is_ball: bool
+) -> SavedMachine:
+    """Build the machine that predicts with these numbers.
+
+    Parameters
+    ----------
+    numbers : mapping
+    qp : QPSolution
+    kernel : Kernel
+    whole : TrainingSet
+        The samples in the file; for several machines those of all.
+    is_ball : bool
+        The decision function subtracts ``k(x, x)``.
+
+    Raises
+    ------
+    ModelFileError
+        The file lacks samples that the machine needs.
+    """
+    kept, weights = numbers["kept"], weights_of(numbers)
+    data, taking_part = whole, np.isin(whole.kept, kept)
+    if not taking_part.all():
+        m = int(np.sum(taking_part))
+        X = unknown_matrix(m) if isinstance(kernel, Precomputed) else whole.X[taking_part]
+        rows, ones = freeze(whole.kept[taking_part]), freeze(np.ones(m))
+        data = TrainingSet(freeze(X), ones, rows, whole.n_given, whole.feature_names)
+    if weights is not None:
+        used = np.isin(kept, data.kept)
+        if "coef" not in numbers and weights[~used].any():
+            raise ModelFileError("it lacks support vectors that the expansion has.")
+        weights = weights[used]
+    intercept = numbers["intercept"]
+    return SavedMachine(
+        coef=numbers.get("coef"),
+        expansion=weights,
+        intercept=intercept if intercept.ndim else float(intercept),
+        width=float(numbers.get("width", 0.0)),
+        support=numbers["support"],
+        kernel=kernel,
+        data=data,
+        qp=qp,
+        minus_self_similarity=is_ball,
+        is_repaired=REPAIRED in numbers,
+    )
+
+
+def unknown_matrix(n: int) -> Matrix:
+    """A read-only n x n matrix of NaN that takes no memory."""
+    return np.broadcast_to(np.nan, (n, n))
+
+
+# --- numbers -> solution -------------------------------------------------------------------------
+
+
+def solution_of(problem: Any, numbers: Numbers, qp: QPSolution) -> SVMSolution | JointSolution:
+    """Build the solution of a problem that these numbers claim."""
+    model = problem.model
+    vectors = {name: numbers.get(f"qp_{name}") for name in OF_PROGRAM}
+    known = {
+        "alpha": numbers["alpha"],
+        "expansion": numbers.get("expansion"),
+        "coef": numbers.get("coef"),
+        "slack": numbers["slack"],
+        "kernel": problem.kernel,
+        "data": problem.data,
+        "qp": qp.replace(**vectors),
+        "repair": model.repair,
+    }
+    if not isinstance(problem, SVMProblem):
+        return JointSolution(**known, intercept=numbers["intercept"], upper=model.box)
+    lower, upper = numbers["intercept_interval"].tolist()
+    return SVMSolution(
+        **known,
+        intercept=float(numbers["intercept"]),
+        intercept_interval=Interval(lower, upper),
+        width=float(numbers["width"]),
+        constraint_multipliers=numbers["constraint_multipliers"],
+        conditions=model.conditions,
+    )

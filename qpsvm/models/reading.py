@@ -1,0 +1,166 @@
+"""From the arrays of a model file to a model, trusting nothing in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qpsvm.constraints import LinearConstraints
+from qpsvm.exceptions import ModelFileError, QPSVMError
+from qpsvm.files.npz import Arrays
+from qpsvm.formulations import DataDescription
+from qpsvm.formulations.multiclass import Reduction
+from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.kernels.functions import KERNELS
+from qpsvm.kernels.indefinite import require_policy
+from qpsvm.machines.reduced import ReducedSolution
+from qpsvm.models import checksums, metadata
+from qpsvm.models.array_reader import ArrayReader
+from qpsvm.models.consistency import require_shapes
+from qpsvm.models.machine import machine_of, unknown_matrix
+from qpsvm.models.metadata import Fields
+from qpsvm.models.packing import unpacked
+from qpsvm.models.plain import FORMULATIONS, to_object, to_value
+from qpsvm.models.saved import SavedModel
+from qpsvm.models.scaling import Scaling
+from qpsvm.models.training import has_classes, has_values, training_set
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Array, freeze
+
+
+def model_of(contents: Arrays) -> SavedModel:
+    """Build the model that the arrays of a file describe.
+
+    Raises
+    ------
+    ModelFileError
+        Anything but what ``contents_of`` writes.
+    """
+    arrays = dict(contents)
+    if "metadata" not in arrays:
+        raise ModelFileError("it has no metadata; write models with qpsvm.models.save.")
+    text, stated = arrays.pop("metadata"), arrays.pop(checksums.OF_METADATA, None)
+    fields = metadata.read(text)
+    checksums.require_metadata(text, stated)
+    checksums.require_arrays(arrays, fields.mapping("sha256"))
+    try:
+        return _model(fields, ArrayReader(arrays))
+    except ModelFileError:
+        raise
+    except (QPSVMError, ValueError, TypeError, IndexError, KeyError, OverflowError) as error:
+        raise ModelFileError(f"its parts do not go together ({error}).") from error
+
+
+def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
+    formulation = to_object(fields.mapping("formulation"), FORMULATIONS, "formulation")
+    kernel = _kernel(fields)
+    n, n_given, d = (fields.count(name) for name in ("n_samples", "n_given", "n_features"))
+    classes = _classes(fields) if has_classes(formulation) else None
+    names = fields.texts("feature_names", d)
+    entries = fields.mappings("machines")
+    numbers = unpacked(reader, [Fields(entry).mapping("shapes") for entry in entries])
+    programs = [metadata.to_qp(Fields(entry).mapping("program")) for entry in entries]
+    weights = None if "weights" not in reader else reader.vector("weights", n_given)
+    kept = np.arange(n_given) if weights is None else np.flatnonzero(weights)
+    targets: Array | None = None
+    if classes is not None:
+        targets = reader.integers("targets", n)
+    elif has_values(formulation):
+        targets = reader.vector("targets", n)
+    require_shapes(formulation, numbers, kept, n, d, classes)
+    rows, X = kept, unknown_matrix(n)
+    if not isinstance(kernel, Precomputed):
+        rows = reader.any_integers("rows")
+        X = reader.matrix("support_vectors", d) if len(rows) else np.empty((0, d))
+    if X.shape[0] != len(rows) or (np.diff(rows) <= 0).any():
+        raise ModelFileError("its rows are not those of its support vectors.")
+    data = training_set(
+        formulation,
+        X,
+        rows,
+        kept=kept,
+        n_given=n_given,
+        feature_names=names,
+        sample_weight=weights,
+        targets=targets,
+        classes=classes,
+    )
+    is_ball = isinstance(formulation, DataDescription)
+    machines = tuple(
+        machine_of(own, qp, kernel, data, is_ball=is_ball)
+        for own, qp in zip(numbers, programs, strict=True)
+    )
+    whole: Any = machines[0]
+    if isinstance(formulation, Reduction):
+        whole = ReducedSolution(machines, data, formulation)  # type: ignore[arg-type]
+    model = SavedModel(
+        formulation=formulation,
+        form=fields.form(),
+        indefinite=_policy(fields),
+        constraints=_constraints(fields),
+        kernel=kernel,
+        classes=classes,
+        n_samples=n,
+        n_given=n_given,
+        n_features=d,
+        feature_names=names,
+        sample_weight=weights,
+        targets=targets,
+        machine=whole,
+        numbers=tuple(numbers),
+        programs=tuple(programs),
+        scaling=_scaling(reader, d),
+        fingerprint=fields.text("fingerprint"),
+        versions={str(k): str(v) for k, v in fields.mapping("versions").items()},
+        certificate=fields.mapping("certificate"),
+        estimator=None if fields.get("estimator") is None else fields.mapping("estimator"),
+    )
+    reader.require_empty()
+    return model
+
+
+def _kernel(fields: Fields) -> Kernel:
+    kernel: Kernel = to_object(
+        fields.mapping("kernel"), {kind.__name__: kind for kind in KERNELS.values()}, "kernel"
+    )
+    if any(isinstance(value, str) for value in kernel.parameters().values()):
+        raise ModelFileError(f"the kernel {kernel} has a parameter that is not a number.")
+    return kernel
+
+
+def _classes(fields: Fields) -> Labels:
+    """The labels with their dtype."""
+    classes = to_value(fields.get("classes"), "classes")
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or len(classes) < 2:
+        raise ModelFileError("the metadata's classes are not two or more labels.")
+    try:
+        ordered = bool(np.all(classes[:-1] < classes[1:]))
+    except TypeError as error:
+        raise ModelFileError(f"the metadata's classes cannot be compared ({error}).") from error
+    if not ordered:
+        raise ModelFileError(f"the metadata's classes {classes[:3].tolist()} are not in order.")
+    return freeze(classes)
+
+
+def _policy(fields: Fields) -> Any:
+    policy = fields.get("indefinite")
+    require_policy(policy)
+    return policy
+
+
+def _constraints(fields: Fields) -> Any:
+    given = to_value(fields.get("constraints"), "constraints")
+    if given is not None and not isinstance(given, LinearConstraints):
+        raise ModelFileError("the metadata's constraints are not LinearConstraints.")
+    return given
+
+
+def _scaling(reader: ArrayReader, d: int) -> Scaling | None:
+    mean = reader.vector("scaling_mean", d, optional=True)
+    scale = reader.vector("scaling_scale", d, optional=mean is None)
+    if scale is None:
+        return None
+    if not (scale > 0.0).all():
+        raise ModelFileError("array 'scaling_scale' must be positive.")
+    return Scaling(mean, scale)
