@@ -85,7 +85,7 @@ class SupportVectors:
         beta = np.zeros((machine.data.n_samples, 1)) if beta is None else np.asarray(beta)
         if machine.repair is not None:
             beta = machine.repair.coefficients(beta)
-        beta = beta.reshape(len(beta), -1)
+        beta = beta[:, None] if beta.ndim == 1 else beta
         whole = np.zeros((machine.data.n_given, beta.shape[1]))
         whole[machine.data.kept] = beta
         return whole[self.support]

@@ -199,3 +199,12 @@ def test_a_forged_machine_has_no_proof(tmp_path: Path) -> None:
     reseal(path, arrays)
     with pytest.raises(ModelFileError, match="predicts with other numbers"):
         qpsvm.load(path).restore(IRIS)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # a gap beside 0
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+def test_a_machine_without_support_vectors(kernel: str, tmp_path: Path) -> None:
+    X = IRIS @ IRIS.T if kernel == "precomputed" else IRIS
+    fitted = SVR(kernel=kernel, epsilon=1.0).fit(X, 2.0 + 0.1 * np.sin(IRIS[:, 0]))
+    assert not fitted.support_.size
+    require_same(fitted, loaded(fitted, tmp_path / "m.npz"), Case(fitted, X, X[:, 0], X, {}))
