@@ -122,7 +122,7 @@ def test_an_audit_of_the_file_passes(tmp_path: Path) -> None:
             "no combination of support vectors",
         ),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_refusals(fitted: Any, words: str, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match=words):
