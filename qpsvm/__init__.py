@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         selection,
     )
     from qpsvm.audits import Audit, audit
-    from qpsvm.estimators.loading import load
+    from qpsvm.estimators import load
     from qpsvm.formulations.crammer_singer import JointProblem
     from qpsvm.machines.joint.solution import JointSolution
 
@@ -79,7 +79,7 @@ __getattr__, __dir__ = lazy_names(
         "JointProblem": "qpsvm.formulations.crammer_singer:JointProblem",
         "JointSolution": "qpsvm.machines.joint.solution:JointSolution",
         "audit": "qpsvm.audits:audit",
-        "load": "qpsvm.estimators.loading:load",
+        "load": "qpsvm.estimators:load",
     },
 )
 

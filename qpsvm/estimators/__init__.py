@@ -6,6 +6,7 @@ Parameters, fitted attributes and conventions are those of ``sklearn.svm``; ``ce
 
 from qpsvm.estimators.classification import SVC, NuSVC
 from qpsvm.estimators.linear import LinearSVC, LinearSVR
+from qpsvm.estimators.loading import load as load
 from qpsvm.estimators.novelty import SVDD, OneClassSVM
 from qpsvm.estimators.ranking import SVMRanker
 from qpsvm.estimators.regression import SVR, NuSVR, QuantileSVR
