@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         formulations,
         machines,
         models,
+        paths,
         plotting,
         reports,
     )
@@ -68,6 +69,7 @@ __getattr__, __dir__ = lazy_names(
         "formulations",
         "machines",
         "models",
+        "paths",
         "plotting",
         "reports",
     )
@@ -118,6 +120,7 @@ __all__ = [
     "kernels",
     "machines",
     "models",
+    "paths",
     "plotting",
     "polish",
     "qp",

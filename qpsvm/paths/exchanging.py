@@ -101,7 +101,11 @@ def independent_piece(
             direction = np.where(np.abs(direction) > NEGLIGIBLE * largest, direction, 0.0)
             if entering is not None:
                 own = float(direction[free == entering][0])
-                inward = 1.0 if alpha[entering] - lower[entering] <= upper[entering] - alpha[entering] else -1.0
+                inward = (
+                    1.0
+                    if alpha[entering] - lower[entering] <= upper[entering] - alpha[entering]
+                    else -1.0
+                )
                 direction = direction * (inward * np.sign(own)) if own else direction
             room = np.where(direction > 0.0, upper[free] - alpha[free], alpha[free] - lower[free])
             steps = np.full(len(free), math.inf)

@@ -54,7 +54,9 @@ class Stretch:
     def alpha_at(self, program: ParametricProgram, s: float) -> Vector:
         """The dual variables at s, shape (N,)."""
         alpha = np.where(self.states == AT_UPPER, program.upper.at(s), program.lower.at(s))
-        alpha[self.states == FREE] = self.free_alpha[:, 0] + (s - self.anchor) * self.free_alpha[:, 1]
+        alpha[self.states == FREE] = (
+            self.free_alpha[:, 0] + (s - self.anchor) * self.free_alpha[:, 1]
+        )
         return np.asarray(np.clip(alpha, program.lower.at(s), program.upper.at(s)))
 
 
@@ -91,7 +93,6 @@ def follow(
     end: float,
     solver: DualSolver,
     settings: PathSettings,
-    tell: Callable[[float, int], bool] = lambda s, n_events: True,
 ) -> Trace:
     """Follow the path of a parametric program from ``begin`` to ``end``.
 
@@ -103,8 +104,6 @@ def follow(
     solver : callable
         Finds the dual solution at one s: for the first piece, and where the path is lost.
     settings : PathSettings
-    tell : callable
-        Receives s and the number of pieces after every piece; returning False ends the path.
 
     Returns
     -------
@@ -128,9 +127,6 @@ def follow(
         if reach - s > settings.same_value * max(abs(s), abs(reach)):
             trace.stretches.append(Stretch.of(piece, s, reach))
             exchanges = 0
-            if not tell(reach, len(trace.stretches)):
-                trace.reached = reach
-                break
         trace.reached = reach
         if reach < end:
             exchanges += 1
@@ -206,7 +202,7 @@ def found_piece(
 def _found_again(
     trace: Trace, end: float, solver: DualSolver, settings: PathSettings
 ) -> Piece | None:
-    """A piece further on, by a solver; the trace goes on where it begins, after a gap if need be."""
+    """A piece further on, by a solver; the trace continues where it begins."""
     step = settings.restart_step * max(abs(trace.reached), np.finfo(float).tiny)
     ahead = trace.reached
     while trace.n_restarts < settings.max_restarts and ahead < end:

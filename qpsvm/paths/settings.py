@@ -39,6 +39,12 @@ class PathSettings:
         the bound; tried in this order.
     widest_gap, narrowest_gap : float
         A search for the reach of a machine ends with a gap between these shares of ``eps``.
+    aim : float
+        The share of ``eps`` that such a search aims at.
+    largest_growth : float
+        Factor by which a step of such a search grows, at most.
+    solve_share, smallest_eps : float
+        Machines of a certified path are solved to this share of its ``eps``, but not below that.
     reach_solves : int
         Solves of one such search, at most.
     max_machines : int
@@ -65,6 +71,10 @@ class PathSettings:
     classification: tuple[float, ...] = (1e-9, 1e-7, 1e-5)
     widest_gap: float = 1.0
     narrowest_gap: float = 0.8
+    aim: float = 0.9
+    largest_growth: float = 4.0
+    solve_share: float = 1e-3
+    smallest_eps: float = 1e-10
     reach_solves: int = 12
     max_machines: int = 1000
     distance_bytes: int = 2**27

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
+from qpsvm.backends.base import Settings
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.display import short_repr
-from qpsvm.exceptions import InvalidParameterError
+from qpsvm.exceptions import InvalidParameterError, ToleranceNotReachedWarning
 from qpsvm.formulations import EpsilonRegression, NuClassification, OneClass, SoftMargin
 from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel, KernelArgument, KernelRepair, as_kernel, gram
@@ -23,10 +25,12 @@ from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
 from qpsvm.numerics.arrays import Vector, freeze
 from qpsvm.numerics.choices import require_choice
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solving import solve
+from qpsvm.solving import solve_with
 from qpsvm.verification import verify_evaluated
 
 PARAMETERS = ("C", "epsilon", "nu")
+
+OPTIMAL = Status.OPTIMAL
 
 
 @short_repr
@@ -111,7 +115,7 @@ class Training:
         self, value: float, *, eps: float, start: SVMSolution | None = None, backend: str = "auto"
     ) -> SVMSolution:
         """Solve at one value, from a solution at another one if there is one."""
-        return solve(self.problem(value), backend, eps=eps, warm_start=start)
+        return solved(self.problem(value), eps, start, backend)
 
     def accepted(
         self, value: float, qp: QPSolution, *, eps: float, start: SVMSolution | None = None
@@ -132,9 +136,30 @@ class Training:
         evaluation = problem.evaluate(problem.to_qp(machine))
         if verify_evaluated(problem, evaluation, eps=eps).passed:
             machine = evaluation.solution
-            found: SVMSolution = machine.replace(qp=machine.qp.replace(status=Status.OPTIMAL))
+            found: SVMSolution = machine.replace(qp=machine.qp.replace(status=OPTIMAL))
             return found
         return self.solved(value, eps=eps, start=machine if start is None else start)
+
+
+def solved(
+    problem: SVMProblem, eps: float, start: SVMSolution | None = None, backend: str = "auto"
+) -> SVMSolution:
+    """Solve a problem without a warning: a path has one for all of its machines."""
+    return solve_with(problem, backend, Settings(eps=eps).started(), start).solution
+
+
+def warn_of_misses(name: str, values: Vector, solutions: Sequence[SVMSolution], eps: float) -> None:
+    """Warn the caller of a public function if machines of a path miss ``eps``."""
+    statuses = [solution.status for solution in solutions]
+    missed = [v for v, status in zip(values, statuses, strict=False) if status is not OPTIMAL]
+    if missed:
+        warnings.warn(
+            f"{len(missed)} of {len(solutions)} machines did not reach eps={eps:g}, the first at "
+            f"{name}={missed[0]:g}; path.relative_gaps has what was reached. Try a larger eps, or "
+            "scale the features.",
+            ToleranceNotReachedWarning,
+            stacklevel=3,
+        )
 
 
 def default_formulation(over: str, y: Targets | None) -> Family:

@@ -91,6 +91,15 @@ class SampleGram:
         gram.__dict__["dense"] = freeze(matrix)
         return gram
 
+    @classmethod
+    def of_values(
+        cls, kernel: GramFunction, X: Stored, values: Dense, *, positive_semidefinite: bool = False
+    ) -> SampleGram:
+        """The Gram matrix of samples with all of its values, evaluated elsewhere; not copied."""
+        gram = cls(kernel, X, positive_semidefinite=positive_semidefinite)
+        gram.__dict__["dense"] = freeze(values)
+        return gram
+
     @property
     def size(self) -> int:
         """Number of samples."""
