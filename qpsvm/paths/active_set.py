@@ -97,7 +97,7 @@ class Equations:
         free, rows = active.free(), active.rows(program)
         f, m = len(free), len(rows)
         matrix = np.zeros((f + m, f + m))
-        matrix[:f, :f] = program.P.block(free, free)
+        matrix[:f, :f] = program.block(free)
         matrix[f:, :f] = rows[:, free]
         matrix[:f, f:] = matrix[f:, :f].T
         scale, diagonal = np.ones(f + m), np.diagonal(matrix)[:f]
@@ -181,11 +181,11 @@ class Piece:
         alpha[free] = 0.0
         required = program.required.pair(anchor)
         right = program.right.pair(anchor)
-        products = program.P.products(alpha)
+        products = program.products(alpha)
         sides = [(required - products)[free], right[: len(rows)] - rows @ alpha]
         found = equations.solve(np.concatenate(sides))
         alpha[free], multipliers = found[: len(free)], found[len(free) :]
-        gradient = program.P.products(alpha) - required + rows.T @ multipliers
+        gradient = program.products(alpha) - required + rows.T @ multipliers
         room = np.array([math.inf, 0.0])
         if program.has_width:
             left = right[-1] - program.rows[-1] @ alpha

@@ -124,14 +124,15 @@ def follow(
         if reach < s:  # not optimal here
             piece = None
             continue
-        if reach - s > settings.same_value * max(abs(s), abs(reach)):
+        if not is_same(reach, s, settings):
             trace.stretches.append(Stretch.of(piece, s, reach))
-            exchanges = 0
-        trace.reached = reach
+            trace.reached, exchanges = reach, 0
+        elif reach == end:
+            break
         if reach < end:
             exchanges += 1
             try:
-                piece = exchanged(program, piece, reach, condition, settings)
+                piece = exchanged(program, piece, trace.reached, condition, settings)
             except Dependent:
                 piece = None
     return trace
@@ -176,6 +177,11 @@ def reach_of(
     return reach, first
 
 
+def is_same(s: float, other: float, settings: PathSettings) -> bool:
+    """Return whether two values differ by rounding only."""
+    return abs(s - other) <= settings.same_value * max(abs(s), abs(other))
+
+
 def found_piece(
     program: ParametricProgram, s: float, solver: DualSolver, settings: PathSettings
 ) -> Piece | None:
@@ -212,6 +218,7 @@ def _found_again(
         piece = found_piece(trace.program, ahead, solver, settings)
         if piece is not None:
             back = reach_of(trace.program, piece, ahead, trace.reached, settings)[0]
-            trace.reached = max(trace.reached, min(back, ahead))
+            if back > trace.reached and not is_same(back, trace.reached, settings):
+                trace.reached = min(back, ahead)
             return piece
     return None

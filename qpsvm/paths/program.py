@@ -20,14 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.paths.training import Training
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
 
 AFFINE = 1e-12
@@ -85,6 +87,20 @@ class ParametricProgram:
 
     def __len__(self) -> int:
         return len(self.required.value)
+
+    def products(self, V: Dense) -> Dense:
+        """``P V`` for V of shape (N, k), in double precision."""
+        return self.P.products(V) if isinstance(self.P, LowRankQuadratic) else self._dense @ V
+
+    def block(self, variables: Index) -> Dense:
+        """The rows and columns of P that belong to some variables."""
+        if isinstance(self.P, LowRankQuadratic):
+            return self.P.block(variables, variables)
+        return self._dense[np.ix_(variables, variables)]
+
+    @cached_property
+    def _dense(self) -> Dense:
+        return self.P.to_dense()
 
     @property
     def n_rows(self) -> int:

@@ -132,12 +132,11 @@ class Training:
             Warm start of a solve; the machine itself if None.
         """
         problem = self.problem(value)
-        machine = problem.recover(qp)
-        evaluation = problem.evaluate(problem.to_qp(machine))
-        if verify_evaluated(problem, evaluation, eps=eps).passed:
-            machine = evaluation.solution
-            found: SVMSolution = machine.replace(qp=machine.qp.replace(status=OPTIMAL))
-            return found
+        evaluation = problem.evaluate(qp)
+        machine: SVMSolution = evaluation.solution
+        found = machine.replace(qp=problem.recovery.to_qp(evaluation))
+        if verify_evaluated(problem, evaluation.of(found), eps=eps).passed:
+            return found.replace(qp=found.qp.replace(status=OPTIMAL))
         return self.solved(value, eps=eps, start=machine if start is None else start)
 
 
