@@ -128,7 +128,7 @@ def follow(
             trace.stretches.append(Stretch.of(piece, s, reach))
             trace.reached, exchanges = reach, 0
         elif reach == end:
-            break
+            trace.reached = end
         if reach < end:
             exchanges += 1
             try:
@@ -172,7 +172,7 @@ def reach_of(
     steps[falls] = np.maximum(values[falls], 0.0) / -(side * rates[falls, 1])
     first = int(np.argmin(steps))
     reach = s + side * float(steps[first])
-    if side * (reach - end) >= 0.0:
+    if side * (reach - end) >= 0.0 or is_same(reach, end, settings):
         return end, -1
     return reach, first
 

@@ -87,7 +87,7 @@ class Path(Table):
         low, high = min(ends), max(ends)
         stretches = self.trace.stretches
         meets = all(a.end >= b.begin for a, b in pairwise(stretches))
-        return meets and stretches[0].begin <= low and stretches[-1].end >= high
+        return meets and stretches[0].begin <= low and self.trace.reached >= high
 
     @cached_property
     def certificates(self) -> tuple[Certificate, ...]:

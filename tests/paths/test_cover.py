@@ -15,11 +15,11 @@ from tests import tolerances
 from tests.paths.cases import DEGENERATE, RANGES, T, X, Y, between
 
 OVER_C = [case for case, (over, *_) in RANGES.items() if over == "C"]
-LOW, HIGH = 0.05, 50.0
+LOW, HIGH = 0.1, 20.0
 
 
 @functools.cache
-def cover_of(case, eps=0.02, kernel="rbf"):
+def cover_of(case, eps=0.05, kernel="rbf"):
     _, formulation, y, *_ = RANGES[case]
     return certified_path(X, y, C=(LOW, HIGH), formulation=formulation, eps=eps, kernel=kernel)
 
@@ -37,12 +37,12 @@ def true_gap(path, C):
 def test_the_machine_is_within_eps_at_random_prices(case) -> None:
     path = cover_of(case)
     assert path.is_proven
-    for C in between(LOW, HIGH, 5):
+    for C in between(LOW, HIGH, 3):
         assert true_gap(path, C) <= path.gap_at(C) * (1.0 + 1e-9) + tolerances.ASKED
         assert path.gap_at(C) <= path.eps
 
 
-@pytest.mark.parametrize("eps", [0.3, 1e-3])
+@pytest.mark.parametrize("eps", [0.3, 0.01])
 def test_other_accuracies_and_a_linear_kernel(eps) -> None:
     path = cover_of("hinge", eps, "linear")
     assert path.is_proven
@@ -51,7 +51,7 @@ def test_other_accuracies_and_a_linear_kernel(eps) -> None:
 
 def test_squared_losses_are_covered_too() -> None:
     formulation = qpsvm.SoftMargin(loss="squared_hinge")
-    path = certified_path(X, Y, C=(LOW, HIGH), formulation=formulation, eps=0.02)
+    path = certified_path(X, Y, C=(LOW, HIGH), formulation=formulation, eps=0.05)
     assert path.is_proven
     assert max(true_gap(path, C) for C in between(LOW, HIGH, 5)) <= path.eps
 
@@ -70,7 +70,7 @@ def test_few_machines() -> None:
     path = cover_of("hinge")
     gaps = np.array([part.gaps for part in path.parts])[:-1]
     assert gaps[:, [0, 2]].min() >= 0.8 * path.eps
-    finer = cover_of("hinge", eps=0.005)
+    finer = cover_of("hinge", eps=0.0125)
     assert len(path.parts) < len(finer.parts) < 3 * len(path.parts)
 
 
@@ -124,12 +124,12 @@ def test_a_range_that_is_none(C) -> None:
 
 
 def test_a_price_outside_the_range() -> None:
-    with pytest.raises(InvalidParameterError, match=r"this path covers \[0.05, 50\]"):
+    with pytest.raises(InvalidParameterError, match=r"this path covers \[0.1, 20\]"):
         cover_of("hinge").solution_at(100.0)
 
 
 def test_accuracies_that_cannot_be_reached() -> None:
     with pytest.raises(ToleranceNotReachedError, match="choose a larger eps"):
         certified_path(X, Y, C=(LOW, HIGH), eps=1e-15)
-    with pytest.raises(ToleranceNotReachedError, match="1 machines cover C from 0.05 to"):
+    with pytest.raises(ToleranceNotReachedError, match="1 machines cover C from"):
         certified_path(X, Y, C=(LOW, HIGH), settings=PathSettings(max_machines=1))

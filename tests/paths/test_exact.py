@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def test_alpha_is_continuous_at_events_and_linear_between(case) -> None:
     path = path_of(case)
     stretches, program = path.trace.stretches, path.trace.program
     unit = max(np.max(np.abs(s.alpha_at(program, s.end))) for s in stretches)
-    for left, right in zip(stretches, stretches[1:], strict=False):
+    for left, right in pairwise(stretches):
         jump = left.alpha_at(program, left.end) - right.alpha_at(program, right.begin)
         assert np.max(np.abs(jump)) <= tolerances.POLISHED * unit
     for stretch in stretches:
@@ -94,11 +95,7 @@ def test_the_active_set_changes_at_events_and_nowhere_else(case) -> None:
     assert places
     assert path.values[0] <= places[0]
     assert places[-1] <= path.values[-1]
-    inside = [
-        (left, right)
-        for left, right in zip(places, places[1:], strict=False)
-        if right - left > 1e-6 * right
-    ]
+    inside = [(left, right) for left, right in pairwise(places) if right - left > 1e-6 * right]
     for left, right in inside[:: max(1, len(inside) // 5)]:
         states = [states_at(path, left + share * (right - left)) for share in (0.1, 0.9)]
         np.testing.assert_array_equal(*states)
