@@ -83,7 +83,7 @@ def certified_path(
     (``settings.narrowest_gap``), as far as searches end within ``settings.reach_solves`` solves. A
     greedy cover with exact machines has the fewest intervals, so no cover of the range by exact
     optima within 0.8 eps has fewer. Source: Giesen, Jaggi and Laue, *ACM Transactions on
-    Algorithms* 9 (2012), section 3.
+    Algorithms* 9 (2012).
 
     Examples
     --------

@@ -6,8 +6,9 @@ multiplier, until another variable is at a bound. A variable that leaves can tak
 the intercept: then the intercept moves until another variable's multiplier is zero. Neither changes
 the objective.
 
-Sources: Ong, Shao and Yang, *IEEE TNN* 21 (2010), section III; Best, "An algorithm for the solution
-of the parametric quadratic programming problem" (1996), section 3.
+Sources: Ong, Shao and Yang, "An improved algorithm for the solution of the regularization path of
+support vector machine", *IEEE TNN* 21 (2010); Best, "An algorithm for the solution of the
+parametric quadratic programming problem" (1996).
 """
 
 from __future__ import annotations

@@ -10,10 +10,9 @@ Then the optimal a(s) is piecewise linear. s is C, epsilon or nu itself, or ``1/
 
 Sources: Hastie, Rosset, Tibshirani and Zhu, "The entire regularization path for the support vector
 machine", *JMLR* 5 (2004), for C; Wang, Yeung and Lochovsky, "Two-dimensional solution path for
-support vector regression", ICML 2006, for epsilon; Ong, Shao and Yang, "An improved algorithm for
-the solution of the regularization path of support vector machine", *IEEE TNN* 21 (2010), for
-dependent active sets; Best, "An algorithm for the solution of the parametric quadratic programming
-problem" (1996), for the general program.
+support vector regression", ICML 2006, for epsilon; Loosli, Gasso and Canu, "Regularization paths
+for nu-SVM and nu-SVR", ISNN 2007, for nu; Best, "An algorithm for the solution of the parametric
+quadratic programming problem" (1996), for the general program.
 """
 
 from __future__ import annotations
