@@ -97,7 +97,7 @@ class Equations:
         free, rows = active.free(), active.rows(program)
         f, m = len(free), len(rows)
         matrix = np.zeros((f + m, f + m))
-        matrix[:f, :f] = program.block(free)
+        matrix[:f, :f] = program.P.block(free, free)
         matrix[f:, :f] = rows[:, free]
         matrix[:f, f:] = matrix[f:, :f].T
         scale, diagonal = np.ones(f + m), np.diagonal(matrix)[:f]
@@ -185,7 +185,9 @@ class Piece:
         sides = [(required - products)[free], right[: len(rows)] - rows @ alpha]
         found = equations.solve(np.concatenate(sides))
         alpha[free], multipliers = found[: len(free)], found[len(free) :]
-        gradient = program.products(alpha) - required + rows.T @ multipliers
+        moving = np.zeros(alpha.shape)
+        moving[free] = alpha[free]
+        gradient = products + program.products(moving) - required + rows.T @ multipliers
         room = np.array([math.inf, 0.0])
         if program.has_width:
             left = right[-1] - program.rows[-1] @ alpha

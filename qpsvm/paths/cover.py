@@ -10,8 +10,8 @@ not positive at C_1 and at C_2, it is not positive between.
 
 Sources: Giesen, Jaggi and Laue, "Approximating parameterized convex optimization problems", *ACM
 Transactions on Algorithms* 9 (2012); Giesen, Mueller, Laue and Swiercy, "Approximating concavely
-parameterized optimization problems", NIPS 2012, for optima that are concave; Giesen, Laue and Wieschollek, "Robust and efficient kernel
-hyperparameter paths with guarantees", ICML 2014.
+parameterized optimization problems", NIPS 2012, for optima that are concave; Giesen, Laue and
+Wieschollek, "Robust and efficient kernel hyperparameter paths with guarantees", ICML 2014.
 """
 
 from __future__ import annotations

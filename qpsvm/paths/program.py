@@ -19,20 +19,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.paths.training import Training
-from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
 
 AFFINE = 1e-12
 """Relative deviation from a straight line that is rounding."""
+
+
+FEW = 3
+"""Rows of a kernel matrix are copied where they are at most one in so many."""
 
 
 class Affine(NamedTuple):
@@ -87,19 +90,20 @@ class ParametricProgram:
     def __len__(self) -> int:
         return len(self.required.value)
 
+    def can_keep(self, limit_bytes: int) -> bool:
+        """Return whether P is over a kernel matrix of at most so many bytes."""
+        return isinstance(self.P, KernelQuadratic) and 8 * self.P.gram.size**2 <= limit_bytes
+
     def products(self, V: Dense) -> Dense:
-        """``P V`` for V of shape (N, k), in double precision."""
-        return self.P.products(V) if isinstance(self.P, LowRankQuadratic) else self._dense @ V
-
-    def block(self, variables: Index) -> Dense:
-        """The rows and columns of P that belong to some variables."""
-        if isinstance(self.P, LowRankQuadratic):
-            return self.P.block(variables, variables)
-        return self._dense[np.ix_(variables, variables)]
-
-    @cached_property
-    def _dense(self) -> Dense:
-        return self.P.to_dense()
+        """``P V`` for V of shape (N, k), in double precision; of a kernel with its whole matrix."""
+        if not isinstance(self.P, KernelQuadratic):
+            return self.P.products(V)
+        K, sums = self.P.gram.dense, np.column_stack([self.P.selection.gather(v) for v in V.T])
+        used = np.flatnonzero(sums.any(axis=1))
+        few = FEW * len(used) <= len(K)
+        products = K[used].T @ sums[used] if few else K @ sums  # K is symmetric
+        pairs = zip(V.T, products.T, strict=True)
+        return np.column_stack([self.P.from_product(v, product) for v, product in pairs])
 
     @property
     def n_rows(self) -> int:

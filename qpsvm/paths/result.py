@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +19,9 @@ from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Vector
 from qpsvm.paths.active_set import AT_LOWER, AT_UPPER, FREE
 from qpsvm.paths.following import Trace
+from qpsvm.paths.steps import Steps
 from qpsvm.paths.training import Training
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import Status
 
 STATES = {AT_LOWER: "lower", FREE: "free", AT_UPPER: "upper"}
 """Names of the states of a dual variable."""
@@ -151,7 +151,8 @@ class Path(Table):
                 "value there, or compute a path with more values."
             )
         nearest = self.solutions[int(np.argmin(np.abs(self.values - value)))]
-        return machine_at(self.training, self.trace, float(value), self.eps, nearest)
+        steps = Steps(self.training, self.eps, self.trace)
+        return steps.machine(float(value), nearest)
 
     def columns(self) -> Mapping[str, Column]:
         """Value, objective, certified gap, support vectors and status of every machine."""
@@ -174,30 +175,3 @@ class Path(Table):
             f"Path({self.over} in [{low:g}, {high:g}], {len(self.values)} machines, {optimal} "
             f"optimal, {kind})"
         )
-
-
-def machine_at(
-    training: Training, trace: Trace | None, value: float, eps: float, start: SVMSolution | None
-) -> SVMSolution:
-    """The verified machine at a value: from the exact path if it is known there, else by a solver.
-
-    Parameters
-    ----------
-    training : Training
-    trace : Trace or None
-    value, eps : float
-    start : SVMSolution or None
-        Warm start of a solve.
-    """
-    alpha = None
-    if trace is not None and trace.stretches:
-        stretches = trace.stretches
-        s = trace.program.from_parameter(value)
-        # the ends of the range, after rounding there and back
-        alpha = trace.alpha_at(min(max(s, stretches[0].begin), stretches[-1].end))
-        if not math.isclose(s, min(max(s, stretches[0].begin), stretches[-1].end)):
-            alpha = None
-    if alpha is None:
-        return training.solved(value, eps=eps, start=start)
-    point = QPSolution(Status.UNKNOWN, x=alpha, native_status="from an exact path")
-    return training.accepted(value, point, eps=eps)

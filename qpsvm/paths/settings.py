@@ -23,6 +23,10 @@ class PathSettings:
         A solver finds the path again this far ahead, relative to the parameter; each further
         attempt at one place goes ``restart_growth`` times as far.
     restart_growth : float
+    jump_steps : int
+        Active sets that are tried between two values of a sequence before a solver is asked.
+    kept_bytes : int
+        A sequence with a kernel keeps its whole matrix up to this size, and jumps.
     follow_eps : float
         The ``eps`` of solves whose active set the exact path starts from.
     feasibility : float
@@ -63,6 +67,8 @@ class PathSettings:
     max_exchanges: int = 100
     restart_step: float = 1e-7
     restart_growth: float = 10.0
+    jump_steps: int = 20
+    kept_bytes: int = 2**29
     follow_eps: float = 1e-10
     feasibility: float = 1e-9
     flatness: float = 1e-11

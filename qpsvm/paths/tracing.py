@@ -17,8 +17,9 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
 from qpsvm.paths.following import Trace, follow
 from qpsvm.paths.program import ParametricProgram, parametric_program
-from qpsvm.paths.result import Path, machine_at
+from qpsvm.paths.result import Path
 from qpsvm.paths.settings import DEFAULTS, PathSettings
+from qpsvm.paths.steps import Steps
 from qpsvm.paths.training import Training, checked_values, warn_of_misses
 from qpsvm.qp.kkt_residuals import Tolerances
 
@@ -128,11 +129,15 @@ def svm_path(
     wanted = checked_values(values, over)
     for value in wanted[[0, -1]]:
         training.problem(float(value))  # refuses values outside the domain
-    trace = _trace(training, wanted, exact, settings)
+    program = _program(training, wanted, exact)
+    follows = program is not None and _is_followed(program, exact, settings)
+    trace = _trace(training, program, wanted, settings) if program and follows else None
+    jumps = program is not None and program.can_keep(settings.kept_bytes)
+    steps = Steps(training, eps, trace, program if jumps else None, settings)
     solutions = list[SVMSolution]()
     for value in wanted.tolist():
         last = solutions[-1] if solutions else None
-        solutions.append(machine_at(training, trace, value, eps, last))
+        solutions.append(steps.machine(value, last))
         if verbose:
             print(f"{over} = {value:<12.6g} {solutions[-1]!r}")
         if callback is not None and callback(value, solutions[-1]) is False:
@@ -150,25 +155,36 @@ def _default_values(over: str, settings: PathSettings) -> Vector:
     return np.geomspace(*settings.default_range, settings.default_values)
 
 
-def _trace(
-    training: Training, values: Vector, exact: bool | str, settings: PathSettings
-) -> Trace | None:
-    """Follow the exact path over the range of the values, if that is asked for and possible."""
+def _program(training: Training, values: Vector, exact: bool | str) -> ParametricProgram | None:
+    """The parametric program, where the exact path or jumps between values can use it.
+
+    Raises
+    ------
+    InvalidParameterError
+        ``exact`` is True, and there is none.
+    """
     low, high = float(values[0]), float(values[-1])
-    n_variables = len(training.model(low).conditions)
-    if exact is False or (exact == "auto" and n_variables > settings.exact_variables):
-        return None
     program = parametric_program(training, low, high) if low < high else None
-    if program is None:
-        if exact == "auto":
-            return None
+    if program is None and exact is True:
         raise InvalidParameterError(
             f"exact is True, and the dual of {training.formulation!r} is not piecewise linear in "
             f"{training.over} over [{low:g}, {high:g}] (a squared loss, or a single value); pass "
             "exact='auto'."
         )
-    begin, end = sorted((program.from_parameter(low), program.from_parameter(high)))
-    return follow(program, begin, end, _solver(training, program, settings), settings)
+    return program
+
+
+def _is_followed(program: ParametricProgram, exact: bool | str, settings: PathSettings) -> bool:
+    """Return whether the exact path is to be followed."""
+    return exact is True or (exact == "auto" and len(program) <= settings.exact_variables)
+
+
+def _trace(
+    training: Training, program: ParametricProgram, values: Vector, settings: PathSettings
+) -> Trace:
+    """Follow the exact path over the range of the values."""
+    ends = [program.from_parameter(float(value)) for value in values[[0, -1]]]
+    return follow(program, min(ends), max(ends), _solver(training, program, settings), settings)
 
 
 def _solver(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from qpsvm.verification import verify_evaluated
 PARAMETERS = ("C", "epsilon", "nu")
 
 OPTIMAL = Status.OPTIMAL
+
+Start: TypeAlias = SVMSolution | QPSolution | None
+"""A warm start: the machine at another value, or dual variables for this one."""
 
 
 @short_repr
@@ -112,14 +115,12 @@ class Training:
         return self.problem(value).model
 
     def solved(
-        self, value: float, *, eps: float, start: SVMSolution | None = None, backend: str = "auto"
+        self, value: float, *, eps: float, start: Start = None, backend: str = "auto"
     ) -> SVMSolution:
         """Solve at one value, from a solution at another one if there is one."""
         return solved(self.problem(value), eps, start, backend)
 
-    def accepted(
-        self, value: float, qp: QPSolution, *, eps: float, start: SVMSolution | None = None
-    ) -> SVMSolution:
+    def accepted(self, value: float, qp: QPSolution, *, eps: float) -> SVMSolution:
         """Return the machine of a solution of the dual, verified; solve if it does not pass.
 
         Parameters
@@ -128,8 +129,6 @@ class Training:
         qp : QPSolution
             Of the dual program at this value; its alpha is all that is needed.
         eps : float
-        start : SVMSolution, optional
-            Warm start of a solve; the machine itself if None.
         """
         problem = self.problem(value)
         evaluation = problem.evaluate(qp)
@@ -137,11 +136,11 @@ class Training:
         found = machine.replace(qp=problem.recovery.to_qp(evaluation))
         if verify_evaluated(problem, evaluation.of(found), eps=eps).passed:
             return found.replace(qp=found.qp.replace(status=OPTIMAL))
-        return self.solved(value, eps=eps, start=machine if start is None else start)
+        return self.solved(value, eps=eps, start=machine)
 
 
 def solved(
-    problem: SVMProblem, eps: float, start: SVMSolution | None = None, backend: str = "auto"
+    problem: SVMProblem, eps: float, start: Start = None, backend: str = "auto"
 ) -> SVMSolution:
     """Solve a problem without a warning: a path has one for all of its machines."""
     return solve_with(problem, backend, Settings(eps=eps).started(), start).solution
