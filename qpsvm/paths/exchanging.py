@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.paths.active_set import AT_LOWER, AT_UPPER, FREE, ActiveSet, Dependent, Equations, Piece
 from qpsvm.paths.program import ParametricProgram
@@ -24,6 +25,34 @@ from qpsvm.paths.settings import PathSettings
 
 NEGLIGIBLE = 1e-8
 """Entries of a direction below this share of the largest are rounding."""
+
+
+def active_set_of(program: ParametricProgram, solution: SVMSolution, share: float) -> ActiveSet:
+    """The active set of a machine, with enough free variables to fix its multipliers.
+
+    Parameters
+    ----------
+    program : ParametricProgram
+    solution : SVMSolution
+        Optimal at one value of the parameter.
+    share : float
+        A variable counts as at a bound when it is nearer to it than this share of the box.
+
+    Raises
+    ------
+    Dependent
+        No further variable would fix the multipliers.
+    """
+    c, alpha = solution.conditions, solution.alpha
+    unit = np.minimum(c.upper - c.lower, float(np.max(np.abs(alpha), initial=0.0)))
+    states = np.full(len(alpha), FREE, dtype=np.int8)
+    states[alpha - c.lower <= share * unit] = AT_LOWER
+    states[c.upper - alpha <= share * unit] = AT_UPPER
+    of_rows = [solution.intercept] * (c.intercept == "free") + [solution.width] * program.has_width
+    multipliers = np.array(of_rows, dtype=np.float64)
+    gradient = program.P.matvec(alpha) - c.required + program.rows.T @ multipliers
+    is_tight = program.has_width and solution.width > 0.0
+    return with_fixed_multipliers(program, ActiveSet(states, is_tight), gradient)
 
 
 def exchanged(

@@ -16,14 +16,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qpsvm.display import short_repr
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.paths.active_set import AT_LOWER, AT_UPPER, FREE, ActiveSet, Dependent, Piece
-from qpsvm.paths.exchanging import exchanged, independent_piece, with_fixed_multipliers
+from qpsvm.paths.active_set import AT_UPPER, FREE, Dependent, Piece
+from qpsvm.paths.exchanging import active_set_of, exchanged, independent_piece
 from qpsvm.paths.program import ParametricProgram
 from qpsvm.paths.settings import PathSettings
 
-DualSolver = Callable[[float], tuple[Vector, Vector]]
-"""Alpha, and the multipliers (b, then t) of the rows, at one s; by a solver."""
+MachineSolver = Callable[[float], SVMSolution]
+"""The machine at one s, by a solver."""
 
 
 @short_repr
@@ -91,7 +92,7 @@ def follow(
     program: ParametricProgram,
     begin: float,
     end: float,
-    solver: DualSolver,
+    solver: MachineSolver,
     settings: PathSettings,
 ) -> Trace:
     """Follow the path of a parametric program from ``begin`` to ``end``.
@@ -102,7 +103,7 @@ def follow(
     begin, end : float
         ``begin < end``, values of s.
     solver : callable
-        Finds the dual solution at one s: for the first piece, and where the path is lost.
+        Finds the machine at one s: for the first piece, and where the path is lost.
     settings : PathSettings
 
     Returns
@@ -183,21 +184,14 @@ def is_same(s: float, other: float, settings: PathSettings) -> bool:
 
 
 def found_piece(
-    program: ParametricProgram, s: float, solver: DualSolver, settings: PathSettings
+    program: ParametricProgram, s: float, solver: MachineSolver, settings: PathSettings
 ) -> Piece | None:
     """The piece at s by a solver: the active set of its solution, if that is optimal at s."""
-    alpha, multipliers = solver(s)
-    lower, upper = program.lower.at(s), program.upper.at(s)
-    is_tight = program.has_width and bool(multipliers[-1] > 0.0)
-    gradient = program.P.matvec(alpha) - program.required.at(s) + program.rows.T @ multipliers
-    unit = np.minimum(upper - lower, float(np.max(np.abs(alpha), initial=0.0)))
+    solution = solver(s)
     for share in settings.classification:
-        states = np.zeros(len(alpha), dtype=np.int8)
-        states[alpha - lower <= share * unit] = AT_LOWER
-        states[upper - alpha <= share * unit] = AT_UPPER
         try:
-            active = with_fixed_multipliers(program, ActiveSet(states, is_tight), gradient)
-            piece = independent_piece(program, active, alpha, s, settings)
+            active = active_set_of(program, solution, share)
+            piece = independent_piece(program, active, solution.alpha, s, settings)
         except Dependent:
             continue
         if reach_of(program, piece, s, s, settings)[0] == s:
@@ -206,7 +200,7 @@ def found_piece(
 
 
 def _found_again(
-    trace: Trace, end: float, solver: DualSolver, settings: PathSettings
+    trace: Trace, end: float, solver: MachineSolver, settings: PathSettings
 ) -> Piece | None:
     """A piece further on, by a solver; the trace continues where it begins."""
     step = settings.restart_step * max(abs(trace.reached), np.finfo(float).tiny)

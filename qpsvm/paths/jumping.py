@@ -16,31 +16,20 @@ import numpy as np
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
 from qpsvm.paths.active_set import AT_LOWER, AT_UPPER, FREE, ActiveSet, Dependent, Piece
+from qpsvm.paths.exchanging import active_set_of
 from qpsvm.paths.program import ParametricProgram
 from qpsvm.paths.settings import PathSettings
 
 
-def active_set_of(
-    program: ParametricProgram, solution: SVMSolution, settings: PathSettings
-) -> ActiveSet:
-    """The active set of a solution: variables near a bound, relative to the box, are at it."""
-    c, alpha = solution.conditions, solution.alpha
-    unit = np.minimum(c.upper - c.lower, float(np.max(np.abs(alpha), initial=0.0)))
-    states = np.full(len(alpha), FREE, dtype=np.int8)
-    states[alpha - c.lower <= settings.classification[0] * unit] = AT_LOWER
-    states[c.upper - alpha <= settings.classification[0] * unit] = AT_UPPER
-    return ActiveSet(states, program.has_width and solution.width > 0.0)
-
-
 def jumped(
-    program: ParametricProgram, active: ActiveSet, s: float, settings: PathSettings
+    program: ParametricProgram, start: SVMSolution, s: float, settings: PathSettings
 ) -> tuple[Vector | None, bool]:
-    """The dual variables at s, from the active set at another value.
+    """The dual variables at s, from the active set of a machine at another value.
 
     Parameters
     ----------
     program : ParametricProgram
-    active : ActiveSet
+    start : SVMSolution
         Optimal at a value nearby.
     s : float
     settings : PathSettings
@@ -54,6 +43,10 @@ def jumped(
     """
     n, alpha = len(program), None
     lower, upper = program.lower.at(s), program.upper.at(s)
+    try:
+        active = active_set_of(program, start, settings.classification[0])
+    except Dependent:
+        return None, False
     for _ in range(settings.jump_steps):
         try:
             piece = Piece.of(program, active, s, settings)

@@ -9,7 +9,7 @@ from qpsvm.display import short_repr
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
 from qpsvm.paths.following import Trace
-from qpsvm.paths.jumping import active_set_of, jumped
+from qpsvm.paths.jumping import jumped
 from qpsvm.paths.program import ParametricProgram
 from qpsvm.paths.settings import DEFAULTS, PathSettings
 from qpsvm.paths.training import Training
@@ -51,9 +51,8 @@ class Steps:
         if alpha is not None:
             return self.training.accepted(value, _point(alpha), eps=self.eps)
         if start is not None and self.program is not None:
-            active = active_set_of(self.program, start, self.settings)
             s = self.program.from_parameter(value)
-            alpha, is_optimal = jumped(self.program, active, s, self.settings)
+            alpha, is_optimal = jumped(self.program, start, s, self.settings)
             if alpha is not None and is_optimal:
                 return self.training.accepted(value, _point(alpha), eps=self.eps)
             if alpha is not None:

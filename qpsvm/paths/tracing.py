@@ -15,7 +15,7 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
-from qpsvm.paths.following import Trace, follow
+from qpsvm.paths.following import MachineSolver, Trace, follow
 from qpsvm.paths.program import ParametricProgram, parametric_program
 from qpsvm.paths.result import Path
 from qpsvm.paths.settings import DEFAULTS, PathSettings
@@ -189,17 +189,14 @@ def _trace(
 
 def _solver(
     training: Training, program: ParametricProgram, settings: PathSettings
-) -> Callable[[float], tuple[Vector, Vector]]:
-    """The dual solution at one s, by the active-set method, from the solution found before."""
+) -> MachineSolver:
+    """Find machines by the active-set method, each from the one found before."""
     last: list[SVMSolution] = []
 
-    def solver(s: float) -> tuple[Vector, Vector]:
+    def solver(s: float) -> SVMSolution:
         start = last.pop() if last else None
-        value = program.to_parameter(s)
-        found = training.solved(value, eps=settings.follow_eps, start=start, backend="active-set")
-        last.append(found)
-        c = found.conditions
-        b = [found.intercept] * (c.intercept == "free")
-        return found.alpha, np.array(b + [found.width] * program.has_width)
+        value, eps = program.to_parameter(s), settings.follow_eps
+        last.append(training.solved(value, eps=eps, start=start, backend="active-set"))
+        return last[-1]
 
     return solver

@@ -7,7 +7,7 @@ import pytest
 
 import qpsvm
 from qpsvm.paths import PathSettings, svm_path
-from qpsvm.paths.jumping import active_set_of, jumped
+from qpsvm.paths.jumping import jumped
 from qpsvm.paths.program import parametric_program
 from qpsvm.paths.training import Training
 from qpsvm.qp.solution import QPSolution, Status
@@ -29,12 +29,9 @@ def prepared(case, kernel="rbf"):
 def test_a_jump_that_is_not_contradicted_is_optimal(case) -> None:
     training, program, value = prepared(case)
     start = training.solved(value, eps=tolerances.LAW_EPS, backend="active-set")
-    active = active_set_of(program, start, DEFAULTS)
     n_optimal = 0
     for factor in (0.8, 1.0, 1.05, 1.3):
-        alpha, is_optimal = jumped(
-            program, active, program.from_parameter(factor * value), DEFAULTS
-        )
+        alpha, is_optimal = jumped(program, start, program.from_parameter(factor * value), DEFAULTS)
         problem = training.problem(factor * value)
         c = problem.model.conditions
         if is_optimal:
@@ -49,11 +46,11 @@ def test_a_jump_that_is_not_contradicted_is_optimal(case) -> None:
 
 
 def test_dependent_equations_end_a_jump() -> None:
-    training, program, value = prepared("hinge")
+    """More free variables than features and rows: an interior point of the optimal face."""
+    training, program, value = prepared("hinge", "linear")
     start = training.solved(value, eps=tolerances.LAW_EPS, backend="active-set")
-    active = active_set_of(program, start, DEFAULTS)
-    nothing_free = type(active)(np.where(active.states == 0, -1, active.states), False)
-    assert jumped(program, nothing_free, value, DEFAULTS) == (None, False)
+    inside = start.replace(alpha=0.5 * start.conditions.upper)
+    assert jumped(program, inside, value, DEFAULTS) == (None, False)
 
 
 @pytest.mark.parametrize(
