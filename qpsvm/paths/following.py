@@ -142,7 +142,7 @@ def follow(
 def reach_of(
     program: ParametricProgram, piece: Piece, s: float, end: float, settings: PathSettings
 ) -> tuple[float, int]:
-    """How far towards ``end`` a piece is optimal, and the condition that ends it.
+    """The value up to which a piece is optimal, and the condition that ends it.
 
     Parameters
     ----------
