@@ -11,6 +11,9 @@ import pytest
 import qpsvm
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.paths import PathSettings, svm_path
+from qpsvm.paths.active_set import AT_LOWER, AT_UPPER, Piece
+from qpsvm.paths.exchanging import active_set_of
+from qpsvm.paths.following import reach_of
 from qpsvm.qp.solution import QPSolution, Status
 from tests import tolerances
 from tests.paths.cases import DEGENERATE, RANGES, X, Y, between
@@ -179,6 +182,20 @@ def test_a_solver_finds_the_path_again() -> None:
     known = [C for C in between(0.1, 10.0, 8) if path.trace.alpha_at(C) is not None]
     assert known
     assert max(gap(path, C) for C in known) < tolerances.CERTIFIED
+
+
+def test_an_active_set_that_is_not_optimal_has_no_piece() -> None:
+    path, settings, C = path_of("hinge"), PathSettings(), 1.05
+    program = path.trace.program
+    active = active_set_of(program, path.solution_at(C), 1e-9)
+    piece = Piece.of(program, active, C, settings)
+    assert reach_of(program, piece, C, 2.0 * C, settings)[0] > C
+    assert reach_of(program, piece, C, 0.5 * C, settings)[0] < C
+    for variable in range(len(program)):
+        other = AT_UPPER if active.states[variable] != AT_UPPER else AT_LOWER
+        wrong = Piece.of(program, active.with_state(variable, other), C, settings)
+        assert reach_of(program, wrong, C, 2.0 * C, settings)[0] == -np.inf
+        assert reach_of(program, wrong, C, 0.5 * C, settings)[0] == np.inf
 
 
 def test_a_squared_loss_is_not_piecewise_linear() -> None:
