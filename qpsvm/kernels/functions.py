@@ -17,6 +17,7 @@ Source: Schoelkopf and Smola, *Learning with Kernels*, section 2.3.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias
 
@@ -119,6 +120,19 @@ class RBF(_WithGamma):
     name = "rbf"
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
+        gram = self._evaluated(X, Z, lambda block: np.exp(block, out=block))
+        if X is Z:
+            np.fill_diagonal(gram, 1.0)
+        return gram
+
+    def exponents(self, X: Stored) -> Dense:
+        """``-gamma |x_i - x_j|^2``, the logarithm of the Gram matrix of X, shape (n, n)."""
+        exponents = self._evaluated(X, X, lambda block: block)
+        np.fill_diagonal(exponents, 0.0)
+        return exponents
+
+    def _evaluated(self, X: Stored, Z: Stored, finish: Callable[[Dense], Dense]) -> Dense:
+        """The exponents, finished in place a block of rows at a time."""
         # With u = sqrt(2 gamma) (x - c) the exponent is u'v - |u|^2/2 - |v|^2/2: one product of a
         # matrix with its own transpose (half the work for BLAS), then one pass that stays in cache.
         # The centre c changes nothing but the rounding: a common offset would drown the distances.
@@ -138,9 +152,7 @@ class RBF(_WithGamma):
             block -= np.add(half_u[rows, None], half_v, out=halves[: len(block)])
             np.minimum(block, 0.0, out=block)
             restore_near(block, X[rows], Z, half_u[rows], half_v, self._gamma())
-            np.exp(block, out=block)
-        if same:
-            np.fill_diagonal(gram, 1.0)
+            finish(block)
         return gram
 
     def against(self, X: Stored) -> Rows:

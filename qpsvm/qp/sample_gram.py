@@ -17,6 +17,10 @@ KEPT_BYTES = 2**27
 """Kernel matrices up to this size stay in memory: 4096 samples."""
 
 
+FEW = 2
+"""Columns of a kept matrix are copied for a product where they are less than one in so many."""
+
+
 class GramFunction(Protocol):
     """A kernel as ``SampleGram`` needs it: the Gram block between two sets of samples."""
 
@@ -93,6 +97,15 @@ class SampleGram:
         gram.__dict__["dense"] = freeze(matrix)
         return gram
 
+    @classmethod
+    def of_values(
+        cls, kernel: GramFunction, X: Stored, values: Dense, *, positive_semidefinite: bool = False
+    ) -> SampleGram:
+        """The Gram matrix of samples with all of its values, evaluated elsewhere; not copied."""
+        gram = cls(kernel, X, positive_semidefinite=positive_semidefinite)
+        gram.__dict__["dense"] = freeze(values)
+        return gram
+
     @property
     def size(self) -> int:
         """Number of samples."""
@@ -162,10 +175,14 @@ class SampleGram:
 
     def products(self, V: Dense) -> Dense:
         """``K V`` for V of shape (n, m), in one pass over K."""
-        if self.is_worth_keeping:
-            return compensated.product(self.dense, V)
         used = np.flatnonzero(V.any(axis=1))  # NaN counts
+        if self.is_worth_keeping and FEW * len(used) > self.size:
+            return compensated.product(self.dense, V)
         result, weights = np.zeros(V.shape), V[used]
+        if self.is_worth_keeping and used.size:
+            for rows in row_blocks(self.size, len(used)):
+                result[rows] = compensated.product(self.dense[rows][:, used], weights)
+            return result
         for rows, block in self.blocks(used) if used.size else ():
             result[rows] = compensated.product(block, weights)
         return result

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from qpsvm import kernels
 from qpsvm.exceptions import IndefiniteKernelError, KernelError
 from qpsvm.kernels import gram
-from qpsvm.qp import KernelQuadratic, LowRankQuadratic
+from qpsvm.qp import KernelQuadratic, LowRankQuadratic, SampleGram
 from tests.tolerances import ROUNDING
 
 rng = np.random.default_rng(1)
@@ -95,3 +95,13 @@ def test_the_callers_kernel_matrix_is_not_touched():
     signed_gram(kernels.Precomputed(), K, SIGNS, constant=1.0)
     np.testing.assert_array_equal(K, before)
     K[0, 0] = 5.0  # still writable
+
+
+@pytest.mark.parametrize("n_used", [0, 1, 5, 30])
+def test_products_with_few_entries_are_those_of_the_whole_matrix(n_used) -> None:
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    samples = SampleGram(kernels.RBF(gamma=0.5), X, positive_semidefinite=True)
+    V = np.zeros((30, 2))
+    V[:n_used] = np.random.default_rng(1).normal(size=(n_used, 2))
+    expected = kernels.RBF(gamma=0.5)(X, X) @ V
+    np.testing.assert_allclose(samples.products(V), expected, rtol=0.0, atol=ROUNDING)

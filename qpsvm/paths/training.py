@@ -1,0 +1,188 @@
+"""The problems of a path: one data set and kernel, one formulation with a parameter that moves."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from qpsvm.backends.base import Settings
+from qpsvm.data.training_sets import TrainingSet
+from qpsvm.display import short_repr
+from qpsvm.exceptions import InvalidParameterError, ToleranceNotReachedWarning
+from qpsvm.formulations import EpsilonRegression, NuClassification, OneClass, SoftMargin
+from qpsvm.formulations.family import Family
+from qpsvm.kernels import Kernel, KernelArgument, KernelRepair, as_kernel, gram
+from qpsvm.kernels.gram import Gram
+from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.numerics.arrays import Vector, freeze
+from qpsvm.numerics.choices import require_choice
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solving import solve_with
+from qpsvm.verification import verify_evaluated
+
+PARAMETERS = ("C", "epsilon", "nu")
+
+OPTIMAL = Status.OPTIMAL
+
+Start: TypeAlias = SVMSolution | QPSolution | None
+"""A warm start: the machine at another value, or dual variables for this one."""
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Checked data, one kernel matrix, and a formulation whose parameter moves.
+
+    Attributes
+    ----------
+    formulation : Family
+        Its value of the parameter is replaced.
+    over : {"C", "epsilon", "nu"}
+        Name of the parameter.
+    data : TrainingSet
+    kernel : Kernel
+        With every parameter a number.
+    gram : (LowRankQuadratic or KernelQuadratic, KernelRepair or None)
+        Shared by all problems of the path.
+    """
+
+    formulation: Family
+    over: str
+    data: TrainingSet
+    kernel: Kernel
+    gram: tuple[Gram, KernelRepair | None] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        X: Samples,
+        y: Targets | None,
+        *,
+        kernel: KernelArgument = "rbf",
+        over: str = "C",
+        formulation: Family | None = None,
+        sample_weight: Weights | None = None,
+        indefinite: Indefinite = "error",
+    ) -> Training:
+        """Check the arguments of a path and evaluate what its problems share.
+
+        Parameters
+        ----------
+        X, y, kernel, sample_weight, indefinite
+            As for ``SoftMargin.dual``.
+        over, formulation
+            As for ``svm_path``.
+
+        Raises
+        ------
+        InvalidParameterError
+            An unknown parameter, or a formulation that does not have it.
+        InvalidDataError, KernelError, IndefiniteKernelError
+            As ``SoftMargin.dual``.
+        """
+        require_choice(over, PARAMETERS, "over")
+        family = default_formulation(over, y) if formulation is None else formulation
+        if not isinstance(family, Family) or over not in {f.name for f in fields(family)}:
+            raise InvalidParameterError(
+                f"formulation is {family!r}, which has no parameter {over!r} and one decision "
+                "function; pass one that has, or another over."
+            )
+        function = as_kernel(kernel)
+        data = family.training_set(X, y, function, sample_weight)
+        function = function.resolve(data.X)
+        known = gram(function, data.X, indefinite=indefinite)
+        return cls(family, over, data, function, known)
+
+    def formulation_at(self, value: float) -> Family:
+        """The formulation with another value of the parameter."""
+        return replace(self.formulation, **{self.over: float(value)})
+
+    def problem(self, value: float) -> SVMProblem:
+        """The dual problem at one value of the parameter."""
+        family = self.formulation_at(value)
+        return family.of_training_set(self.data, self.kernel, "dual", gram=self.gram)
+
+    def model(self, value: float) -> SupportVectorModel:
+        """The objectives at one value of the parameter."""
+        return self.problem(value).model
+
+    def solved(
+        self, value: float, *, eps: float, start: Start = None, backend: str = "auto"
+    ) -> SVMSolution:
+        """Solve at one value, from a solution at another one if there is one."""
+        return solved(self.problem(value), eps, start, backend)
+
+    def accepted(self, value: float, qp: QPSolution, *, eps: float) -> SVMSolution:
+        """Return the machine of a solution of the dual, verified; solve if it does not pass.
+
+        Parameters
+        ----------
+        value : float
+        qp : QPSolution
+            Of the dual program at this value; its alpha is all that is needed.
+        eps : float
+        """
+        problem = self.problem(value)
+        evaluation = problem.evaluate(qp)
+        machine: SVMSolution = evaluation.solution
+        found = machine.replace(qp=problem.recovery.to_qp(evaluation))
+        if verify_evaluated(problem, evaluation.of(found), eps=eps).passed:
+            return found.replace(qp=found.qp.replace(status=OPTIMAL))
+        return self.solved(value, eps=eps, start=machine)
+
+
+def solved(
+    problem: SVMProblem, eps: float, start: Start = None, backend: str = "auto"
+) -> SVMSolution:
+    """Solve a problem without a warning: a path has one for all of its machines."""
+    return solve_with(problem, backend, Settings(eps=eps).started(), start).solution
+
+
+def warn_of_misses(name: str, values: Vector, solutions: Sequence[SVMSolution], eps: float) -> None:
+    """Warn the caller of a public function if machines of a path miss ``eps``."""
+    statuses = [solution.status for solution in solutions]
+    missed = [v for v, status in zip(values, statuses, strict=False) if status is not OPTIMAL]
+    if missed:
+        warnings.warn(
+            f"{len(missed)} of {len(solutions)} machines did not reach eps={eps:g}, the first at "
+            f"{name}={missed[0]:g}; path.relative_gaps has what was reached. Try a larger eps, or "
+            "scale the features.",
+            ToleranceNotReachedWarning,
+            stacklevel=3,
+        )
+
+
+def default_formulation(over: str, y: Targets | None) -> Family:
+    """The formulation of a path whose parameter alone is given."""
+    if over == "C":
+        return SoftMargin()
+    if over == "epsilon":
+        return EpsilonRegression()
+    return OneClass() if y is None else NuClassification()
+
+
+def checked_values(values: Sequence[float] | Vector, name: str) -> Vector:
+    """Distinct finite parameter values in ascending order, shape (m,).
+
+    Raises
+    ------
+    InvalidParameterError
+        No value, or one that is no finite number.
+    """
+    given: Any = np.asarray(values)
+    if given.ndim != 1 or given.size == 0 or not all(is_real_number(v) for v in given.tolist()):
+        raise InvalidParameterError(
+            f"values of {name} are {values!r}; pass at least one number, in one row."
+        )
+    ascending = np.unique(given.astype(np.float64))
+    if not np.isfinite(ascending).all():
+        raise InvalidParameterError(f"values of {name} include {ascending[-1]}; pass finite ones.")
+    return np.asarray(freeze(ascending))
