@@ -71,8 +71,10 @@ def _solve_part(
     start: Any,
 ) -> Answer[Any]:
     gram = part.model.gram
-    if shared is not None and isinstance(gram, KernelQuadratic) and gram.gram.whole is None:
-        gram.gram.whole = SampleGram.of_matrix(shared[0]), shared[1]
+    if shared is not None and isinstance(gram, KernelQuadratic):
+        known = gram.gram.whole
+        if known is None or not known[0].is_kept:
+            gram.gram.whole = SampleGram.of_matrix(shared[0]), shared[1]
     try:
         return solve_with(part, backend, settings, start)
     except NothingKnownError:

@@ -77,10 +77,9 @@ class SampleGram:
         self.whole: tuple[SampleGram, Index] | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        # what can be evaluated again is; and one part shall not take the values of the others along
+        # what can be evaluated again is, from the same samples, hence to the same bits
         again = ("_rows",) if isinstance(self.kernel, _Lookup) else ("_rows", "dense")
-        state = {name: part for name, part in self.__dict__.items() if name not in again}
-        return state | {"whole": None}
+        return {name: part for name, part in self.__dict__.items() if name not in again}
 
     @classmethod
     def of_matrix(
