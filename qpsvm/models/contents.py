@@ -10,6 +10,7 @@ import numpy as np
 
 from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.data.fingerprints import fingerprint
+from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidParameterError, ModelFileError
 from qpsvm.files.npz import Arrays
 from qpsvm.kernels import Precomputed
@@ -69,6 +70,11 @@ def contents_of(
     kernel = from_value(first.kernel, "kernel")
     for part, own in parts:
         part.model.require_own(own)
+    if report is not None and report.problem != one_line(problem):
+        raise InvalidParameterError(
+            f"report is about {report.problem}, and the problem is {one_line(problem)}; pass what "
+            "qpsvm.verify(problem, solution) returned, or nothing."
+        )
     numbers = [numbers_of(own) for _, own in parts]
     arrays = packed(numbers)
     if not isinstance(first.kernel, Precomputed):

@@ -275,4 +275,4 @@ def test_the_examples_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[
             exec(compile(text, str(PAGE), "exec"), names)
         else:
             assert capsys.readouterr().out == text
-    assert [language for language, _ in blocks].count("text") == 2
+    assert [language for language, _ in blocks].count("text") == 4
