@@ -248,10 +248,11 @@ class _Found:
         downdates = [one for one in found if one is not None]
         if not downdates:
             return
-        gaps = _gaps(K, tableau.staircase, downdates, has_intercept=tableau.has_intercept)
-        for one, gap in zip(downdates, gaps, strict=True):
+        found_gaps = _gaps(K, tableau.staircase, downdates, has_intercept=tableau.has_intercept)
+        for one, gap, objective in zip(downdates, *found_gaps, strict=True):
             radius = tableau.radius(one, float(gap))
-            if radius <= self.tolerance(one.f[one.sample]):
+            is_as_good = gap <= NUMBERS.refit_eps * objective  # as a refit
+            if is_as_good or radius <= self.tolerance(one.f[one.sample]):
                 i = one.sample
                 self.decisions[i], self.radius[i] = one.f[i], radius
                 self.how[i], self.is_known[i] = BY_DOWNDATE, True
@@ -288,8 +289,10 @@ class _Found:
         )
 
 
-def _gaps(K: Dense, stair: Staircase, downdates: list[Downdate], *, has_intercept: bool) -> Vector:
-    """Duality gap of every downdated machine, rounding included, shape (m,)."""
+def _gaps(
+    K: Dense, stair: Staircase, downdates: list[Downdate], *, has_intercept: bool
+) -> tuple[Vector, Vector]:
+    """Duality gap, rounding included, and objective of every downdated machine, shape (m,)."""
     beta = np.column_stack([one.beta for one in downdates])
     samples = np.array([one.sample for one in downdates])
     products = K @ beta
@@ -303,5 +306,6 @@ def _gaps(K: Dense, stair: Staircase, downdates: list[Downdate], *, has_intercep
     square = np.sum(beta * products, axis=0)
     unbalanced = np.abs(np.sum(beta, axis=0) * b) if has_intercept else 0.0
     size = np.sum(np.abs(beta * products), axis=0) + np.sum(np.abs(rewards), axis=0)
-    gaps = square + np.sum(losses, axis=0) - np.sum(rewards, axis=0) + unbalanced
-    return np.asarray(np.maximum(gaps, 0.0) + 8.0 * EPS * size)
+    losses = np.sum(losses, axis=0)
+    gaps = square + losses - np.sum(rewards, axis=0) + unbalanced
+    return np.maximum(gaps, 0.0) + 8.0 * EPS * size, 0.5 * square + losses
