@@ -9,11 +9,8 @@ Three steps, each for the samples that the one before leaves:
    (``selection.tableau``). It is held against the optimum by its own duality gap.
 3. *A refit*, where the active set is not found or the gap is too large.
 
-With the gap g of a downdated machine, the decision value of the exact optimum differs from
-``f_i`` by at most t with ``max_mu (mu t - 1/2 mu^2 kappa) = g``: along the coefficient of the
-left-out sample (mu, no further than the others can follow) the dual objective of the problem with
-the additional condition ``f(x_i) = f_i + t`` rises by that much. kappa is the change of ``f(x_i)``
-with its own coefficient.
+The bound on the distance of a downdated machine's decision value from the exact optimum's follows
+from weak duality alone (``selection.bounds``).
 
 Sources: for the downdate ``selection.tableau``; for the span estimate Vapnik and Chapelle, "Bounds
 on error expectation for support vector machines", *Neural Computation* 12 (2000), section 4.
@@ -36,13 +33,13 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, freeze, require_memory
-from qpsvm.numerics.precision import EPS
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.selection.bounds import LeftOutBounds
 from qpsvm.selection.dependence import independent
 from qpsvm.selection.refit import refit
 from qpsvm.selection.settings import NUMBERS
 from qpsvm.selection.staircase import Staircase
-from qpsvm.selection.tableau import Downdate, Tableau
+from qpsvm.selection.tableau import Tableau
 from qpsvm.solving import solve
 
 How: TypeAlias = Literal["certificate", "downdate", "refit"]
@@ -226,7 +223,7 @@ class _Found:
 
     @classmethod
     def by_certificate(cls, problem: SVMProblem, proof: Certificate, squares: Vector) -> _Found:
-        """The samples about which the full machine's certificate says enough."""
+        """Settle the samples about which the full machine's certificate says enough."""
         data, conditions = problem.data, problem.model.conditions
         given = squares if isinstance(problem.kernel, Precomputed) else None
         bounds = proof.decision_bounds(data.X, squares=given)
@@ -243,18 +240,36 @@ class _Found:
         return found
 
     def by_downdates(self, K: Dense, tableau: Tableau) -> None:
-        """The samples without which the machine is found from the tableau."""
-        found = [tableau.without(int(i)) for i in np.flatnonzero(~self.is_known)]
-        downdates = [one for one in found if one is not None]
+        """Settle the samples without which the machine is found from the tableau."""
+        downdates, rates = [], []
+        for i in np.flatnonzero(~self.is_known).tolist():
+            one = tableau.without(i)
+            direction = None if one is None else tableau.direction(one)
+            if one is not None and direction is not None:
+                downdates.append(one)
+                rates.append(direction)
         if not downdates:
             return
-        found_gaps = _gaps(K, tableau.staircase, downdates, has_intercept=tableau.has_intercept)
-        for one, gap, objective in zip(downdates, *found_gaps, strict=True):
-            radius = tableau.radius(one, float(gap))
-            is_as_good = gap <= NUMBERS.refit_eps * objective  # as a refit
-            if is_as_good or radius <= self.tolerance(one.f[one.sample]):
-                i = one.sample
-                self.decisions[i], self.radius[i] = one.f[i], radius
+        samples = np.array([one.sample for one in downdates])
+        beta = np.column_stack([one.beta for one in downdates])
+        b = np.zeros(len(samples))
+        if tableau.has_intercept:
+            b = np.mean(np.column_stack([one.f for one in downdates]) - K @ beta, axis=0)
+        bounds = LeftOutBounds.of(
+            K,
+            tableau.staircase,
+            samples,
+            beta,
+            np.column_stack(rates),
+            b,
+            balanced=tableau.has_intercept,
+        )
+        for i, value, radius, gap in zip(
+            samples, bounds.values, bounds.radius, bounds.relative_gap, strict=True
+        ):
+            # otherwise a refit is better
+            if np.isfinite(value) and (gap <= NUMBERS.refit_eps or radius <= self.tolerance(value)):
+                self.decisions[i], self.radius[i] = value, radius
                 self.how[i], self.is_known[i] = BY_DOWNDATE, True
 
     def tolerance(self, decision: float) -> float:
@@ -264,13 +279,13 @@ class _Found:
         return 1e-6 * float(np.ptp(self.data.values)) if self.data.n_samples > 1 else np.inf
 
     def by_refits(self, problem: SVMProblem, full: SVMSolution, K: Dense) -> None:
-        """All other samples."""
+        """Refit the machine for every sample that is not settled."""
         for i in np.flatnonzero(~self.is_known).tolist():
             self.decisions[i], self.radius[i] = refit(problem, full, i, float(K[i, i]))
             self.how[i], self.is_known[i] = BY_REFIT, True
 
     def result(self, full: SVMSolution, span_errors: int | None, eps: float) -> LeaveOneOut:
-        """All of it."""
+        """The table of what was found."""
         data = self.data
         if isinstance(data, RegressionTrainingSet):
             decided = self.radius <= eps * float(np.ptp(data.values))
@@ -287,25 +302,3 @@ class _Found:
             n_support=full.n_support,
             span_errors=span_errors,
         )
-
-
-def _gaps(
-    K: Dense, stair: Staircase, downdates: list[Downdate], *, has_intercept: bool
-) -> tuple[Vector, Vector]:
-    """Duality gap, rounding included, and objective of every downdated machine, shape (m,)."""
-    beta = np.column_stack([one.beta for one in downdates])
-    samples = np.array([one.sample for one in downdates])
-    products = K @ beta
-    b = np.zeros(len(samples))
-    if has_intercept:
-        b = np.mean(np.column_stack([one.f for one in downdates]) - products, axis=0)
-    beta = np.clip(beta, stair.lowest[:, None], stair.upper[:, None])
-    losses = stair.losses(products + b)
-    losses[samples, np.arange(len(samples))] = 0.0
-    rewards = stair.rewards(beta)
-    square = np.sum(beta * products, axis=0)
-    unbalanced = np.abs(np.sum(beta, axis=0) * b) if has_intercept else 0.0
-    size = np.sum(np.abs(beta * products), axis=0) + np.sum(np.abs(rewards), axis=0)
-    losses = np.sum(losses, axis=0)
-    gaps = square + losses - np.sum(rewards, axis=0) + unbalanced
-    return np.maximum(gaps, 0.0) + 8.0 * EPS * size, 0.5 * square + losses

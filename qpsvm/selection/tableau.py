@@ -183,28 +183,14 @@ class Tableau:
         better[(steps == AT_C) & (beta > noise)] = AT_ZERO
         return better
 
-    def radius(self, downdate: Downdate, gap: float) -> float:
-        """Bound on the distance of the exact ``f_i`` from a downdated machine's with this gap."""
+    def direction(self, downdate: Downdate) -> Vector | None:
+        """Change of all coefficients as that of the left-out sample grows, the others on step."""
         found = self._rates(downdate.sample, downdate.changed)
-        if found is None or not np.isfinite(gap):
-            return float("inf")
-        kappa, rates = float(found[0][downdate.sample]), found[1]
-        on_step, beta = np.abs(downdate.steps) == 1, downdate.beta
-        on_step[downdate.sample] = False
-        left = downdate.steps == AT_A
-        low = np.where(left, 0.0, self.staircase.lowest)
-        high = np.where(left, self.staircase.upper, 0.0)
-        room = np.maximum(np.minimum(high - beta, beta - low), 0.0)[on_step]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            most = float(
-                np.min(
-                    np.where(rates[on_step] != 0.0, room / np.abs(rates[on_step]), np.inf),
-                    initial=np.inf,
-                )
-            )
-        best = np.sqrt(2.0 * gap / kappa) if kappa > 0.0 else np.inf
-        mu = min(best, most)
-        return float(gap / mu + 0.5 * mu * kappa) if mu > 0.0 else float("inf")
+        if found is None:
+            return None
+        moves = np.abs(downdate.steps) == 1
+        moves[downdate.sample] = True
+        return np.where(moves, found[1], 0.0)  # that of the others is rounding
 
     def _rates(self, i: int, S: Mask) -> tuple[Vector, Vector] | None:
         """Change of every f and beta as beta_i grows and the others keep their steps.
