@@ -76,7 +76,7 @@ def load(
     groups: str | int | None = None,
     labelled: bool = True,
 ) -> DataFile:
-    r"""Read a data file.
+    r"""Read samples and labels from a LIBSVM, CSV, NPZ or Parquet file.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def certified_columns(model: Any, X: Any, training: DataFile) -> dict[str, Any]:
 
 
 def _certificate(model: Any, X: Any, training: DataFile) -> tuple[Any, Any]:
-    """The certificate, and the samples as its machine takes them."""
+    """Compute the certificate of a loaded model, and convert the samples for its machine."""
     from qpsvm import certify, models
 
     groups = {"groups": training.groups} if kind_of(model) is Kind.RANKS else {}

@@ -1,4 +1,4 @@
-"""Errors about data that other libraries raise, as errors of qpsvm, which are one line each."""
+"""Translation of scikit-learn's errors about data into one-line errors of qpsvm."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ HELP: Mapping[str, str] = {
 
 
 def options_of(estimator: Callable[..., Any]) -> list[inspect.Parameter]:
-    """An option for every parameter of an estimator, with the estimator's own default."""
+    """Build a command-line option for every parameter of an estimator."""
     return [
         _option(parameter)
         for parameter in inspect.signature(estimator).parameters.values()
@@ -74,7 +74,7 @@ def _option(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def parsed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of an estimator from the values of its options.
+    """Convert the values of command-line options to parameters of an estimator.
 
     Raises
     ------

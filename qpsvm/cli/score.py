@@ -21,7 +21,7 @@ def score(
     groups: GroupsColumn = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Score a model on a file: accuracy, R squared, pairs in order, or samples inside."""
+    """Score a fitted model on a data file: accuracy, R squared, or another share."""
     from qpsvm import datasets
     from qpsvm.cli.model_files import Kind, kind_of, load
     from qpsvm.cli.samples import samples_for

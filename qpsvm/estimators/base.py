@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 Formulation: TypeAlias = Family | Reduction | CrammerSinger
-"""What builds a program from samples."""
+"""A formulation, or a reduction to formulations: both build a program from samples."""
 
 
 class QPEstimator(PersistentEstimator):
@@ -69,15 +69,15 @@ class QPEstimator(PersistentEstimator):
 
     # --- for subclasses ---------------------------------------------------------------------------
     def _formulation(self, weights: Vector) -> Formulation:
-        """The formulation with the parameters of this estimator."""
+        """Build the formulation from the parameters of the estimator."""
         raise NotImplementedError
 
     def _kernel(self, X: Any, weights: Vector | None) -> Kernel:
-        """The kernel; ``weights`` if there are any."""
+        """Build the kernel from the parameters; ``weights`` where samples have any."""
         raise NotImplementedError
 
     def _targets(self, y: Any) -> Any:
-        """Check y and keep what the estimator has to know of it."""
+        """Check the targets y, and store the classes where there are any."""
         return y
 
     # --- fitting ----------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class QPEstimator(PersistentEstimator):
         return self
 
     def _fitted(self, weights: Vector) -> None:
-        """Keep what follows from the solution and the weights of the samples."""
+        """Store figures that depend on the weights of the samples, such as a scale."""
 
     def _options(self) -> dict[str, Any]:
         """Keyword arguments of ``dual`` beside data, kernel and weights, if they are given."""
@@ -143,7 +143,7 @@ class QPEstimator(PersistentEstimator):
             )
 
     def _backend(self, problem: Any) -> tuple[str, Mapping[str, Any]]:
-        """The backend and its options."""
+        """Choose the backend and its options from ``backend`` and ``memory_limit``."""
         del problem
         limit = getattr(self, "memory_limit", None)
         if limit is None:

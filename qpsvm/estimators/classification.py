@@ -1,4 +1,4 @@
-"""Classifiers: ``SVC`` and ``NuSVC``."""
+"""Kernel classifiers that follow scikit-learn: ``SVC`` and ``NuSVC``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class QPClassifier(ClassifierMixin, QPEstimator):
-    """Base class of classifiers with two or more classes.
+    """Base class of classification estimators: labels, class weights, probabilities.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         return y
 
     def _class_factors(self, weights: Vector) -> ClassWeight:
-        """Factors of C by label, and ``class_weight_``.
+        """Compute the factor of C of every label, and store them in ``class_weight_``.
 
         "balanced" is relative to all classes, also where a machine is fitted to two of them.
         """
@@ -159,7 +159,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
         return self._fit(X, y, sample_weight)
 
     def _two_classes(self, weights: Vector) -> Family:
-        """The formulation for two classes."""
+        """Build the formulation of one two-class machine."""
         raise NotImplementedError
 
     def _formulation(self, weights: Vector) -> Formulation:

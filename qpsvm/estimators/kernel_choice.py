@@ -12,7 +12,7 @@ from qpsvm.numerics.arrays import Vector
 
 
 def kernel_of(estimator: Any, X: Any, weights: Vector | None) -> Kernel:
-    """The kernel of an estimator's ``kernel``, ``gamma``, ``degree`` and ``coef0``.
+    """Build the kernel from an estimator's ``kernel``, ``gamma``, ``degree`` and ``coef0``.
 
     ``gamma="scale"`` is ``1 / (d v)`` with v the variance of all entries of X, in which a sample
     counts by its weight: a weight of 2 and a repeated row give the same machine.

@@ -60,7 +60,7 @@ class KernelEstimator(QPEstimator):
         return AllCoefficients(own.solution, own.scales, own.codes)
 
     def to_libsvm(self, path: str | os.PathLike[str]) -> None:
-        """Write the machine as a model file of LIBSVM, completely or not at all.
+        """Write the fitted estimator to a model file that LIBSVM reads, or nothing at all.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Fitted estimators as model files of LIBSVM.
+"""Writing of fitted estimators in the text format of LIBSVM's model files.
 
 The layout is that of ``svm_save_model``; ``qpsvm.audits.files.libsvm`` shows a file. Numbers are
 written with as many digits as it takes to read the same double again. Of a pair of classes i < j

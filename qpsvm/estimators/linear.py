@@ -25,7 +25,7 @@ from qpsvm.numerics.choices import require_choice, require_flag
 
 
 class LinearEstimator(QPEstimator):
-    """Base class of linear estimators.
+    """Base class of estimators with one weight per feature and no kernel.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ class PersistentEstimator(BaseEstimator):
     _proof: Proof | None
 
     def _arrange(self) -> None:
-        """Keep what follows from the solution alone."""
+        """Arrange support vectors and coefficients of the solution as scikit-learn does."""
 
     def _needs_names(self, X: Any) -> bool:
         """Whether constraints may refer to columns by name."""
@@ -69,7 +69,7 @@ class PersistentEstimator(BaseEstimator):
 
     @property
     def solution_(self) -> Any:
-        """Its solution."""
+        """The verified solution of ``problem_``."""
         return self._proven.solution
 
     # --- files ------------------------------------------------------------------------------------

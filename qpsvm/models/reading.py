@@ -1,4 +1,4 @@
-"""From the arrays of a model file to a model, trusting nothing in them."""
+"""Checked conversion of the arrays in a model file to a model."""
 
 from __future__ import annotations
 

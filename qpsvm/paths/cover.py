@@ -1,4 +1,4 @@
-"""Machines whose intervals of C cover a range, each within a relative gap, and the proof.
+"""Covers of a range of C: machines that are each nearly optimal on a proven interval.
 
 The objective of one machine (w, b) is affine in C; the optimum V(C), as a minimum of such
 functions, is concave. For lower bounds ``D_1 <= V(C_1)``, ``D_2 <= V(C_2)`` and C between::
@@ -165,7 +165,7 @@ class CertifiedPath(Table):
         return bool(np.max(gaps) <= self.eps)
 
     def place(self, C: float) -> int:
-        """The index of the machine whose interval contains C.
+        """Return the position of the machine that is proven to be nearly optimal at C.
 
         Raises
         ------

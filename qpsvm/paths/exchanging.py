@@ -21,10 +21,7 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.paths.active_set import AT_LOWER, AT_UPPER, FREE, ActiveSet, Dependent, Equations, Piece
 from qpsvm.paths.program import ParametricProgram
-from qpsvm.paths.settings import PathSettings
-
-NEGLIGIBLE = 1e-8
-"""Entries of a direction below this share of the largest are rounding."""
+from qpsvm.paths.settings import DEFAULTS, PathSettings
 
 
 def active_set_of(program: ParametricProgram, solution: SVMSolution, share: float) -> ActiveSet:
@@ -128,7 +125,7 @@ def independent_piece(
             largest = float(np.max(np.abs(direction), initial=0.0))
             if not largest > 0.0:
                 raise
-            direction = np.where(np.abs(direction) > NEGLIGIBLE * largest, direction, 0.0)
+            direction = np.where(np.abs(direction) > DEFAULTS.negligible * largest, direction, 0.0)
             if entering is not None:
                 own = float(direction[free == entering][0])
                 inward = (
@@ -176,7 +173,7 @@ def with_fixed_multipliers(
             return active
         if left is not None:
             sign = -active.states[left] * direction[left]
-            if not abs(sign) > NEGLIGIBLE:
+            if not abs(sign) > DEFAULTS.negligible:
                 raise Dependent
             options = [direction * np.sign(sign)]
         else:
@@ -193,7 +190,7 @@ def _open_direction(rows: Dense, active: ActiveSet) -> Vector | None:
     free = active.free()
     left, sizes, _ = np.linalg.svd(rows[:, free], full_matrices=True)
     smallest = float(sizes[-1]) if len(sizes) == len(rows) else 0.0
-    if smallest > NEGLIGIBLE:
+    if smallest > DEFAULTS.negligible:
         return None
     return np.asarray(rows.T @ left[:, -1])
 
@@ -206,7 +203,7 @@ def _nearest(
     best, variable, chosen = math.inf, -1, options[0]
     for direction in options:
         rate = -states * direction
-        falls = rate < -NEGLIGIBLE
+        falls = rate < -DEFAULTS.negligible
         steps = np.full(len(states), math.inf)
         steps[falls] = np.maximum(-states[falls] * gradient[falls], 0.0) / -rate[falls]
         first = int(np.argmin(steps))

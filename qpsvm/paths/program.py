@@ -26,13 +26,10 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
 from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.paths.settings import DEFAULTS
 from qpsvm.paths.training import Training
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
-
-AFFINE = 1e-12
-"""Relative deviation from a straight line that is rounding."""
-
 
 FEW = 3
 """Rows of a kernel matrix are copied where they are at most one in so many."""
@@ -183,9 +180,11 @@ def _affine(vectors: list[Vector], first: float, last: float) -> Affine | None:
     if not all(np.isfinite(vector).all() for vector in vectors):
         return None
     size = np.maximum(np.abs(begin), np.abs(end))
-    if (np.abs(0.5 * (begin + end) - middle) > AFFINE * size).any():
+    if (np.abs(0.5 * (begin + end) - middle) > DEFAULTS.affine * size).any():
         return None
     slope = (end - begin) / (last - first)
-    if (np.abs(begin - first * slope) <= AFFINE * size).all():  # C_i = C x weight, to the bit
+    if (
+        np.abs(begin - first * slope) <= DEFAULTS.affine * size
+    ).all():  # C_i = C x weight, to the bit
         return Affine(np.zeros(len(begin)), end / last)
     return Affine(begin - first * slope, slope)

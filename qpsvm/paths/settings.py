@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PathSettings:
-    """Settings of paths. None changes what is proven of a machine: its certificate decides that.
+    """Limits and tolerances of paths; none changes what a certificate proves.
 
     Attributes
     ----------
@@ -36,6 +36,11 @@ class PathSettings:
         A rate of change below this, relative in the same way, is rounding and no event.
     same_value : float
         Parameter values whose relative difference is at most this are one value.
+    negligible : float
+        Share of the largest entry of a direction of dependent samples below which an entry is
+        rounding.
+    affine : float
+        Relative deviation of prices from a straight line in the parameter that is rounding.
     smallest_rcond : float
         Reciprocal condition number below which an active set is dependent.
     classification : tuple of float
@@ -73,6 +78,8 @@ class PathSettings:
     feasibility: float = 1e-9
     flatness: float = 1e-11
     same_value: float = 1e-12
+    negligible: float = 1e-8
+    affine: float = 1e-12
     smallest_rcond: float = 1e-13
     classification: tuple[float, ...] = (1e-9, 1e-7, 1e-5)
     widest_gap: float = 1.0

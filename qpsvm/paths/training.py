@@ -142,7 +142,7 @@ class Training:
 def solved(
     problem: SVMProblem, eps: float, start: Start = None, backend: str = "auto"
 ) -> SVMSolution:
-    """Solve a problem without a warning: a path has one for all of its machines."""
+    """Solve a problem without warning of a missed ``eps``; ``warn_of_misses`` does."""
     return solve_with(problem, backend, Settings(eps=eps).started(), start).solution
 
 

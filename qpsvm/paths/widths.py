@@ -60,7 +60,7 @@ class WidthPath(Table):
         return np.array([proof.relative_gap_upper for proof in self.certificates])
 
     def columns(self) -> Mapping[str, Column]:
-        """Gamma, objective, certified gap, support vectors and status of every machine."""
+        """Columns of the table: gamma, objective, gap, support vectors and status."""
         return {
             "gamma": self.gammas,
             "objective": [proof.primal_objective for proof in self.certificates],

@@ -120,7 +120,7 @@ class SampleGram:
 
     @property
     def is_kept(self) -> bool:
-        """Return whether the matrix has been evaluated, or is part of one that will be."""
+        """Return whether ``dense`` can be read from memory, or from a larger kept matrix."""
         return "dense" in self.__dict__ or self.whole is not None
 
     @property

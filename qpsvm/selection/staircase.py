@@ -23,7 +23,7 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.selection.settings import NUMBERS
 
 AT_LOWEST, AT_C, AT_ZERO, AT_A, AT_UPPER = -2, -1, 0, 1, 2
-"""Steps of a staircase by beta: ``-D``, between at c, 0, between at a, ``U``."""
+"""Names of the five steps of a staircase, from the smallest coefficient to the largest."""
 
 
 @short_repr

@@ -22,10 +22,6 @@ KINDS = np.array(["ant", "bee", "cat"])[y]
 TARGETS = X @ [1.0, -2.0]
 NAMES = ("height", "weight")
 
-saves_estimators = pytest.mark.skipif(
-    not hasattr(estimators.SVC, "save"), reason="estimators have no model files yet"
-)
-
 
 def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
@@ -227,7 +223,6 @@ def test_certified_predictions_of_a_scaled_model(files, tmp_path):
     assert "pass the training data" in other.stderr
 
 
-@saves_estimators
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_models_of_every_estimator_predict_score_and_prove(name, files, tmp_path):
     data, *options = ARGUMENTS[name]
@@ -253,7 +248,7 @@ def test_models_of_every_estimator_predict_score_and_prove(name, files, tmp_path
 
 @pytest.mark.parametrize(
     "scaling",
-    [["--standardize"], pytest.param([], marks=saves_estimators)],
+    [["--standardize"], []],
     ids=["scaled", "plain"],
 )
 def test_columns_are_found_by_their_names(scaling, files, tmp_path):
