@@ -383,6 +383,14 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
         datasets.load(path)
 
 
+@pytest.mark.parametrize("text", [b"labels", b"column"])
+def test_parquet_whose_text_is_no_utf8(tmp_path, text):
+    path = parquet(tmp_path / "a.parquet", column=[1.0, 2.0], y=["labels", "others"])
+    path.write_bytes(path.read_bytes().replace(text, b"\x80" + text[1:]))
+    with pytest.raises(DataFileError, match=r"Cannot read .*a\.parquet"):
+        datasets.load(path)
+
+
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 10_000), value=st.integers(0, 255))
 def test_parquet_with_a_changed_byte(tmp_path, at, value):

@@ -34,16 +34,11 @@ def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
     """
     pa, parquet = _pyarrow()
     try:
-        with open(source, "rb") as stream:
-            file = parquet.ParquetFile(stream, page_checksum_verification=True)
-            _require_size(source, file.metadata, limit_bytes)
-            file.scan_contents()  # raises on damage, on which reading the metadata would abort
-            table = file.read()
+        table = _stored_table(parquet, source, limit_bytes)
+        names = list(table.column_names)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise unreadable(source, error) from error  # pyarrow reports damage as any of these
-    index = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    kept = [i for i, name in enumerate(table.column_names) if name not in index]
-    columns, names = [table.column(i) for i in kept], [table.column_names[i] for i in kept]
+    columns = table.columns
     if table.num_rows == 0:
         raise DataFileError(f"{source!r} holds no samples, only the names of columns.")
     found = roles(source, tuple(names), len(names), wanted)
@@ -65,6 +60,17 @@ def _pyarrow() -> tuple[ModuleType, ModuleType]:
             'Parquet files need pyarrow, not installed; run: pip install "qpsvm[exchange]".'
         ) from error
     return pyarrow, pyarrow.parquet
+
+
+def _stored_table(parquet: ModuleType, source: str, limit_bytes: int) -> Any:
+    with open(source, "rb") as stream:
+        file = parquet.ParquetFile(stream, page_checksum_verification=True)
+        _require_size(source, file.metadata, limit_bytes)
+        file.scan_contents()  # raises on damage, on which reading the metadata would abort
+        table = file.read()
+    table.validate(full=True)  # texts that are no UTF-8 would otherwise raise where they are used
+    index = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    return table.select([i for i, name in enumerate(table.column_names) if name not in index])
 
 
 def _require_size(source: str, metadata: Any, limit_bytes: int) -> None:
