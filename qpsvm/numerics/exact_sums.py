@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Mask, Matrix, Vector
+from qpsvm.numerics.precision import EPS
 
 SPLITTER = 2.0**27 + 1.0
 """Cuts a double into two halves of 26 bits (Dekker, section 5)."""
@@ -33,10 +34,13 @@ class RowResiduals(NamedTuple):
         ``R x - r``, each rounded once; NaN where a term overflows.
     size : array of shape (m,)
         ``sum_j |R_kj x_j| + |r_k|``.
+    error : array of shape (m,)
+        The exact residuals differ from ``value`` by at most that much.
     """
 
     value: Vector
     size: Vector
+    error: Vector
 
 
 def product_parts(a: Vector, b: Vector) -> tuple[Vector, Vector]:
@@ -68,6 +72,9 @@ TINY_ROW = 2.0**-300
 
 TINY_TERM = -900
 """Binary exponent of a row's largest term below which products may underflow beside it."""
+
+TINY_PRODUCT = 2.0**-960
+"""Smaller products of two doubles may lose digits below the smallest double, 2^-1074."""
 
 
 def without_tiny_rows(rows: Matrix, right: Vector) -> tuple[Matrix, Vector, Any]:
@@ -154,7 +161,11 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
                 value[k] = _sum([*terms[places[i] : places[i + 1]], constants[i]])
             else:
                 value[k] = math.nan
-    return RowResiduals(value, size)
+    with np.errstate(all="ignore"):
+        is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (x[columns] != 0.0)
+        lost = np.diff(np.concatenate([[0], np.cumsum(is_tiny)])[ends]) * 2.0**-1072
+        error = np.where(underflows, size * 2.0**-59, 0.5 * EPS * np.abs(value) + lost)
+    return RowResiduals(value, size, error)
 
 
 def _blocks(ends: Any) -> Iterator[tuple[int, int]]:

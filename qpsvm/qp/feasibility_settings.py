@@ -50,7 +50,9 @@ class FeasibilitySettings:
     most_dense_rows : int
         Rows up to which their products with each other are factored as a dense matrix.
     significant : float
-        Smallest singular value, as a share of the largest, that is told from rounding.
+        Length of what is left of a column, as a share of the rows', that is told from rounding.
+    room_level : int
+        Binary orders of magnitude of room that count as the same when variables are chosen.
     most_cancelling_rows : int
         Missed rows up to which multipliers are sought whose sums cancel exactly: they are solutions
         of equations in rational numbers.
@@ -73,6 +75,7 @@ class FeasibilitySettings:
     independence: tuple[float, ...] = (1e-1, 1e-2, 1e-3, 1e-4)
     most_dense_rows: int = 1500
     significant: float = 1e-12
+    room_level: int = 16
     most_cancelling_rows: int = 40
     cancelled: float = 1e-6
 

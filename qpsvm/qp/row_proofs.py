@@ -20,14 +20,15 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Index, Mask, Vector, as_dense
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
 from qpsvm.numerics.exact_rank import PRIMES, rank, residues
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.numerics.independence import connected_rows, proven_independence
 from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.qp.basic_correction import basic_correction
 from qpsvm.qp.contradiction import is_contradiction
 from qpsvm.qp.feasibility_settings import FEASIBILITY
-from qpsvm.qp.nearest_point import NearestPoint
+from qpsvm.qp.nearest_point import NearestPoint, unnoticed
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 
 
@@ -93,27 +94,26 @@ class _Proof:
         self.change = _inside(given, x, found.change)
         value, terms = given.rows.estimate(x)
         binds = ~np.isposinf(given.right)
-        size = terms + np.where(binds, np.abs(given.right), 0.0)
+        every = sp.csr_array(given.rows.take(np.arange(given.rows.shape[0])))
+        size = sizes_of_rows(every, terms + np.where(binds, np.abs(given.right), 0.0))
         there = value - np.where(binds, given.right, 0.0) + given.rows.estimate(self.change)[0]
         near = binds & (given.is_equality | ~(there < -FEASIBILITY.near_rows * size))
         self.index: Index = np.flatnonzero(near)
         self.far: Index = np.flatnonzero(binds & ~near)
         self.far_room = -there[self.far] * 0.5
-        self.size = size[self.index]
         self.is_equality: Mask = given.is_equality[self.index]
         rows = given.rows.take(self.index)
-        first = row_residuals(rows, x, given.right[self.index]).value
-        second = row_residuals(rows, self.change, -first).value
-        moved = bool(self.change.any())
-        self.value = second
-        self.doubt = 0.5 * EPS * (np.abs(first) + np.abs(second)) if moved else 0.0 * first
+        self.size = size[self.index]
+        both, right = sp.hstack([sp.csr_array(rows)] * 2), given.right[self.index]
+        residuals = row_residuals(both, np.concatenate([x, self.change]), right)
+        self.value, self.doubt = residuals.value, residuals.error
         self.rows = rows
 
     def result(self, *, prices: bool, multipliers: Vector | None = None) -> NearestPoint:
         """Create the point with its proof, or with the name of a row that is not proven."""
         found, left = self.found, self.found.left.copy()
         over = np.where(self.is_equality, np.abs(self.value), np.maximum(self.value, 0.0))
-        is_off = over + np.where(over > 0.0, self.doubt, 0.0) > 0.0
+        is_off = ~(np.where(self.is_equality, over, self.value) + self.doubt <= 0.0)  # NaN is off
         miss = self.by_length(np.where(left[self.index] > 0.0, self.value, 0.0))
         if multipliers is not None:
             miss = self.by_size(multipliers[self.index])
@@ -212,7 +212,7 @@ class _Proof:
     def correction(self, must: Mask, is_left: Mask) -> Vector | None:
         """Bound every entry of a correction that makes all constraints hold; None if unknown."""
         chosen = must | (self.is_equality & ~is_left)
-        for _ in range(4):
+        for _ in range(40):
             size = self.smallest_correction(chosen)
             if size is None:
                 return None
@@ -238,52 +238,60 @@ class _Proof:
         unit = np.abs(x) + np.where(largest > 0.0, 1.0 / np.where(largest > 0.0, largest, 1.0), 0.0)
         room = np.minimum(x - given.lower + change, given.upper - x - change)
         missed = (np.abs(self.value) + self.doubt)[chosen]
-        movable = (largest > 0.0) & (
-            room > FEASIBILITY.movable_distance * float(np.max(missed / size)) * unit
-        )
-        scaled = sp.csr_array(rows @ sp.diags_array(np.where(movable, unit, 0.0)))
-        scaled.eliminate_zeros()
-        norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
-        if not np.isfinite(norms).all():
-            return None
-        norms = np.where(norms > 0.0, norms, 1.0)
-        scaled, residual = sp.csr_array(sp.diags_array(1.0 / norms) @ scaled), missed / norms
-        longest = np.zeros(len(x))
-        for own in connected_rows(scaled):
-            columns = np.unique(scaled[own].indices)
-            least = 1.0
-            if len(own) > 1 or not len(columns):
-                found = self.smallest_singular_value(scaled[own][:, columns], index[own], columns)
-                if found is None:
-                    return None
-                least = found
-            longest[columns] = float(np.linalg.norm(residual[own])) / (0.5 * least)
-        correction = unit * longest
-        return correction if (correction <= np.where(movable, room, 0.0)).all() else None
+        far = FEASIBILITY.movable_distance * float(np.max(missed / size)) * unit
+        for least in (far, 0.0 * far):
+            movable = np.where((largest > 0.0) & (room > least), room, 0.0)
+            correction = self.correction_within(rows, missed, index, unit, movable)
+            if correction is not None:
+                return correction
+        return None
 
-    def smallest_singular_value(
-        self, scaled: sp.csr_array, own: Index, columns: Index
-    ) -> float | None:
-        """Bound the nonzero singular values of some constraint rows from below; None if unknown.
+    def correction_within(
+        self, rows: sp.csr_array, missed: Vector, index: Index, unit: Vector, room: Vector
+    ) -> Vector | None:
+        """Bound every entry of a correction, none of which is larger than its room.
 
         Parameters
         ----------
-        scaled : CSR array of shape (k, m)
-            The rows, scaled, in the columns of variables that can be moved.
-        own : array of int of shape (k,)
+        rows : CSR array of shape (k, n)
+        missed : array of shape (k,)
+        index : array of int of shape (k,)
             Their numbers among the active rows.
-        columns : array of int of shape (m,)
+        unit, room : arrays of shape (n,)
+            Scale of each variable, and how far it may move; zero for those that stay.
         """
-        if len(own) > FEASIBILITY.most_examined_rows:
-            own_settings = FEASIBILITY.independence, FEASIBILITY.most_dense_rows
-            return proven_independence(scaled, *own_settings)
-        singular = np.linalg.svd(as_dense(scaled), compute_uv=False)
-        independent = (
-            int(np.sum(singular > FEASIBILITY.significant * singular[0])) if len(singular) else 0
-        )
-        if independent < len(own) and not self.is_exact(own, columns, independent):
+        movable = sp.csr_array(rows @ sp.diags_array((room > 0.0).astype(np.float64)))
+        movable.eliminate_zeros()
+        if not np.isfinite(movable.data).all() or not np.isfinite(missed).all():
             return None
-        return float(singular[independent - 1]) if independent else 1.0
+        correction = np.zeros(len(unit))
+        for own in connected_rows(movable):
+            columns = np.unique(movable[own].indices)
+            block = movable[own][:, columns]
+            if len(own) > FEASIBILITY.most_examined_rows:
+                found = correction_of_many(block, missed[own], unit[columns])
+            else:
+                found = self.correction_of_few(
+                    as_dense(block), missed[own], index[own], columns, unit, room
+                )
+            if found is None:
+                return None
+            correction[columns] = found
+        return correction if (correction <= room).all() else None
+
+    def correction_of_few(
+        self, rows: Dense, missed: Vector, own: Index, columns: Index, unit: Vector, room: Vector
+    ) -> Vector | None:
+        """Bound a correction of connected rows, shape (m,); None if they may depend inexactly."""
+        found = basic_correction(rows, missed, unit[columns], room[columns])
+        if found is None:
+            return None
+        rank = len(found.columns)
+        if rank < len(own) and not self.is_exact(own, columns[found.columns], rank):
+            return None
+        correction = np.zeros(len(columns))
+        correction[found.columns] = found.size
+        return correction
 
     def is_exact(self, own: Index, columns: Index, independent: int) -> bool:
         """Return whether some rows, right-hand sides included, have a given rank exactly."""
@@ -306,6 +314,46 @@ class _Proof:
         if not np.isfinite(miss).all() or not np.isin(np.flatnonzero(is_left), used).all():
             return False
         return is_contradiction(self.given, self.index[used], self.rows[used], miss[used])
+
+
+def sizes_of_rows(rows: sp.csr_array, sizes: Vector) -> Vector:
+    """Sizes of constraint rows, no smaller than a rounding of what their variables are elsewhere.
+
+    Where all terms of a row are zero, its variables may still have to move by the rounding of other
+    rows. Sizes scale the search for a correction, and prove nothing.
+
+    Parameters
+    ----------
+    rows : CSR array of shape (m, n)
+    sizes : array of shape (m,)
+        Sum of the absolute values of each row's terms.
+    """
+    reach = unnoticed(rows, sizes)
+    terms = sp.csr_array(abs(rows) @ sp.diags_array(np.where(np.isfinite(reach), reach, 0.0)))
+    largest = np.zeros(len(sizes))
+    if rows.shape[1]:
+        largest = np.asarray(terms.max(axis=1).toarray()).ravel()
+    found = np.maximum(sizes, EPS * largest)
+    return np.where(found > 0.0, found, 1.0)
+
+
+def correction_of_many(rows: sp.csr_array, missed: Vector, unit: Vector) -> Vector | None:
+    """Bound the shortest correction of rows that are independent by a margin; None if not proven.
+
+    Parameters
+    ----------
+    rows : CSR array of shape (k, m)
+    missed : array of shape (k,)
+    unit : array of shape (m,)
+    """
+    scaled = sp.csr_array(rows @ sp.diags_array(unit))
+    norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
+    norms = np.where(norms > 0.0, norms, 1.0)
+    scaled = sp.csr_array(sp.diags_array(1.0 / norms) @ scaled)
+    least = proven_independence(scaled, FEASIBILITY.independence, FEASIBILITY.most_dense_rows)
+    if least is None:
+        return None
+    return np.asarray(unit * (float(np.linalg.norm(missed / norms)) / (0.5 * least)))
 
 
 def _inside(given: Restrictions, x: Vector, change: Vector) -> Vector:

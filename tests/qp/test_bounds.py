@@ -114,7 +114,7 @@ def test_a_repaired_point_satisfies_rows_and_bounds(made: Made, seed: int) -> No
         (program.A, program.b, True, left[1]),
     ):
         binding = np.isfinite(right)
-        value, size = row_residuals(np.asarray(rows)[binding], pair.x, right[binding])
+        value, size, _ = row_residuals(np.asarray(rows)[binding], pair.x, right[binding])
         missed = np.abs(value) if is_equality else np.maximum(value, 0.0)
         assert (missed <= 1e-14 * size + 2.0 * allowed[binding]).all()
         assert (allowed[binding] <= 1e-12 * size).all()

@@ -1,0 +1,98 @@
+"""Bounds on a correction of a few variables that makes linear rows hold."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.precision import EPS
+from qpsvm.qp.feasibility_settings import FEASIBILITY
+
+
+class BasicCorrection(NamedTuple):
+    """Bounds on the entries of ``d`` with ``(R d)_k = m_k`` for as many rows as are independent.
+
+    Attributes
+    ----------
+    columns : array of int of shape (r,)
+        The variables that are moved: a basis of the rows, r their proven rank.
+    size : array of shape (r,)
+        Largest ``|d_j|`` of these variables, for every m within the bounds given.
+    """
+
+    columns: Index
+    size: Vector
+
+
+def basic_correction(
+    rows: Dense, missed: Vector, unit: Vector, room: Vector
+) -> BasicCorrection | None:
+    """Bound a correction in variables with much room; None if the basis is too ill-conditioned.
+
+    Parameters
+    ----------
+    rows : array of shape (k, m)
+    missed : array of shape (k,)
+        Bounds on what the rows are missed by.
+    unit : array of shape (m,)
+        Positive scale of every variable.
+    room : array of shape (m,)
+        How far every variable may move; those with more room are preferred.
+
+    Notes
+    -----
+    With an approximate inverse X of a basis B and ``e = ||I - X B|| < 1``, B is invertible and
+    ``|B^-1 m| <= |X| |m| + e / (1 - e) max |X| |m|``; Rump, "Verification methods", *Acta Numerica*
+    19 (2010), section 10. Rounding of X B, and of the scaling of rows, is added to e.
+
+    Examples
+    --------
+    >>> found = basic_correction(np.array([[1.0, 4.0]]), np.array([1.0]), np.ones(2), np.ones(2))
+    >>> found.columns, found.size.round(3)
+    (array([1]), array([0.25]))
+    """
+    scaled = rows * unit
+    norms = np.sqrt(np.sum(scaled * scaled, axis=1))
+    norms = np.where(norms > 0.0, norms, 1.0)
+    scaled, missed = scaled / norms[:, None], missed / norms
+    columns = _basis(scaled, room / unit)
+    r = len(columns)
+    if r == 0:
+        return BasicCorrection(columns, np.zeros(0))
+    chosen = qr(scaled[:, columns].T, mode="r", pivoting=True)[1][:r]
+    B = scaled[np.ix_(chosen, columns)]
+    try:
+        X = np.linalg.inv(B)
+    except np.linalg.LinAlgError:
+        return None
+    size_of_X = np.abs(X)
+    off = np.abs(np.eye(r) - X @ B) + (r + 8.0) * EPS * (size_of_X @ np.abs(B))
+    e = float(np.max(np.sum(off, axis=1)))
+    if not e < 0.5:
+        return None
+    size = size_of_X @ missed[chosen] * (1.0 + (r + 8.0) * EPS)
+    size = size + e / (1.0 - e) * 1.01 * float(np.max(size))
+    return BasicCorrection(columns, size * unit[columns] * (1.0 + 4.0 * EPS))
+
+
+def _basis(rows: Dense, room: Vector) -> Index:
+    """Independent columns, those with much room before those with little."""
+    is_used = (room > 0.0) & (rows != 0.0).any(axis=0)
+    level = np.full(len(room), np.inf)
+    level[is_used] = -np.frexp(np.minimum(room[is_used], 1.0))[1] // FEASIBILITY.room_level
+    found: list[int] = []
+    rest = rows
+    for each in np.unique(level[is_used]):
+        own = np.flatnonzero(level == each)
+        _, R, order = qr(rest[:, own], mode="economic", pivoting=True)
+        sizes = np.abs(np.diagonal(R))
+        rank = int(np.count_nonzero(sizes > FEASIBILITY.significant))
+        found += own[order[:rank]].tolist()
+        if len(found) >= len(rows):
+            break
+        Q = np.linalg.qr(rows[:, found])[0] if found else np.zeros((len(rows), 0))
+        rest = rows - Q @ (Q.T @ rows)
+    return np.array(found[: len(rows)], dtype=np.intp)
