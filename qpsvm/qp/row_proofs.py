@@ -1,7 +1,7 @@
 """Proofs that linear constraints have an exact solution beside a point of doubles.
 
 Rows that hold up to 2^-68 of their terms are satisfied by a real point beside, if they are
-independent: the shortest correction is at most the residual divided by the smallest singular value.
+independent: the inverse of a basis bounds a correction (``row_corrections``).
 Rows that depend on each other up to rounding prove nothing: ``x_1 + x_2 = 1`` and
 ``x_1 + (1 + u) x_2 = 1 + 100 u`` have one solution, (-99, 100), and (1, 0) misses the second one by
 rounding. Two questions about exact numbers decide what is said:
@@ -23,13 +23,14 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
 from qpsvm.numerics.exact_rank import PRIMES, rank, residues
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
-from qpsvm.numerics.independence import connected_rows, proven_independence
+from qpsvm.numerics.independence import connected_rows
 from qpsvm.numerics.precision import EPS, TINY
-from qpsvm.qp.basic_correction import basic_correction
 from qpsvm.qp.contradiction import is_contradiction
 from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.nearest_point import NearestPoint, unnoticed
+from qpsvm.qp.nudging import MissedRows, nudge
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.qp.row_corrections import basic_correction, independent_correction
 
 
 def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False) -> NearestPoint:
@@ -147,61 +148,17 @@ class _Proof:
         return miss / np.where(squares > 0.0, squares, 1.0)
 
     def nudge(self) -> tuple[Vector, Vector] | None:
-        """Search for a tiny step that reduces what the active constraints are violated by.
-
-        Variables at their bounds may move inwards, which the least change that came before does not
-        try. With multipliers of all rows, those that contradict each other among them.
-        """
-        from scipy.optimize import linprog
-
-        given, m = self.given, len(self.index)
-        if m == 0 or m > FEASIBILITY.most_examined_rows:
+        """Search for a tiny step that reduces violations; and multipliers of all rows."""
+        given = self.given
+        lower = given.lower - self.found.point - self.change
+        upper = given.upper - self.found.point - self.change
+        missed = MissedRows(self.rows, self.value, self.size, self.is_equality)
+        found = nudge(missed, np.abs(self.found.point), lower, upper)
+        if found is None:
             return None
-        over = np.where(self.is_equality, np.abs(self.value), np.maximum(self.value, 0.0))
-        size = np.maximum(self.size, TINY)
-        scale = float(np.max(over / size))
-        if not (np.isfinite(scale) and scale > 0.0):
-            return None
-        rows = sp.csr_array(self.rows)
-        share = sp.csr_array(sp.diags_array(1.0 / size) @ abs(rows))
-        largest = np.asarray(share.max(axis=0).toarray()).ravel()
-        used = np.flatnonzero(largest > 0.0)
-        unit = (np.abs(self.found.point[used]) + 1.0 / largest[used]) * scale
-        scaled = sp.diags_array(1.0 / size / scale) @ rows[:, used] @ sp.diags_array(unit)
-        right = -self.value / size / scale
-        lower = (given.lower - self.found.point - self.change)[used] / unit
-        upper = (given.upper - self.found.point - self.change)[used] / unit
-        lower = np.minimum(np.maximum(lower, -FEASIBILITY.farthest_nudge), 0.0)
-        upper = np.maximum(np.minimum(upper, FEASIBILITY.farthest_nudge), 0.0)
-        short, over_there = sp.eye_array(m), sp.diags_array(self.is_equality.astype(np.float64))
-        both = sp.csr_array(sp.hstack([scaled, -scaled, over_there, -short]))
-        n = len(used)
-        if not (np.isfinite(both.data).all() and np.isfinite(right).all()):
-            return None
-        zeros = np.zeros(n)
-        moves = np.column_stack([np.tile(zeros, 2), np.concatenate([upper, -lower])])
-        misses = np.column_stack([np.zeros(2 * m), np.full(2 * m, np.inf)])
-        found = linprog(
-            np.concatenate([np.full(2 * n, 1.0), np.full(2 * m, FEASIBILITY.nudge_penalty)]),
-            A_ub=both[~self.is_equality],
-            b_ub=right[~self.is_equality],
-            A_eq=both[self.is_equality],
-            b_eq=right[self.is_equality],
-            bounds=np.vstack([moves, misses]),
-            method="highs-ds",
-            options={
-                "primal_feasibility_tolerance": 1e-10,
-                "time_limit": FEASIBILITY.search_seconds,
-            },
-        )
-        if found.x is None:
-            return None
-        step = np.zeros(len(self.change))
-        step[used] = unit * np.clip(found.x[:n] - found.x[n : 2 * n], lower, upper)
         multipliers = np.zeros(len(given.right))
-        multipliers[self.index[~self.is_equality]] = -found.ineqlin.marginals
-        multipliers[self.index[self.is_equality]] = -found.eqlin.marginals
-        return step, multipliers
+        multipliers[self.index] = found[1]
+        return found[0], multipliers
 
     def grown(self, correction: Vector) -> Vector:
         """Enlarge every entry of the change by its correction."""
@@ -269,7 +226,7 @@ class _Proof:
             columns = np.unique(movable[own].indices)
             block = movable[own][:, columns]
             if len(own) > FEASIBILITY.most_examined_rows:
-                found = correction_of_many(block, missed[own], unit[columns])
+                found = independent_correction(block, missed[own], unit[columns])
             else:
                 found = self.correction_of_few(
                     as_dense(block), missed[own], index[own], columns, unit, room
@@ -335,25 +292,6 @@ def sizes_of_rows(rows: sp.csr_array, sizes: Vector) -> Vector:
         largest = np.asarray(terms.max(axis=1).toarray()).ravel()
     found = np.maximum(sizes, EPS * largest)
     return np.where(found > 0.0, found, 1.0)
-
-
-def correction_of_many(rows: sp.csr_array, missed: Vector, unit: Vector) -> Vector | None:
-    """Bound the shortest correction of rows that are independent by a margin; None if not proven.
-
-    Parameters
-    ----------
-    rows : CSR array of shape (k, m)
-    missed : array of shape (k,)
-    unit : array of shape (m,)
-    """
-    scaled = sp.csr_array(rows @ sp.diags_array(unit))
-    norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
-    norms = np.where(norms > 0.0, norms, 1.0)
-    scaled = sp.csr_array(sp.diags_array(1.0 / norms) @ scaled)
-    least = proven_independence(scaled, FEASIBILITY.independence, FEASIBILITY.most_dense_rows)
-    if least is None:
-        return None
-    return np.asarray(unit * (float(np.linalg.norm(missed / norms)) / (0.5 * least)))
 
 
 def _inside(given: Restrictions, x: Vector, change: Vector) -> Vector:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qpsvm.numerics.exact_sums import row_residuals
-from qpsvm.qp.basic_correction import basic_correction
 from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.qp.row_corrections import basic_correction
 from qpsvm.qp.row_proofs import prove_rows
 
 

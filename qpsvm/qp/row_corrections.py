@@ -1,13 +1,15 @@
-"""Bounds on a correction of a few variables that makes linear rows hold."""
+"""Bounds on corrections of variables that make linear rows hold."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import qr
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.independence import proven_independence
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.feasibility_settings import FEASIBILITY
 
@@ -76,6 +78,25 @@ def basic_correction(
     size = size_of_X @ missed[chosen] * (1.0 + (r + 8.0) * EPS)
     size = size + e / (1.0 - e) * 1.01 * float(np.max(size))
     return BasicCorrection(columns, size * unit[columns] * (1.0 + 4.0 * EPS))
+
+
+def independent_correction(rows: sp.csr_array, missed: Vector, unit: Vector) -> Vector | None:
+    """Bound the shortest correction of rows that are independent by a margin; None if not proven.
+
+    Parameters
+    ----------
+    rows : CSR array of shape (k, m)
+    missed : array of shape (k,)
+    unit : array of shape (m,)
+    """
+    scaled = sp.csr_array(rows @ sp.diags_array(unit))
+    norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
+    norms = np.where(norms > 0.0, norms, 1.0)
+    scaled = sp.csr_array(sp.diags_array(1.0 / norms) @ scaled)
+    least = proven_independence(scaled, FEASIBILITY.independence, FEASIBILITY.most_dense_rows)
+    if least is None:
+        return None
+    return np.asarray(unit * (float(np.linalg.norm(missed / norms)) / (0.5 * least)))
 
 
 def _basis(rows: Dense, room: Vector) -> Index:

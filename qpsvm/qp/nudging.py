@@ -1,0 +1,103 @@
+"""A tiny step, found by a linear program, that reduces what constraint rows are violated by."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.numerics.arrays import Mask, Matrix, Vector
+from qpsvm.numerics.precision import TINY
+from qpsvm.qp.feasibility_settings import FEASIBILITY
+
+
+class MissedRows(NamedTuple):
+    """Constraint rows at a point that violates some of them by rounding.
+
+    Attributes
+    ----------
+    rows : array or sparse matrix of shape (m, n)
+    value : array of shape (m,)
+        Residuals; violations where positive, or of an equality not zero.
+    size : array of shape (m,)
+        Positive sizes of the rows' terms.
+    is_equality : bool array of shape (m,)
+    """
+
+    rows: Matrix
+    value: Vector
+    size: Vector
+    is_equality: Mask
+
+
+def nudge(
+    missed: MissedRows, reach: Vector, lower: Vector, upper: Vector
+) -> tuple[Vector, Vector] | None:
+    """Minimise violations within the bounds; return the step and multipliers of all rows.
+
+    Variables at their bounds may move inwards, which the least change that came before does not
+    try. None if there is nothing to do, or no solution.
+
+    Parameters
+    ----------
+    missed : MissedRows
+    reach : array of shape (n,)
+        Absolute values of the variables.
+    lower, upper : arrays of shape (n,)
+        Bounds on the step.
+
+    Examples
+    --------
+    >>> rows = MissedRows(np.array([[1.0, 1.0]]), np.array([-1e-17]), np.ones(1), np.ones(1, bool))
+    >>> step, _ = nudge(rows, np.array([1.0, 0.0]), np.array([0.0, 0.0]), np.array([0.0, 1.0]))
+    >>> step
+    array([0.e+00, 1.e-17])
+    """
+    from scipy.optimize import linprog
+
+    is_equality, m = missed.is_equality, len(missed.value)
+    if m == 0 or m > FEASIBILITY.most_examined_rows:
+        return None
+    over = np.where(is_equality, np.abs(missed.value), np.maximum(missed.value, 0.0))
+    size = np.maximum(missed.size, TINY)
+    scale = float(np.max(over / size))
+    if not (np.isfinite(scale) and scale > 0.0):
+        return None
+    rows = sp.csr_array(missed.rows)
+    share = sp.csr_array(sp.diags_array(1.0 / size) @ abs(rows))
+    largest = np.asarray(share.max(axis=0).toarray()).ravel()
+    used = np.flatnonzero(largest > 0.0)
+    unit = (reach[used] + 1.0 / largest[used]) * scale
+    scaled = sp.diags_array(1.0 / size / scale) @ rows[:, used] @ sp.diags_array(unit)
+    right = -missed.value / size / scale
+    low = np.minimum(np.maximum(lower[used] / unit, -FEASIBILITY.farthest_nudge), 0.0)
+    high = np.maximum(np.minimum(upper[used] / unit, FEASIBILITY.farthest_nudge), 0.0)
+    short, over_there = sp.eye_array(m), sp.diags_array(is_equality.astype(np.float64))
+    both = sp.csr_array(sp.hstack([scaled, -scaled, over_there, -short]))
+    n = len(used)
+    if not (np.isfinite(both.data).all() and np.isfinite(right).all()):
+        return None
+    moves = np.column_stack([np.zeros(2 * n), np.concatenate([high, -low])])
+    misses = np.column_stack([np.zeros(2 * m), np.full(2 * m, np.inf)])
+    found = linprog(
+        np.concatenate([np.full(2 * n, 1.0), np.full(2 * m, FEASIBILITY.nudge_penalty)]),
+        A_ub=both[~is_equality],
+        b_ub=right[~is_equality],
+        A_eq=both[is_equality],
+        b_eq=right[is_equality],
+        bounds=np.vstack([moves, misses]),
+        method="highs-ds",
+        options={
+            "primal_feasibility_tolerance": 1e-10,
+            "time_limit": FEASIBILITY.search_seconds,
+        },
+    )
+    if found.x is None:
+        return None
+    step = np.zeros(len(reach))
+    step[used] = unit * np.clip(found.x[:n] - found.x[n : 2 * n], low, high)
+    multipliers = np.zeros(m)
+    multipliers[~is_equality] = -found.ineqlin.marginals
+    multipliers[is_equality] = -found.eqlin.marginals
+    return step, multipliers
