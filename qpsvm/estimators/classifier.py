@@ -1,0 +1,211 @@
+"""Base classes of classifiers: labels, class weights, votes and decision functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from qpsvm.estimators.base import Formulation, QPEstimator
+from qpsvm.estimators.kernel_estimator import KernelEstimator
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations import (
+    OneVsOne,
+    OneVsRest,
+)
+from qpsvm.formulations.family import Family
+from qpsvm.formulations.prices import ClassWeight, as_class_weight
+from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.choices import require_choice
+
+if TYPE_CHECKING:
+    from sklearn.calibration import CalibratedClassifierCV
+
+
+class QPClassifier(ClassifierMixin, QPEstimator):
+    """Base class of classification estimators: labels, class weights, probabilities.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        The labels, sorted.
+    class_weight_ : array of shape (k,)
+        Factor of C of every class.
+    """
+
+    class_weight: ClassWeight
+
+    def _targets(self, y: Any) -> Any:
+        check_classification_targets(y)
+        self.classes_, self._codes = np.unique(y, return_inverse=True)
+        return y
+
+    def _class_factors(self, weights: Vector) -> ClassWeight:
+        """Compute the factor of C of every label, and store them in ``class_weight_``.
+
+        "balanced" is relative to all classes, also where a machine is fitted to two of them.
+        """
+        given, labels = as_class_weight(self.class_weight), self.classes_.tolist()
+        factors = np.ones(len(labels))
+        if isinstance(given, Mapping):
+            factors = np.array([given.get(label, 1.0) for label in labels])
+        elif given == "balanced":
+            of_classes = np.bincount(self._codes, weights, minlength=len(labels))
+            with np.errstate(divide="ignore"):  # the formulation says which class has no weight
+                factors = np.where(of_classes > 0.0, np.sum(weights) / of_classes, 1.0)
+            factors /= len(labels)
+        self.class_weight_ = factors
+        return None if given is None else dict(zip(labels, factors.tolist(), strict=True))
+
+    def predict(self, X: Samples) -> Any:
+        """Predict a label for every sample.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        array of shape (m,)
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        values = self._values(X)
+        return self._predictor.data.predictions(values)
+
+    def calibrated(self, cv: Any = None, method: str = "sigmoid") -> CalibratedClassifierCV:
+        """The classifier with probabilities: ``CalibratedClassifierCV(self, ...)``.
+
+        Parameters
+        ----------
+        cv : int, splitter or None
+            How the samples for the calibration are set apart; see scikit-learn.
+        method : {"sigmoid", "isotonic", "temperature"}
+            Platt's sigmoid and its alternatives.
+
+        Returns
+        -------
+        sklearn.calibration.CalibratedClassifierCV
+            Not fitted yet; it has ``predict_proba`` once it is.
+
+        Examples
+        --------
+        >>> from qpsvm.estimators import SVC
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> SVC(C=10.0).calibrated(cv=3).fit(X, y).predict_proba(X[:1]).shape
+        (1, 3)
+        """
+        from sklearn.calibration import CalibratedClassifierCV
+
+        return CalibratedClassifierCV(self, method=method, cv=cv)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags
+
+
+class KernelClassifier(QPClassifier, KernelEstimator):
+    """Base class of kernel classifiers, one against one by default."""
+
+    decision_function_shape: Literal["ovr", "ovo"]
+    break_ties: bool
+    multi_class: str
+
+    def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
+        """Fit the machine: build the program and solve it to ``eps``.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, d)
+            The kernel matrix (n, n) with ``kernel="precomputed"``; for a kernel function of the
+            caller's, samples of any kind.
+        y : array of shape (n,)
+            Two or more different labels.
+        sample_weight : array of shape (n,), optional
+            Factors of C. A weight of 2 is the same as a repeated row, 0 the same as a missing one.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Data or parameters from which no machine can be built.
+
+        Warns
+        -----
+        ConvergenceWarning
+            The solution is not certified to ``eps``.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _two_classes(self, weights: Vector) -> Family:
+        """Build the formulation of one two-class machine."""
+        raise NotImplementedError
+
+    def _formulation(self, weights: Vector) -> Formulation:
+        require_choice(self.decision_function_shape, ("ovr", "ovo"), "decision_function_shape")
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise InvalidParameterError(
+                "break_ties must be False when decision_function_shape is 'ovo'."
+            )
+        if len(self.classes_) <= 2 and self.multi_class != "crammer_singer":
+            return self._two_classes(weights)
+        return self._of_many_classes(weights)
+
+    def _of_many_classes(self, weights: Vector) -> Formulation:
+        require_choice(self.multi_class, ("ovo", "ovr"), "multi_class")
+        formulation = self._two_classes(weights)
+        if self.multi_class == "ovr":
+            return OneVsRest(formulation)
+        return OneVsOne(formulation, break_ties=bool(self.break_ties))
+
+    def decision_function(self, X: Samples) -> Any:
+        """Decision values of every sample.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        array of shape (m,), (m, k) or (m, k (k - 1) / 2)
+            Two classes: positive for the larger label. More: one value per class, or with
+            ``decision_function_shape="ovo"`` one per pair i < j, positive for class i.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        values = self._values(X)
+        if not self._libsvm.is_one_vs_one:
+            return values
+        if self.decision_function_shape == "ovo":
+            return -values
+        return replace(self._predictor.reduction, break_ties=True).combine(
+            values, len(self.classes_)
+        )
+
+    def predict(self, X: Samples) -> Any:
+        values = self._values(X)
+        if self._libsvm.is_one_vs_one:
+            values = self._predictor.reduction.combine(values, len(self.classes_))
+        return self._predictor.data.predictions(values)
+
+    @property
+    def n_support_(self) -> Any:
+        """Number of support vectors of each class, shape (k,)."""
+        codes = self._codes[self.support_]
+        return np.bincount(codes, minlength=len(self.classes_)).astype(np.int32)
