@@ -3,8 +3,9 @@
 Matplotlib, from the extra ``qpsvm[report]``, is imported when a picture is drawn. Figures are made
 as objects, without ``pyplot`` and without touching its settings: no window, no global state.
 
-``DecisionRegions`` and ``AlphaMargin`` are displays of fitted estimators in scikit-learn's manner:
-they draw on axes of the caller's, and make a figure of ``pyplot`` only without any.
+``DecisionRegions`` and ``AlphaMargin`` are displays of fitted estimators, ``PathLines`` is one of a
+path, in scikit-learn's manner: they draw on axes of the caller's, and make a figure of ``pyplot``
+only without any.
 
 ``qpsvm.reports.build(problem, solution).pictures`` are those that belong to a solution::
 
@@ -18,6 +19,7 @@ from qpsvm.plotting.convergence import Convergence
 from qpsvm.plotting.decision_regions import DecisionRegions
 from qpsvm.plotting.heights import Heights
 from qpsvm.plotting.histogram import Group, Histogram, Line
+from qpsvm.plotting.path_lines import PathLines
 from qpsvm.plotting.picture import CLASS_COLOURS, Picture
 from qpsvm.plotting.plane import Plane
 from qpsvm.plotting.residuals import Checks, SortedViolations
@@ -34,6 +36,7 @@ __all__ = [
     "Heights",
     "Histogram",
     "Line",
+    "PathLines",
     "Picture",
     "Plane",
     "SortedViolations",

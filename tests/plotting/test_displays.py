@@ -17,7 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from qpsvm import estimators
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.plotting import AlphaMargin, DecisionRegions, Heights, Plane
+from qpsvm.paths import svm_path
+from qpsvm.plotting import AlphaMargin, DecisionRegions, Heights, PathLines, Plane
 from qpsvm.plotting.picture import DARK, LIGHT
 from tests.tolerances import ON_THE_CURVE
 
@@ -259,3 +260,41 @@ def test_validation_curves_are_scikit_learns(ax):
     assert display.test_scores.shape == (3, 3)
     assert display.test_scores.mean() > 0.9
     assert list(display.lines_[0].get_xdata()) == prices
+
+
+# --- paths ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def path():
+    return svm_path(X, y, kernel="rbf", values=np.geomspace(0.01, 100.0, 12))
+
+
+def test_lines_of_a_path_are_shares_of_the_bounds(path, ax):
+    display = PathLines.from_path(path, lines=5, ax=ax)
+    assert display.shares.shape == (12, 5)
+    for at, (C, machine) in enumerate(zip(path.values, path.solutions, strict=True)):
+        assert display.shares[at] * C == pytest.approx(machine.alpha[display.variables])
+    assert ax.get_xscale() == "log"
+    assert f"{len(display.events)} values" in display.alternative
+    lines = [line for line in ax.lines if line.get_linestyle() == "-"]
+    assert len(lines) == 5
+
+
+def test_variables_that_never_move_are_not_drawn(path, ax):
+    display = PathLines.from_path(path, lines=1000, ax=ax)
+    assert (np.ptp(display.shares, axis=0) > 0.0).all()
+    assert set(np.unique(display.events)) <= {event.value for event in path.events}
+
+
+@pytest.mark.parametrize("lines", [0, 2.5, "many", True])
+def test_a_number_of_lines_is_a_whole_number(path, lines, ax):
+    with pytest.raises(InvalidParameterError, match="whole number"):
+        PathLines.from_path(path, lines=lines, ax=ax)
+
+
+def test_lines_need_a_path(ax):
+    with pytest.raises(InvalidParameterError, match="svm_path"):
+        PathLines.from_path(svm_path(X, y, values=[1.0]), ax=ax)
+    with pytest.raises(InvalidParameterError, match="svm_path"):
+        PathLines.from_path(estimators.SVC().fit(X, y), ax=ax)
