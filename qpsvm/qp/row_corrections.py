@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.linalg import qr
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.exact_sums import TINY_PRODUCT
 from qpsvm.numerics.independence import proven_independence
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.feasibility_settings import FEASIBILITY
@@ -66,6 +67,8 @@ def basic_correction(
         return BasicCorrection(columns, np.zeros(0))
     chosen = qr(scaled[:, columns].T, mode="r", pivoting=True)[1][:r]
     B = scaled[np.ix_(chosen, columns)]
+    if (np.abs(B[rows[np.ix_(chosen, columns)] != 0.0]) < TINY_PRODUCT).any():
+        return None  # scaling has lost digits
     try:
         X = np.linalg.inv(B)
     except np.linalg.LinAlgError:

@@ -193,7 +193,7 @@ class _Proof:
         share = sp.csr_array(sp.diags_array(1.0 / size) @ abs(rows))
         largest = np.asarray(share.max(axis=0).toarray()).ravel()
         unit = np.abs(x) + np.where(largest > 0.0, 1.0 / np.where(largest > 0.0, largest, 1.0), 0.0)
-        room = np.minimum(x - given.lower + change, given.upper - x - change)
+        room = _room(given, x, change)
         missed = (np.abs(self.value) + self.doubt)[chosen]
         far = FEASIBILITY.movable_distance * float(np.max(missed / size)) * unit
         for least in (far, 0.0 * far):
@@ -292,6 +292,16 @@ def sizes_of_rows(rows: sp.csr_array, sizes: Vector) -> Vector:
         largest = np.asarray(terms.max(axis=1).toarray()).ravel()
     found = np.maximum(sizes, EPS * largest)
     return np.where(found > 0.0, found, 1.0)
+
+
+def _room(given: Restrictions, x: Vector, change: Vector) -> Vector:
+    """How far every variable may move up and down from ``x + change``, rounded down, shape (n,)."""
+    room = np.minimum(x - given.lower, given.upper - x)
+    for j in np.flatnonzero(change).tolist():
+        value, step = float(x[j]), float(change[j])
+        below = math.fsum([value, step, -float(given.lower[j])])
+        room[j] = min(below, math.fsum([float(given.upper[j]), -value, -step]))
+    return np.asarray(np.maximum(room, 0.0) * (1.0 - 2.0 * EPS))
 
 
 def _inside(given: Restrictions, x: Vector, change: Vector) -> Vector:
