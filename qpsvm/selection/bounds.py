@@ -51,7 +51,7 @@ class LeftOutBounds:
         samples: Index,
         beta: Dense,
         rates: Dense,
-        b: Vector,
+        f: Dense,
         *,
         balanced: bool,
     ) -> LeftOutBounds:
@@ -63,52 +63,59 @@ class LeftOutBounds:
         stair : Staircase
         samples : array of int of shape (m,)
             The sample that each machine is without.
-        beta : array of shape (n, m)
+        beta : array of shape (m, n)
             Their coefficients; moved into the boxes, and to a sum of zero.
-        rates : array of shape (n, m)
+        rates : array of shape (m, n)
             A direction of coefficients for each.
-        b : array of shape (m,)
-            Their intercepts.
+        f : array of shape (m, n)
+            Their decision values, as far as they are known: the intercepts follow from them.
         balanced : bool
             Whether coefficients have to add up to zero.
         """
-        columns = np.arange(len(samples))
-        low, high = stair.lowest[:, None], stair.upper[:, None]
+        rows = np.arange(len(samples))
+        low, high = stair.lowest, stair.upper
         beta, rates = np.clip(beta, low, high), rates.copy()
-        beta[samples, columns], rates[samples, columns] = 0.0, 1.0
+        beta[rows, samples], rates[rows, samples] = 0.0, 1.0
+        room = _room(stair, beta)
+        room[rows, samples] = np.inf
         if balanced:
-            room = np.minimum(high - beta, beta - low)
-            room[samples, columns] = -1.0
-            widest = np.argmax(room, axis=0)
-            beta[widest, columns] -= np.sum(beta, axis=0)
-            rates[widest, columns] -= np.sum(rates, axis=0)
-        room = np.minimum(high - beta, beta - low)
-        # a coefficient that crosses zero changes its reward
-        one_sided = np.where((low < 0.0) & (high > 0.0), np.abs(beta), np.inf)
-        room = np.minimum(room, one_sided)
-        room[samples, columns] = np.inf
-        is_feasible = np.min(room, axis=0) >= 0.0
-        of_beta, of_rates = K @ beta, K @ rates
+            widest = np.argmax(np.where(np.isinf(room), -1.0, room), axis=1)
+            beta[rows, widest] -= np.sum(beta, axis=1)
+            rates[rows, widest] -= np.sum(rates, axis=1)
+            room[rows, widest] = _room(stair, beta)[rows, widest]
+        is_feasible = np.min(room, axis=1) >= 0.0
+        of_beta, of_rates = beta @ K.T, rates @ K.T
+        b = np.mean(f - of_beta, axis=1, keepdims=True) if balanced else 0.0
         losses = stair.losses(of_beta + b)
-        losses[samples, columns] = 0.0
-        slopes = np.where(beta > 0.0, stair.a[:, None], stair.c[:, None])
+        losses[rows, samples] = 0.0
+        slopes = np.where(beta > 0.0, stair.a, stair.c)
         slopes[(rates == 0.0) | ~np.isfinite(slopes)] = 0.0
-        slopes[samples, columns] = 0.0
+        slopes[rows, samples] = 0.0
         rewards, squares, terms = stair.rewards(beta), beta * of_beta, of_beta * rates
-        size = np.sum(np.abs(squares), axis=0) + np.sum(np.abs(rewards), axis=0)
-        gap = np.sum(squares, axis=0) + np.sum(losses, axis=0) - np.sum(rewards, axis=0)
+        size = np.sum(np.abs(squares), axis=1) + np.sum(np.abs(rewards), axis=1)
+        gap = np.sum(squares, axis=1) + np.sum(losses, axis=1) - np.sum(rewards, axis=1)
         gap = np.maximum(gap, 0.0) + 8.0 * EPS * size
-        g = np.sum(slopes * rates, axis=0) - np.sum(terms, axis=0)
-        of_g = np.sum(np.abs(slopes * rates), axis=0) + np.sum(np.abs(terms), axis=0)
-        kappa = np.maximum(np.sum(rates * of_rates, axis=0), 0.0)
+        g = np.sum(slopes * rates, axis=1) - np.sum(terms, axis=1)
+        of_g = np.sum(np.abs(slopes * rates), axis=1) + np.sum(np.abs(terms), axis=1)
+        kappa = np.maximum(np.sum(rates * of_rates, axis=1), 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(rates != 0.0, room / np.abs(rates), np.inf)
-            mu = np.minimum(np.sqrt(2.0 * gap / kappa), np.min(reach, axis=0))
+            mu = np.minimum(np.sqrt(2.0 * gap / kappa), np.min(reach, axis=1))
             radius = gap / mu + 0.5 * mu * kappa + 8.0 * EPS * of_g
-            relative = gap / (0.5 * np.sum(squares, axis=0) + np.sum(losses, axis=0))
+            relative = gap / (0.5 * np.sum(squares, axis=1) + np.sum(losses, axis=1))
         known = is_feasible & np.isfinite(radius) & np.isfinite(g)
         return cls(
             np.where(known, -g, np.nan),
             np.where(known, radius, np.inf),
             np.where(is_feasible & np.isfinite(relative), relative, np.inf),
         )
+
+
+def _room(stair: Staircase, beta: Dense) -> Dense:
+    """Distances of coefficients to where the dual objective stops being quadratic, or feasible."""
+    room = np.minimum(stair.upper - beta, beta - stair.lowest)
+    # a coefficient that crosses zero changes its reward
+    both = np.flatnonzero((stair.lowest < 0.0) & (stair.upper > 0.0))
+    if len(both):
+        room[:, both] = np.minimum(room[:, both], np.abs(beta[:, both]))
+    return room

@@ -20,6 +20,8 @@ class LeaveOneOutSettings:
         Accuracies of the full machine and of a refit.
     end_of_step : float
         Share of a step's length from which on a coefficient of the full machine is not at its end.
+    lot : int
+        Samples that are left out at a time: a matrix of that many rows is in the processor's cache.
     trials : int
         Trials of the steps for one sample, after which its coefficient is followed to zero; five
         are common.
@@ -39,6 +41,7 @@ class LeaveOneOutSettings:
     full_eps: float = 1e-9
     refit_eps: float = 1e-9
     end_of_step: float = 1e-9
+    lot: int = 128
     trials: int = 12
     events: int = 500
     noise: float = 1e-11

@@ -25,6 +25,10 @@ from qpsvm.selection.settings import NUMBERS
 AT_LOWEST, AT_C, AT_ZERO, AT_A, AT_UPPER = -2, -1, 0, 1, 2
 """Names of the five steps of a staircase, from the smallest coefficient to the largest."""
 
+BELOW = np.array([AT_C, AT_LOWEST, AT_A, AT_ZERO, AT_UPPER], dtype=np.int8)
+ABOVE = np.array([AT_LOWEST, AT_ZERO, AT_C, AT_UPPER, AT_A], dtype=np.int8)
+"""The step after the lower and after the upper end of each step, in the order of the names."""
+
 
 @short_repr
 @dataclass(frozen=True, eq=False)
@@ -75,20 +79,32 @@ class Staircase:
 
     def given(self, steps: Index) -> Vector:
         """The value that each step gives: of f on a vertical step, of beta on a flat one."""
-        choices = [self.lowest, self.c, np.zeros(len(self.a)), self.a, self.upper]
-        return np.asarray(np.choose(steps + 2, choices), dtype=np.float64)
+        return np.asarray(self.values()[steps + 2, np.arange(len(steps))])
+
+    def values(self) -> Dense:
+        """What each of the five steps of every sample gives, shape (5, n)."""
+        return np.stack([self.lowest, self.c, np.zeros(len(self.a)), self.a, self.upper])
+
+    def ends(self) -> tuple[Dense, Dense]:
+        """Lower and upper end of each of the five steps, shape (5, n).
+
+        On a vertical step they are coefficients, on a flat one decision values.
+        """
+        inf, zero = np.full(len(self.a), np.inf), np.zeros(len(self.a))
+        low = np.stack([self.c, self.lowest, self.a, zero, -inf])
+        return low, np.stack([inf, zero, self.c, self.upper, self.a])
 
     def losses(self, f: Dense) -> Dense:
-        """The loss of every sample (rows) for decision values of several machines (columns)."""
-        below = self.upper[:, None] * np.maximum(self.a[:, None] - f, 0.0)
-        above = -self.lowest[:, None] * np.maximum(f - self.c[:, None], 0.0)
+        """The loss of every sample (columns) for decision values of several machines (rows)."""
+        losses = np.zeros(f.shape)
         with np.errstate(invalid="ignore"):
-            on_left = np.where(self.upper[:, None] > 0.0, below, 0.0)
-            return np.asarray(on_left + np.where(self.lowest[:, None] < 0.0, above, 0.0))
+            for price, excess in ((self.upper, self.a - f), (-self.lowest, f - self.c)):
+                losses += np.where(price > 0.0, price * np.maximum(excess, 0.0), 0.0)
+        return losses
 
     def rewards(self, beta: Dense) -> Dense:
         """The linear part of the dual objective, sample by sample, for several machines."""
-        a, c = (np.where(np.isfinite(v), v, 0.0)[:, None] for v in (self.a, self.c))
+        a, c = (np.where(np.isfinite(v), v, 0.0) for v in (self.a, self.c))
         return np.asarray(np.maximum(beta, 0.0) * a + np.minimum(beta, 0.0) * c)
 
 
@@ -146,16 +162,11 @@ class Point:
         for kind, size in ((vertical, 1.0), (~vertical, unit)):  # what only rounding moves stays
             largest = float(np.max(np.abs(dx[kind]), initial=1e-3 * size))
             dx[kind & (np.abs(dx) <= NUMBERS.moved * largest)] = 0.0
-        # the ends of the steps, in the order of AT_LOWEST to AT_UPPER, and what comes after them
-        inf, zero = np.full(len(x), np.inf), np.zeros(len(x))
-        low = np.choose(steps + 2, [stair.c, stair.lowest, stair.a, zero, -inf])
-        high = np.choose(steps + 2, [inf, zero, stair.c, stair.upper, stair.a])
-        below = np.choose(steps + 2, [AT_C, AT_LOWEST, AT_A, AT_ZERO, AT_UPPER])
-        above = np.choose(steps + 2, [AT_LOWEST, AT_ZERO, AT_C, AT_UPPER, AT_A])
+        low, high = (ends[steps + 2, np.arange(len(x))] for ends in stair.ends())
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(dx > 0.0, (high - x) / dx, np.where(dx < 0.0, (low - x) / dx, np.inf))
         room[i] = np.inf
         room = np.where(np.isnan(room), np.inf, np.maximum(room, 0.0))
         first = int(np.argmin(room))
-        after = above if dx[first] > 0.0 else below
-        return Event(float(room[first]), first, int(after[first]))
+        after = ABOVE if dx[first] > 0.0 else BELOW
+        return Event(float(room[first]), first, int(after[steps[first] + 2]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,12 @@ import qpsvm
 from qpsvm import kernels
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.selection import leave_one_out
+from qpsvm.selection.downdates import downdates
 from qpsvm.selection.leave_one_out import BY_CERTIFICATE, BY_DOWNDATE, BY_REFIT
 from qpsvm.selection.tableau import Tableau
+from qpsvm.selection.trials import Machines, by_trials
 
+MODULE = sys.modules["qpsvm.selection.leave_one_out"]
 RNG = np.random.default_rng(0)
 CANCER = scale(datasets.load_breast_cancer().data[:60]), datasets.load_breast_cancer().target[:60]
 DIABETES = scale(datasets.load_diabetes().data[:60]), datasets.load_diabetes().target[:60]
@@ -58,11 +62,8 @@ CLASSIFIERS = [
 ]
 
 
-by_trials = Tableau._by_trials
-
-
-def full_machine_only(tableau: Tableau, i: int | None) -> Any:
-    return by_trials(tableau, i) if i is None else None
+def nothing(tableau: Tableau, samples: np.ndarray) -> Machines:
+    return by_trials(tableau, samples).of(np.array([], dtype=int))
 
 
 @pytest.mark.parametrize("case", CLASSIFIERS, ids=lambda case: f"{case[1]}, {case[2]}, {case[3]}")
@@ -139,7 +140,7 @@ def test_refits_say_what_downdates_say(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = leave_one_out(problem)
     assert np.mean(usual.how == BY_REFIT) < 0.05
     assert np.mean(usual.how == BY_CERTIFICATE) > 0.3
-    monkeypatch.setattr("qpsvm.selection.tableau.Tableau.without", lambda *_: None)
+    monkeypatch.setattr(MODULE, "downdates", nothing)
     slow = leave_one_out(problem)
     assert not (slow.how == BY_DOWNDATE).any()
     np.testing.assert_array_equal(slow.predictions, usual.predictions)
@@ -152,7 +153,7 @@ def test_trials_that_do_not_end_are_followed(monkeypatch: pytest.MonkeyPatch) ->
         problem = qpsvm.SoftMargin(C=3.0).dual(*data, kernel=kernels.RBF(gamma=0.3))
         usual = leave_one_out(problem)
         with monkeypatch.context() as patch:
-            patch.setattr(Tableau, "_by_trials", full_machine_only)
+            patch.setattr("qpsvm.selection.downdates.by_trials", nothing)
             followed = leave_one_out(problem)
         assert np.mean(followed.how == BY_DOWNDATE) > 0.9 * np.mean(usual.how == BY_DOWNDATE)
         np.testing.assert_array_equal(followed.predictions, usual.predictions)
@@ -172,17 +173,15 @@ def unbalance(beta: np.ndarray, free: np.ndarray) -> None:
 
 @pytest.mark.parametrize("spoil", [halve, leave_the_box, unbalance])
 def test_a_wrong_machine_proves_nothing_wrong(monkeypatch: pytest.MonkeyPatch, spoil: Any) -> None:
-    right = Tableau.without
-
-    def wrong(tableau: Tableau, i: int) -> Any:
-        found = right(tableau, i)
-        if found is not None:
-            spoil(found.beta, tableau.is_free())
+    def wrong(tableau: Tableau, samples: np.ndarray) -> Machines:
+        found = downdates(tableau, samples)
+        for beta in found.beta:
+            spoil(beta, tableau.is_free)
         return found
 
     problem = qpsvm.SoftMargin(C=1.0).dual(*CANCER, kernel=kernels.RBF(gamma=0.03))
     usual = leave_one_out(problem)
-    monkeypatch.setattr(Tableau, "without", wrong)
+    monkeypatch.setattr(MODULE, "downdates", wrong)
     found = leave_one_out(problem)
     np.testing.assert_array_equal(
         found.predictions[found.decided], usual.predictions[found.decided]
