@@ -1,0 +1,244 @@
+"""Machines without one sample, many at once, by trials of the steps of all samples.
+
+A machine without sample i has ``beta_i = 0``; a few other samples change their steps. With S those
+whose step became flat or vertical, and sample i if its coefficient followed, solve
+``T_SS u_S = r_S`` for what was given and now follows, move the samples that are beyond the end of a
+step to the next one, and solve again. All machines are tried at once: of each the few samples on
+another step are a row of a sparse matrix.
+
+Sources: Cauwenberghs and Poggio, "Incremental and decremental support vector machine learning",
+NIPS 2000, for the downdate of one sample; Hintermueller, Ito and Kunisch, "The primal-dual active
+set strategy as a semismooth Newton method", *SIAM J. Optim.* 13 (2002), for the trials.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from qpsvm.display import short_repr
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.selection.settings import NUMBERS
+from qpsvm.selection.staircase import ABOVE, BELOW, Point, Staircase
+from qpsvm.selection.tableau import Tableau
+
+NOBODY = -1
+"""In place of a sample where none is left out."""
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Machines:
+    """Machines of given steps, one a row, each without one sample.
+
+    Attributes
+    ----------
+    samples : array of int of shape (m,)
+        The sample that each machine is without.
+    steps : array of int of shape (m, n)
+    f, beta : arrays of shape (m, n)
+    rates : array of shape (m, n)
+        Change of the coefficients as that of the left-out sample grows and the others keep their
+        steps.
+    """
+
+    samples: Index
+    steps: Index
+    f: Dense
+    beta: Dense
+    rates: Dense
+
+    def of(self, rows: Index | Mask) -> Machines:
+        """Some of the machines."""
+        parts = (self.samples, self.steps, self.f, self.beta, self.rates)
+        return Machines(*(part[rows] for part in parts))
+
+    @classmethod
+    def joined(cls, parts: list[Machines]) -> Machines:
+        """Machines of several lots."""
+        names = ("samples", "steps", "f", "beta", "rates")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def by_trials(tableau: Tableau, samples: Index) -> Machines:
+    """Find machines without one sample each; those whose trials do not end are left away.
+
+    Parameters
+    ----------
+    tableau : Tableau
+    samples : array of int of shape (m,)
+        ``NOBODY`` for the machine of all samples.
+    """
+    steps = np.tile(tableau.steps.astype(np.int8), (len(samples), 1))
+    low, high = _ends(tableau.staircase)
+    found = []
+    for _ in range(NUMBERS.trials):
+        trial = Trial.of(tableau, steps, samples)
+        is_stable = trial.improve(low, high)  # in place
+        found.append(trial.machines(is_stable & trial.is_determined))
+        goes_on = ~is_stable & trial.is_determined
+        steps, samples = steps[goes_on], samples[goes_on]
+        if not len(samples):
+            break
+    return Machines.joined(found)
+
+
+def optimal(tableau: Tableau) -> Point | None:
+    """The optimal machine of all samples; None if it is not found.
+
+    Its steps are those of the tableau, unless they came from a machine that was not accurate.
+    """
+    found = by_trials(tableau, np.array([NOBODY]))
+    if not len(found.samples):
+        return None
+    return Point(found.f[0], found.beta[0], found.steps[0].astype(np.int64))
+
+
+def of_steps(tableau: Tableau, steps: Index, samples: Index) -> Machines:
+    """The machines of given steps; those that the steps do not determine are left away."""
+    trial = Trial.of(tableau, steps, samples)
+    return trial.machines(trial.is_determined)
+
+
+def _ends(staircase: Staircase) -> tuple[Dense, Dense]:
+    """The ends of all steps, shape (5, n), as far out as rounding may take a value."""
+    low, high = staircase.ends()
+    widths = np.maximum(staircase.upper, -staircase.lowest)
+    for ends, outwards in ((low, -NUMBERS.noise), (high, NUMBERS.noise)):
+        ends[1::2] += outwards * widths
+        flat = ends[::2]
+        np.add(flat, outwards * np.maximum(np.abs(flat), 1.0), out=flat, where=np.isfinite(flat))
+    return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Values of machines on given steps.
+
+    The samples on another step than the tableau's, and the left-out ones, are entries (row, column)
+    of a sparse matrix, in the order of the rows.
+
+    Attributes
+    ----------
+    tableau : Tableau
+    steps : array of int of shape (m, n)
+    samples : array of int of shape (m,)
+    row, column : arrays of int of shape (k,)
+    follows : bool array of shape (k,)
+        Entries of S.
+    changes : array of shape (k, 2)
+        Of the values that were given, for the machine and for its direction.
+    x : array of shape (m, n)
+        The values that follow in the tableau.
+    """
+
+    tableau: Tableau
+    steps: Index
+    samples: Index
+    row: Index
+    column: Index
+    follows: Mask
+    changes: Dense
+    x: Dense
+
+    @classmethod
+    def of(cls, tableau: Tableau, steps: Index, samples: Index) -> Trial:
+        """Solve for the machines of given steps."""
+        free, m = tableau.is_free, len(samples)
+        is_entry = steps != tableau.steps.astype(np.int8)
+        leaves = np.flatnonzero(samples != NOBODY)
+        is_entry[leaves, samples[leaves]] = True
+        row, column = np.nonzero(is_entry)
+        step, left = steps[row, column], samples[row]
+        is_left, is_free = column == left, free[column]
+        follows = np.where(is_left, is_free, (np.abs(step) == 1) != is_free)
+        target = np.where(is_left, 0.0, tableau.staircase.values()[step + 2, column])
+        # a vertical step may have become another vertical one, a flat one another flat one
+        is_beta = is_left | (follows == is_free)
+        changes = np.zeros((len(row), 2))
+        changes[:, 0] = target - np.where(is_beta, tableau.beta[column], tableau.f[column])
+        changes[:, 1] = is_left
+        given = np.where(follows, 0.0, changes[:, 0])
+        out = _spread(tableau, row, column, given, m)
+        S = np.flatnonzero(follows)
+        changes[S, 0] -= out[row[S], column[S]]
+        given_left = ~free[left[S]] & (left[S] != NOBODY)
+        changes[S, 1] -= np.where(given_left, tableau.T[column[S], left[S]], 0.0)
+        changes[S] = _solved(tableau, row[S], column[S], changes[S])
+        out += _spread(tableau, row, column, np.where(follows, changes[:, 0], 0.0), m)
+        out += np.where(free, tableau.beta, tableau.f)
+        return cls(tableau, steps, samples, row, column, follows, changes, out)
+
+    @property
+    def is_determined(self) -> Mask:
+        """Machines that the steps determine, shape (m,)."""
+        return np.asarray(np.isfinite(self.x).all(axis=1))
+
+    def improve(self, low: Dense, high: Dense) -> Mask:
+        """Move samples that are beyond the end of their step; whether there are none, shape (m,).
+
+        Parameters
+        ----------
+        low, high : arrays of shape (5, n)
+            The ends.
+        """
+        tableau, row, column = self.tableau, self.row, self.column
+        all_samples = np.arange(len(tableau.f))
+        own_low, own_high = (ends[tableau.steps + 2, all_samples] for ends in (low, high))
+        is_beyond = self.x < own_low
+        is_beyond |= self.x > own_high
+        is_beyond[row, column] = False
+        others = np.nonzero(is_beyond)
+        given = np.where(tableau.is_free, tableau.f, tableau.beta)
+        x = np.where(self.follows, given[column] + self.changes[:, 0], self.x[row, column])
+        step, is_left = self.steps[row, column] + 2, column == self.samples[row]
+        beyond = ((x < low[step, column]) | (x > high[step, column])) & ~is_left
+        rows = np.concatenate([others[0], row[beyond]])
+        columns = np.concatenate([others[1], column[beyond]])
+        x = np.concatenate([self.x[others], x[beyond]])
+        step = self.steps[rows, columns] + 2
+        self.steps[rows, columns] = np.where(x < low[step, columns], BELOW[step], ABOVE[step])
+        return np.bincount(rows, minlength=len(self.samples)) == 0
+
+    def machines(self, chosen: Mask) -> Machines:
+        """Values and directions of some of the machines."""
+        tableau, free = self.tableau, self.tableau.is_free
+        m = int(np.count_nonzero(chosen))
+        kept = chosen[self.row]
+        row, column = (np.cumsum(chosen) - 1)[self.row[kept]], self.column[kept]
+        samples, steps, x = self.samples[chosen], self.steps[chosen], self.x[chosen]
+        change, along = self.changes[kept].T
+        u = np.zeros((m, len(free)))
+        u[row, column] = change
+        f = np.where(free, tableau.f + u, x)
+        beta = np.where(free, x, tableau.beta + u)
+        u[row, column] = along
+        rates = np.where(free, _spread(tableau, row, column, along, m), u)
+        moves = np.abs(steps) == 1
+        leaves = np.flatnonzero(samples != NOBODY)
+        at = leaves, samples[leaves]
+        moves[at], beta[at] = True, 0.0
+        rates *= moves  # that of the others is rounding
+        return Machines(samples, steps, f, beta, rates)
+
+
+def _spread(tableau: Tableau, row: Index, column: Index, change: Vector, m: int) -> Dense:
+    """``U T'`` for changes U of given values, shape (m, n); entries in the order of the rows."""
+    used = change != 0.0
+    starts = np.searchsorted(row[used], np.arange(m + 1))
+    shape = (m, len(tableau.f))
+    return np.asarray(csr_array((change[used], column[used], starts), shape=shape) @ tableau.T.T)
+
+
+def _solved(tableau: Tableau, row: Index, column: Index, right: Dense) -> Dense:
+    """Solve the equations of each row's samples; not a number where these depend on each other."""
+    found = np.full(right.shape, np.nan)
+    starts = np.flatnonzero(np.diff(row, prepend=-1)).tolist()
+    for start, end in itertools.pairwise([*starts, len(row)]):
+        solution = tableau.solved(column[start:end], right[start:end])
+        if solution is not None:
+            found[start:end] = solution
+    return found
