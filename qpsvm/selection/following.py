@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.selection.settings import NUMBERS
 from qpsvm.selection.staircase import AT_A, Point
 from qpsvm.selection.tableau import Tableau
@@ -19,33 +19,39 @@ from qpsvm.selection.tableau import Tableau
 
 def followed(tableau: Tableau, i: int) -> Index | None:
     """The steps of the machine without sample i, shape (n,); None if they are not found."""
-    at, S = Point(tableau.f, tableau.beta, tableau.steps), np.zeros(len(tableau.f), dtype=bool)
-    way = -float(np.sign(at.beta[i]))
+    at, way = Point(tableau.f, tableau.beta, tableau.steps), -float(np.sign(tableau.beta[i]))
+    rates = _rates(tableau, i, at.steps)
     for _ in range(NUMBERS.events):
-        rates = _rates(tableau, i, S)
         if rates is None:
             return None
         event = at.until_event(tableau.staircase, rates, way, i, tableau.unit)
         if event.length >= abs(at.beta[i]):
             return at.steps
         at = at.moved(rates, way * event.length).with_step(event.sample, event.step)
-        S = (np.abs(at.steps) == 1) != tableau.is_free
-        if abs(event.step) == 1 and _rates(tableau, i, S) is None:
+        rates = _rates(tableau, i, at.steps)
+        if rates is None and abs(event.step) == 1:
             exchanged = _exchanged(tableau, at, event.sample, i)
             if exchanged is None:
                 return None
             at = exchanged
-            S = (np.abs(at.steps) == 1) != tableau.is_free
+            rates = _rates(tableau, i, at.steps)
     return None
 
 
-def _rates(tableau: Tableau, i: int, S: Mask) -> tuple[Vector, Vector] | None:
+def _rates(
+    tableau: Tableau, i: int, steps: Index, kept: int | None = None
+) -> tuple[Vector, Vector] | None:
     """Change of every f and beta as beta_i grows and the others keep their steps.
+
+    Of the sample ``kept`` the coefficient is kept instead.
 
     None where it is not determined.
     """
-    free, S = tableau.is_free, S.copy()
+    free = tableau.is_free
+    S = (np.abs(steps) == 1) != free
     S[i] = free[i]  # its beta follows, and is what is given now
+    if kept is not None:
+        S[kept] = free[kept]
     index, u = np.flatnonzero(S), np.zeros(len(S))
     right = (index == i).astype(np.float64)
     if not free[i]:
@@ -56,7 +62,7 @@ def _rates(tableau: Tableau, i: int, S: Mask) -> tuple[Vector, Vector] | None:
             return None
         u[index] = found[:, 0]
     used = np.flatnonzero(u)
-    out = tableau.T[:, used] @ u[used]
+    out = u[used] @ tableau.T.T[used]
     if not np.isfinite(out).all():
         return None
     return np.where(free, u, out), np.where(free, out, u)
@@ -68,11 +74,7 @@ def _exchanged(tableau: Tableau, at: Point, entering: int, i: int) -> Point | No
     The samples on vertical steps, the entering one among them, depend on each other: there is a
     direction of coefficients in which no decision value changes.
     """
-    free, before = tableau.is_free, np.abs(at.steps) == 1
-    before[entering] = False
-    S = before != free
-    S[i] = free[i]  # keeps its coefficient
-    rates = _rates(tableau, entering, S)
+    rates = _rates(tableau, entering, at.steps, kept=i)
     if rates is None:
         return None
     lowest = 0.0 if at.steps[entering] == AT_A else tableau.staircase.lowest[entering]

@@ -22,6 +22,8 @@ class LeaveOneOutSettings:
         Share of a step's length from which on a coefficient of the full machine is not at its end.
     lot : int
         Samples that are left out at a time: a matrix of that many rows is in the processor's cache.
+    small_block : int
+        Largest systems of equations of which many are solved in one call.
     trials : int
         Trials of the steps for one sample, after which its coefficient is followed to zero; five
         are common.
@@ -42,6 +44,7 @@ class LeaveOneOutSettings:
     refit_eps: float = 1e-9
     end_of_step: float = 1e-9
     lot: int = 128
+    small_block: int = 32
     trials: int = 12
     events: int = 500
     noise: float = 1e-11

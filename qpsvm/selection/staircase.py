@@ -14,6 +14,7 @@ U = C, and c is infinite; for a tube ``a = y - epsilon``, ``c = y + epsilon`` an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -85,6 +86,7 @@ class Staircase:
         """What each of the five steps of every sample gives, shape (5, n)."""
         return np.stack([self.lowest, self.c, np.zeros(len(self.a)), self.a, self.upper])
 
+    @cached_property
     def ends(self) -> tuple[Dense, Dense]:
         """Lower and upper end of each of the five steps, shape (5, n).
 
@@ -94,18 +96,60 @@ class Staircase:
         low = np.stack([self.c, self.lowest, self.a, zero, -inf])
         return low, np.stack([inf, zero, self.c, self.upper, self.a])
 
-    def losses(self, f: Dense) -> Dense:
-        """The loss of every sample (columns) for decision values of several machines (rows)."""
-        losses = np.zeros(f.shape)
-        with np.errstate(invalid="ignore"):
-            for price, excess in ((self.upper, self.a - f), (-self.lowest, f - self.c)):
-                losses += np.where(price > 0.0, price * np.maximum(excess, 0.0), 0.0)
-        return losses
+    def gaps(self, f: Dense, beta: Dense, rounding: Dense) -> Dense:
+        """Bounds on ``loss(f) + beta f - reward(beta)`` of all samples (columns) of some machines.
 
-    def rewards(self, beta: Dense) -> Dense:
-        """The linear part of the dual objective, sample by sample, for several machines."""
+        It is zero on the staircase, positive elsewhere; a step down costs ``U max(a - f, 0) +
+        beta (f - a)``, the larger of ``beta (f - a)`` and ``(U - beta) (a - f)``.
+
+        Parameters
+        ----------
+        f, beta : arrays of shape (m, n)
+        rounding : array of shape (m, n)
+            The exact f differ by no more.
+        """
+        total = np.zeros(f.shape)
+        for side, price, kink in self._sides:
+            distance, share = side * (f - kink), np.clip(side * beta, 0.0, None)
+            above = share * (distance + rounding)
+            np.subtract(rounding, distance, out=distance)
+            np.subtract(price, share, out=share)
+            share *= distance
+            total += np.maximum(above, share, out=above)
+        return total
+
+    @cached_property
+    def _sides(self) -> list[tuple[Vector, Vector, Vector]]:
+        """Sign, price and kink: of the only step down of each sample, then of second ones."""
+        has_a, has_c = self.upper > 0.0, self.lowest < 0.0
+        sides = [
+            (
+                np.where(has_a, 1.0, -1.0),
+                np.where(has_a, self.upper, -self.lowest),
+                np.where(has_a, self.a, np.where(has_c, self.c, 0.0)),
+            )
+        ]
+        if (has_a & has_c).any():
+            both = has_a & has_c
+            prices, kinks = np.where(both, -self.lowest, 0.0), np.where(both, self.c, 0.0)
+            sides.append((np.where(both, -1.0, 0.0), prices, kinks))
+        return sides
+
+    def kinks(self, beta: Dense) -> Dense:
+        """Where the coefficients of several machines (rows) may change, shape (m, n) or (n,)."""
+        first = self._sides[0][2]
+        return first if len(self._sides) == 1 else np.where(beta < 0.0, self.c, first)
+
+    @cached_property
+    def sizes(self) -> Vector:
+        """The larger of the magnitudes of a and c, shape (n,)."""
+        ends = np.abs([self.a, self.c])
+        return np.asarray(np.max(np.where(np.isfinite(ends), ends, 0.0), axis=0))
+
+    def rewards(self, beta: Dense) -> Vector:
+        """The linear part of the dual objective of several machines (rows)."""
         a, c = (np.where(np.isfinite(v), v, 0.0) for v in (self.a, self.c))
-        return np.asarray(np.maximum(beta, 0.0) * a + np.minimum(beta, 0.0) * c)
+        return np.asarray(np.maximum(beta, 0.0) @ a + np.minimum(beta, 0.0) @ c)
 
 
 @dataclass(frozen=True)
@@ -162,7 +206,7 @@ class Point:
         for kind, size in ((vertical, 1.0), (~vertical, unit)):  # what only rounding moves stays
             largest = float(np.max(np.abs(dx[kind]), initial=1e-3 * size))
             dx[kind & (np.abs(dx) <= NUMBERS.moved * largest)] = 0.0
-        low, high = (ends[steps + 2, np.arange(len(x))] for ends in stair.ends())
+        low, high = (ends[steps + 2, np.arange(len(x))] for ends in stair.ends)
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(dx > 0.0, (high - x) / dx, np.where(dx < 0.0, (low - x) / dx, np.inf))
         room[i] = np.inf

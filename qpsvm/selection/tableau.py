@@ -100,6 +100,12 @@ class Tableau:
         """Samples whose beta follows, shape (n,)."""
         return np.asarray(np.abs(self.steps) == 1)
 
+    @cached_property
+    def scale(self) -> Vector:
+        """Scale of the rows and columns of T, which has units of K and of 1/K; shape (n,)."""
+        root = np.sqrt(self.unit)
+        return np.where(self.is_free, root, 1.0 / root)
+
     def solved(self, index: Index, right: Dense) -> Dense | None:
         """Solve ``T_SS U = R`` for samples S; None if they depend on each other.
 
@@ -109,8 +115,7 @@ class Tableau:
             S.
         right : array of shape (k, p)
         """
-        root = np.sqrt(self.unit)
-        scale = np.where(self.is_free[index], root, 1.0 / root)  # T has units of K and of 1/K
+        scale = self.scale[index]
         block = scale[:, None] * self.T[index[:, None], index] * scale
         norm = np.abs(block).sum(axis=0).max()
         lu, pivots, info = dgetrf(block)

@@ -13,14 +13,13 @@ set strategy as a semismooth Newton method", *SIAM J. Optim.* 13 (2002), for the
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from qpsvm.display import short_repr
-from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.arrays import Dense, Index, Mask
+from qpsvm.selection.blocks import solved, spread
 from qpsvm.selection.settings import NUMBERS
 from qpsvm.selection.staircase import ABOVE, BELOW, Point, Staircase
 from qpsvm.selection.tableau import Tableau
@@ -105,7 +104,7 @@ def of_steps(tableau: Tableau, steps: Index, samples: Index) -> Machines:
 
 def _ends(staircase: Staircase) -> tuple[Dense, Dense]:
     """The ends of all steps, shape (5, n), as far out as rounding may take a value."""
-    low, high = staircase.ends()
+    low, high = (ends.copy() for ends in staircase.ends)
     widths = np.maximum(staircase.upper, -staircase.lowest)
     for ends, outwards in ((low, -NUMBERS.noise), (high, NUMBERS.noise)):
         ends[1::2] += outwards * widths
@@ -162,13 +161,13 @@ class Trial:
         changes[:, 0] = target - np.where(is_beta, tableau.beta[column], tableau.f[column])
         changes[:, 1] = is_left
         given = np.where(follows, 0.0, changes[:, 0])
-        out = _spread(tableau, row, column, given, m)
+        out = spread(tableau, row, column, given, m)
         S = np.flatnonzero(follows)
         changes[S, 0] -= out[row[S], column[S]]
         given_left = ~free[left[S]] & (left[S] != NOBODY)
         changes[S, 1] -= np.where(given_left, tableau.T[column[S], left[S]], 0.0)
-        changes[S] = _solved(tableau, row[S], column[S], changes[S])
-        out += _spread(tableau, row, column, np.where(follows, changes[:, 0], 0.0), m)
+        changes[S] = solved(tableau, row[S], column[S], changes[S])
+        out += spread(tableau, row, column, np.where(follows, changes[:, 0], 0.0), m)
         out += np.where(free, tableau.beta, tableau.f)
         return cls(tableau, steps, samples, row, column, follows, changes, out)
 
@@ -216,29 +215,10 @@ class Trial:
         f = np.where(free, tableau.f + u, x)
         beta = np.where(free, x, tableau.beta + u)
         u[row, column] = along
-        rates = np.where(free, _spread(tableau, row, column, along, m), u)
+        rates = np.where(free, spread(tableau, row, column, along, m), u)
         moves = np.abs(steps) == 1
         leaves = np.flatnonzero(samples != NOBODY)
         at = leaves, samples[leaves]
         moves[at], beta[at] = True, 0.0
         rates *= moves  # that of the others is rounding
         return Machines(samples, steps, f, beta, rates)
-
-
-def _spread(tableau: Tableau, row: Index, column: Index, change: Vector, m: int) -> Dense:
-    """``U T'`` for changes U of given values, shape (m, n); entries in the order of the rows."""
-    used = change != 0.0
-    starts = np.searchsorted(row[used], np.arange(m + 1))
-    shape = (m, len(tableau.f))
-    return np.asarray(csr_array((change[used], column[used], starts), shape=shape) @ tableau.T.T)
-
-
-def _solved(tableau: Tableau, row: Index, column: Index, right: Dense) -> Dense:
-    """Solve the equations of each row's samples; not a number where these depend on each other."""
-    found = np.full(right.shape, np.nan)
-    starts = np.flatnonzero(np.diff(row, prepend=-1)).tolist()
-    for start, end in itertools.pairwise([*starts, len(row)]):
-        solution = tableau.solved(column[start:end], right[start:end])
-        if solution is not None:
-            found[start:end] = solution
-    return found
