@@ -56,7 +56,7 @@ class LeftOutBounds:
         samples: Index,
         beta: Dense,
         rates: Dense,
-        f: Dense,
+        b: Vector,
         *,
         balanced: bool,
         correction: Callable[[Dense], Dense] | None = None,
@@ -73,8 +73,8 @@ class LeftOutBounds:
             Their coefficients; moved into the boxes, and to a sum of zero.
         rates : array of shape (m, n)
             A direction of coefficients for each.
-        f : array of shape (m, n)
-            Their decision values, as far as they are known: the intercepts follow from them.
+        b : array of shape (m,)
+            Their intercepts; zero without.
         balanced : bool
             Whether coefficients have to add up to zero.
         correction : callable, optional
@@ -103,10 +103,9 @@ class LeftOutBounds:
             of_beta = beta @ K.T
         else:
             of_beta += rest @ K.T
-        b = np.mean(f - of_beta, axis=1, keepdims=True) if balanced else np.zeros((len(beta), 1))
-        f = of_beta + b
+        f = of_beta + b[:, None]
         rounding = np.abs(of_beta)
-        rounding += np.abs(b)
+        rounding += np.abs(b)[:, None]
         rounding += stair.sizes
         rounding *= 8.0 * EPS
         terms = stair.gaps(f, beta, rounding)

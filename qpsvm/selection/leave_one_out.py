@@ -180,9 +180,11 @@ def _tableau(K: Dense, stair: Staircase, beta: Vector, *, has_intercept: bool) -
         if tableau is None:
             return None
         better = optimal(tableau)
-        if better is None or (better.steps == steps).all():
-            return tableau if better is not None else None
-        beta = better.beta
+        if better is None:
+            return None
+        better_steps, beta = better
+        if (better_steps == steps).all():
+            return tableau
     return None
 
 
@@ -254,7 +256,7 @@ class _Found:
                 samples,
                 machines.beta,
                 machines.rates,
-                machines.f,
+                machines.b,
                 balanced=tableau.has_intercept,
             )
             # otherwise a refit is better

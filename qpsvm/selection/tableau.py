@@ -33,6 +33,9 @@ class Tableau:
     staircase : Staircase
     f, beta : arrays of shape (n,)
         On their steps exactly; what follows is what T makes of it.
+    b : float
+    of_b : array of shape (n,)
+        Change of b with what is given.
     has_intercept : bool
     unit : float
         The largest ``K_jj``.
@@ -43,6 +46,8 @@ class Tableau:
     staircase: Staircase
     f: Vector
     beta: Vector
+    b: float
+    of_b: Vector
     has_intercept: bool
     unit: float
 
@@ -61,7 +66,7 @@ class Tableau:
             Whether there is a free intercept.
         """
         n, free = len(K), np.abs(steps) == 1
-        F, N = np.flatnonzero(free), np.flatnonzero(~free)
+        F, N = np.flatnonzero(free), np.flatnonzero(~free & (staircase.given(steps) != 0.0))
         m = len(F) + has_intercept
         if has_intercept and not len(F):
             return None  # any intercept of an interval is optimal
@@ -77,23 +82,29 @@ class Tableau:
         if has_intercept:
             across[:, -1] = 1.0
         moved = across @ inverse
-        T = np.empty((n, n), order="F")  # a few of its columns are added up at a time
-        T[np.ix_(F, F)] = inverse[: len(F), : len(F)]
-        T[np.ix_(F, N)] = -moved[N].T[: len(F)]
-        T[np.ix_(N, F)] = moved[N][:, : len(F)]
-        T[np.ix_(N, N)] = K[np.ix_(N, N)] - moved[N] @ across[N].T
+        columns = moved[:, : len(F)]
+        transposed = moved @ across.T  # row by row a column of T: a few of these are added up often
+        np.subtract(K, transposed, out=transposed)
+        transposed[:, F] = -columns
+        rows = np.ascontiguousarray(columns.T)
+        rows[:, F] = inverse[: len(F), : len(F)]
+        transposed[F] = rows
+        of_b = np.zeros(n)
+        if has_intercept:
+            of_b = -moved[:, -1]
+            of_b[F] = inverse[-1, :-1]
         given = staircase.given(steps)
         sums = np.array([0.0]) if has_intercept else np.zeros(0)
         right = np.concatenate([given[F] - K[np.ix_(F, N)] @ given[N], sums])
         if has_intercept:
             right[-1] -= float(np.sum(given[N]))
         found = inverse @ right
-        beta, b = given.copy(), found[-1] if has_intercept else 0.0
+        beta, b = given.copy(), float(found[-1]) if has_intercept else 0.0
         beta[F] = found[: len(F)]
         f = K @ beta + b
         f[F] = given[F]
         unit = float(np.max(np.diagonal(K), initial=0.0)) or 1.0
-        return cls(T, steps, staircase, f, beta, has_intercept, unit)
+        return cls(transposed.T, steps, staircase, f, beta, b, of_b, has_intercept, unit)
 
     @cached_property
     def is_free(self) -> Mask:

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.display import short_repr
-from qpsvm.numerics.arrays import Dense, Index, Mask
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.selection.blocks import solved, spread
 from qpsvm.selection.settings import NUMBERS
-from qpsvm.selection.staircase import ABOVE, BELOW, Point, Staircase
+from qpsvm.selection.staircase import ABOVE, BELOW, Staircase
 from qpsvm.selection.tableau import Tableau
 
 NOBODY = -1
@@ -38,7 +38,9 @@ class Machines:
     samples : array of int of shape (m,)
         The sample that each machine is without.
     steps : array of int of shape (m, n)
-    f, beta : arrays of shape (m, n)
+    b : array of shape (m,)
+        Intercepts.
+    beta : array of shape (m, n)
     rates : array of shape (m, n)
         Change of the coefficients as that of the left-out sample grows and the others keep their
         steps.
@@ -46,19 +48,19 @@ class Machines:
 
     samples: Index
     steps: Index
-    f: Dense
+    b: Vector
     beta: Dense
     rates: Dense
 
     def of(self, rows: Index | Mask) -> Machines:
         """Some of the machines."""
-        parts = (self.samples, self.steps, self.f, self.beta, self.rates)
+        parts = (self.samples, self.steps, self.b, self.beta, self.rates)
         return Machines(*(part[rows] for part in parts))
 
     @classmethod
     def joined(cls, parts: list[Machines]) -> Machines:
         """Machines of several lots."""
-        names = ("samples", "steps", "f", "beta", "rates")
+        names = ("samples", "steps", "b", "beta", "rates")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
@@ -85,15 +87,15 @@ def by_trials(tableau: Tableau, samples: Index) -> Machines:
     return Machines.joined(found)
 
 
-def optimal(tableau: Tableau) -> Point | None:
-    """The optimal machine of all samples; None if it is not found.
+def optimal(tableau: Tableau) -> tuple[Index, Vector] | None:
+    """Steps and coefficients of the optimal machine of all samples; None if it is not found.
 
-    Its steps are those of the tableau, unless they came from a machine that was not accurate.
+    The steps are those of the tableau, unless they came from a machine that was not accurate.
     """
     found = by_trials(tableau, np.array([NOBODY]))
     if not len(found.samples):
         return None
-    return Point(found.f[0], found.beta[0], found.steps[0].astype(np.int64))
+    return found.steps[0].astype(np.int64), found.beta[0]
 
 
 def of_steps(tableau: Tableau, steps: Index, samples: Index) -> Machines:
@@ -212,7 +214,7 @@ class Trial:
         change, along = self.changes[kept].T
         u = np.zeros((m, len(free)))
         u[row, column] = change
-        f = np.where(free, tableau.f + u, x)
+        b = tableau.b + np.bincount(row, change * tableau.of_b[column], m)
         beta = np.where(free, x, tableau.beta + u)
         u[row, column] = along
         rates = np.where(free, spread(tableau, row, column, along, m), u)
@@ -221,4 +223,4 @@ class Trial:
         at = leaves, samples[leaves]
         moves[at], beta[at] = True, 0.0
         rates *= moves  # that of the others is rounding
-        return Machines(samples, steps, f, beta, rates)
+        return Machines(samples, steps, b, beta, rates)
