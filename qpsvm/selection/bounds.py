@@ -21,14 +21,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.compensated import product
-from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.compensated import Total, product
+from qpsvm.selection.settings import NUMBERS
 from qpsvm.selection.staircase import Staircase
+
+Entries: TypeAlias = tuple[Index, Index]
+"""One entry of each row of a matrix."""
 
 
 @short_repr
@@ -78,56 +82,41 @@ class LeftOutBounds:
         balanced : bool
             Whether coefficients have to add up to zero.
         correction : callable, optional
-            What ``K beta`` says is to be added to the coefficients, shape (m, n); beside them, as
-            the sum would be rounded. With it ``K beta`` is a compensated product.
+            Changes of the coefficients, shape (m, n), for ``K beta``; kept beside them, as sums of
+            both would be rounded. With it ``K beta`` is a compensated product.
         """
         left = np.arange(len(samples)), samples
         beta, rates = np.clip(beta, stair.lowest, stair.upper), rates.copy()
         beta[left], rates[left] = 0.0, 1.0
-        room, rest = _room(stair, beta), None
-        if correction is not None:
-            of_beta = product(K, beta.T).T
-            rest = correction(of_beta)
-            rest[left] = 0.0
-            room -= np.abs(rest)
-        if balanced:
-            room[left] = -1.0
-            widest = left[0], np.argmax(room, axis=1)
-            excess = np.sum(beta, axis=1) if rest is None else _sums(beta, rest)
-            (beta if rest is None else rest)[widest] -= excess
-            rates[widest] -= np.sum(rates, axis=1)
-            room[widest] -= np.abs(excess)
-        room[left] = np.inf
-        is_feasible = np.min(room, axis=1) >= 0.0
-        if rest is None:
-            of_beta = beta @ K.T
+        room = stair.room(beta)
+        room[left] = -1.0
+        widest = (left[0], np.argmax(room, axis=1)) if balanced else None
+        if correction is None:
+            at = _Machines.rounded(K, stair, beta, b, left, widest)
         else:
-            of_beta += rest @ K.T
-        f = of_beta + b[:, None]
-        rounding = np.abs(of_beta)
-        rounding += np.abs(b)[:, None]
-        rounding += stair.sizes
-        rounding *= 8.0 * EPS
-        terms = stair.gaps(f, beta, rounding)
-        excess = f - stair.kinks(beta)
-        excess[left] = f[left]
-        if rest is not None:
-            terms += np.abs(rest) * (np.abs(excess) + rounding)
-        terms[left] = 0.0
-        gap = np.sum(terms, axis=1)
-        g = -np.einsum("ij,ij->i", excess, rates)
+            at = _Machines.refined(K, stair, beta, b, left, widest, correction)
+        if widest is not None:
+            rates[widest] -= np.sum(rates, axis=1)
+            room[widest] = stair.room(at.beta)[widest]
+        if at.rest is not None:
+            room -= np.abs(at.rest)
+        room[left] = np.inf
+        gap = at.gap(stair, left)
         sizes = np.abs(rates)
-        of_g = np.einsum("ij,ij->i", rounding, sizes)
+        g = -np.einsum("ij,ij->i", at.excess, rates)
+        of_g = np.einsum("ij,ij->i", at.rounding, sizes)
+        of_g += NUMBERS.rounding * np.abs(b) * np.sum(sizes, axis=1)  # the sum of rates is rounded
         of_rates = rates @ K.T
         of_rates *= rates
         kappa = np.sum(of_rates, axis=1)
-        kappa += 8.0 * EPS * np.sum(np.abs(of_rates, out=of_rates), axis=1)
+        kappa += NUMBERS.rounding * np.sum(np.abs(of_rates, out=of_rates), axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.fmin.reduce(room / sizes, axis=1)  # none where both are zero
             mu = np.minimum(np.sqrt(2.0 * gap / kappa), reach)
             radius = gap / mu + 0.5 * mu * kappa + of_g
-            dual = stair.rewards(beta) - 0.5 * np.einsum("ij,ij->i", beta, of_beta)
+            dual = stair.rewards(at.beta) - 0.5 * np.einsum("ij,ij->i", at.beta, at.of_beta)
             relative = gap / (dual + gap)
+        is_feasible = np.min(room, axis=1) >= 0.0
         known = is_feasible & np.isfinite(radius) & np.isfinite(g)
         return cls(
             np.where(known, -g, np.nan),
@@ -136,17 +125,91 @@ class LeftOutBounds:
         )
 
 
-def _sums(beta: Dense, rest: Dense) -> Vector:
-    """Sums of coefficients in two parts, shape (m,)."""
-    ones = np.ones((1, beta.shape[1]))
-    return np.asarray(product(ones, beta.T)[0] + np.sum(rest, axis=1))
+@dataclass(frozen=True, eq=False)
+class _Machines:
+    """Machines, one a row, and the distances of their decision values from the kinks.
 
+    Attributes
+    ----------
+    beta : array of shape (m, n)
+    rest : array of shape (m, n) or None
+        To be added to beta.
+    of_beta : array of shape (m, n)
+        ``K (beta + rest)``.
+    excess : array of shape (m, n)
+        ``f - kink``; of the left-out samples f.
+    rounding : array of shape (m, n)
+        Estimated error of the excess.
+    """
 
-def _room(stair: Staircase, beta: Dense) -> Dense:
-    """Distances of coefficients to where the dual objective stops being quadratic, or feasible."""
-    room = np.minimum(stair.upper - beta, beta - stair.lowest)
-    # a coefficient that crosses zero changes its reward
-    both = np.flatnonzero((stair.lowest < 0.0) & (stair.upper > 0.0))
-    if len(both):
-        room[:, both] = np.minimum(room[:, both], np.abs(beta[:, both]))
-    return room
+    beta: Dense
+    rest: Dense | None
+    of_beta: Dense
+    excess: Dense
+    rounding: Dense
+
+    @classmethod
+    def rounded(
+        cls,
+        K: Dense,
+        stair: Staircase,
+        beta: Dense,
+        b: Vector,
+        left: Entries,
+        widest: Entries | None,
+    ) -> _Machines:
+        """The machines of coefficients in 16 digits."""
+        if widest is not None:
+            beta[widest] -= np.sum(beta, axis=1)
+        of_beta = beta @ K.T
+        excess = of_beta + b[:, None]
+        own = excess[left]
+        excess -= stair.kinks(beta)
+        excess[left] = own
+        rounding = np.abs(of_beta)
+        rounding += np.abs(b)[:, None]
+        rounding += stair.sizes
+        rounding *= NUMBERS.rounding
+        return cls(beta, None, of_beta, excess, rounding)
+
+    @classmethod
+    def refined(
+        cls,
+        K: Dense,
+        stair: Staircase,
+        beta: Dense,
+        b: Vector,
+        left: Entries,
+        widest: Entries | None,
+        correction: Callable[[Dense], Dense],
+    ) -> _Machines:
+        """The machines of coefficients in two parts, the second from a correction."""
+        total, rest = Total((len(K), len(beta))), np.zeros(beta.shape)
+        total.add(K, beta.T)
+        if widest is not None:
+            rest[widest] -= product(np.ones((1, len(K))), beta.T)[0]
+            total.add_terms(K @ rest.T)
+        change = correction(total.value.T)
+        change[left] = 0.0
+        if widest is not None:
+            change[widest] -= np.sum(change, axis=1)
+        rest += change
+        total.add_terms(K @ change.T)
+        of_beta = np.ascontiguousarray(total.value.T)
+        kinks = np.array(np.broadcast_to(stair.kinks(beta), beta.shape))
+        kinks[left] = 0.0
+        total.add_terms(np.broadcast_to(b, total.value.shape))
+        total.add_terms(-kinks.T)
+        excess = np.ascontiguousarray(total.value.T)
+        root = np.sqrt(np.diagonal(K))  # abs(K_jl) <= root_j root_l
+        terms = root * (np.abs(beta) @ root)[:, None] + np.abs(b)[:, None] + stair.sizes
+        rounding = NUMBERS.rounding * (np.abs(excess) + NUMBERS.compensated * terms)
+        return cls(beta, rest, of_beta, excess, rounding)
+
+    def gap(self, stair: Staircase, left: Entries) -> Vector:
+        """``P - D``, shape (m,)."""
+        terms = stair.gaps(self.excess, self.beta, self.rounding)
+        if self.rest is not None:
+            terms += np.abs(self.rest) * (np.abs(self.excess) + self.rounding)
+        terms[left] = 0.0
+        return np.asarray(np.sum(terms, axis=1))

@@ -38,6 +38,7 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.selection.bounds import LeftOutBounds
 from qpsvm.selection.dependence import independent
 from qpsvm.selection.downdates import downdates
+from qpsvm.selection.refinement import machine_bounds, refined_bounds
 from qpsvm.selection.refit import refit
 from qpsvm.selection.settings import NUMBERS
 from qpsvm.selection.staircase import Staircase
@@ -249,25 +250,24 @@ class _Found:
         left = np.flatnonzero(~self.is_known)
         for lot in np.array_split(left, math.ceil(len(left) / NUMBERS.lot)):
             machines = downdates(tableau, lot)
-            samples = machines.samples
-            bounds = LeftOutBounds.of(
-                K,
-                tableau.staircase,
-                samples,
-                machines.beta,
-                machines.rates,
-                machines.b,
-                balanced=tableau.has_intercept,
+            self._take(machines.samples, machine_bounds(K, tableau, machines))
+            known = self.radius[machines.samples] <= self.tolerance(
+                self.decisions[machines.samples]
             )
-            # otherwise a refit is better
-            taken = np.isfinite(bounds.values) & (
-                (bounds.relative_gap <= NUMBERS.refit_eps)
-                | (bounds.radius <= self.tolerance(bounds.values))
-            )
-            chosen = samples[taken]
-            self.decisions[chosen] = bounds.values[taken]
-            self.radius[chosen] = bounds.radius[taken]
-            self.how[chosen], self.is_known[chosen] = BY_DOWNDATE, True
+            if not known.all():
+                unknown = machines.of(~known)
+                self._take(unknown.samples, refined_bounds(K, tableau, unknown))
+
+    def _take(self, samples: Index, bounds: LeftOutBounds) -> None:
+        """Settle samples by bounds that are better than what is known, and than a refit's."""
+        taken = (bounds.radius < self.radius[samples]) & (
+            (bounds.relative_gap <= NUMBERS.refit_eps)
+            | (bounds.radius <= self.tolerance(bounds.values))
+        )
+        chosen = samples[taken]
+        self.decisions[chosen] = bounds.values[taken]
+        self.radius[chosen] = bounds.radius[taken]
+        self.how[chosen], self.is_known[chosen] = BY_DOWNDATE, True
 
     def tolerance(self, decisions: Vector) -> Vector:
         """Radius up to which a value is taken: below it a refit would say the same."""

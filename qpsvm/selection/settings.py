@@ -11,8 +11,8 @@ from qpsvm.numerics.precision import EPS
 class LeaveOneOutSettings:
     """Settings of ``leave_one_out``; shares are relative.
 
-    None of them decides what is proven: a left-out machine is held against the optimum by its own
-    duality gap, whatever led to it.
+    Of what is proven only the last two are part: a left-out machine is held against the optimum by
+    its own duality gap, whatever led to it.
 
     Attributes
     ----------
@@ -38,6 +38,10 @@ class LeaveOneOutSettings:
         Reciprocal condition number of equations below which their samples are dependent.
     rounds : int
         Times that dependent samples are looked for and moved to the ends of their steps.
+    rounding : float
+        Estimated rounding of a sum, relative to the magnitudes in it.
+    compensated : float
+        That of a compensated sum, relative to that of a plain one.
     """
 
     full_eps: float = 1e-9
@@ -51,6 +55,8 @@ class LeaveOneOutSettings:
     moved: float = 1e-10
     dependent: float = 1e3 * EPS
     rounds: int = 40
+    rounding: float = 8.0 * EPS
+    compensated: float = 2.0**-20
 
 
 NUMBERS = LeaveOneOutSettings()

@@ -20,7 +20,7 @@ import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.selection.settings import NUMBERS
 
 AT_LOWEST, AT_C, AT_ZERO, AT_A, AT_UPPER = -2, -1, 0, 1, 2
@@ -96,49 +96,51 @@ class Staircase:
         low = np.stack([self.c, self.lowest, self.a, zero, -inf])
         return low, np.stack([inf, zero, self.c, self.upper, self.a])
 
-    def gaps(self, f: Dense, beta: Dense, rounding: Dense) -> Dense:
+    def room(self, beta: Dense) -> Dense:
+        """Distances of coefficients to where the dual objective has a kink, or an end."""
+        room = np.minimum(self.upper - beta, beta - self.lowest)
+        if self.has_both.any():  # a coefficient that crosses zero changes its reward
+            room = np.where(self.has_both, np.minimum(room, np.abs(beta)), room)
+        return room
+
+    def kinks(self, beta: Dense) -> Dense:
+        """Where a coefficient of this sign may change: a or c, shape (m, n) or (n,)."""
+        first = np.where(self.upper > 0.0, self.a, np.where(self.lowest < 0.0, self.c, 0.0))
+        if not self.has_both.any():
+            return first
+        return np.where(self.has_both & (beta < 0.0), self.c, first)
+
+    def gaps(self, excess: Dense, beta: Dense, rounding: Dense) -> Dense:
         """Bounds on ``loss(f) + beta f - reward(beta)`` of all samples (columns) of some machines.
 
-        It is zero on the staircase, positive elsewhere; a step down costs ``U max(a - f, 0) +
+        It is zero on the staircase, positive elsewhere; a step down at a costs ``U max(a - f, 0) +
         beta (f - a)``, the larger of ``beta (f - a)`` and ``(U - beta) (a - f)``.
 
         Parameters
         ----------
-        f, beta : arrays of shape (m, n)
+        excess : array of shape (m, n)
+            ``f - kink``.
+        beta : array of shape (m, n)
         rounding : array of shape (m, n)
-            The exact f differ by no more.
+            The exact excess differs by no more.
         """
-        total = np.zeros(f.shape)
-        for side, price, kink in self._sides:
-            distance, share = side * (f - kink), np.clip(side * beta, 0.0, None)
-            above = share * (distance + rounding)
-            np.subtract(rounding, distance, out=distance)
-            np.subtract(price, share, out=share)
-            share *= distance
-            total += np.maximum(above, share, out=above)
+        has_a = self.upper > 0.0
+        side, price = np.where(has_a, 1.0, -1.0), np.where(has_a, self.upper, -self.lowest)
+        if not self.has_both.any():
+            return _gaps(side * excess, np.maximum(side * beta, 0.0), price, rounding)
+        width = np.where(self.has_both, self.c - self.a, 0.0)
+        is_below = self.has_both & (beta < 0.0)
+        at_first = side * np.where(is_below, excess + width, excess)
+        total = _gaps(at_first, np.maximum(side * beta, 0.0), price, rounding)
+        at_c = np.where(is_below, -excess, width - excess)
+        share = np.where(is_below, -beta, 0.0)
+        total += np.where(self.has_both, _gaps(at_c, share, -self.lowest, rounding), 0.0)
         return total
 
     @cached_property
-    def _sides(self) -> list[tuple[Vector, Vector, Vector]]:
-        """Sign, price and kink: of the only step down of each sample, then of second ones."""
-        has_a, has_c = self.upper > 0.0, self.lowest < 0.0
-        sides = [
-            (
-                np.where(has_a, 1.0, -1.0),
-                np.where(has_a, self.upper, -self.lowest),
-                np.where(has_a, self.a, np.where(has_c, self.c, 0.0)),
-            )
-        ]
-        if (has_a & has_c).any():
-            both = has_a & has_c
-            prices, kinks = np.where(both, -self.lowest, 0.0), np.where(both, self.c, 0.0)
-            sides.append((np.where(both, -1.0, 0.0), prices, kinks))
-        return sides
-
-    def kinks(self, beta: Dense) -> Dense:
-        """Where the coefficients of several machines (rows) may change, shape (m, n) or (n,)."""
-        first = self._sides[0][2]
-        return first if len(self._sides) == 1 else np.where(beta < 0.0, self.c, first)
+    def has_both(self) -> Mask:
+        """Samples with a positive and a negative coefficient in their box, shape (n,)."""
+        return (self.upper > 0.0) & (self.lowest < 0.0)
 
     @cached_property
     def sizes(self) -> Vector:
@@ -150,6 +152,15 @@ class Staircase:
         """The linear part of the dual objective of several machines (rows)."""
         a, c = (np.where(np.isfinite(v), v, 0.0) for v in (self.a, self.c))
         return np.asarray(np.maximum(beta, 0.0) @ a + np.minimum(beta, 0.0) @ c)
+
+
+def _gaps(distance: Dense, share: Dense, price: Vector, rounding: Dense) -> Dense:
+    """Costs of one step down, at most: distances beyond its kink, and coefficients up to a price."""
+    above = distance + rounding
+    above *= share
+    below = rounding - distance
+    below *= price - share
+    return np.asarray(np.maximum(above, below, out=above))
 
 
 @dataclass(frozen=True)

@@ -221,6 +221,10 @@ class Trial:
         moves = np.abs(steps) == 1
         leaves = np.flatnonzero(samples != NOBODY)
         at = leaves, samples[leaves]
-        moves[at], beta[at] = True, 0.0
+        moves[at] = True
+        step = steps[row, column]
+        flat = np.abs(step) != 1  # not by a sum that is rounded
+        beta[row[flat], column[flat]] = tableau.staircase.values()[step + 2, column][flat]
+        beta[at] = 0.0
         rates *= moves  # that of the others is rounding
         return Machines(samples, steps, b, beta, rates)
