@@ -34,6 +34,9 @@ from qpsvm.selection.staircase import Staircase
 Entries: TypeAlias = tuple[Index, Index]
 """One entry of each row of a matrix."""
 
+Correction: TypeAlias = Callable[[Dense], tuple[Dense, Vector]]
+"""From ``K beta`` to changes of the coefficients, shape (m, n), and of the intercepts, (m,)."""
+
 
 @short_repr
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,7 @@ class LeftOutBounds:
         b: Vector,
         *,
         balanced: bool,
-        correction: Callable[[Dense], Dense] | None = None,
+        correction: Correction | None = None,
     ) -> LeftOutBounds:
         """Bound the values of machines that are nearly optimal, or of any others.
 
@@ -81,9 +84,9 @@ class LeftOutBounds:
             Their intercepts; zero without.
         balanced : bool
             Whether coefficients have to add up to zero.
-        correction : callable, optional
-            Changes of the coefficients, shape (m, n), for ``K beta``; kept beside them, as sums of
-            both would be rounded. With it ``K beta`` is a compensated product.
+        correction : Correction, optional
+            Its changes are kept beside the coefficients, as sums of both would be rounded, and
+            ``K beta`` is a compensated product.
         """
         left = np.arange(len(samples)), samples
         beta, rates = np.clip(beta, stair.lowest, stair.upper), rates.copy()
@@ -181,7 +184,7 @@ class _Machines:
         b: Vector,
         left: Entries,
         widest: Entries | None,
-        correction: Callable[[Dense], Dense],
+        correction: Correction,
     ) -> _Machines:
         """The machines of coefficients in two parts, the second from a correction."""
         total, rest = Total((len(K), len(beta))), np.zeros(beta.shape)
@@ -189,7 +192,7 @@ class _Machines:
         if widest is not None:
             rest[widest] -= product(np.ones((1, len(K))), beta.T)[0]
             total.add_terms(K @ rest.T)
-        change = correction(total.value.T)
+        change, of_b = correction(total.value.T)
         change[left] = 0.0
         if widest is not None:
             change[widest] -= np.sum(change, axis=1)
@@ -198,8 +201,8 @@ class _Machines:
         of_beta = np.ascontiguousarray(total.value.T)
         kinks = np.array(np.broadcast_to(stair.kinks(beta), beta.shape))
         kinks[left] = 0.0
-        total.add_terms(np.broadcast_to(b, total.value.shape))
-        total.add_terms(-kinks.T)
+        for terms in (b, of_b, -kinks.T):
+            total.add_terms(np.broadcast_to(terms, total.value.shape))
         excess = np.ascontiguousarray(total.value.T)
         root = np.sqrt(np.diagonal(K))  # abs(K_jl) <= root_j root_l
         terms = root * (np.abs(beta) @ root)[:, None] + np.abs(b)[:, None] + stair.sizes

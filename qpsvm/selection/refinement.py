@@ -9,13 +9,11 @@ below its last digit, whose decision values are at the kinks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.selection.blocks import solved, spread
-from qpsvm.selection.bounds import LeftOutBounds
+from qpsvm.selection.bounds import Correction, LeftOutBounds
 from qpsvm.selection.tableau import Tableau
 from qpsvm.selection.trials import Machines
 
@@ -48,7 +46,7 @@ def _bounds(
     K: Dense,
     tableau: Tableau,
     machines: Machines,
-    correction: Callable[[Dense], Dense] | None,
+    correction: Correction | None,
 ) -> LeftOutBounds:
     return LeftOutBounds.of(
         K,
@@ -62,7 +60,7 @@ def _bounds(
     )
 
 
-def corrections(tableau: Tableau, machines: Machines, of_beta: Dense) -> Dense:
+def corrections(tableau: Tableau, machines: Machines, of_beta: Dense) -> tuple[Dense, Vector]:
     """Changes of coefficients that take the samples on vertical steps to their kinks.
 
     Parameters
@@ -76,17 +74,20 @@ def corrections(tableau: Tableau, machines: Machines, of_beta: Dense) -> Dense:
     -------
     array of shape (m, n)
         Of coefficients on flat steps zero.
+    array of shape (m,)
+        Changes of the intercepts.
     """
     free, steps, m = tableau.is_free, machines.steps, len(machines.samples)
     is_vertical = np.abs(steps) == 1
     is_vertical[np.arange(m), machines.samples] = False
-    given = tableau.staircase.values()[steps + 2, np.arange(len(free))]
-    wanted = np.where(is_vertical, given - of_beta - machines.b[:, None], 0.0)
+    kinks = tableau.staircase.values()[steps + 2, np.arange(len(free))]
+    wanted = np.where(is_vertical, kinks - of_beta - machines.b[:, None], 0.0)
     S = is_vertical != free
-    changes = np.where(S, 0.0, wanted) @ tableau.T.T
+    given = np.where(S, 0.0, wanted)
+    changes = given @ tableau.T.T
     row, column = np.nonzero(S)
     right = wanted[row, column] - changes[row, column]
     u = solved(tableau, row, column, right[:, None])[:, 0]
     changes += spread(tableau, row, column, u, m)
-    changes[row, column] = u
-    return np.where(is_vertical, changes, 0.0)
+    changes[row, column] = given[row, column] = u
+    return np.where(is_vertical, changes, 0.0), given @ tableau.of_b

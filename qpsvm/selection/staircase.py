@@ -155,7 +155,7 @@ class Staircase:
 
 
 def _gaps(distance: Dense, share: Dense, price: Vector, rounding: Dense) -> Dense:
-    """Costs of one step down, at most: distances beyond its kink, and coefficients up to a price."""
+    """Gaps of one step down, for distances beyond its kink and shares of its price."""
     above = distance + rounding
     above *= share
     below = rounding - distance
