@@ -21,7 +21,7 @@ class LeaveOneOutSettings:
     end_of_step : float
         Share of a step's length from which on a coefficient of the full machine is not at its end.
     lot : int
-        Samples that are left out at a time: a matrix of that many rows is in the processor's cache.
+        Samples that are left out at a time: matrices of so many rows of n are held.
     small_block : int
         Largest systems of equations of which many are solved in one call.
     trials : int
@@ -47,7 +47,7 @@ class LeaveOneOutSettings:
     full_eps: float = 1e-9
     refit_eps: float = 1e-9
     end_of_step: float = 1e-9
-    lot: int = 128
+    lot: int = 256
     small_block: int = 32
     trials: int = 12
     events: int = 500

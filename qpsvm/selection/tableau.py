@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dsytrf, dsytri
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
@@ -144,10 +144,13 @@ class Tableau:
 
 
 def _inverse(M: Dense) -> Dense | None:
-    """The inverse of a matrix; None if its condition number is too large."""
-    try:
-        inverse = np.linalg.inv(M)
-    except np.linalg.LinAlgError:
+    """The inverse of a symmetric matrix; None if its condition number is too large."""
+    if not len(M):
+        return M
+    factor, pivots, info = dsytrf(M, lower=1)
+    inverse, singular = dsytri(factor, pivots, lower=1)
+    if info or singular:
         return None
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
     norms = [np.max(np.sum(np.abs(A), axis=0), initial=0.0) for A in (M, inverse)]
     return inverse if norms[0] * norms[1] < 1.0 / NUMBERS.dependent else None

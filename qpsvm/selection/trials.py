@@ -162,14 +162,21 @@ class Trial:
         changes = np.zeros((len(row), 2))
         changes[:, 0] = target - np.where(is_beta, tableau.beta[column], tableau.f[column])
         changes[:, 1] = is_left
-        given = np.where(follows, 0.0, changes[:, 0])
-        out = spread(tableau, row, column, given, m)
         S = np.flatnonzero(follows)
-        changes[S, 0] -= out[row[S], column[S]]
-        given_left = ~free[left[S]] & (left[S] != NOBODY)
-        changes[S, 1] -= np.where(given_left, tableau.T[column[S], left[S]], 0.0)
+        given_left = np.flatnonzero((left[S] != NOBODY) & ~free[left[S]])
+        across = tableau.T[column[S[given_left]], left[S[given_left]]]
+        changes[S[given_left], 0] += across * tableau.beta[left[S[given_left]]]
+        changes[S[given_left], 1] -= across
+        others = np.flatnonzero(~follows & ~is_left)
+        if len(others):
+            rows, compact = np.unique(row[others], return_inverse=True)
+            of_others = spread(tableau, compact, column[others], changes[others, 0], len(rows))
+            place = np.full(m, -1)
+            place[rows] = np.arange(len(rows))
+            S_beside = S[place[row[S]] >= 0]
+            changes[S_beside, 0] -= of_others[place[row[S_beside]], column[S_beside]]
         changes[S] = solved(tableau, row[S], column[S], changes[S])
-        out += spread(tableau, row, column, np.where(follows, changes[:, 0], 0.0), m)
+        out = spread(tableau, row, column, changes[:, 0], m)
         out += np.where(free, tableau.beta, tableau.f)
         return cls(tableau, steps, samples, row, column, follows, changes, out)
 
@@ -212,19 +219,17 @@ class Trial:
         row, column = (np.cumsum(chosen) - 1)[self.row[kept]], self.column[kept]
         samples, steps, x = self.samples[chosen], self.steps[chosen], self.x[chosen]
         change, along = self.changes[kept].T
-        u = np.zeros((m, len(free)))
-        u[row, column] = change
-        b = tableau.b + np.bincount(row, change * tableau.of_b[column], m)
-        beta = np.where(free, x, tableau.beta + u)
-        u[row, column] = along
-        rates = np.where(free, spread(tableau, row, column, along, m), u)
-        moves = np.abs(steps) == 1
+        step = steps[row, column]
+        is_given, is_vertical = ~free[column], np.abs(step) == 1
+        beta = np.where(free, x, tableau.beta)
+        beta[row[is_given], column[is_given]] += change[is_given]
+        values = tableau.staircase.values()[step + 2, column]
+        beta[row[~is_vertical], column[~is_vertical]] = values[~is_vertical]  # not rounded
+        rates = spread(tableau, row, column, along, m)
+        rates[row[is_given], column[is_given]] = along[is_given]
+        rates[np.abs(steps) != 1] = 0.0  # that of the others is rounding
         leaves = np.flatnonzero(samples != NOBODY)
         at = leaves, samples[leaves]
-        moves[at] = True
-        step = steps[row, column]
-        flat = np.abs(step) != 1  # not by a sum that is rounded
-        beta[row[flat], column[flat]] = tableau.staircase.values()[step + 2, column][flat]
-        beta[at] = 0.0
-        rates *= moves  # that of the others is rounding
+        beta[at], rates[at] = 0.0, 1.0
+        b = tableau.b + np.bincount(row, change * tableau.of_b[column], m)
         return Machines(samples, steps, b, beta, rates)
