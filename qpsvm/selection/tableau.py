@@ -36,6 +36,8 @@ class Tableau:
     b : float
     of_b : array of shape (n,)
         Change of b with what is given.
+    equals : array of int of shape (n,)
+        The same number for samples that are equal for the kernel.
     has_intercept : bool
     unit : float
         The largest ``K_jj``.
@@ -48,6 +50,7 @@ class Tableau:
     beta: Vector
     b: float
     of_b: Vector
+    equals: Index
     has_intercept: bool
     unit: float
 
@@ -104,7 +107,9 @@ class Tableau:
         f = K @ beta + b
         f[F] = given[F]
         unit = float(np.max(np.diagonal(K), initial=0.0)) or 1.0
-        return cls(transposed.T, steps, staircase, f, beta, b, of_b, has_intercept, unit)
+        return cls(
+            transposed.T, steps, staircase, f, beta, b, of_b, _equals(K), has_intercept, unit
+        )
 
     @cached_property
     def is_free(self) -> Mask:
@@ -154,3 +159,13 @@ def _inverse(M: Dense) -> Dense | None:
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     norms = [np.max(np.sum(np.abs(A), axis=0), initial=0.0) for A in (M, inverse)]
     return inverse if norms[0] * norms[1] < 1.0 / NUMBERS.dependent else None
+
+
+def _equals(K: Dense) -> Index:
+    """A number for every sample, the same where their rows of K are; shape (n,)."""
+    sums = K @ np.random.default_rng(0).uniform(1.0, 2.0, len(K))
+    order = np.argsort(sums)
+    is_next = np.diff(sums[order], prepend=-np.inf) > NUMBERS.noise * np.max(np.abs(sums))
+    numbers = np.empty(len(K), dtype=np.int64)
+    numbers[order] = np.cumsum(is_next)
+    return numbers

@@ -208,7 +208,14 @@ class Trial:
         columns = np.concatenate([others[1], column[beyond]])
         x = np.concatenate([self.x[others], x[beyond]])
         step = self.steps[rows, columns] + 2
-        self.steps[rows, columns] = np.where(x < low[step, columns], BELOW[step], ABOVE[step])
+        after = np.where(x < low[step, columns], BELOW[step], ABOVE[step])
+        # of equal samples one enters at a time: together they would depend on each other
+        enters = np.flatnonzero((np.abs(after) == 1) & (np.abs(step - 2) != 1))
+        group = rows[enters] * len(tableau.f) + tableau.equals[columns[enters]]
+        _, first = np.unique(group, return_index=True)
+        stays = np.delete(enters, first)
+        after[stays] = step[stays] - 2
+        self.steps[rows, columns] = after
         return np.bincount(rows, minlength=len(self.samples)) == 0
 
     def machines(self, chosen: Mask) -> Machines:
