@@ -36,14 +36,12 @@ from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, freeze, require_memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.selection.bounds import LeftOutBounds
-from qpsvm.selection.dependence import independent
-from qpsvm.selection.downdates import downdates
+from qpsvm.selection.downdates import downdates, full_tableau
 from qpsvm.selection.refinement import machine_bounds, refined_bounds
 from qpsvm.selection.refit import refit
 from qpsvm.selection.settings import NUMBERS
 from qpsvm.selection.staircase import Staircase
 from qpsvm.selection.tableau import Tableau
-from qpsvm.selection.trials import optimal
 from qpsvm.solving import solve
 
 How: TypeAlias = Literal["certificate", "downdate", "refit"]
@@ -164,29 +162,11 @@ def leave_one_out(
     proof = certify(problem, full)
     found = _Found.by_certificate(problem, proof, np.diagonal(K))
     has_intercept = problem.model.conditions.intercept == "free"
-    tableau = _tableau(K, stair, np.asarray(full.expansion), has_intercept=has_intercept)
+    tableau = full_tableau(K, stair, np.asarray(full.expansion), has_intercept=has_intercept)
     if tableau is not None:
         found.by_downdates(K, tableau)
     found.by_refits(problem, full, K)
     return found.result(full, None if tableau is None else tableau.span_errors(), eps)
-
-
-def _tableau(K: Dense, stair: Staircase, beta: Vector, *, has_intercept: bool) -> Tableau | None:
-    """The tableau of the optimal machine, from coefficients that are nearly its own."""
-    share = NUMBERS.end_of_step
-    for _ in range(NUMBERS.rounds):
-        beta = independent(K, beta, stair, share, intercept=has_intercept)
-        steps = stair.steps(beta, share)
-        tableau = Tableau.of(K, stair, steps, has_intercept=has_intercept)
-        if tableau is None:
-            return None
-        better = optimal(tableau)
-        if better is None:
-            return None
-        better_steps, beta = better
-        if (better_steps == steps).all():
-            return tableau
-    return None
 
 
 def _require_staircase(problem: SVMProblem) -> Staircase:

@@ -120,7 +120,7 @@ class Tableau:
     def scale(self) -> Vector:
         """Scale of the rows and columns of T, which has units of K and of 1/K; shape (n,)."""
         root = np.sqrt(self.unit)
-        return np.where(self.is_free, root, 1.0 / root)
+        return np.asarray(np.where(self.is_free, root, 1.0 / root))
 
     def solved(self, index: Index, right: Dense) -> Dense | None:
         """Solve ``T_SS U = R`` for samples S; None if they depend on each other.

@@ -14,8 +14,10 @@ set strategy as a semismooth Newton method", *SIAM J. Optim.* 13 (2002), for the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
@@ -26,6 +28,9 @@ from qpsvm.selection.tableau import Tableau
 
 NOBODY = -1
 """In place of a sample where none is left out."""
+
+Steps: TypeAlias = NDArray[np.int8]
+"""The step of every sample, in one byte."""
 
 
 @short_repr
@@ -47,15 +52,16 @@ class Machines:
     """
 
     samples: Index
-    steps: Index
+    steps: Steps
     b: Vector
     beta: Dense
     rates: Dense
 
     def of(self, rows: Index | Mask) -> Machines:
         """Some of the machines."""
-        parts = (self.samples, self.steps, self.b, self.beta, self.rates)
-        return Machines(*(part[rows] for part in parts))
+        return Machines(
+            self.samples[rows], self.steps[rows], self.b[rows], self.beta[rows], self.rates[rows]
+        )
 
     @classmethod
     def joined(cls, parts: list[Machines]) -> Machines:
@@ -98,7 +104,7 @@ def optimal(tableau: Tableau) -> tuple[Index, Vector] | None:
     return found.steps[0].astype(np.int64), found.beta[0]
 
 
-def of_steps(tableau: Tableau, steps: Index, samples: Index) -> Machines:
+def of_steps(tableau: Tableau, steps: Steps, samples: Index) -> Machines:
     """The machines of given steps; those that the steps do not determine are left away."""
     trial = Trial.of(tableau, steps, samples)
     return trial.machines(trial.is_determined)
@@ -137,7 +143,7 @@ class Trial:
     """
 
     tableau: Tableau
-    steps: Index
+    steps: Steps
     samples: Index
     row: Index
     column: Index
@@ -146,7 +152,7 @@ class Trial:
     x: Dense
 
     @classmethod
-    def of(cls, tableau: Tableau, steps: Index, samples: Index) -> Trial:
+    def of(cls, tableau: Tableau, steps: Steps, samples: Index) -> Trial:
         """Solve for the machines of given steps."""
         free, m = tableau.is_free, len(samples)
         is_entry = steps != tableau.steps.astype(np.int8)
@@ -216,7 +222,7 @@ class Trial:
         stays = np.delete(enters, first)
         after[stays] = step[stays] - 2
         self.steps[rows, columns] = after
-        return np.bincount(rows, minlength=len(self.samples)) == 0
+        return np.asarray(np.bincount(rows, minlength=len(self.samples)) == 0)
 
     def machines(self, chosen: Mask) -> Machines:
         """Values and directions of some of the machines."""
@@ -238,5 +244,5 @@ class Trial:
         leaves = np.flatnonzero(samples != NOBODY)
         at = leaves, samples[leaves]
         beta[at], rates[at] = 0.0, 1.0
-        b = tableau.b + np.bincount(row, change * tableau.of_b[column], m)
+        b = tableau.b + np.bincount(row, change * tableau.of_b[column], m).astype(np.float64)
         return Machines(samples, steps, b, beta, rates)
