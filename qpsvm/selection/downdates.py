@@ -29,8 +29,8 @@ def downdates(tableau: Tableau, samples: Index) -> Machines:
             ways[i] = steps
     if not ways:
         return found
-    steps = np.array(list(ways.values()), dtype=np.int8)
-    return Machines.joined([found, of_steps(tableau, steps, np.array(list(ways)))])
+    of_ways = np.array(list(ways.values()), dtype=np.int8)
+    return Machines.joined([found, of_steps(tableau, of_ways, np.array(list(ways)))])
 
 
 def full_tableau(
