@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.selection.settings import NUMBERS
@@ -39,13 +40,15 @@ def independent(
         F = np.flatnonzero(np.abs(steps) == 1)
         if not len(F):
             return beta
-        sums = [np.ones((1, len(F)))] if intercept else []
-        columns = np.vstack([K[np.ix_(F, F)], *sums])
-        _, R, order = qr(columns, mode="economic", pivoting=True)
-        sizes = np.abs(np.diagonal(R))
-        rank = int(np.count_nonzero(sizes > NUMBERS.dependent * sizes[0]))
+        M = K[np.ix_(F, F)]
+        largest = float(np.max(np.diagonal(M)))
+        if intercept:
+            M += largest  # of no direction along which the sum of coefficients changes
+        # semidefinite: a direction v is in the kernel exactly if v'Mv is zero
+        R, order, rank, _ = dpstrf(M, tol=NUMBERS.dependent * largest)
         if rank == len(F):
             return beta
+        order = order - 1
         first = solve_triangular(R[:rank, :rank], R[:rank, rank:])
         is_moved = np.zeros(len(F), dtype=bool)
         for k, d in enumerate(order[rank:]):

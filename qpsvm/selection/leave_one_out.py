@@ -18,6 +18,7 @@ on error expectation for support vector machines", *Neural Computation* 12 (2000
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -35,7 +36,8 @@ from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, freeze, require_memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.selection.bounds import LeftOutBounds
-from qpsvm.selection.dependence import independent
+from qpsvm.selection.downdates import downdates, full_tableau
+from qpsvm.selection.refinement import machine_bounds, refined_bounds
 from qpsvm.selection.refit import refit
 from qpsvm.selection.settings import NUMBERS
 from qpsvm.selection.staircase import Staircase
@@ -160,27 +162,11 @@ def leave_one_out(
     proof = certify(problem, full)
     found = _Found.by_certificate(problem, proof, np.diagonal(K))
     has_intercept = problem.model.conditions.intercept == "free"
-    tableau = _tableau(K, stair, np.asarray(full.expansion), has_intercept=has_intercept)
+    tableau = full_tableau(K, stair, np.asarray(full.expansion), has_intercept=has_intercept)
     if tableau is not None:
         found.by_downdates(K, tableau)
     found.by_refits(problem, full, K)
     return found.result(full, None if tableau is None else tableau.span_errors(), eps)
-
-
-def _tableau(K: Dense, stair: Staircase, beta: Vector, *, has_intercept: bool) -> Tableau | None:
-    """The tableau of the optimal machine, from coefficients that are nearly its own."""
-    share = NUMBERS.end_of_step
-    for _ in range(NUMBERS.rounds):
-        beta = independent(K, beta, stair, share, intercept=has_intercept)
-        steps = stair.steps(beta, share)
-        tableau = Tableau.of(K, stair, steps, has_intercept=has_intercept)
-        if tableau is None:
-            return None
-        better = tableau.optimal()
-        if better is None or (better.steps == steps).all():
-            return tableau if better is not None else None
-        beta = better.beta
-    return None
 
 
 def _require_staircase(problem: SVMProblem) -> Staircase:
@@ -232,7 +218,7 @@ class _Found:
         stays = np.bincount(conditions.rows.indices, ~is_zero, minlength=data.n_samples) == 0.0
         reach = np.maximum(bounds.upper - bounds.values, bounds.values - bounds.lower)
         found.radius[stays] = reach[stays]
-        settled = stays & (reach <= found.tolerance(0.0))
+        settled = stays & (reach <= found.tolerance(np.zeros(data.n_samples)))
         if isinstance(data, BinaryTrainingSet):
             ends = np.maximum(data.signs * bounds.lower, data.signs * bounds.upper)
             settled = stays | (ends < 0.0)
@@ -241,42 +227,34 @@ class _Found:
 
     def by_downdates(self, K: Dense, tableau: Tableau) -> None:
         """Settle the samples without which the machine is found from the tableau."""
-        downdates, rates = [], []
-        for i in np.flatnonzero(~self.is_known).tolist():
-            one = tableau.without(i)
-            direction = None if one is None else tableau.direction(one)
-            if one is not None and direction is not None:
-                downdates.append(one)
-                rates.append(direction)
-        if not downdates:
-            return
-        samples = np.array([one.sample for one in downdates])
-        beta = np.column_stack([one.beta for one in downdates])
-        b = np.zeros(len(samples))
-        if tableau.has_intercept:
-            b = np.mean(np.column_stack([one.f for one in downdates]) - K @ beta, axis=0)
-        bounds = LeftOutBounds.of(
-            K,
-            tableau.staircase,
-            samples,
-            beta,
-            np.column_stack(rates),
-            b,
-            balanced=tableau.has_intercept,
-        )
-        for i, value, radius, gap in zip(
-            samples, bounds.values, bounds.radius, bounds.relative_gap, strict=True
-        ):
-            # otherwise a refit is better
-            if np.isfinite(value) and (gap <= NUMBERS.refit_eps or radius <= self.tolerance(value)):
-                self.decisions[i], self.radius[i] = value, radius
-                self.how[i], self.is_known[i] = BY_DOWNDATE, True
+        left = np.flatnonzero(~self.is_known)
+        for lot in np.array_split(left, math.ceil(len(left) / NUMBERS.lot)):
+            machines = downdates(tableau, lot)
+            self._take(machines.samples, machine_bounds(K, tableau, machines))
+            known = self.radius[machines.samples] <= self.tolerance(
+                self.decisions[machines.samples]
+            )
+            if not known.all():
+                unknown = machines.of(~known)
+                self._take(unknown.samples, refined_bounds(K, tableau, unknown))
 
-    def tolerance(self, decision: float) -> float:
+    def _take(self, samples: Index, bounds: LeftOutBounds) -> None:
+        """Settle samples by bounds that are better than what is known, and than a refit's."""
+        taken = (bounds.radius < self.radius[samples]) & (
+            (bounds.relative_gap <= NUMBERS.refit_eps)
+            | (bounds.radius <= self.tolerance(bounds.values))
+        )
+        chosen = samples[taken]
+        self.decisions[chosen] = bounds.values[taken]
+        self.radius[chosen] = bounds.radius[taken]
+        self.how[chosen], self.is_known[chosen] = BY_DOWNDATE, True
+
+    def tolerance(self, decisions: Vector) -> Vector:
         """Radius up to which a value is taken: below it a refit would say the same."""
         if isinstance(self.data, BinaryTrainingSet):
-            return abs(decision)
-        return 1e-6 * float(np.ptp(self.data.values)) if self.data.n_samples > 1 else np.inf
+            return np.abs(decisions)
+        known = 1e-6 * float(np.ptp(self.data.values)) if self.data.n_samples > 1 else np.inf
+        return np.full(len(decisions), known)
 
     def by_refits(self, problem: SVMProblem, full: SVMSolution, K: Dense) -> None:
         """Refit the machine for every sample that is not settled."""

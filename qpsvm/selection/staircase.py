@@ -14,16 +14,21 @@ U = C, and c is infinite; for a tube ``a = y - epsilon``, ``c = y + epsilon`` an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.selection.settings import NUMBERS
 
 AT_LOWEST, AT_C, AT_ZERO, AT_A, AT_UPPER = -2, -1, 0, 1, 2
 """Names of the five steps of a staircase, from the smallest coefficient to the largest."""
+
+BELOW = np.array([AT_C, AT_LOWEST, AT_A, AT_ZERO, AT_UPPER], dtype=np.int8)
+ABOVE = np.array([AT_LOWEST, AT_ZERO, AT_C, AT_UPPER, AT_A], dtype=np.int8)
+"""The step after the lower and after the upper end of each step, in the order of the names."""
 
 
 @short_repr
@@ -75,21 +80,87 @@ class Staircase:
 
     def given(self, steps: Index) -> Vector:
         """The value that each step gives: of f on a vertical step, of beta on a flat one."""
-        choices = [self.lowest, self.c, np.zeros(len(self.a)), self.a, self.upper]
-        return np.asarray(np.choose(steps + 2, choices), dtype=np.float64)
+        return np.asarray(self.values()[steps + 2, np.arange(len(steps))])
 
-    def losses(self, f: Dense) -> Dense:
-        """The loss of every sample (rows) for decision values of several machines (columns)."""
-        below = self.upper[:, None] * np.maximum(self.a[:, None] - f, 0.0)
-        above = -self.lowest[:, None] * np.maximum(f - self.c[:, None], 0.0)
-        with np.errstate(invalid="ignore"):
-            on_left = np.where(self.upper[:, None] > 0.0, below, 0.0)
-            return np.asarray(on_left + np.where(self.lowest[:, None] < 0.0, above, 0.0))
+    def values(self) -> Dense:
+        """What each of the five steps of every sample gives, shape (5, n)."""
+        return np.stack([self.lowest, self.c, np.zeros(len(self.a)), self.a, self.upper])
 
-    def rewards(self, beta: Dense) -> Dense:
-        """The linear part of the dual objective, sample by sample, for several machines."""
-        a, c = (np.where(np.isfinite(v), v, 0.0)[:, None] for v in (self.a, self.c))
-        return np.asarray(np.maximum(beta, 0.0) * a + np.minimum(beta, 0.0) * c)
+    @cached_property
+    def ends(self) -> tuple[Dense, Dense]:
+        """Lower and upper end of each of the five steps, shape (5, n).
+
+        On a vertical step they are coefficients, on a flat one decision values.
+        """
+        inf, zero = np.full(len(self.a), np.inf), np.zeros(len(self.a))
+        low = np.stack([self.c, self.lowest, self.a, zero, -inf])
+        return low, np.stack([inf, zero, self.c, self.upper, self.a])
+
+    def room(self, beta: Dense) -> Dense:
+        """Distances of coefficients to where the dual objective has a kink, or an end."""
+        room = np.minimum(self.upper - beta, beta - self.lowest)
+        if self.has_both.any():  # a coefficient that crosses zero changes its reward
+            room = np.where(self.has_both, np.minimum(room, np.abs(beta)), room)
+        return room
+
+    def kinks(self, beta: Dense) -> Dense:
+        """Where a coefficient of this sign may change: a or c, shape (m, n) or (n,)."""
+        first = np.where(self.upper > 0.0, self.a, np.where(self.lowest < 0.0, self.c, 0.0))
+        if not self.has_both.any():
+            return first
+        return np.where(self.has_both & (beta < 0.0), self.c, first)
+
+    def gaps(self, excess: Dense, beta: Dense, rounding: Dense) -> Dense:
+        """Bounds on ``loss(f) + beta f - reward(beta)`` of all samples (columns) of some machines.
+
+        It is zero on the staircase, positive elsewhere; a step down at a costs ``U max(a - f, 0) +
+        beta (f - a)``, the larger of ``beta (f - a)`` and ``(U - beta) (a - f)``.
+
+        Parameters
+        ----------
+        excess : array of shape (m, n)
+            ``f - kink``.
+        beta : array of shape (m, n)
+        rounding : array of shape (m, n)
+            The exact excess differs by no more.
+        """
+        has_a = self.upper > 0.0
+        side, price = np.where(has_a, 1.0, -1.0), np.where(has_a, self.upper, -self.lowest)
+        if not self.has_both.any():
+            return _gaps(side * excess, np.maximum(side * beta, 0.0), price, rounding)
+        width = np.where(self.has_both, self.c - self.a, 0.0)
+        is_below = self.has_both & (beta < 0.0)
+        at_first = side * np.where(is_below, excess + width, excess)
+        total = _gaps(at_first, np.maximum(side * beta, 0.0), price, rounding)
+        at_c = np.where(is_below, -excess, width - excess)
+        share = np.where(is_below, -beta, 0.0)
+        total += np.where(self.has_both, _gaps(at_c, share, -self.lowest, rounding), 0.0)
+        return total
+
+    @cached_property
+    def has_both(self) -> Mask:
+        """Samples with a positive and a negative coefficient in their box, shape (n,)."""
+        return (self.upper > 0.0) & (self.lowest < 0.0)
+
+    @cached_property
+    def sizes(self) -> Vector:
+        """The larger of the magnitudes of a and c, shape (n,)."""
+        ends = np.abs([self.a, self.c])
+        return np.asarray(np.max(np.where(np.isfinite(ends), ends, 0.0), axis=0))
+
+    def rewards(self, beta: Dense) -> Vector:
+        """The linear part of the dual objective of several machines (rows)."""
+        a, c = (np.where(np.isfinite(v), v, 0.0) for v in (self.a, self.c))
+        return np.asarray(np.maximum(beta, 0.0) @ a + np.minimum(beta, 0.0) @ c)
+
+
+def _gaps(distance: Dense, share: Dense, price: Vector, rounding: Dense) -> Dense:
+    """Gaps of one step down, for distances beyond its kink and shares of its price."""
+    above = distance + rounding
+    above *= share
+    below = rounding - distance
+    below *= price - share
+    return np.asarray(np.maximum(above, below, out=above))
 
 
 @dataclass(frozen=True)
@@ -146,16 +217,11 @@ class Point:
         for kind, size in ((vertical, 1.0), (~vertical, unit)):  # what only rounding moves stays
             largest = float(np.max(np.abs(dx[kind]), initial=1e-3 * size))
             dx[kind & (np.abs(dx) <= NUMBERS.moved * largest)] = 0.0
-        # the ends of the steps, in the order of AT_LOWEST to AT_UPPER, and what comes after them
-        inf, zero = np.full(len(x), np.inf), np.zeros(len(x))
-        low = np.choose(steps + 2, [stair.c, stair.lowest, stair.a, zero, -inf])
-        high = np.choose(steps + 2, [inf, zero, stair.c, stair.upper, stair.a])
-        below = np.choose(steps + 2, [AT_C, AT_LOWEST, AT_A, AT_ZERO, AT_UPPER])
-        above = np.choose(steps + 2, [AT_LOWEST, AT_ZERO, AT_C, AT_UPPER, AT_A])
+        low, high = (ends[steps + 2, np.arange(len(x))] for ends in stair.ends)
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(dx > 0.0, (high - x) / dx, np.where(dx < 0.0, (low - x) / dx, np.inf))
         room[i] = np.inf
         room = np.where(np.isnan(room), np.inf, np.maximum(room, 0.0))
         first = int(np.argmin(room))
-        after = above if dx[first] > 0.0 else below
-        return Event(float(room[first]), first, int(after[first]))
+        after = ABOVE if dx[first] > 0.0 else BELOW
+        return Event(float(room[first]), first, int(after[steps[first] + 2]))

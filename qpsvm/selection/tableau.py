@@ -1,38 +1,24 @@
-"""Optimality conditions of a machine as a tableau, and machines without one of the samples.
+"""Optimality conditions of a machine as a tableau: what its steps give, and what follows.
 
 On a vertical step of a sample's staircase ``f_j`` is given and ``beta_j`` follows, on a flat one
 the reverse. The tableau T maps what is given to what follows, linearly, for the steps of one
-optimal machine: the principal pivot transform of K. A machine without sample i has ``beta_i = 0``;
-the samples whose step changes, S, are found by trials: solve ``T_SS u_S = r_S`` for what was given
-and now follows, move the samples that are beyond the end of a step to the next one, solve again.
-Where trials do not come to an end, the coefficient of the sample is followed to zero, from one
-change of a step to the next.
+optimal machine: the principal pivot transform of K.
 
-Sources: Cauwenberghs and Poggio, "Incremental and decremental support vector machine learning",
-NIPS 2000, for the downdate of one sample; Tsatsomeros, "Principal pivot transforms", *Linear
-Algebra and its Applications* 307 (2000), for T; Hintermueller, Ito and Kunisch, "The primal-dual
-active set strategy as a semismooth Newton method", *SIAM J. Optim.* 13 (2002), for the trials.
+Source: Tsatsomeros, "Principal pivot transforms", *Linear Algebra and its Applications* 307 (2000).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dsytrf, dsytri
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.selection.settings import NUMBERS
-from qpsvm.selection.staircase import (
-    AT_A,
-    AT_C,
-    AT_LOWEST,
-    AT_UPPER,
-    AT_ZERO,
-    Point,
-    Staircase,
-)
+from qpsvm.selection.staircase import Staircase
 
 
 @short_repr
@@ -47,6 +33,11 @@ class Tableau:
     staircase : Staircase
     f, beta : arrays of shape (n,)
         On their steps exactly; what follows is what T makes of it.
+    b : float
+    of_b : array of shape (n,)
+        Change of b with what is given.
+    equals : array of int of shape (n,)
+        The same number for samples that are equal for the kernel.
     has_intercept : bool
     unit : float
         The largest ``K_jj``.
@@ -57,6 +48,9 @@ class Tableau:
     staircase: Staircase
     f: Vector
     beta: Vector
+    b: float
+    of_b: Vector
+    equals: Index
     has_intercept: bool
     unit: float
 
@@ -75,7 +69,7 @@ class Tableau:
             Whether there is a free intercept.
         """
         n, free = len(K), np.abs(steps) == 1
-        F, N = np.flatnonzero(free), np.flatnonzero(~free)
+        F, N = np.flatnonzero(free), np.flatnonzero(~free & (staircase.given(steps) != 0.0))
         m = len(F) + has_intercept
         if has_intercept and not len(F):
             return None  # any intercept of an interval is optimal
@@ -83,221 +77,95 @@ class Tableau:
         M[: len(F), : len(F)] = K[np.ix_(F, F)]
         if has_intercept:
             M[-1, :-1] = M[:-1, -1] = 1.0
-        if m and not np.linalg.cond(M, 1) < 1.0 / NUMBERS.dependent:
+        inverse = _inverse(M)
+        if inverse is None:
             return None
-        inverse = np.linalg.inv(M) if m else M
         across = np.zeros((n, m))
         across[:, : len(F)] = K[:, F]
         if has_intercept:
             across[:, -1] = 1.0
         moved = across @ inverse
-        T = np.empty((n, n))
-        T[np.ix_(F, F)] = inverse[: len(F), : len(F)]
-        T[np.ix_(F, N)] = -moved[N].T[: len(F)]
-        T[np.ix_(N, F)] = moved[N][:, : len(F)]
-        T[np.ix_(N, N)] = K[np.ix_(N, N)] - moved[N] @ across[N].T
+        columns = moved[:, : len(F)]
+        transposed = moved @ across.T  # row by row a column of T: a few of these are added up often
+        np.subtract(K, transposed, out=transposed)
+        transposed[:, F] = -columns
+        rows = np.ascontiguousarray(columns.T)
+        rows[:, F] = inverse[: len(F), : len(F)]
+        transposed[F] = rows
+        of_b = np.zeros(n)
+        if has_intercept:
+            of_b = -moved[:, -1]
+            of_b[F] = inverse[-1, :-1]
         given = staircase.given(steps)
         sums = np.array([0.0]) if has_intercept else np.zeros(0)
         right = np.concatenate([given[F] - K[np.ix_(F, N)] @ given[N], sums])
         if has_intercept:
             right[-1] -= float(np.sum(given[N]))
         found = inverse @ right
-        beta, b = given.copy(), found[-1] if has_intercept else 0.0
+        beta, b = given.copy(), float(found[-1]) if has_intercept else 0.0
         beta[F] = found[: len(F)]
         f = K @ beta + b
         f[F] = given[F]
         unit = float(np.max(np.diagonal(K), initial=0.0)) or 1.0
-        return cls(T, steps, staircase, f, beta, has_intercept, unit)
+        return cls(
+            transposed.T, steps, staircase, f, beta, b, of_b, _equals(K), has_intercept, unit
+        )
 
+    @cached_property
     def is_free(self) -> Mask:
         """Samples whose beta follows, shape (n,)."""
         return np.asarray(np.abs(self.steps) == 1)
 
-    def without(self, i: int) -> Downdate | None:
-        """The optimal machine without sample i; None if it is not found."""
-        found = self._by_trials(i) or self._followed(i)
-        if found is None:
-            return None
-        changed = (np.abs(found.steps) == 1) != self.is_free()
-        return Downdate(i, changed, found.f, found.beta, found.steps)
-
-    def optimal(self) -> Point | None:
-        """The optimal machine with all samples; None if it is not found.
-
-        Its steps are those of the tableau, unless they came from a machine that was not accurate.
-        """
-        return self._by_trials(None)
-
-    def _by_trials(self, i: int | None) -> Point | None:
-        """The machine without sample i, if trials of its steps come to an end."""
-        n, free = len(self.T), self.is_free()
-        own = self.staircase.given(self.steps)
-        steps, S, fixed = self.steps, np.zeros(n, dtype=bool), np.zeros(n)
-        for _ in range(NUMBERS.trials):
-            target = self.staircase.given(steps)
-            # a vertical step may have become another vertical one, a flat one another flat one
-            fixed = np.where(~S & (target != own), target - np.where(free, self.f, self.beta), 0.0)
-            if i is not None:
-                S[i], target[i], fixed[i] = free[i], 0.0, 0.0 if free[i] else -self.beta[i]
-            u = self._solved(S, target, fixed)
-            if u is None:
-                return None
-            out = self.T[:, np.flatnonzero(u)] @ u[u != 0.0]
-            f = self.f + np.where(free, u, out)
-            beta = self.beta + np.where(free, out, u)
-            better = self._improved(steps, f, beta)
-            if i is not None:
-                better[i], beta[i] = steps[i], 0.0
-            if (better == steps).all():
-                return Point(f, beta, steps)
-            steps = better
-            S = (np.abs(steps) == 1) != free
-        return None
-
-    def _solved(self, S: Mask, target: Vector, fixed: Vector) -> Vector | None:
-        """Changes of the given values; those of the samples in S follow from the target."""
-        u = fixed.copy()
-        index = np.flatnonzero(S)
-        if len(index):
-            at = np.where(self.is_free()[index], self.beta[index], self.f[index])
-            others = np.flatnonzero(fixed)
-            right = target[index] - at - self.T[np.ix_(index, others)] @ fixed[others]
-            found = self._of_block(index, right)
-            if found is None:
-                return None
-            u[index] = found
-        return u if np.isfinite(u).all() else None
-
-    def _improved(self, steps: Index, f: Vector, beta: Vector) -> Index:
-        """The steps on which the samples should be, as far as their values say."""
-        stair, better = self.staircase, steps.copy()
-        size = NUMBERS.noise * np.maximum(np.abs(f), 1.0)
-        noise = NUMBERS.noise * np.maximum(stair.upper, -stair.lowest)
-        better[(steps == AT_UPPER) & (f > stair.a + size)] = AT_A
-        better[(steps == AT_LOWEST) & (f < stair.c - size)] = AT_C
-        better[(steps == AT_ZERO) & (f < stair.a - size)] = AT_A
-        better[(steps == AT_ZERO) & (f > stair.c + size)] = AT_C
-        better[(steps == AT_A) & (beta > stair.upper + noise)] = AT_UPPER
-        better[(steps == AT_C) & (beta < stair.lowest - noise)] = AT_LOWEST
-        better[(steps == AT_A) & (beta < -noise)] = AT_ZERO
-        better[(steps == AT_C) & (beta > noise)] = AT_ZERO
-        return better
-
-    def direction(self, downdate: Downdate) -> Vector | None:
-        """Change of all coefficients as that of the left-out sample grows, the others on step."""
-        found = self._rates(downdate.sample, downdate.changed)
-        if found is None:
-            return None
-        moves = np.abs(downdate.steps) == 1
-        moves[downdate.sample] = True
-        return np.where(moves, found[1], 0.0)  # that of the others is rounding
-
-    def _rates(self, i: int, S: Mask) -> tuple[Vector, Vector] | None:
-        """Change of every f and beta as beta_i grows and the others keep their steps.
-
-        None where it is not determined.
-        """
-        free, S = self.is_free(), S.copy()
-        S[i] = free[i]  # its beta follows, and is what is given now
-        index, u = np.flatnonzero(S), np.zeros(len(self.T))
-        right = (index == i).astype(np.float64)
-        if not free[i]:
-            u[i], right = 1.0, -self.T[index, i]
-        if len(index):
-            found = self._of_block(index, right)
-            if found is None:
-                return None
-            u[index] = found
-        used = np.flatnonzero(u)
-        out = self.T[:, used] @ u[used]
-        if not np.isfinite(out).all():
-            return None
-        return np.where(free, u, out), np.where(free, out, u)
-
-    def _of_block(self, index: Index, right: Vector) -> Vector | None:
-        """Solve ``T_SS u = r``; None if the samples of S depend on each other."""
+    @cached_property
+    def scale(self) -> Vector:
+        """Scale of the rows and columns of T, which has units of K and of 1/K; shape (n,)."""
         root = np.sqrt(self.unit)
-        scale = np.where(self.is_free()[index], root, 1.0 / root)  # T has units of K and of 1/K
-        block = self.T[np.ix_(index, index)] * np.outer(scale, scale)
+        return np.asarray(np.where(self.is_free, root, 1.0 / root))
+
+    def solved(self, index: Index, right: Dense) -> Dense | None:
+        """Solve ``T_SS U = R`` for samples S; None if they depend on each other.
+
+        Parameters
+        ----------
+        index : array of int of shape (k,)
+            S.
+        right : array of shape (k, p)
+        """
+        scale = self.scale[index]
+        block = scale[:, None] * self.T[index[:, None], index] * scale
+        norm = np.abs(block).sum(axis=0).max()
         lu, pivots, info = dgetrf(block)
-        norm = float(np.max(np.sum(np.abs(block), axis=0)))
         if info or not dgecon(lu, norm)[0] > NUMBERS.dependent:
             return None
-        return np.asarray(scale * dgetrs(lu, pivots, scale * right)[0])
-
-    def _followed(self, i: int) -> Point | None:
-        """The machine without sample i, by following its coefficient to zero."""
-        free = self.is_free()
-        at = Point(self.f, self.beta, self.steps)
-        S, way = np.zeros(len(free), dtype=bool), -float(np.sign(self.beta[i]))
-        for _ in range(NUMBERS.events):
-            rates = self._rates(i, S)
-            if rates is None:
-                return None
-            event = at.until_event(self.staircase, rates, way, i, self.unit)
-            if event.length >= abs(at.beta[i]):
-                at = at.moved(rates, way * abs(at.beta[i]))
-                at.beta[i] = 0.0
-                return at
-            at = at.moved(rates, way * event.length).with_step(event.sample, event.step)
-            S = (np.abs(at.steps) == 1) != free
-            if abs(event.step) == 1 and self._rates(i, S) is None:
-                exchanged = self._exchanged(at, event.sample, i)
-                if exchanged is None:
-                    return None
-                at = exchanged
-                S = (np.abs(at.steps) == 1) != free
-        return None
-
-    def _exchanged(self, at: Point, entering: int, i: int) -> Point | None:
-        """The point where another sample is at the end of its step in place of one that enters.
-
-        The samples on vertical steps, the entering one among them, depend on each other: there is a
-        direction of coefficients in which no decision value changes.
-        """
-        free, before = self.is_free(), np.abs(at.steps) == 1
-        before[entering] = False
-        S = before != free
-        S[i] = free[i]  # keeps its coefficient
-        rates = self._rates(entering, S)
-        if rates is None:
-            return None
-        step = int(at.steps[entering])
-        inwards = (
-            1.0
-            if at.beta[entering] <= (0.0 if step == AT_A else self.staircase.lowest[entering])
-            else -1.0
-        )
-        event = at.until_event(self.staircase, (0.0 * rates[0], rates[1]), inwards, i, self.unit)
-        if not np.isfinite(event.length):
-            return None
-        return at.moved(rates, inwards * event.length).with_step(event.sample, event.step)
+        return np.asarray(scale[:, None] * dgetrs(lu, pivots, scale[:, None] * right)[0])
 
     def span_errors(self) -> int:
         """Number of samples with ``alpha_i kappa_i >= s_i f(x_i)``, for a classifier."""
         diagonal = np.diagonal(self.T)
         with np.errstate(divide="ignore"):
-            kappa = np.where(self.is_free(), 1.0 / diagonal, diagonal)
+            kappa = np.where(self.is_free, 1.0 / diagonal, diagonal)
         signs = np.where(self.staircase.upper > 0.0, 1.0, -1.0)
         return int(np.count_nonzero(np.abs(self.beta) * kappa >= signs * self.f))
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Downdate:
-    """The machine without one sample.
+def _inverse(M: Dense) -> Dense | None:
+    """The inverse of a symmetric matrix; None if its condition number is too large."""
+    if not len(M):
+        return M
+    factor, pivots, info = dsytrf(M, lower=1)
+    inverse, singular = dsytri(factor, pivots, lower=1)
+    if info or singular:
+        return None
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    norms = [np.max(np.sum(np.abs(A), axis=0), initial=0.0) for A in (M, inverse)]
+    return inverse if norms[0] * norms[1] < 1.0 / NUMBERS.dependent else None
 
-    Attributes
-    ----------
-    sample : int
-    changed : bool array of shape (n,)
-        S: samples whose step became flat or vertical.
-    f, beta : arrays of shape (n,)
-    steps : array of int of shape (n,)
-    """
 
-    sample: int
-    changed: Mask
-    f: Vector
-    beta: Vector
-    steps: Index
+def _equals(K: Dense) -> Index:
+    """A number for every sample, the same where their rows of K are; shape (n,)."""
+    sums = K @ np.random.default_rng(0).uniform(1.0, 2.0, len(K))
+    order = np.argsort(sums)
+    is_next = np.diff(sums[order], prepend=-np.inf) > NUMBERS.noise * np.max(np.abs(sums))
+    numbers = np.empty(len(K), dtype=np.int64)
+    numbers[order] = np.cumsum(is_next)
+    return numbers

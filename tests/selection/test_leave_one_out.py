@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,14 @@ import qpsvm
 from qpsvm import kernels
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.selection import leave_one_out
+from qpsvm.selection.downdates import downdates
+from qpsvm.selection.downdates import full_tableau as full_tableau_of
 from qpsvm.selection.leave_one_out import BY_CERTIFICATE, BY_DOWNDATE, BY_REFIT
+from qpsvm.selection.refinement import machine_bounds, refined_bounds
 from qpsvm.selection.tableau import Tableau
+from qpsvm.selection.trials import Machines, by_trials
 
+MODULE = sys.modules["qpsvm.selection.leave_one_out"]
 RNG = np.random.default_rng(0)
 CANCER = scale(datasets.load_breast_cancer().data[:60]), datasets.load_breast_cancer().target[:60]
 DIABETES = scale(datasets.load_diabetes().data[:60]), datasets.load_diabetes().target[:60]
@@ -58,11 +65,8 @@ CLASSIFIERS = [
 ]
 
 
-by_trials = Tableau._by_trials
-
-
-def full_machine_only(tableau: Tableau, i: int | None) -> Any:
-    return by_trials(tableau, i) if i is None else None
+def nothing(tableau: Tableau, samples: np.ndarray) -> Machines:
+    return by_trials(tableau, samples).of(np.array([], dtype=int))
 
 
 @pytest.mark.parametrize("case", CLASSIFIERS, ids=lambda case: f"{case[1]}, {case[2]}, {case[3]}")
@@ -139,7 +143,7 @@ def test_refits_say_what_downdates_say(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = leave_one_out(problem)
     assert np.mean(usual.how == BY_REFIT) < 0.05
     assert np.mean(usual.how == BY_CERTIFICATE) > 0.3
-    monkeypatch.setattr("qpsvm.selection.tableau.Tableau.without", lambda *_: None)
+    monkeypatch.setattr(MODULE, "downdates", nothing)
     slow = leave_one_out(problem)
     assert not (slow.how == BY_DOWNDATE).any()
     np.testing.assert_array_equal(slow.predictions, usual.predictions)
@@ -152,7 +156,7 @@ def test_trials_that_do_not_end_are_followed(monkeypatch: pytest.MonkeyPatch) ->
         problem = qpsvm.SoftMargin(C=3.0).dual(*data, kernel=kernels.RBF(gamma=0.3))
         usual = leave_one_out(problem)
         with monkeypatch.context() as patch:
-            patch.setattr(Tableau, "_by_trials", full_machine_only)
+            patch.setattr("qpsvm.selection.downdates.by_trials", nothing)
             followed = leave_one_out(problem)
         assert np.mean(followed.how == BY_DOWNDATE) > 0.9 * np.mean(usual.how == BY_DOWNDATE)
         np.testing.assert_array_equal(followed.predictions, usual.predictions)
@@ -172,17 +176,15 @@ def unbalance(beta: np.ndarray, free: np.ndarray) -> None:
 
 @pytest.mark.parametrize("spoil", [halve, leave_the_box, unbalance])
 def test_a_wrong_machine_proves_nothing_wrong(monkeypatch: pytest.MonkeyPatch, spoil: Any) -> None:
-    right = Tableau.without
-
-    def wrong(tableau: Tableau, i: int) -> Any:
-        found = right(tableau, i)
-        if found is not None:
-            spoil(found.beta, tableau.is_free())
+    def wrong(tableau: Tableau, samples: np.ndarray) -> Machines:
+        found = downdates(tableau, samples)
+        for beta in found.beta:
+            spoil(beta, tableau.is_free)
         return found
 
     problem = qpsvm.SoftMargin(C=1.0).dual(*CANCER, kernel=kernels.RBF(gamma=0.03))
     usual = leave_one_out(problem)
-    monkeypatch.setattr(Tableau, "without", wrong)
+    monkeypatch.setattr(MODULE, "downdates", wrong)
     found = leave_one_out(problem)
     np.testing.assert_array_equal(
         found.predictions[found.decided], usual.predictions[found.decided]
@@ -221,3 +223,104 @@ def test_it_prints_a_table() -> None:
     found = leave_one_out(qpsvm.SoftMargin(C=1.0).dual(*CANCER, kernel="rbf"))
     assert "downdate" in repr(found)
     assert list(found.columns()) == ["decision", "radius", "prediction", "decided", "how"]
+
+
+def full_tableau(problem: Any) -> tuple[np.ndarray, Tableau]:
+    K, stair = MODULE._kernel_matrix(problem), MODULE._require_staircase(problem)
+    beta = np.asarray(qpsvm.solve(problem, eps=1e-10).expansion)
+    tableau = full_tableau_of(K, stair, beta, has_intercept=True)
+    assert tableau is not None
+    return K, tableau
+
+
+STEEP = qpsvm.EpsilonRegression(C=1e4, epsilon=1.0)
+MACHINES = [
+    qpsvm.SoftMargin(C=1.0).dual(*CANCER, kernel=kernels.RBF(gamma=0.03)),
+    qpsvm.SoftMargin(C=2.0).dual(*GRID, kernel=kernels.RBF(gamma=1.0)),
+    qpsvm.EpsilonRegression(C=20.0, epsilon=10.0).dual(*DIABETES, kernel=kernels.RBF(gamma=0.1)),
+    STEEP.dual(*DIABETES, kernel=kernels.RBF(gamma=0.1)),
+]
+
+
+@pytest.mark.parametrize("problem", MACHINES, ids=lambda problem: repr(problem.formulation))
+def test_many_at_once_are_those_one_by_one(problem: Any) -> None:
+    _, tableau = full_tableau(problem)
+    together = downdates(tableau, np.arange(problem.data.n_samples))
+    assert len(together.samples) > 0.9 * problem.data.n_samples
+    for k, i in enumerate(together.samples[::3].tolist()):
+        alone = downdates(tableau, np.array([i]))
+        for name in ("beta", "b", "rates"):
+            left, right = getattr(alone, name)[0], getattr(together, name)[3 * k]
+            np.testing.assert_allclose(left, right, atol=1e-8 * np.max(np.abs(right), initial=1.0))
+
+
+@pytest.mark.parametrize("problem", MACHINES, ids=lambda problem: repr(problem.formulation))
+def test_rates_are_changes_of_the_machine(problem: Any) -> None:
+    K, tableau = full_tableau(problem)
+    found = downdates(tableau, np.arange(problem.data.n_samples))
+    rows = np.arange(len(found.samples))
+    assert (found.rates[rows, found.samples] == 1.0).all()
+    np.testing.assert_allclose(np.sum(found.rates, axis=1), 0.0, atol=1e-6)
+    # no decision value of another sample on a vertical step changes but with the intercept
+    of_rates, vertical = found.rates @ K, np.abs(found.steps) == 1
+    vertical[rows, found.samples] = False
+    for k in rows[np.count_nonzero(vertical, axis=1) > 1]:
+        assert np.ptp(of_rates[k, vertical[k]]) < 1e-7
+
+
+@pytest.mark.parametrize("problem", MACHINES, ids=lambda problem: repr(problem.formulation))
+def test_refinement_narrows_intervals_around_the_same_value(problem: Any) -> None:
+    K, tableau = full_tableau(problem)
+    found = downdates(tableau, np.arange(problem.data.n_samples))
+    plain, refined = (of(K, tableau, found) for of in (machine_bounds, refined_bounds))
+    known = np.isfinite(plain.radius)
+    assert np.mean(known) > 0.9
+    assert (refined.radius[known] < plain.radius[known]).all()
+    assert np.median(refined.radius[known] / plain.radius[known]) < 0.1
+    off = np.abs(plain.values - refined.values)[known]
+    assert (off <= plain.radius[known] + refined.radius[known]).all()
+
+
+def test_steep_regressions_are_decided() -> None:
+    X, y = DIABETES
+    problem = STEEP.dual(X, y, kernel=kernels.RBF(gamma=0.1))
+    found = leave_one_out(problem)
+    assert found.decided.all()
+    chosen, values = refitted(problem, STEEP, X, y)
+    np.testing.assert_allclose(found.predictions[chosen], values, atol=2e-6 * np.ptp(y))
+
+
+@pytest.mark.parametrize("problem", MACHINES, ids=lambda problem: repr(problem.formulation))
+def test_gaps_of_samples_are_the_duality_gap(problem: Any) -> None:
+    K, tableau = full_tableau(problem)
+    stair, rng = tableau.staircase, np.random.default_rng(0)
+    beta = rng.uniform(stair.lowest, stair.upper, (5, len(K)))
+    up, down = (np.sum(np.maximum(way * beta, 0.0), axis=1)[:, None] for way in (1.0, -1.0))
+    beta *= np.where(beta > 0.0, np.minimum(1.0, down / up), np.minimum(1.0, up / down))
+    b = rng.standard_normal(5)
+    of_beta = beta @ K
+    f = of_beta + b[:, None]
+    gaps = stair.gaps(f - stair.kinks(beta), beta, np.zeros(f.shape))
+    losses = stair.upper * np.maximum(np.where(stair.upper > 0, stair.a, 0) - f, 0.0)
+    losses -= stair.lowest * np.maximum(f - np.where(stair.lowest < 0, stair.c, 0), 0.0)
+    primal = 0.5 * np.sum(beta * of_beta, axis=1) + np.sum(losses, axis=1)
+    dual = stair.rewards(beta) - 0.5 * np.sum(beta * of_beta, axis=1)
+    assert (gaps >= 0.0).all()
+    np.testing.assert_allclose(np.sum(gaps, axis=1), primal - dual, rtol=1e-9)
+    rounding = 1e-3 * rng.uniform(size=f.shape)
+    wider = stair.gaps(f - stair.kinks(beta), beta, rounding)
+    for way in (-1.0, 0.3, 1.0):
+        shifted = stair.gaps(f + way * rounding - stair.kinks(beta), beta, np.zeros(f.shape))
+        assert (shifted <= wider * (1.0 + 1e-9) + 1e-12).all()
+
+
+def test_equal_samples_enter_one_at_a_time() -> None:
+    for data in (TWINS, GRID):
+        problem = qpsvm.SoftMargin(C=3.0).dual(*data, kernel=kernels.RBF(gamma=0.3))
+        _, tableau = full_tableau(problem)
+        X = data[0]
+        same = (X[:, None] == X[None]).all(axis=2)
+        np.testing.assert_array_equal(same, tableau.equals[:, None] == tableau.equals)
+        at_once = replace(tableau, equals=np.arange(len(X)))
+        found, fewer = (by_trials(each, np.arange(len(X))) for each in (tableau, at_once))
+        assert len(found.samples) > len(fewer.samples)
