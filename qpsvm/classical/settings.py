@@ -77,7 +77,7 @@ DEFAULTS = TraceSettings()
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a run: a certified gap, seconds, or steps.
+    """The limits of a run: a certified gap, seconds, steps, or no progress.
 
     Attributes
     ----------
