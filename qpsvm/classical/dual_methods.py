@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from qpsvm.classical.machines import machine_from_alpha, recovered
 from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
@@ -374,7 +376,8 @@ def _traced(
     recorder = Recorder(problem, label, machine or best_intercept, limits, settings, verbose)
     dual = DualProgram.of(problem.qp, label)
     recorder.begin(dual.start())
-    run(name, problem.qp, dual, dual.start(), own, recorder.visit)
+    with np.errstate(all="ignore"):  # what diverges is noticed at the next checkpoint
+        run(name, problem.qp, dual, dual.start(), own, recorder.visit)
     return recorder.result()
 
 

@@ -102,6 +102,8 @@ def stated(
 ) -> SVMSolution:
     """The machine with these weights and this intercept, and alpha for the lower bound."""
     model = problem.model
+    if coef is not None:  # the weights say it all, unless the program is about alpha
+        expansion = model.expansion(alpha) if problem.form == "dual" else None
     machine = SVMSolution(
         alpha=alpha.copy(),
         expansion=expansion,

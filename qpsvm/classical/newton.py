@@ -294,8 +294,7 @@ class _Expansion(_Primal):
         beta = v[1:].copy()
         b = float(np.sum(beta)) if self.kind == "penalized" else float(v[0])
         coef = self.problem.model.coef(beta)
-        kept = None if self.problem.form == "primal" and coef is not None else beta
-        return stated(self.problem, self.alpha(v), coef=coef, expansion=kept, intercept=b)
+        return stated(self.problem, self.alpha(v), coef=coef, expansion=beta, intercept=b)
 
 
 def _solved(matrix: Dense, right: Vector) -> Vector:

@@ -27,6 +27,7 @@ from qpsvm.classical.result import ClassicalResult
 from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings, require_above
 from qpsvm.formulations.margin import HardMargin
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.solution import SVMSolution
 
 
 def perceptron(
@@ -80,7 +81,13 @@ def perceptron(
     require_above(rate, 0.0, "rate")
     limits = Limits(eps, max_seconds, max_steps)
     task = HingeTask(problem)
-    recorder = Recorder(problem, "perceptron", task.machine, limits, settings, verbose)
+
+    def machine(at: Iterate) -> SVMSolution:
+        nearest = float(np.min(task.margins(at)))
+        # the same line for every positive multiple: the one of margin 1 is the cheapest
+        return task.machine(at.scaled(1.0 / nearest) if nearest > 0.0 else at)
+
+    recorder = Recorder(problem, "perceptron", machine, limits, settings, verbose)
     return recorder.follow(task.start(), _descent(task, rate))
 
 

@@ -69,6 +69,7 @@ class Recorder(Generic[State]):
     def __post_init__(self) -> None:
         require_flag(self.verbose, "verbose")
 
+    @np.errstate(all="ignore")  # what diverges is noticed at the next checkpoint
     def follow(self, start: State, iterates: Iterator[State]) -> ClassicalResult:
         """Run a method until it ends by itself or a limit is reached."""
         self.begin(start)

@@ -16,7 +16,7 @@ IRIS = datasets.load_iris(return_X_y=True)
 VERSICOLOR = scale(IRIS[0][50:, 2:]), IRIS[1][50:]  # the pair that cannot be separated
 SETOSA = scale(IRIS[0][:100, :2]), IRIS[1][:100]
 CANCER = datasets.load_breast_cancer(return_X_y=True)
-CANCER = scale(CANCER[0][:120]), CANCER[1][:120]
+CANCER = scale(CANCER[0][:80]), CANCER[1][:80]
 
 DATA = {"iris": VERSICOLOR, "cancer": CANCER}
 

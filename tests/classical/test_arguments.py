@@ -175,7 +175,7 @@ def test_seconds_end_a_run() -> None:
 
 def test_checkpoints_are_spaced_as_the_settings_say() -> None:
     settings = TraceSettings(first=4, growth=2.0)
-    trace = classical.smo(problem(), max_steps=50, eps=1e-12, settings=settings).trace
+    trace = classical.smo(problem("cancer"), max_steps=50, eps=1e-12, settings=settings).trace
     assert trace.step.tolist() == [0, 4, 8, 16, 32, 50]
 
 

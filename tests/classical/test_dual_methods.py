@@ -128,7 +128,7 @@ def test_the_pair_of_smo_is_solved_exactly() -> None:
     given = problem(C=1e6)
     dual = DualProgram.of(given.qp, "smo")
     before = dual.start()
-    for x in [x.copy() for x, _ in zip(pairs(dual, before, ClassicalSettings()), range(20))]:
+    for x in iterates(given, "smo", 20):
         i, j = np.flatnonzero(x != before)
         G = dual.gradient(x) / dual.a
         if min(x[i], x[j]) > 0.0:
@@ -195,9 +195,10 @@ def test_the_row_s_multiplier_is_the_best_intercept() -> None:
 
 def test_unconstrained_ascent_is_refused_by_the_certificate() -> None:
     given = problem()
-    result = classical.dual_ascent(given, constrained=False, max_steps=2000)
-    assert np.isinf(result.trace.gap[1:]).all()
-    assert (result.trace.repair[1:] > 1e-3).all()
+    result = classical.dual_ascent(given, constrained=False, max_steps=300)
+    later = result.trace.step > 10  # it begins inside the box, and by accident on the row
+    assert np.isinf(result.trace.gap[later]).all()
+    assert (result.trace.repair[later] > 1e-3).all()
     alpha = result.solution.alpha
     assert abs(given.data.signs @ alpha) > 0.1 or (alpha > 1.0).any() or (alpha < 0.0).any()
     # its value is no lower bound: it is above the optimum
@@ -241,7 +242,7 @@ def test_no_free_vector_gives_the_midpoint() -> None:
     assert machine.intercept_interval.lower < machine.intercept_interval.upper
 
 
-@pytest.mark.parametrize("method", ["smo", "dual_ascent", "frank_wolfe", "admm", "slsqp"])
+@pytest.mark.parametrize("method", ["dual_ascent", "frank_wolfe", "admm", "slsqp"])
 def test_other_names_of_the_classes_turn_the_machine_round(method: str) -> None:
     X, y = np.asarray(problem().data.X), problem().data.targets
     family = qpsvm.SoftMargin(C=0.1)
@@ -280,9 +281,7 @@ def test_programs_that_a_method_cannot_take() -> None:
 def test_streams_end_at_the_optimum() -> None:
     given = problem(kernel="rbf")
     dual = DualProgram.of(given.qp, "smo")
-    last = dual.start()
-    for last in pairs(dual, last, ClassicalSettings()):
-        pass
+    *_, last = pairs(dual, dual.start(), ClassicalSettings())  # one array, changed in place
     g = dual.gradient(last)
     assert dual.relative_gap(last, g, dual.multiplier(last, g)) < 1e-9
     boxed = DualProgram.of(problem(intercept="penalized", kernel="rbf").qp, "cd")

@@ -86,7 +86,7 @@ METHODS = ["subgradient", "stochastic_subgradient", "pegasos"]
 @pytest.mark.parametrize("method", METHODS)
 def test_every_row_bounds_the_optimum(method: str, intercept: str) -> None:
     given = problem("cancer", form="primal", intercept=intercept, average_loss=True, C=5.0)
-    result = getattr(classical, method)(given, max_steps=300, max_seconds=None)
+    result = getattr(classical, method)(given, max_steps=100, max_seconds=None)
     assert_bounds(given, result)
     assert result.reason == "steps"
     assert result.relative_gap < 1.0
@@ -153,7 +153,7 @@ def test_the_bias_first_is_the_bias_apart_for_the_same_objective() -> None:
     given = problem("cancer", form="primal", intercept="penalized", average_loss=True, C=5.0)
     for method in METHODS:
         one, other = (
-            getattr(classical, method)(given, bias=bias, max_steps=200, max_seconds=None)
+            getattr(classical, method)(given, bias=bias, max_steps=60, max_seconds=None)
             for bias in ("separate", "first")
         )
         np.testing.assert_allclose(one.trace.cost, other.trace.cost, rtol=1e-9)
@@ -193,7 +193,7 @@ def test_other_names_of_the_classes_turn_the_machine_round() -> None:
     for method in METHODS:
         one, other = (
             getattr(classical, method)(
-                qpsvm.SoftMargin(average_loss=True).primal(X, labels), max_steps=100
+                qpsvm.SoftMargin(average_loss=True).primal(X, labels), max_steps=40
             )
             for labels in (y, 1 - y)
         )

@@ -180,6 +180,8 @@ class DualProgram:
         below, above = self._room(x)
         gap = float(np.maximum(r, 0.0) @ below + np.maximum(-r, 0.0) @ above)
         value = 0.5 * float(x @ (g + self.q))
+        if not np.isfinite(value):
+            return np.inf
         mean = float(np.mean(self.diagonal)) or 1.0
         relative = gap / max(abs(value), negligible_objective(self.q, mean, x))
         return relative if np.isfinite(relative) else np.inf

@@ -25,9 +25,13 @@ import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.precision import TINY
+from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.solvers.classical.program import Columns, DualProgram
 from qpsvm.solvers.classical.settings import ClassicalSettings
+
+ROUNDED = 4.0 * EPS
+"""Violations of optimality below this share of the terms of the gradient are rounding: pairs with
+no more would be moved to and fro for ever."""
 
 NO_CURVATURE = 1e-12
 """Share of ``P_ii + P_jj`` that kappa is at least: equal samples have none."""
@@ -50,13 +54,16 @@ def pairs(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Itera
     own = program.diagonal / (a * a)
     x = x.copy()
     g = program.gradient(x)
+    norms = np.sqrt(program.diagonal)  # |P_ij| <= norms_i norms_j
+    constant, largest = float(np.max(np.abs(program.q))), float(np.max(norms))
+    terms = float(norms @ np.abs(x))
     rises = np.where(a > 0.0, x < program.upper, x > program.lower)  # a_k x_k can grow
     falls = np.where(a > 0.0, x > program.lower, x < program.upper)
     while True:
         G = g / a
         i = int(np.argmin(np.where(rises, G, np.inf)))
         promise = np.where(falls, G, -np.inf) - G[i]
-        if not float(np.max(promise)) > 0.0:
+        if not float(np.max(promise)) > ROUNDED * (constant + largest * terms):
             return  # no pair violates optimality
         kappa = own + own[i] - 2.0 * columns[i] / (a * a[i])
         kappa = np.maximum(kappa, NO_CURVATURE * (own + own[i]) + TINY)
@@ -68,7 +75,8 @@ def pairs(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Itera
         if (x[i], x[j]) == before:
             return  # the step is below rounding
         g += (x[i] - before[0]) * columns[i] + (x[j] - before[1]) * columns[j]
-        for k in (i, j):
+        for k, old in zip((i, j), before, strict=True):
+            terms += norms[k] * (abs(x[k]) - abs(old))
             up, down = x[k] < program.upper[k], x[k] > program.lower[k]
             rises[k], falls[k] = (up, down) if a[k] > 0.0 else (down, up)
         yield x
