@@ -14,12 +14,12 @@ import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Dense, Vector, as_dense
+from qpsvm.numerics.precision import TINY
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.qp.stored_quadratic import DenseQuadratic
-from qpsvm.solvers.negligible import negligible_objective
 
 ROW_MISSED = 1e-9
 """Violation of the row, relative to its terms, from which on a point has no finite gap."""
@@ -182,8 +182,7 @@ class DualProgram:
         value = 0.5 * float(x @ (g + self.q))
         if not np.isfinite(value):
             return np.inf
-        mean = float(np.mean(self.diagonal)) or 1.0
-        relative = gap / max(abs(value), negligible_objective(self.q, mean, x))
+        relative = gap / max(abs(value), TINY)
         return relative if np.isfinite(relative) else np.inf
 
     def _room(self, x: Vector) -> tuple[Vector, Vector]:
