@@ -236,7 +236,7 @@ class _Weights(_Primal):
         return np.asarray(self.Z @ v)
 
     def norm(self, v: Vector) -> Vector:
-        return self.M * v
+        return np.asarray(self.M * v)
 
     def pulled(self, u: Vector) -> Vector:
         return np.asarray(self.Z.T @ u)
@@ -300,6 +300,6 @@ class _Expansion(_Primal):
 def _solved(matrix: Dense, right: Vector) -> Vector:
     """The solution of a linear system, that of least norm if it is singular."""
     try:
-        return np.linalg.solve(matrix, right)
+        return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:
         return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])

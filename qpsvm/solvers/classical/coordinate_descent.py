@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
+import scipy.sparse as sp
 
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector, is_sparse
@@ -94,7 +95,7 @@ class _DenseRows(_Slope):
         self.d, self.q = P.diag.tolist(), q.tolist()
 
     def at(self, i: int, x_i: float) -> float:
-        return float(self.rows[i] @ self.w) + self.d[i] * x_i + self.q[i]
+        return float(self.rows[i] @ self.w + self.d[i] * x_i + self.q[i])
 
     def move(self, i: int, step: float) -> None:
         self.w += step * self.rows[i]
@@ -102,14 +103,15 @@ class _DenseRows(_Slope):
 
 class _SparseRows(_Slope):
     def __init__(self, P: LowRankQuadratic, q: Vector, x: Vector) -> None:
-        F = P.factor
+        F = sp.csr_array(P.factor)
         cuts = F.indptr[1:-1]
         self.columns, self.values = np.split(F.indices, cuts), np.split(F.data, cuts)
         self.w = P.weights(x)
         self.d, self.q = P.diag.tolist(), q.tolist()
 
     def at(self, i: int, x_i: float) -> float:
-        return float(self.values[i] @ self.w[self.columns[i]]) + self.d[i] * x_i + self.q[i]
+        product = self.values[i] @ self.w[self.columns[i]]
+        return float(product + self.d[i] * x_i + self.q[i])
 
     def move(self, i: int, step: float) -> None:
         self.w[self.columns[i]] += step * self.values[i]
