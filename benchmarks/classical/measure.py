@@ -68,10 +68,12 @@ def samples(name: str) -> tuple[Any, Any]:
     return scale(X), y
 
 
-def of_methods(X: Any, y: Any) -> Iterator[dict[str, Any]]:
+def of_methods(X: Any, y: Any, only: str | None) -> Iterator[dict[str, Any]]:
     """A row for every classical method."""
     settings = TraceSettings(clock=time.process_time, growth=1.5)
     for name, method, family, options in METHODS:
+        if only not in (None, name):
+            continue
         problem = qpsvm.SoftMargin(C=1.0, **family).dual(X, y)
         try:
             run = method(problem, eps=1e-8, max_seconds=SECONDS, settings=settings, **options)
@@ -90,11 +92,13 @@ def of_methods(X: Any, y: Any) -> Iterator[dict[str, Any]]:
         }
 
 
-def of_backends(X: Any, y: Any) -> Iterator[dict[str, Any]]:
+def of_backends(X: Any, y: Any, only: str | None) -> Iterator[dict[str, Any]]:
     """A row for every backend that can be asked."""
     problem = qpsvm.SoftMargin(C=1.0).dual(X, y)
     is_large = X.shape[0] > LARGEST_DENSE
     for name in BACKENDS:
+        if only not in (None, name):
+            continue
         if is_large and name in ("cvxopt", "cvxpy:CLARABEL", "osqp", "slsqp"):
             yield {"what": name, "kind": "backend", "refused": f"{X.shape[0]} dense columns"}
             continue
@@ -125,7 +129,8 @@ def main() -> None:
     """Measure and append."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("set", choices=("iris", "cancer", "a9a"))
-    name = parser.parse_args().set
+    parser.add_argument("--only", help="one method or backend, such as SMO")
+    name, only = vars(parser.parse_args()).values()
     warnings.simplefilter("ignore")
     X, y = samples(name)
     about = {
@@ -137,7 +142,7 @@ def main() -> None:
         "busy": True,
     }
     qpsvm.solve(qpsvm.SoftMargin().dual([[0.0], [2.0]], [-1, 1]))  # imports are not measured
-    for rows in (of_backends(X, y), of_methods(X, y)):
+    for rows in (of_backends(X, y, only), of_methods(X, y, only)):
         for row in rows:
             with ROWS.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(about | {"load": round(os.getloadavg()[0], 1)} | row) + "\n")

@@ -267,7 +267,7 @@ class _Expansion(_Primal):
         self.size = 1 + len(self.signs)
 
     def values(self, v: Vector) -> Vector:
-        return np.asarray(self.K @ v[1:]) + v[0]
+        return np.asarray(self.K @ v[1:] + float(v[0]))
 
     def norm(self, v: Vector) -> Vector:
         return np.concatenate([[0.0], self.K @ v[1:]])

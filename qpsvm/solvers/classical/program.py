@@ -16,6 +16,7 @@ from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Dense, Vector, as_dense
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, Status
@@ -219,14 +220,23 @@ class Columns:
     def __init__(self, P: Quadratic, kept_bytes: int) -> None:
         self.P = P
         self._rows = np.arange(P.size)
+        self._factor = P.factor if isinstance(P, LowRankQuadratic) else None
         self._limit = max(2, kept_bytes // (8 * P.size))
         self._kept: dict[int, Vector] = {}
+        self.diagonal = P.diagonal()
 
     def __getitem__(self, i: int) -> Vector:
         column = self._kept.get(i)
         if column is None:
             if len(self._kept) >= self._limit:
                 del self._kept[next(iter(self._kept))]
+            column = self._kept[i] = self._computed(i)
+        return column
+
+    def _computed(self, i: int) -> Vector:
+        if self._factor is None:
             block: Dense = self.P.block(self._rows, np.array([i]))
-            column = self._kept[i] = np.ascontiguousarray(block[:, 0])
+            return np.ascontiguousarray(block[:, 0])
+        column = np.asarray(self._factor @ as_dense(self._factor[[i]])[0])
+        column[i] = self.diagonal[i]
         return column
