@@ -36,8 +36,10 @@ ROWS = Path(__file__).with_name("rows.jsonl")
 SECONDS = 10.0
 ACCURACIES = (1e-1, 1e-3, 1e-5, 1e-8)
 BACKENDS = ("ipm", "active-set", "cvxopt", "osqp", "cvxpy:CLARABEL", "slsqp")
+DENSE, SPARSE = ("cvxopt", "slsqp"), ("osqp", "cvxpy:CLARABEL")
 LARGEST_DENSE = 2000
-"""Samples up to which backends that store the kernel matrix are asked."""
+"""Samples up to which backends get the dual program with its dense matrix; beyond it, those with
+sparse linear algebra get the primal one, and the others are not asked."""
 
 FREE, PENALISED = {"intercept": "free"}, {"intercept": "penalized"}
 SQUARED = {"intercept": "free", "loss": "squared_hinge"}
@@ -94,21 +96,21 @@ def of_methods(X: Any, y: Any, only: str | None) -> Iterator[dict[str, Any]]:
 
 def of_backends(X: Any, y: Any, only: str | None) -> Iterator[dict[str, Any]]:
     """A row for every backend that can be asked."""
-    problem = qpsvm.SoftMargin(C=1.0).dual(X, y)
     is_large = X.shape[0] > LARGEST_DENSE
     for name in BACKENDS:
         if only not in (None, name):
             continue
-        if is_large and name in ("cvxopt", "cvxpy:CLARABEL", "osqp", "slsqp"):
+        form = "primal" if is_large and name in SPARSE else "dual"
+        if is_large and name in DENSE:
             yield {"what": name, "kind": "backend", "refused": f"{X.shape[0]} dense columns"}
             continue
         qpsvm.backends.get(name).load()
         seconds, gaps = [], []
         for eps in ACCURACIES:
-            problem = qpsvm.SoftMargin(C=1.0).dual(X, y)
+            problem = getattr(qpsvm.SoftMargin(C=1.0), form)(X, y)
             began = time.process_time()
             try:
-                solution = qpsvm.solve(problem, name, eps=eps, time_limit=60.0)
+                solution = qpsvm.solve(problem, name, eps=eps, time_limit=120.0)
             except QPSVMError as error:
                 print(name, eps, error, flush=True)
                 continue
@@ -120,6 +122,7 @@ def of_backends(X: Any, y: Any, only: str | None) -> Iterator[dict[str, Any]]:
             "what": name,
             "kind": "engine" if name in ("ipm", "active-set") else "backend",
             "problem": problem.family,
+            "form": form,
             "seconds": seconds,
             "gaps": gaps,
         }

@@ -46,9 +46,12 @@ The certified relative gap after 0.1, 1 and 10 seconds, linear kernel, C = 1, fe
 
 
 def rows() -> list[dict[str, Any]]:
-    """All rows."""
+    """The latest row of every set and method, in the order in which they were measured first."""
     text = (HERE / "rows.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    latest: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in map(json.loads, text.splitlines()):
+        latest[row["set"], row["what"]] = row
+    return list(latest.values())
 
 
 def gap_after(row: dict[str, Any], seconds: float) -> float | None:
@@ -89,7 +92,8 @@ def _remark(row: dict[str, Any]) -> str:
         return f"not asked: {row['refused']}" if "dense" in row["refused"] else row["refused"]
     if row["kind"] == "classical":
         return f"{row['steps']:,} steps"
-    return "this package's engine" if row["kind"] == "engine" else ""
+    words = ["this package's engine"] if row["kind"] == "engine" else []
+    return ", ".join(words + (["primal form"] if row.get("form") == "primal" else []))
 
 
 def draw(all_rows: list[dict[str, Any]]) -> None:
