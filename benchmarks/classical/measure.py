@@ -105,15 +105,15 @@ def of_backends(X: Any, y: Any, only: str | None) -> Iterator[dict[str, Any]]:
             yield {"what": name, "kind": "backend", "refused": f"{X.shape[0]} dense columns"}
             continue
         qpsvm.backends.get(name).load()
-        seconds, gaps = [], []
+        seconds, gaps, failures = [], [], []
         for eps in ACCURACIES:
             problem = getattr(qpsvm.SoftMargin(C=1.0), form)(X, y)
             began = time.process_time()
             try:
                 solution = qpsvm.solve(problem, name, eps=eps, time_limit=120.0)
-            except QPSVMError as error:
-                print(name, eps, error, flush=True)
-                continue
+            except (QPSVMError, MemoryError) as error:
+                failures.append(f"eps {eps:g}: {type(error).__name__}")
+                break
             seconds.append(round(time.process_time() - began, 5))
             gaps.append(qpsvm.certify(problem, solution).relative_gap_upper)
             if seconds[-1] > SECONDS:
@@ -123,6 +123,7 @@ def of_backends(X: Any, y: Any, only: str | None) -> Iterator[dict[str, Any]]:
             "kind": "engine" if name in ("ipm", "active-set") else "backend",
             "problem": problem.family,
             "form": form,
+            "failures": failures,
             "seconds": seconds,
             "gaps": gaps,
         }

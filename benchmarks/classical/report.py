@@ -93,7 +93,8 @@ def _remark(row: dict[str, Any]) -> str:
     if row["kind"] == "classical":
         return f"{row['steps']:,} steps"
     words = ["this package's engine"] if row["kind"] == "engine" else []
-    return ", ".join(words + (["primal form"] if row.get("form") == "primal" else []))
+    words += ["primal form"] if row.get("form") == "primal" else []
+    return ", ".join(words + row.get("failures", []))
 
 
 def draw(all_rows: list[dict[str, Any]]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import qpsvm
 from qpsvm import classical
-from qpsvm.classical import TraceSettings
+from qpsvm.classical import TraceSettings, recording
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
 from tests.classical.cases import problem
 from tests.processes import run
@@ -159,12 +159,21 @@ class Ticks:
         return self.now
 
 
-def test_certificates_do_not_count_as_time() -> None:
-    """A clock that moves when it is read: once per step, and not for a checkpoint."""
-    result = classical.smo(
-        problem(), max_steps=20, max_seconds=None, eps=1e-12, settings=TraceSettings(clock=Ticks())
-    )
-    np.testing.assert_array_equal(result.trace.seconds, result.trace.step)
+def test_certificates_do_not_count_as_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that is read once per step, and on which a certificate takes an hour."""
+    clock = Ticks()
+    certificate_of = recording.certificate_of
+
+    def slow(*arguments: Any) -> Any:
+        clock.now += 3600.0
+        return certificate_of(*arguments)
+
+    monkeypatch.setattr(recording, "certificate_of", slow)
+    settings = TraceSettings(clock=clock)
+    given = problem("cancer")
+    trace = classical.smo(given, max_steps=20, max_seconds=60.0, eps=1e-12, settings=settings).trace
+    assert trace.step[-1] == 20
+    np.testing.assert_array_equal(trace.seconds, trace.step)
 
 
 def test_seconds_end_a_run() -> None:

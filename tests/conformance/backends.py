@@ -33,9 +33,7 @@ CLASSICAL = tuple(info.name for info in available() if info.name.startswith("cla
 """They take a box and one row; ``tests/classical/test_backends.py`` is their suite."""
 
 OTHERS = tuple(
-    info.name
-    for info in available()
-    if info.installed and info.name not in {*REQUIRED, *CLASSICAL}
+    info.name for info in available() if info.installed and info.name not in {*REQUIRED, *CLASSICAL}
 )
 """Whatever else is installed here."""
 
