@@ -12,6 +12,7 @@ import numpy.typing as npt
 from qpsvm.display import Column, Table
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector, freeze
+from qpsvm.numerics.choices import require_choice
 from qpsvm.plotting import picture
 from qpsvm.plotting.displays import axes_for, style_of
 
@@ -63,6 +64,9 @@ class Trace(Table):
         """The last rows come first in print: there the method ends."""
         return np.arange(len(self))[::-1]
 
+    def __repr__(self) -> str:
+        return super().__repr__().replace("the worst", "the last", 1)
+
     def plot(self, ax: Axes | None = None, *, over: str = "seconds", label: str = "") -> Axes:
         """Draw the certified gap, both axes logarithmic.
 
@@ -85,8 +89,6 @@ class Trace(Table):
         MissingPackageError
             Matplotlib is not installed.
         """
-        from qpsvm.numerics.choices import require_choice
-
         require_choice(over, ("seconds", "step"), "over")
         axes = axes_for(ax)
         x = np.asarray(getattr(self, over), dtype=np.float64)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import qpsvm
+from benchmarks.classical import report
 from qpsvm import classical
 from qpsvm.classical import TraceSettings, recording
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
@@ -202,7 +203,10 @@ def test_trace_is_a_table() -> None:
     assert isinstance(frame, pd.DataFrame)
     assert list(frame) == ["step", "cost", "dual", "gap", "repair", "seconds"]
     assert len(frame) == len(result.trace)
-    assert "Trace of" in repr(result.trace)
+    shown = repr(result.trace).splitlines()
+    assert shown[0].startswith("Trace of")
+    assert shown[2].split()[0] == str(result.steps)
+    assert "worst" not in shown[0]
     assert "classical:smo" in repr(result)
     with pytest.raises(ValueError, match="read-only"):
         result.trace.gap[0] = 0.0
@@ -242,3 +246,9 @@ def test_importing_qpsvm_does_not_import_it() -> None:
     assert run([sys.executable, "-c", code], check=True).stdout.split() == [
         "False", "True", "False",
     ]  # fmt: skip
+
+
+def test_the_page_is_made_of_its_rows() -> None:
+    page = report.PAGE.read_text(encoding="utf-8")
+    assert report.BEGIN + report.section(report.rows()) + report.END in page
+    assert report.PICTURE.exists()
