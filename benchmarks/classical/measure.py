@@ -150,7 +150,7 @@ def main() -> None:
         for row in rows:
             with ROWS.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(about | {"load": round(os.getloadavg()[0], 1)} | row) + "\n")
-            print(name, row["what"], row.get("gaps", [row.get("refused")])[-1], flush=True)
+            print(name, row["what"], row.get("refused") or row["gaps"][-1:], flush=True)
 
 
 if __name__ == "__main__":
