@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from qpsvm.backends import cvxpy, qpsolvers
 from qpsvm.backends.active_set import ActiveSetBackend
 from qpsvm.backends.base import Backend, Capabilities
+from qpsvm.backends.classical import ClassicalBackend
 from qpsvm.backends.cvxopt import CVXOPTBackend
 from qpsvm.backends.ipm import IPMBackend
 from qpsvm.backends.osqp import OSQPBackend
@@ -23,6 +24,7 @@ from qpsvm.exceptions import BackendError, UnknownBackendError
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.solvers.box.boxed import Boxed
+from qpsvm.solvers.classical.methods import METHODS
 from qpsvm.solvers.interior_point.translate import structure_of
 
 ENTRY_POINTS = "qpsvm.backends"
@@ -39,6 +41,7 @@ BUILT_IN: Mapping[str, Callable[[], Backend]] = {
 BRIDGES: Mapping[str, tuple[Callable[[str], Backend], tuple[str, ...]]] = {
     "cvxpy": (cvxpy.CVXPYBackend, tuple(cvxpy.OPTIONS)),
     "qpsolvers": (qpsolvers.QPSolversBackend, tuple(qpsolvers.OPTIONS)),
+    "classical": (ClassicalBackend, METHODS),
 }
 """Names with a colon: what makes the backend, and the solvers known without asking."""
 
@@ -86,8 +89,8 @@ def get(name: str) -> Backend:
     ----------
     name : str
         ``"ipm"``, ``"active-set"``, ``"cvxopt"``, ``"osqp"``, ``"cvxpy"``, ``"cvxpy:CLARABEL"``,
-        ``"slsqp"``, ``"qpsolvers:piqp"``, or one of an entry point. (``"auto"`` needs a program:
-        see ``choose``.)
+        ``"slsqp"``, ``"qpsolvers:piqp"``, ``"classical:smo"``, or one of an entry point.
+        (``"auto"`` needs a program: see ``choose``.)
 
     Raises
     ------

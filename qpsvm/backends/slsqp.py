@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, Stop
 from qpsvm.backends.equalities import independent_equalities
-from qpsvm.numerics.arrays import Dense, Matrix, Vector, is_sparse
+from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Inverse
+from qpsvm.solvers.classical import slsqp
 
 
 class SLSQPBackend(Backend):
@@ -28,7 +27,7 @@ class SLSQPBackend(Backend):
     distribution = "scipy"
     required_modules = ("scipy",)
     capabilities = Capabilities(
-        bounds=True, warm_start=True, time_limit=True, callback=True, max_variables=1500
+        bounds=True, warm_start=True, time_limit=True, callback=True, max_variables=slsqp.LARGEST
     )
     prints_iterations = False
 
@@ -38,29 +37,12 @@ class SLSQPBackend(Backend):
         return independent_equalities(reduced, inverse)
 
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
-        from scipy.optimize import Bounds, minimize
-
-        options = {
-            # not a KKT tolerance but the change of the objective at which SLSQP gives up; anything
-            # above roundoff stops it far from the optimum
-            "ftol": 1e-16,
-            "maxiter": settings.max_iterations or max(1000, 10 * program.n_variables),
-            "disp": False,
-            **settings.options,
-        }
+        options = slsqp.options(program.n_variables, settings.max_iterations, settings.options)
         clock = Clock(self.label, settings)
         path = _Path(program, clock)
+        start = _start(program, settings.warm_start)
         try:
-            result = minimize(
-                path.objective,
-                _start(program, settings.warm_start),
-                jac=path.gradient,
-                method="SLSQP",
-                bounds=Bounds(program.lb, program.ub),
-                constraints=_constraints(program),
-                callback=path.visit,
-                options=options,
-            )
+            result = slsqp.minimised(program, start, path.visit, options)
         except Stop as stop:
             x, status, words, iterations = path.x, stop.status, "stopped", path.iterations
         else:
@@ -87,44 +69,18 @@ _STATUS = {
 
 
 class _Path:
-    """The objective with ``P x`` computed once per point, and the last point that was visited."""
+    """The last point that was visited, and the clock that stops there."""
 
     def __init__(self, program: QuadraticProgram, clock: Clock) -> None:
         self.program = program
         self.clock = clock
         self.x: Vector | None = None
         self.iterations = 0
-        self._at: Vector | None = None
-        self._product = program.q
-
-    def _Px(self, x: Vector) -> Vector:
-        if self._at is None or not np.array_equal(x, self._at):
-            self._at, self._product = x.copy(), self.program.P.matvec(x)
-        return self._product
-
-    def objective(self, x: Vector) -> float:
-        return float(x @ (0.5 * self._Px(x) + self.program.q))
-
-    def gradient(self, x: Vector) -> Vector:
-        return self._Px(x) + self.program.q
 
     def visit(self, x: Vector) -> None:
         self.x = x.copy()
         self.iterations += 1
-        self.clock.tick(self.iterations, self.objective(x))
-
-
-def _constraints(program: QuadraticProgram) -> list[Mapping[str, str | Callable[[Vector], Dense]]]:
-    """The rows as SLSQP's constraint functions, with constant Jacobians."""
-    rows: list[Mapping[str, str | Callable[[Vector], Dense]]] = []
-    if program.n_equalities:
-        A = _dense(program.A)
-        rows.append({"type": "eq", "fun": lambda x: A @ x - program.b, "jac": lambda _: A})
-    if program.n_inequalities:
-        G = _dense(program.G)
-        minus_G = -G
-        rows.append({"type": "ineq", "fun": lambda x: program.h - G @ x, "jac": lambda _: minus_G})
-    return rows
+        self.clock.tick(self.iterations, self.program.objective(x))
 
 
 def _start(program: QuadraticProgram, warm_start: QPSolution | None) -> Vector:
@@ -132,7 +88,3 @@ def _start(program: QuadraticProgram, warm_start: QPSolution | None) -> Vector:
     if warm_start is not None and warm_start.x is not None:
         x = np.array(warm_start.x)
     return np.clip(x, program.lb, program.ub)
-
-
-def _dense(matrix: Matrix) -> Dense:
-    return matrix.toarray() if is_sparse(matrix) else matrix

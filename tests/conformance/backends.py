@@ -29,7 +29,12 @@ REQUIRED = (
 )
 """What the dependencies and the extras of qpsvm provide: one that is missing fails the suite."""
 
-OTHERS = tuple(info.name for info in available() if info.installed and info.name not in REQUIRED)
+CLASSICAL = tuple(info.name for info in available() if info.name.startswith("classical:"))
+"""They take a box and one row; ``tests/classical/test_backends.py`` is their suite."""
+
+OTHERS = tuple(
+    info.name for info in available() if info.installed and info.name not in {*REQUIRED, *CLASSICAL}
+)
 """Whatever else is installed here."""
 
 ALL = REQUIRED + OTHERS

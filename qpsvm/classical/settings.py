@@ -1,0 +1,115 @@
+"""Settings of a trace: at which steps a method's machine is certified, and by which clock."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arguments import is_real_number
+from qpsvm.qp.kkt_residuals import Tolerances
+
+
+def require_count(value: object, name: str, words: str = "") -> None:
+    """Raise InvalidParameterError unless value is a whole number of at least 1."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < 1:  # type: ignore[operator]
+        raise InvalidParameterError(
+            f"{name} is {value!r}; pass a whole number of at least 1{words}."
+        )
+
+
+def require_above(value: object, least: float, name: str, words: str = "") -> None:
+    """Raise InvalidParameterError unless value is a finite number above ``least``."""
+    if not (is_real_number(value) and math.isfinite(value) and value > least):
+        raise InvalidParameterError(
+            f"{name} is {value!r}; pass a finite number above {least:g}{words}."
+        )
+
+
+@dataclass(frozen=True)
+class TraceSettings:
+    """Settings of a trace; none changes what a certificate proves.
+
+    Attributes
+    ----------
+    first : int
+        The step after which the machine is certified for the first time, besides the start.
+    growth : float
+        Ratio of the steps of two further checkpoints, above 1. A certificate takes a few passes
+        over the data, which some methods need for a thousand steps.
+    feasible : float
+        The unconstrained ascent has no gap where ``repair`` is above this: rounding.
+    clock : callable
+        Seconds of the method: ``time.perf_counter``, or ``time.process_time`` on a busy machine.
+
+    Raises
+    ------
+    InvalidParameterError
+        A value outside its domain.
+    """
+
+    first: int = 1
+    growth: float = 1.25
+    feasible: float = 1e-9
+    clock: Callable[[], float] = time.perf_counter
+
+    def __post_init__(self) -> None:
+        require_count(self.first, "first")
+        require_above(self.growth, 1.0, "growth")
+        require_above(self.feasible, 0.0, "feasible")
+        if not callable(self.clock):
+            raise InvalidParameterError(
+                f"clock is {self.clock!r}; pass a function that returns seconds."
+            )
+
+    def after(self, step: int) -> int:
+        """The checkpoint after the one at this step."""
+        return max(step + 1, self.first, math.ceil(self.growth * step))
+
+
+DEFAULTS = TraceSettings()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a run: a certified gap, seconds, steps, or no progress.
+
+    Attributes
+    ----------
+    eps : float
+        Certified relative gap, between 0 and 1.
+    max_seconds : float or None
+    max_steps : int or None
+    patience : int or None
+        Checkpoints in a row without a relative fall of the cost by ``min_change``.
+    min_change : float
+
+    Raises
+    ------
+    InvalidParameterError
+        A value outside its domain.
+    """
+
+    eps: float
+    max_seconds: float | None
+    max_steps: int | None
+    patience: int | None = None
+    min_change: float = 0.0
+
+    def __post_init__(self) -> None:
+        Tolerances(self.eps)  # the rule for eps is there
+        if self.max_seconds is not None:
+            require_above(self.max_seconds, 0.0, "max_seconds", " of seconds, or None")
+        if self.max_steps is not None:
+            require_count(self.max_steps, "max_steps", ", or None")
+        if self.patience is not None:
+            require_count(self.patience, "patience", ", or None")
+        if not (is_real_number(self.min_change) and 0.0 <= self.min_change < 1.0):
+            raise InvalidParameterError(
+                f"min_change is {self.min_change!r}; pass a number of at least 0 and below 1."
+            )

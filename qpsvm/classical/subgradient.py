@@ -1,0 +1,324 @@
+"""Sub-gradient descent on the primal hinge objective: all samples, mini-batches, Pegasos.
+
+    F(w, b) = 1/2 |w|^2 + sum_i C_i max(0, 1 - s_i (w'x_i + b)),     C_i = reg/N
+
+A step with the samples of a batch B, which stand for all N of them::
+
+    w <- w - eta_t (w - N/|B| sum_{i in B} C_i s_i x_i [s_i f(x_i) < 1])
+
+``eta_t = 1/t`` is the step of Pegasos: F is 1-strongly convex, and in the scale of that paper,
+``lambda/2 |w|^2 + 1/N sum hinge`` with ``lambda = 1/reg``, it reads ``1/(lambda t)``. Pegasos then
+scales w back into the ball ``|w| <= sqrt(sum C_i)`` (theirs: ``1/sqrt(lambda)``), which contains
+the optimum.
+
+The cost is not monotone, and the last iterate is worse than an average of all: the mean, or the
+mean with weights t, which converges faster.
+
+Each step adds a multiple of some ``s_i x_i``: the multiples, added up, are an alpha with
+``w = sum alpha_i s_i x_i``, and the lower bound of the certificate comes from them.
+
+Sources: Shalev-Shwartz, Singer, Srebro and Cotter, *Mathematical Programming* 127 (2011), figures 1
+and 2; the averages: Lacoste-Julien, Schmidt and Bach, "A simpler approach to obtaining an O(1/t)
+convergence rate for the projected stochastic subgradient method", arXiv:1212.2002 (2012); alpha as
+an average of sub-gradients: Bach, "Duality between subgradient and conditional gradient methods",
+*SIAM Journal on Optimization* 25 (2015), section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from qpsvm.classical.hinge import HingeTask, Iterate
+from qpsvm.classical.machines import require_problem
+from qpsvm.classical.recording import Recorder
+from qpsvm.classical.result import ClassicalResult
+from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings, require_above, require_count
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.margin import SoftMargin
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.numerics.arrays import Index
+from qpsvm.numerics.choices import require_choice
+
+Average: TypeAlias = Literal["none", "uniform", "linear"]
+Bias: TypeAlias = Literal["separate", "first"]
+
+
+def subgradient(
+    problem: SVMProblem,
+    *,
+    rate: float | None = None,
+    average: Average = "none",
+    bias: Bias = "separate",
+    patience: int | None = None,
+    min_change: float = 1e-3,
+    eps: float = 1e-6,
+    max_seconds: float | None = 10.0,
+    max_steps: int | None = None,
+    verbose: bool = False,
+    settings: TraceSettings = DEFAULTS,
+) -> ClassicalResult:
+    """Sub-gradient descent on the primal, with all samples in every step.
+
+    ``w <- w - eta_t (w - sum_i C_i s_i x_i [s_i f(x_i) < 1])``
+
+    Parameters
+    ----------
+    problem : SVMProblem
+        Of ``SoftMargin`` with hinge loss and the linear kernel, in either form.
+        ``average_loss=True`` weights every sample by 1/N.
+    rate : float, optional
+        A constant step eta; ``1/t`` in step t if None.
+    average : {"none", "uniform", "linear"}
+        Return the last iterate, the mean of all, or their mean with weights t.
+    bias : {"separate", "first"}
+        The bias apart from the weights, or as the first of them, which is the same objective for a
+        penalised intercept and impossible for others.
+    patience : int, optional
+        Stop after so many checkpoints in a row at which the best cost has not fallen by
+        ``min_change``; None for never.
+    min_change : float
+        Relative fall of the best cost that counts.
+    eps, max_seconds, max_steps, verbose, settings
+        As for ``dual_ascent``.
+
+    Returns
+    -------
+    ClassicalResult
+
+    Raises
+    ------
+    InvalidParameterError
+        An argument outside its domain, or a problem of another kind.
+
+    Notes
+    -----
+    Sources: the first page of ``qpsvm.classical.subgradient``.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> machine = qpsvm.SoftMargin(C=1.0, intercept="penalized", average_loss=True)
+    >>> result = qpsvm.classical.subgradient(machine.primal([[0.0], [2.0]], [-1, 1]), eps=1e-2)
+    >>> result.reason, result.relative_gap < 1e-2
+    ('gap', True)
+    """
+    task = _task(problem, "subgradient", bias)
+    limits = Limits(eps, max_seconds, max_steps, patience, min_change)
+    steps = _averaged(_descent(task, _all_samples(), _rate(rate)), average)
+    recorder = Recorder(problem, "subgradient", task.machine, limits, settings, verbose)
+    return recorder.follow(task.start(), steps)
+
+
+def stochastic_subgradient(
+    problem: SVMProblem,
+    *,
+    batch_size: int = 32,
+    rate: float | None = None,
+    average: Average = "linear",
+    bias: Bias = "separate",
+    seed: int = 0,
+    patience: int | None = None,
+    min_change: float = 1e-3,
+    eps: float = 1e-6,
+    max_seconds: float | None = 10.0,
+    max_steps: int | None = None,
+    verbose: bool = False,
+    settings: TraceSettings = DEFAULTS,
+) -> ClassicalResult:
+    """Stochastic sub-gradient descent on the primal, a mini-batch in every step.
+
+    ``w <- w - eta_t (w - N/|B| sum_{i in B} C_i s_i x_i [s_i f(x_i) < 1])``
+
+    Parameters
+    ----------
+    problem
+        As for ``subgradient``.
+    batch_size : int
+        |B|, at most N; the samples are shuffled anew for every pass, whose last batch may be
+        smaller.
+    rate, average, bias
+        As for ``subgradient``.
+    seed : int
+        Of the order of the samples.
+    patience, min_change
+        As for ``subgradient``.
+    eps, max_seconds, max_steps, verbose, settings
+        As for ``dual_ascent``.
+
+    Returns
+    -------
+    ClassicalResult
+
+    Raises
+    ------
+    InvalidParameterError
+        An argument outside its domain, or a problem of another kind.
+
+    Notes
+    -----
+    Sources: the first page of ``qpsvm.classical.subgradient``.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> machine = qpsvm.SoftMargin(C=1.0, intercept="penalized", average_loss=True)
+    >>> problem = machine.primal([[0.0], [2.0]], [-1, 1])
+    >>> qpsvm.classical.stochastic_subgradient(problem, batch_size=1, max_steps=100).steps
+    100
+    """
+    limits = Limits(eps, max_seconds, max_steps, patience, min_change)
+    task = _task(problem, "stochastic_subgradient", bias)
+    batches = _batches(task.n, batch_size, seed)
+    steps = _averaged(_descent(task, batches, _rate(rate)), average)
+    recorder = Recorder(problem, "stochastic_subgradient", task.machine, limits, settings, verbose)
+    return recorder.follow(task.start(), steps)
+
+
+def pegasos(
+    problem: SVMProblem,
+    *,
+    batch_size: int = 1,
+    average: Average = "none",
+    bias: Bias = "separate",
+    seed: int = 0,
+    patience: int | None = None,
+    min_change: float = 1e-3,
+    eps: float = 1e-6,
+    max_seconds: float | None = 10.0,
+    max_steps: int | None = None,
+    verbose: bool = False,
+    settings: TraceSettings = DEFAULTS,
+) -> ClassicalResult:
+    """Pegasos: stochastic sub-gradient descent with steps 1/t, and a ball that holds the optimum.
+
+    ``w <- (1 - 1/t) w + 1/t N/|B| sum_{i in B} C_i s_i x_i [...],   w <- min(1, R/|w|) w``
+
+    Parameters
+    ----------
+    problem, batch_size, average, bias, seed, patience, min_change
+        As for ``stochastic_subgradient``.
+    eps, max_seconds, max_steps, verbose, settings
+        As for ``dual_ascent``.
+
+    Returns
+    -------
+    ClassicalResult
+
+    Raises
+    ------
+    InvalidParameterError
+        An argument outside its domain, or a problem of another kind.
+
+    Notes
+    -----
+    Source: Shalev-Shwartz et al. (2011), figure 2 with the optional projection; ``R^2 = sum C_i``.
+    The paper has no bias; ``bias="first"`` is its section 6, "incorporating a bias term".
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> machine = qpsvm.SoftMargin(C=1.0, intercept="none", average_loss=True)
+    >>> problem = machine.primal([[-1.0], [2.0]], [-1, 1])
+    >>> qpsvm.classical.pegasos(problem, max_steps=1000).relative_gap < 0.1
+    True
+    """
+    limits = Limits(eps, max_seconds, max_steps, patience, min_change)
+    task = _task(problem, "pegasos", bias)
+    radius = math.sqrt(float(np.sum(task.prices)))
+    steps = _averaged(_descent(task, _batches(task.n, batch_size, seed), None, radius), average)
+    recorder = Recorder(problem, "pegasos", task.machine, limits, settings, verbose)
+    return recorder.follow(task.start(), steps)
+
+
+# --- the loop ------------------------------------------------------------------------------------
+
+
+def _descent(
+    task: HingeTask,
+    batches: Iterator[Index | slice],
+    rate: float | None,
+    radius: float = math.inf,
+) -> Iterator[Iterate]:
+    """Iterates of sub-gradient descent, one per batch; the ball has ``radius``."""
+    at = task.start()
+    for t, rows in enumerate(batches, 1):
+        eta = pegasos_step(t) if rate is None else rate
+        prices = task.prices[rows]
+        weight = task.n / len(prices)  # the batch stands for all samples
+        violated = task.margins(at, rows) < 1.0
+        at = task.stepped(at, np.where(violated, weight * prices, 0.0), eta, rows)
+        length = math.hypot(float(np.linalg.norm(at.v)), math.sqrt(task.penalty) * at.b)
+        if length > radius:
+            at = at.scaled(radius / length)
+        yield at
+
+
+def pegasos_step(t: int) -> float:
+    """``eta_t = 1/t``, the step size for a 1-strongly convex objective."""
+    return 1.0 / t
+
+
+def _averaged(iterates: Iterator[Iterate], average: Average) -> Iterator[Iterate]:
+    """The iterates, their running mean, or the running mean with weights t."""
+    require_choice(average, ("none", "uniform", "linear"), "average")
+    if average == "none":
+        return iterates
+
+    def means() -> Iterator[Iterate]:
+        mean: Iterate | None = None
+        for t, at in enumerate(iterates, 1):
+            share = 1.0 / t if average == "uniform" else 2.0 / (t + 1)
+            mean = at if mean is None else mean.towards(at, share)
+            yield mean
+
+    return means()
+
+
+def _all_samples() -> Iterator[Index | slice]:
+    while True:
+        yield slice(None)
+
+
+def _batches(n: int, size: int, seed: int) -> Iterator[Index | slice]:
+    """Consecutive batches of the samples in an order that is drawn anew for every pass."""
+    require_count(size, "batch_size")
+    if size > n:
+        raise InvalidParameterError(
+            f"batch_size is {size}, and there are {n} samples; pass at most as many."
+        )
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidParameterError(f"seed is {seed!r}; pass a whole number of at least 0.")
+    draw = np.random.default_rng(seed)
+
+    def stream() -> Iterator[Index | slice]:
+        while True:
+            order = draw.permutation(n)
+            for first in range(0, n, size):
+                yield order[first : first + size]
+
+    return stream()
+
+
+# --- arguments -----------------------------------------------------------------------------------
+
+
+def _task(problem: SVMProblem, method: str, bias: Bias) -> HingeTask:
+    require_problem(problem, method, (SoftMargin,), loss="hinge", kernel="linear")
+    require_choice(bias, ("separate", "first"), "bias")
+    if bias == "first" and problem.model.intercept != "penalized":
+        raise InvalidParameterError(
+            "bias is 'first', which puts the bias into the norm; this problem has the intercept "
+            f"{problem.model.intercept!r}: pass bias='separate', or build it with "
+            "intercept='penalized'."
+        )
+    return HingeTask(problem, bias_first=bias == "first")
+
+
+def _rate(rate: float | None) -> float | None:
+    if rate is not None:
+        require_above(rate, 0.0, "rate")
+    return rate
