@@ -36,10 +36,13 @@ def proven_independence(
     most_dense_rows : int
         Rows up to which ``B B'`` is factored as a dense matrix.
     """
-    products = rows @ rows.T
-    if products.shape[0] <= most_dense_rows:
-        dense = products.toarray()
-        proven = (s for s in bounds if is_definite_dense(dense, -s * s))
-    else:
-        proven = (s for s in bounds if is_definite_sparse(products, -s * s))
-    return next(proven, None)
+    try:
+        products = rows @ rows.T
+        if products.shape[0] <= most_dense_rows:
+            dense = products.toarray()
+            proven = (s for s in bounds if is_definite_dense(dense, -s * s))
+        else:
+            proven = (s for s in bounds if is_definite_sparse(products, -s * s))
+        return next(proven, None)
+    except MemoryError:  # too much fill in the factor: nothing is proven
+        return None

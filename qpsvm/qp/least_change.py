@@ -41,7 +41,7 @@ def least_change(matrix: Matrix, reach: Vector, wanted: Vector) -> Vector | None
     rows = sp.diags_array(factors) @ rows if sp.issparse(rows) else rows * factors[:, None]
     try:
         short = _smallest_solution(rows, right)
-    except (np.linalg.LinAlgError, RuntimeError, ValueError):
+    except (np.linalg.LinAlgError, RuntimeError, ValueError, MemoryError):
         return None
     if not np.isfinite(short).all():
         return None
