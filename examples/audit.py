@@ -1,4 +1,7 @@
-"""What is left of the optimum in models that other libraries fitted, and why."""
+"""
+Text
+====
+Text."""
 
 import warnings
 

@@ -1,4 +1,7 @@
-"""The dual of a support vector machine as six matrices, handed to a solver by hand."""
+"""
+Text
+====
+Text."""
 
 import numpy as np
 from cvxopt import matrix, solvers

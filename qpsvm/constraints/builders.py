@@ -78,7 +78,7 @@ def fixed(column: Column, value: float) -> Constraint:
 
 
 def ordered(*columns: Column) -> Constraint:
-    """Require ``w_1 <= w_2 <= ... <= w_k`` for two or more columns in the given order.
+    """Require ``w_1 <= w_2 <= w_3`` and so on, for two or more columns in the given order.
 
     For the indicator columns of an ordinal feature: f never falls from one level to the next.
     Name them from high to low for the opposite.
