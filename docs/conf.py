@@ -79,7 +79,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "ignore_pattern": rf"^({'|'.join(PLAIN_EXAMPLES)})\.py$",
     "within_subsection_order": sphinx_gallery.sorting.ExplicitOrder(
-        ["textbook_program.py", "audit.py", "*"]
+        ["two_clouds.py", "rbf_boundary.py", "textbook_program.py", "audit.py", "certificate.py"]
     ),
     "abort_on_example_error": True,
     "download_all_examples": False,
@@ -89,6 +89,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
     "reset_modules": (),
     "log_level": {"backreference_missing": "debug"},
 }

@@ -87,8 +87,9 @@ def index_page(packages: list[tuple[str, ModuleType]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_pages(app: Any) -> None:
-    """Write the pages, and leave those alone that would not change."""
+def write_pages(app: Any, config: Any) -> None:
+    """Write the pages before Sphinx looks for pages, and leave those alone that would not change."""
+    del config
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     places = shortest_paths()
@@ -110,6 +111,6 @@ def write_pages(app: Any) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Write the pages before autosummary looks for names."""
-    app.connect("builder-inited", write_pages, priority=100)
+    """Write the pages when the configuration is known."""
+    app.connect("config-inited", write_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
