@@ -16,6 +16,7 @@ the form that solvers take, :math:`\\min \\tfrac12 x^\\top P x + q^\\top x` subj
 :math:`A x = b`.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from cvxopt import matrix, solvers
 
@@ -35,6 +36,12 @@ G, h = np.vstack([-np.eye(n), np.eye(n)]), np.concatenate([np.zeros(n), np.full(
 A, b = s[None, :], np.zeros(1)
 for name, value in zip("PqGhAb", (P, q, G, h, A, b), strict=True):
     print(f"{name} =\n{value}")
+
+figure, axes = plt.subplots(1, 6, figsize=(7, 2.6), width_ratios=[4, 1, 4, 1, 4, 1])
+columns = {"P": P, "q": q[:, None], "G": G, "h": h[:, None], "A": A, "b": b[:, None]}
+for place, (name, value) in zip(axes, columns.items(), strict=True):
+    place.matshow(value, cmap="RdBu", vmin=-12, vmax=12)
+    place.set(xlabel=f"${name}$", xticks=[], yticks=[])
 
 # %%
 # ``canonical`` builds the same six.

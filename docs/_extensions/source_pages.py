@@ -91,6 +91,8 @@ def line_role(
     link = _link(inliner, path, f"#line-{line}", f"{path}, line {line}")
     if shown.startswith("$") and shown.endswith("$"):
         link += nodes.math(shown[1:-1], shown[1:-1])
+    elif " " in shown:
+        link += nodes.Text(shown)
     else:
         link += nodes.literal(shown, shown)
     return [link], []

@@ -24,7 +24,9 @@ def multipliers_at(program: QuadraticProgram, x: Vector, tol: float = ACTIVE) ->
     Parameters
     ----------
     program : QuadraticProgram
+        The program that x is a point of.
     x : array of shape (n,)
+        The point; where it is not finite there are no multipliers.
     tol : float
         See ``ACTIVE``.
 
