@@ -101,6 +101,7 @@ html_static_path = ["_static", str(MATHJAX / "static" / "mathjax" / "tex-svg.js"
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system says
 html_theme_options = {
     "logo": {"text": "qpsvm"},
     "header_links_before_dropdown": 8,

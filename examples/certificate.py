@@ -25,11 +25,13 @@ proof = qpsvm.certify(problem, rough)
 # **The gap.** The objective of any machine is at least the optimum, that of any feasible alpha at
 # most. Nothing else is needed, no solver and no trust.
 
-print(f"The exact optimum lies between {proof.dual_objective:.4f} and {proof.primal_objective:.4f}:")
+print(
+    f"The exact optimum lies between {proof.dual_objective:.4f} and {proof.primal_objective:.4f}:"
+)
 print(f"this machine's objective is at most a share of {proof.relative_gap:.1e} above it.")
 
 # %%
-# **The weights.** The objective is strongly convex, so a small gap leaves no room for other weights.
+# **The weights.** The objective is strongly convex, so a small gap leaves little room for others.
 
 print(f"The optimal weights are within {proof.weight_error:.3f} of these, in feature space.")
 

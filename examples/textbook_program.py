@@ -1,19 +1,19 @@
-"""
+r"""
 From the Lagrangian to six matrices
 ===================================
 
-The soft margin :math:`\\min \\tfrac12 w^\\top w + C \\sum_i \\xi_i` subject to
-:math:`s_i (w^\\top x_i + b) \\ge 1 - \\xi_i`, :math:`\\xi_i \\ge 0` has the Lagrangian
+The soft margin :math:`\min \tfrac12 w^\top w + C \sum_i \xi_i` subject to
+:math:`s_i (w^\top x_i + b) \ge 1 - \xi_i`, :math:`\xi_i \ge 0` has the Lagrangian
 
 .. math::
 
-    L = \\tfrac12 w^\\top w + C \\sum_i \\xi_i
-        + \\sum_i \\alpha_i \\bigl(1 - \\xi_i - s_i (w^\\top x_i + b)\\bigr) - \\sum_i \\mu_i \\xi_i .
+    L = \tfrac12 w^\top w + C \sum_i \xi_i
+        + \sum_i \alpha_i \bigl(1 - \xi_i - s_i (w^\top x_i + b)\bigr) - \sum_i \mu_i \xi_i .
 
-Its gradient vanishes where :math:`w = \\sum_i \\alpha_i s_i x_i`, :math:`\\sum_i \\alpha_i s_i = 0` and
-:math:`\\alpha_i + \\mu_i = C`. Put back into L, only alpha is left: the dual, a quadratic program in
-the form that solvers take, :math:`\\min \\tfrac12 x^\\top P x + q^\\top x` subject to :math:`G x \\le h`,
-:math:`A x = b`.
+Its gradient vanishes where :math:`w = \sum_i \alpha_i s_i x_i`, :math:`\sum_i \alpha_i s_i = 0`
+and :math:`\alpha_i + \mu_i = C`. Put back into L, only alpha is left: the dual, a quadratic program
+in the form that solvers take, :math:`\min \tfrac12 x^\top P x + q^\top x` subject to
+:math:`G x \le h`, :math:`A x = b`.
 """
 
 import matplotlib.pyplot as plt

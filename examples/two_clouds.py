@@ -1,10 +1,10 @@
-"""
+r"""
 The optimal separating hyperplane of two clouds
 ===============================================
 
 Two Gaussian clouds that can be separated, and the line between them whose margin is widest:
 
-.. math:: \\min_{w, b} \\tfrac12 \\|w\\|^2 \\quad \\text{subject to} \\quad s_i (w^\\top x_i + b) \\ge 1 .
+.. math:: \min_{w, b} \tfrac12 \|w\|^2 \quad \text{subject to} \quad s_i (w^\top x_i + b) \ge 1 .
 
 It is a quadratic program, so any solver of such programs finds it: first SciPy's SLSQP, a general
 method for small problems, then every backend that is installed.

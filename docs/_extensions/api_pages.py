@@ -88,7 +88,7 @@ def index_page(packages: list[tuple[str, ModuleType]]) -> str:
 
 
 def write_pages(app: Any, config: Any) -> None:
-    """Write the pages before Sphinx looks for pages, and leave those alone that would not change."""
+    """Write the pages before Sphinx looks for pages; leave alone what would not change."""
     del config
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)

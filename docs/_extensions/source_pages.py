@@ -22,7 +22,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = re.compile(r"(?P<module>[\w.]+):(?P<function>[\w.]+)(?: (?P<piece>.+))?", re.DOTALL)
 ROLE = re.compile(r"(?P<text>.+?) <(?P<target>.+)>", re.DOTALL)
-OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<up>(?:\.\./)+)(?P<path>[^)#]+)(?P<anchor>#[^)]*)?\)")
+OUTSIDE = re.compile(
+    r"\[(?P<text>[^\]]+)\]\((?P<up>(?:\.\./)+)(?P<path>[^)#]+)(?P<anchor>#[^)]*)?\)"
+)
 INCLUDED = {"CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changes"}
 """Pages that include a file of the repository; ``benchmarks/X/README.md`` is ``measured/X``."""
 FOLDER = "_source"
@@ -127,9 +129,9 @@ def _link(inliner: Any, path: Path, anchor: str, title: str) -> Any:
     from docutils import nodes
 
     environment = inliner.document.settings.env
-    environment.__dict__.setdefault("qpsvm_sources", {}).setdefault(
-        environment.docname, set()
-    ).add(path.as_posix())
+    environment.__dict__.setdefault("qpsvm_sources", {}).setdefault(environment.docname, set()).add(
+        path.as_posix()
+    )
     environment.note_dependency(str(ROOT / path))
     up = "../" * environment.docname.count("/")
     return nodes.reference(

@@ -269,6 +269,11 @@ class Sigmoid(_WithGamma):
     ------
     InvalidParameterError
         A parameter outside its domain.
+
+    Examples
+    --------
+    >>> Sigmoid(gamma=1.0, coef0=-1.0)([[1.0]], [[1.0], [2.0]]).round(4)
+    array([[0.    , 0.7616]])
     """
 
     name = "sigmoid"
