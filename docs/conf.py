@@ -82,6 +82,7 @@ sphinx_gallery_conf = {
         ["two_clouds.py", "rbf_boundary.py", "textbook_program.py", "audit.py", "certificate.py"]
     ),
     "abort_on_example_error": True,
+    "capture_repr": (),
     "download_all_examples": False,
     "min_reported_time": 1e9,
     "parallel": 2,
@@ -107,7 +108,13 @@ html_theme_options = {
     "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    # pages with wide tables have the whole width
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "backends": [],
+        "index": [],
+        "measured/*": [],
+    },
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],

@@ -40,7 +40,7 @@ for name, value in zip("PqGhAb", (P, q, G, h, A, b), strict=True):
 figure, axes = plt.subplots(1, 6, figsize=(7, 2.6), width_ratios=[4, 1, 4, 1, 4, 1])
 columns = {"P": P, "q": q[:, None], "G": G, "h": h[:, None], "A": A, "b": b[:, None]}
 for place, (name, value) in zip(axes, columns.items(), strict=True):
-    place.matshow(value, cmap="RdBu", vmin=-12, vmax=12)
+    place.matshow(value, cmap="RdBu", vmin=-18, vmax=18)
     place.set(xlabel=f"${name}$", xticks=[], yticks=[])
 
 # %%

@@ -33,7 +33,7 @@ CAPABILITIES = {
     "callback": "callback",
     "certificates": "evidence",
 }
-HEAD = ("backend", "licence", "set from eps", "takes", "install")
+HEAD = ("backend", "licence", "set from eps", "takes")
 
 
 def tolerances(name: str) -> str:
@@ -45,7 +45,7 @@ def tolerances(name: str) -> str:
     return ", ".join(options.tolerances) if options and options.tolerances else "none"
 
 
-def rows() -> list[tuple[str, str, str, str, str]]:
+def rows() -> list[tuple[str, ...]]:
     """One row per backend, in the order of ``qpsvm.backends.available()``."""
     found = []
     for info in qpsvm.backends.available():
@@ -54,9 +54,7 @@ def rows() -> list[tuple[str, str, str, str, str]]:
             able.append("linear programs only")
         if not info.capabilities.linear_programs:
             able.append("no linear programs")
-        found.append(
-            (info.name, info.licence, tolerances(info.name), ", ".join(able), info.install_command)
-        )
+        found.append((info.name, info.licence, tolerances(info.name), ", ".join(able)))
     return found
 
 
@@ -75,7 +73,7 @@ class BackendTable(Directive):
         group += body
         head += self.row(HEAD, code=())
         for row in rows():
-            body += self.row(row, code=(0, 2, 4))
+            body += self.row(row, code=(0, 2))
         return [table]
 
     @staticmethod
