@@ -113,7 +113,7 @@ html_theme_options = {
         "**": ["page-toc"],
         "backends": [],
         "index": [],
-        "measured/*": [],
+        **{f"measured/{page.stem}": [] for page in (HERE / "measured").glob("*.md")},
     },
     "show_toc_level": 2,
     "footer_start": ["copyright"],
