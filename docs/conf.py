@@ -121,7 +121,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "faq": [], "start": []}
+html_sidebars = {"index": [], "faq": [], "five_objects": [], "start": []}
 
 # a documented command for a machine with a network: python -m sphinx -b linkcheck docs OUT
 linkcheck_timeout = 20
