@@ -60,6 +60,11 @@ class InvalidProgramError(QPSVMError, ValueError):
 class NotPositiveSemidefiniteError(InvalidProgramError):
     """A matrix that must be positive semidefinite has a negative eigenvalue.
 
+    Parameters
+    ----------
+    message : str
+        What is wrong, the value seen, and the remedy.
+
     Attributes
     ----------
     smallest_eigenvalue : float
@@ -91,11 +96,27 @@ class KernelError(InvalidDataError):
 
 
 class IndefiniteKernelError(KernelError, NotPositiveSemidefiniteError):
-    """A kernel matrix with a negative eigenvalue: its SVM is not a convex program."""
+    """A kernel matrix with a negative eigenvalue: its SVM is not a convex program.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, the value seen, and the remedy.
+
+    Attributes
+    ----------
+    smallest_eigenvalue : float
+        The eigenvalue that proves it.
+    """
 
 
 class MemoryLimitError(QPSVMError, MemoryError):
     """A matrix was requested that exceeds the memory limit.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, the value seen, and the remedy.
 
     Attributes
     ----------
@@ -194,6 +215,11 @@ class UnboundedProgramError(NoOptimumError):
 class ConflictingConstraintsError(InfeasibleProgramError):
     """No (w, b) satisfies all of the caller's constraints.
 
+    Parameters
+    ----------
+    message : str
+        What is wrong, the value seen, and the remedy.
+
     Attributes
     ----------
     rows : tuple of str
@@ -210,6 +236,11 @@ class ConflictingConstraintsError(InfeasibleProgramError):
 
 class NotSeparableError(InfeasibleProgramError):
     """The two classes cannot be separated, so the hard-margin program has no solution.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, the value seen, and the remedy.
 
     Attributes
     ----------

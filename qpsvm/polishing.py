@@ -53,6 +53,7 @@ def polish(
     Parameters
     ----------
     problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
+        The problem that the solution is one of.
     solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
         From any source and of any quality; only its alphas (a program's x) have to be finite.
     eps : float

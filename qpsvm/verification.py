@@ -59,6 +59,7 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
     Parameters
     ----------
     problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
+        The problem that the solution is measured on.
     solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
         From any source. A QPSolution may also be given for an SVMProblem or JointProblem: it is
         recovered first.

@@ -44,7 +44,7 @@ def table(backend: str) -> str:
     pairs = [of["baseline"] for of in seconds.values() if len(of["baseline"]) > 1]
     noise = _mean([median(own[::2]) / median(own[1::2]) for own in pairs])
     lines = [
-        f"### {TITLES[backend]}\n",
+        f"## {TITLES[backend]}\n",
         f"{len(base)} programs of the suite `{SUITES[backend]}`, "
         f"{sum(base.values()):.0f} s together; "
         f"the baseline against itself: {_percent(noise)}.\n",

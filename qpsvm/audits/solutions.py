@@ -36,6 +36,7 @@ def solution_of(
     coef : array of shape (d,), optional
         Weights, of a linear kernel; by default those that follow from alpha.
     intercept : float
+        b, zero where the problem has none.
     width : float, optional
         rho of ``NuClassification``, epsilon of ``NuRegression``; by default the best one for these
         weights.
@@ -43,6 +44,7 @@ def solution_of(
     Returns
     -------
     SVMSolution
+        The numbers as they are, with status UNKNOWN.
 
     Raises
     ------

@@ -82,8 +82,8 @@ def installed_version(distribution: str) -> str:
 class Backend(ABC):
     """Base class of every backend.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     name, licence, distribution : str
         As asked for by users; the solver's licence; the package that provides it.
     required_modules : tuple of str

@@ -92,6 +92,11 @@ def get(name: str) -> Backend:
         ``"slsqp"``, ``"qpsolvers:piqp"``, ``"classical:smo"``, or one of an entry point.
         (``"auto"`` needs a program: see ``choose``.)
 
+    Returns
+    -------
+    Backend
+        With ``solve(program, settings)``.
+
     Raises
     ------
     UnknownBackendError
@@ -103,6 +108,11 @@ def get(name: str) -> Backend:
     -----
     A known backend whose package is missing is returned; its ``solve`` raises
     ``BackendNotInstalledError`` with the pip line.
+
+    Examples
+    --------
+    >>> get("CVXOPT").licence
+    'GPL-3.0-or-later'
     """
     require_name(name)
     wanted = name.strip().lower()
@@ -118,7 +128,18 @@ def get(name: str) -> Backend:
 
 
 def available() -> tuple[BackendInfo, ...]:
-    """Every backend qpsvm knows of, installed or not; imports no solver."""
+    """Every backend qpsvm knows of, installed or not; imports no solver.
+
+    Returns
+    -------
+    tuple of BackendInfo
+        The package's own first, then those behind CVXPY and qpsolvers, then entry points.
+
+    Examples
+    --------
+    >>> [info.name for info in available()][:4]
+    ['cvxopt', 'osqp', 'cvxpy', 'slsqp']
+    """
     infos = [_info(make()) for make in BUILT_IN.values()]
     for make, solvers in BRIDGES.values():
         infos += [_info(make(solver)) for solver in solvers]
@@ -201,6 +222,22 @@ def choose(program: QuadraticProgram) -> tuple[str, str]:
 
     Only what qpsvm's own dependencies provide is chosen: its engines, CVXOPT, Clarabel (which
     CVXPY requires) and HiGHS (which SciPy contains).
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+        Its structure decides: sizes, and how P is stored.
+
+    Returns
+    -------
+    tuple of (str, str)
+        The name, as ``get`` takes it, and the reason.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> choose(qpsvm.SoftMargin().dual([[0.0], [2.0]], [0, 1], kernel="rbf").qp)[0]
+    'active-set'
     """
     n = program.n_variables
     if structure := structure_of(program):

@@ -136,6 +136,7 @@ class Stop(Exception):  # noqa: N818 - a signal, not an error
     Parameters
     ----------
     status : Status
+        Why the solve ends.
     solution : QPSolution, optional
         What is known, in the variables of the program that ``solve`` was given.
     """

@@ -3,8 +3,8 @@
 =====================================  =========================================================
 name                                   samples
 =====================================  =========================================================
-``breast_cancer``, ``iris``, ``wine``, of scikit-learn, standardised; several classes: the last
-``digits``, ``diabetes``               against the rest, digits even against odd
+``breast_cancer``, ``iris``,           of scikit-learn, standardised; several classes: the last
+``wine``, ``digits``, ``diabetes``     against the rest, digits even against odd
 ``a9a``, ``cadata``, ...               of the folder ``QPSVM_DATA``, by its ``load.py``: two
                                        classes as its ``binary`` splits them; regression with
                                        dense features and all targets standardised

@@ -33,6 +33,7 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     Parameters
     ----------
     problem : SVMProblem, JointProblem or ReducedProblem
+        The problem whose optimum is meant.
     solution : SVMSolution, JointSolution or ReducedSolution
         From any source; nothing it says about itself is believed. Its decision function (coef or
         expansion, and intercept) gives the upper bound, its alpha the lower one.

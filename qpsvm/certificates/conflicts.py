@@ -24,8 +24,14 @@ def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraint
     Parameters
     ----------
     problem : SVMProblem
+        The problem without an optimum.
     evidence : QPSolution
         Verified evidence that the problem has no optimum.
+
+    Returns
+    -------
+    ConflictingConstraintsError or None
+        To be raised by the caller; None where the samples contradict each other by themselves.
     """
     constraints = problem.model.constraints
     if constraints is None:
@@ -56,7 +62,18 @@ def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraint
 
 
 def without_constraints(problem: SVMProblem) -> SVMProblem:
-    """The same family and data as a primal program, without constraints on (w, b)."""
+    """The same family and data as a primal program, without constraints on (w, b).
+
+    Parameters
+    ----------
+    problem : SVMProblem
+        A problem with constraints, in either form.
+
+    Returns
+    -------
+    SVMProblem
+        Its primal form without them.
+    """
     model = replace(problem.model, constraints=None)
     program, recovery = primal_program(model), PrimalRecovery(model)
     return SVMProblem(program, problem.formulation, "primal", model, recovery)

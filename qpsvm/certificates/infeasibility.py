@@ -107,6 +107,7 @@ def certify_infeasible(
     Parameters
     ----------
     problem : SVMProblem, JointProblem or QuadraticProgram
+        The problem that is said to have no optimum.
     evidence : QPSolution
         Of the problem's program: multipliers that prove the constraints contradictory, or x as a
         direction of descent. Its status says which of them to read; with another status both are

@@ -73,7 +73,21 @@ class Inseparability:
 
 
 def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability | None:
-    """Compute the samples' weights from a solver's evidence; None if there are none."""
+    """Compute the samples' weights from a solver's evidence; None if there are none.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+        A hard margin, in either form.
+    evidence : QPSolution
+        Multipliers or a direction from any source.
+
+    Returns
+    -------
+    Inseparability or None
+        The weights and how close to each other they bring the classes; None if the evidence is of
+        another shape, not finite, or all on one class.
+    """
     model = problem.model
     s, n = model.conditions.signs, model.data.n_samples
     raw = evidence.z if problem.form == "primal" else evidence.x
@@ -124,7 +138,20 @@ def _cancels(X: Any, signed: Vector) -> bool:
 
 
 def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableError:
-    """Build the error that carries the proof of inseparability."""
+    """Build the error that carries the proof of inseparability.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+        A hard margin that has no solution.
+    proof : Inseparability
+        The weights of its samples.
+
+    Returns
+    -------
+    NotSeparableError
+        To be raised by the caller.
+    """
     shared = (
         "a convex combination of the samples times their signs comes that close to the origin"
         if problem.model.intercept == "none"

@@ -27,6 +27,16 @@ def nonnegative(*columns: Column) -> Constraint:
 
     A list of columns does as well, and then an empty one is refused.
 
+    Parameters
+    ----------
+    *columns : str or int
+        Columns by name or position; all columns if there is none.
+
+    Returns
+    -------
+    Constraint
+        A rule that becomes rows when the columns of the data are known.
+
     Examples
     --------
     >>> rows = nonnegative("age").resolve(np.eye(2), ("age", "sex"))
@@ -37,14 +47,46 @@ def nonnegative(*columns: Column) -> Constraint:
 
 
 def nonpositive(*columns: Column) -> Constraint:
-    """Require ``w_j <= 0`` for the named columns, or for all."""
+    """Require ``w_j <= 0`` for the named columns, or for all.
+
+    Parameters
+    ----------
+    *columns : str or int
+        Columns by name or position; all columns if there is none.
+
+    Returns
+    -------
+    Constraint
+        A rule that becomes rows when the columns of the data are known.
+
+    Examples
+    --------
+    >>> rows = nonpositive("age").resolve(np.eye(2), ("age", "sex"))
+    >>> rows.G.toarray(), rows.h
+    (array([[1., 0.]]), array([0.]))
+    """
     return WeightConstraint("nonpositive", columns or None, upper=0.0)
 
 
 def increasing(*columns: Column) -> Constraint:
     """Require f to be nondecreasing in feature j, that is ``w_j >= 0``.
 
-    All columns if none is named. For the indicator columns of one feature see ``ordered``.
+    For the indicator columns of one feature see ``ordered``.
+
+    Parameters
+    ----------
+    *columns : str or int
+        Columns by name or position; all columns if there is none.
+
+    Returns
+    -------
+    Constraint
+        A rule that becomes rows when the columns of the data are known.
+
+    Examples
+    --------
+    >>> increasing("age").resolve(np.eye(2), ("age", "sex")).names
+    ('increasing: age',)
     """
     return WeightConstraint("increasing", columns or None, lower=0.0)
 
@@ -52,7 +94,20 @@ def increasing(*columns: Column) -> Constraint:
 def decreasing(*columns: Column) -> Constraint:
     """Require f to be nonincreasing in feature j, that is ``w_j <= 0``.
 
-    All columns if none is named.
+    Parameters
+    ----------
+    *columns : str or int
+        Columns by name or position; all columns if there is none.
+
+    Returns
+    -------
+    Constraint
+        A rule that becomes rows when the columns of the data are known.
+
+    Examples
+    --------
+    >>> decreasing("age").resolve(np.eye(2), ("age", "sex")).names
+    ('decreasing: age',)
     """
     return WeightConstraint("decreasing", columns or None, upper=0.0)
 
@@ -64,6 +119,18 @@ def bounded(
 ) -> Constraint:
     """Require ``lower <= w_j <= upper`` for a column, a list of columns, or all (None).
 
+    Parameters
+    ----------
+    columns : str, int, sequence of these or None
+        Columns by name or position; None for all.
+    lower, upper : float
+        Bounds of each weight; infinite for none.
+
+    Returns
+    -------
+    Constraint
+        A rule that becomes rows when the columns of the data are known.
+
     Examples
     --------
     >>> bounded(["age", "income"], lower=-1.0, upper=2.0).resolve(np.eye(2), ("age", "income")).h
@@ -73,15 +140,44 @@ def bounded(
 
 
 def fixed(column: Column, value: float) -> Constraint:
-    """Require ``w_j = value``."""
+    """Require ``w_j = value``.
+
+    Parameters
+    ----------
+    column : str or int
+        A column by name or position.
+    value : float
+        The weight it must have.
+
+    Returns
+    -------
+    Constraint
+        A rule that becomes rows when the columns of the data are known.
+
+    Examples
+    --------
+    >>> rows = fixed("age", 0.5).resolve(np.eye(2), ("age", "sex"))
+    >>> rows.A.toarray(), rows.b
+    (array([[1., 0.]]), array([0.5]))
+    """
     return WeightConstraint("fixed", (column,), value, value)
 
 
 def ordered(*columns: Column) -> Constraint:
-    """Require ``w_1 <= w_2 <= ... <= w_k`` for two or more columns in the given order.
+    """Require ``w_1 <= w_2 <= w_3`` and so on, for two or more columns in the given order.
 
     For the indicator columns of an ordinal feature: f never falls from one level to the next.
     Name them from high to low for the opposite.
+
+    Parameters
+    ----------
+    *columns : str or int
+        Two or more columns by name or position.
+
+    Returns
+    -------
+    Constraint
+        A rule that becomes rows when the columns of the data are known.
 
     Examples
     --------
@@ -99,7 +195,24 @@ def sum_of(
 ) -> Constraint:
     """Require ``sum_j w_j = equals``, or ``at_least <= sum_j w_j <= at_most``, over named columns.
 
-    Over all columns if none is named.
+    Parameters
+    ----------
+    *columns : str or int
+        Columns by name or position; all columns if there is none.
+    equals : float, optional
+        What the weights must add up to; not beside the other two.
+    at_most, at_least : float
+        Bounds of their sum; infinite for none.
+
+    Returns
+    -------
+    Constraint
+        A rule that becomes rows when the columns of the data are known.
+
+    Raises
+    ------
+    InvalidParameterError
+        ``equals`` beside one of the others.
 
     Examples
     --------

@@ -30,10 +30,16 @@ def conflicting(
     Parameters
     ----------
     combined : LinearConstraints
+        All rows, as ``combine`` stacks them.
     multipliers_ineq, multipliers_eq : arrays of shapes (m,) and (k,)
         Negative entries of the first count as zero.
     rtol : float
         Shares up to rtol times the largest of these rows are left out.
+
+    Returns
+    -------
+    list of str
+        Names of rows, as ``LinearConstraints.names`` has them.
 
     Raises
     ------

@@ -36,6 +36,11 @@ def fairness_band(sensitive: Column | Targets, bound: float) -> Constraint:
     bound : float
         In units of z times f, 0 (then it is an equality) or more.
 
+    Returns
+    -------
+    Constraint
+        A rule that becomes rows when the columns of the data are known.
+
     Raises
     ------
     InvalidParameterError

@@ -54,6 +54,7 @@ class LinearConstraints:
         With d columns, one per feature, a row acts on w alone; the last of d + 1 columns
         multiplies the intercept. One row may come as a vector, equal entries of h as a number.
     A, b : array or sparse matrix of shape (k, d) or (k, d + 1), array of shape (k,); optional
+        Equalities, in the same way.
     names : sequence of m + k str, optional
         What the rows mean, inequalities first; errors quote it. Default ``"G[0]"``, ``"A[0]"``.
 
@@ -178,9 +179,11 @@ def combine(
     Parameters
     ----------
     constraints : LinearConstraints, builder, or a list of them
+        As ``SoftMargin.dual`` takes them.
     X : array or CSR array of shape (n, d)
         Checked samples, as training sets hold them.
     feature_names : sequence of d str, optional
+        Names of the columns, for builders that name columns.
     sample_weight : array of shape (n_given,), optional
         Where samples have weights: those of all rows given, of which X has the n above zero.
 

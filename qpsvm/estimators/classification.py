@@ -79,8 +79,8 @@ class SVC(KernelClassifier):
 
     See Also
     --------
-    qpsvm.SoftMargin : the formulation, for those who want to see the program.
-    LinearSVC : for linear machines as LIBLINEAR defines them.
+    qpsvm.SoftMargin : The formulation, for those who want to see the program.
+    LinearSVC : For linear machines as LIBLINEAR defines them.
 
     Notes
     -----
@@ -180,7 +180,7 @@ class NuSVC(KernelClassifier):
 
     See Also
     --------
-    qpsvm.NuClassification : the formulation.
+    qpsvm.NuClassification : The formulation.
 
     Notes
     -----

@@ -104,7 +104,7 @@ class LinearSVC(QPClassifier, LinearEstimator):
 
     See Also
     --------
-    SVC : with ``kernel="linear"`` for hinge loss and free intercept, one against one.
+    SVC : With ``kernel="linear"`` for hinge loss and free intercept, one against one.
 
     Notes
     -----
@@ -225,7 +225,7 @@ class LinearSVR(QPRegressor, LinearEstimator):
 
     See Also
     --------
-    SVR : with kernels, and a free intercept.
+    SVR : With kernels, and a free intercept.
 
     Notes
     -----

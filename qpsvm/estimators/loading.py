@@ -41,6 +41,7 @@ def load(path: str | os.PathLike[str]) -> Loaded:
     Parameters
     ----------
     path : path
+        The file; it is not executed, and a damaged one is refused.
 
     Returns
     -------

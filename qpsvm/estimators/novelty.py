@@ -135,7 +135,7 @@ class OneClassSVM(NoveltyDetector):
 
     See Also
     --------
-    qpsvm.OneClass : the formulation.
+    qpsvm.OneClass : The formulation.
 
     Notes
     -----
@@ -218,8 +218,8 @@ class SVDD(NoveltyDetector):
 
     See Also
     --------
-    qpsvm.DataDescription : the formulation, whose C is ``1 / (nu n)``.
-    OneClassSVM : gives the same novelties where ``k(x, x)`` is constant, as for "rbf".
+    qpsvm.DataDescription : The formulation, whose C is ``1 / (nu n)``.
+    OneClassSVM : Gives the same novelties where ``k(x, x)`` is constant, as for "rbf".
 
     Notes
     -----

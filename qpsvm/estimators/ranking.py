@@ -43,7 +43,7 @@ class SVMRanker(KernelEstimator):
 
     See Also
     --------
-    qpsvm.Ranking : the formulation.
+    qpsvm.Ranking : The formulation.
 
     Notes
     -----

@@ -108,7 +108,7 @@ class SVR(QPRegressor, KernelEstimator):
 
     See Also
     --------
-    qpsvm.EpsilonRegression : the formulation.
+    qpsvm.EpsilonRegression : The formulation.
 
     Notes
     -----
@@ -192,7 +192,7 @@ class NuSVR(QPRegressor, KernelEstimator):
 
     See Also
     --------
-    qpsvm.NuRegression : the formulation, whose C is this one times the sum of the sample weights.
+    qpsvm.NuRegression : The formulation, whose C is this one times the sum of the sample weights.
 
     Notes
     -----
@@ -273,8 +273,8 @@ class QuantileSVR(QPRegressor, KernelEstimator):
 
     See Also
     --------
-    qpsvm.QuantileRegression : the formulation, where q is called tau.
-    sklearn.linear_model.QuantileRegressor : linear, with the sum of ``|w_j|`` as penalty.
+    qpsvm.QuantileRegression : The formulation, where q is called tau.
+    sklearn.linear_model.QuantileRegressor : Linear, with the sum of ``|w_j|`` as penalty.
 
     Notes
     -----

@@ -93,7 +93,7 @@ class SoftMargin(Classifier):
     Parameters
     ----------
     C : float
-        Price of a margin violation, above 0 and finite. (For an infinite price use HardMargin.)
+        Price of a margin violation, above 0 and finite; for an infinite price use HardMargin.
     intercept : {"free", "penalized", "none"}
         Whether b is left out of the objective, enters it as ``1/2 b^2`` (what LIBLINEAR solves),
         or is zero.

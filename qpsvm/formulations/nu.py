@@ -118,7 +118,7 @@ class NuClassification(Classifier):
 
 @dataclass(frozen=True, repr=False)
 class NuRegression(Regressor):
-    """nu-support vector regression: the width of the tube is chosen by the program.
+    """Support vector regression with nu: the width of the tube is chosen by the program.
 
     ``minimize 1/2 w'w + C (nu epsilon + 1/n sum_i max(0, |t_i - f(x_i)| - epsilon)),
     epsilon >= 0``

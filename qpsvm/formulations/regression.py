@@ -41,7 +41,7 @@ from qpsvm.numerics.arrays import Sparse, Vector
 
 @dataclass(frozen=True, repr=False)
 class EpsilonRegression(Regressor):
-    """epsilon-support vector regression: deviations up to epsilon are free.
+    """Epsilon-support vector regression: deviations up to epsilon are free.
 
     ``minimize 1/2 w'w + C sum_i max(0, |t_i - f(x_i)| - epsilon)``
 

@@ -16,10 +16,26 @@ KernelArgument: TypeAlias = Kernel | str | KernelFunction
 def as_kernel(kernel: KernelArgument) -> Kernel:
     """Convert a Kernel, the name of one, or a callable to a Kernel.
 
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        A kernel; "linear", "rbf", "polynomial" ...; or ``(X, Z) -> block`` of shape
+        (len(X), len(Z)).
+
+    Returns
+    -------
+    Kernel
+        The kernel itself, one with its default parameters, or a ``Custom`` around the callable.
+
     Raises
     ------
     InvalidParameterError
         Anything else.
+
+    Examples
+    --------
+    >>> as_kernel("rbf")
+    RBF(gamma='scale')
     """
     if isinstance(kernel, Kernel):
         return kernel

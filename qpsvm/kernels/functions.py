@@ -105,6 +105,7 @@ class RBF(_WithGamma):
     Parameters
     ----------
     gamma : float, "scale" or "auto"
+        Inverse squared width, above 0; "scale" is ``1 / (d var(X))``, "auto" ``1 / d``.
 
     Raises
     ------
@@ -189,13 +190,21 @@ class Polynomial(_WithGamma):
     Parameters
     ----------
     gamma : float, "scale" or "auto"
+        Factor of the product, above 0; "scale" is ``1 / (d var(X))``, "auto" ``1 / d``.
     degree : int, at least 1
+        Exponent.
     coef0 : float
+        What is added to the product.
 
     Raises
     ------
     InvalidParameterError
         A parameter outside its domain.
+
+    Examples
+    --------
+    >>> Polynomial(gamma=1.0, degree=2, coef0=1.0)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
     """
 
     name = "polynomial"
@@ -252,12 +261,19 @@ class Sigmoid(_WithGamma):
     Parameters
     ----------
     gamma : float, "scale" or "auto"
+        Factor of the product, above 0; "scale" is ``1 / (d var(X))``, "auto" ``1 / d``.
     coef0 : float
+        What is added to the product.
 
     Raises
     ------
     InvalidParameterError
         A parameter outside its domain.
+
+    Examples
+    --------
+    >>> Sigmoid(gamma=1.0, coef0=-1.0)([[1.0]], [[1.0], [2.0]]).round(4)
+    array([[0.    , 0.7616]])
     """
 
     name = "sigmoid"

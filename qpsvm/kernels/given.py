@@ -21,7 +21,16 @@ KernelFunction: TypeAlias = Callable[[Any, Any], MatrixLike]
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """A given Gram matrix in place of X: (n, n) for training, (m, n) for prediction."""
+    """A given Gram matrix in place of X: (n, n) for training, (m, n) for prediction.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> K = [[1.0, 0.2], [0.2, 1.0]]
+    >>> solution = qpsvm.solve(qpsvm.SoftMargin().dual(K, [-1, 1], kernel="precomputed"))
+    >>> solution.predict([[0.9, 0.1]])
+    array([-1])
+    """
 
     name = "precomputed"
 

@@ -27,7 +27,18 @@ InterceptKind: TypeAlias = Literal["free", "penalized", "none"]
 
 
 class Interval(NamedTuple):
-    """A closed interval of equally good intercepts; one end may be infinite."""
+    """A closed interval of equally good intercepts; one end may be infinite.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Its ends, which belong to it.
+
+    Examples
+    --------
+    >>> Interval(-1.0, 2.0).midpoint
+    0.5
+    """
 
     lower: float
     upper: float

@@ -97,11 +97,26 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
     path : path
         Written by ``save``, or by an estimator: ``qpsvm.load`` returns the estimator itself.
 
+    Returns
+    -------
+    SavedModel
+        The machine with its formulation and scaling, and what was verified when it was written.
+
     Raises
     ------
     ModelFileError
         Not a model file, damaged, changed, of another version, or holding anything but what
         ``save`` writes.
+
+    Examples
+    --------
+    >>> import qpsvm, tempfile
+    >>> problem = qpsvm.SoftMargin().dual([[0.0], [2.0]], ["a", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     qpsvm.models.save(f"{folder}/model.npz", problem, qpsvm.solve(problem))
+    ...     machine = qpsvm.models.load(f"{folder}/model.npz")
+    >>> machine.predict([[1.9]])
+    array(['b'], dtype='<U1')
     """
     return model_in(path, read(path))
 

@@ -62,10 +62,12 @@ def certified_path(
     callback : callable, optional
         Receives every ``Part`` as it is found.
     settings : PathSettings
+        Numbers that tune the search, none of which weakens a proof.
 
     Returns
     -------
     CertifiedPath
+        The machines, each with its certificate.
 
     Raises
     ------

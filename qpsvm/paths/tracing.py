@@ -74,10 +74,12 @@ def svm_path(
     verbose : bool
         Print a line for every machine.
     settings : PathSettings
+        Numbers that tune the search, none of which weakens a proof.
 
     Returns
     -------
     Path
+        The machines, each with its certificate.
 
     Raises
     ------

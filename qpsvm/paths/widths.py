@@ -107,10 +107,12 @@ def width_path(
     callback : callable, optional
         Receives every gamma with its machine; returning False ends the path there.
     settings : PathSettings
+        Numbers that tune the search, none of which weakens a proof.
 
     Returns
     -------
     WidthPath
+        The machines, each with its certificate.
 
     Raises
     ------

@@ -29,6 +29,7 @@ def from_canonical(
     Parameters
     ----------
     program : QuadraticProgram
+        The program whose canonical form was solved.
     x : array of shape (n,), or mapping
         The point; or everything by name, as ``cvxopt.solvers.qp`` returns it: ``x``, and ``z``,
         ``y`` and ``status`` if they are there.

@@ -17,7 +17,17 @@ Storage = Literal["natural", "dense", "sparse", "cvxopt"]
 
 @short_repr
 class CanonicalForm(NamedTuple):
-    """The textbook matrices of ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``."""
+    """The textbook matrices of ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``.
+
+    Attributes
+    ----------
+    P, q : array or sparse matrix of shape (n, n), array of shape (n,)
+        The objective.
+    G, h : array or sparse matrix of shape (m, n), array of shape (m,)
+        Inequalities: the program's own, then its finite lower and upper bounds.
+    A, b : array or sparse matrix of shape (p, n), array of shape (p,)
+        Equalities.
+    """
 
     P: Matrix
     q: Vector

@@ -77,6 +77,7 @@ def residuals(
     Parameters
     ----------
     program : QuadraticProgram
+        The program as it was given.
     solution : QPSolution
         Its ``status`` and ``native_status`` are not looked at.
     contradiction : array of shape (m + p,), optional
@@ -86,6 +87,7 @@ def residuals(
     Returns
     -------
     KKTResiduals
+        Each residual, absolute and scaled; infinite where the vectors are no solution.
 
     Examples
     --------

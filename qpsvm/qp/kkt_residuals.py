@@ -22,10 +22,20 @@ class Tolerances:
     all the others   eps         the contract
     ===============  ==========  =============================================================
 
+    Parameters
+    ----------
+    eps : float
+        Relative accuracy, between 0 and 1.
+
     Raises
     ------
     InvalidParameterError
         Unless ``0 < eps < 1``.
+
+    Examples
+    --------
+    >>> Tolerances(1e-8).of("natural")
+    0.0001
     """
 
     eps: float = 1e-8
@@ -44,7 +54,15 @@ class Tolerances:
 @short_repr
 @dataclass(frozen=True)
 class Residual:
-    """One measured residual: ``absolute`` in the program's units, ``scaled`` without units."""
+    """One measured residual: ``absolute`` in the program's units, ``scaled`` without units.
+
+    Attributes
+    ----------
+    name : str
+        The optimality condition that was measured.
+    absolute, scaled : float
+        In the program's units, and relative to the sizes of what it is a sum of.
+    """
 
     name: str
     absolute: float
@@ -54,7 +72,17 @@ class Residual:
 @short_repr
 @dataclass(frozen=True)
 class Check:
-    """A residual held against its tolerance."""
+    """A residual held against its tolerance.
+
+    Attributes
+    ----------
+    name : str
+        The condition that was measured.
+    absolute, scaled : float
+        In the problem's units, and without units.
+    tolerance : float
+        The largest ``scaled`` that passes.
+    """
 
     name: str
     absolute: float

@@ -50,6 +50,12 @@ class LowRankQuadratic(SampleQuadratic):
     ------
     InvalidProgramError
         Not finite, lengths that differ, a negative d or constant.
+
+    Examples
+    --------
+    >>> LowRankQuadratic(np.array([[1.0], [2.0]]), diag=np.array([0.0, 1.0])).to_dense()
+    array([[1., 2.],
+           [2., 5.]])
     """
 
     def __init__(

@@ -24,7 +24,9 @@ def multipliers_at(program: QuadraticProgram, x: Vector, tol: float = ACTIVE) ->
     Parameters
     ----------
     program : QuadraticProgram
+        The program that x is a point of.
     x : array of shape (n,)
+        The point; where it is not finite there are no multipliers.
     tol : float
         See ``ACTIVE``.
 
@@ -33,6 +35,12 @@ def multipliers_at(program: QuadraticProgram, x: Vector, tol: float = ACTIVE) ->
     QPSolution
         Status UNKNOWN, x and its multipliers; without multipliers where x is not finite or the
         least squares did not converge.
+
+    Examples
+    --------
+    >>> program = QuadraticProgram([[1.0]], [-3.0], ub=[2.0])
+    >>> multipliers_at(program, np.array([2.0])).z_upper
+    array([1.])
     """
     from scipy.optimize import nnls
 

@@ -31,7 +31,7 @@ from qpsvm.qp.stored_quadratic import as_quadratic
 
 
 class QuadraticProgram:
-    """minimize ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``, ``lb <= x <= ub``.
+    """Minimise ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``, ``lb <= x <= ub``.
 
     With multipliers ``z >= 0`` (for G), ``y`` (for A), ``z_lower >= 0`` and ``z_upper >= 0``, a
     point is optimal exactly when it is feasible, complementary, and stationary::
@@ -43,9 +43,11 @@ class QuadraticProgram:
     P : array, sparse matrix, Quadratic or None, shape (n, n)
         Symmetric; None for a linear program.
     q : array of shape (n,)
+        Linear term.
     G, h : array or sparse matrix of shape (m, n), array of shape (m,); optional
         An entry of h may be ``+inf``: that row does not bind.
     A, b : array or sparse matrix of shape (p, n), array of shape (p,); optional
+        Equality rows and their right-hand side.
     lb, ub : arrays of shape (n,) or scalars; optional
         ``-inf`` and ``+inf`` (the default) for no bound.
     names : mapping, optional

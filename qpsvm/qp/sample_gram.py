@@ -55,6 +55,7 @@ class SampleGram:
     kernel : callable
         ``kernel(X, Z)`` returns the fresh Gram block of shape (len(X), len(Z)).
     X : array, CSR matrix or SinglePrecision of shape (n, d)
+        The training samples.
     positive_semidefinite : bool
         Whether the kernel is one by construction.
     negative_bound : float

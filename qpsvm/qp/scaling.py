@@ -62,15 +62,31 @@ def scale(
 
     Parameters
     ----------
+    program : QuadraticProgram
+        The program to transform; it is not changed.
     variables, inequalities, equalities : arrays of shape (n,), (m,), (p,), optional
         The diagonals of D, E_G and E_A, all positive; ones if None.
     objective : float
         c, positive.
 
+    Returns
+    -------
+    program : QuadraticProgram
+        The equivalent program.
+    inverse : Unscale
+        The map of its solutions to solutions of the given one.
+
     Raises
     ------
     InvalidProgramError
         A factor that is not positive and finite.
+
+    Examples
+    --------
+    >>> from qpsvm.qp import QuadraticProgram
+    >>> scaled, inverse = scale(QuadraticProgram([[4.0]], [-4.0]), variables=np.array([0.5]))
+    >>> scaled.P.to_dense(), scaled.q
+    (array([[1.]]), array([-2.]))
     """
     D = as_vector(variables, "variables", program.n_variables, fill=1.0)
     E = as_vector(inequalities, "inequalities", program.n_inequalities, fill=1.0)

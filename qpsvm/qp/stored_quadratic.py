@@ -36,6 +36,11 @@ class DenseQuadratic(Quadratic):
     ------
     InvalidProgramError
         Not square, not finite, or not symmetric.
+
+    Examples
+    --------
+    >>> DenseQuadratic([[2.0, 1.0], [1.0, 2.0]]).matvec(np.array([1.0, -1.0]))
+    array([ 1., -1.])
     """
 
     def __init__(self, matrix: npt.ArrayLike) -> None:
@@ -84,6 +89,11 @@ class SparseQuadratic(Quadratic):
     ------
     InvalidProgramError
         Not square, not finite, or not symmetric.
+
+    Examples
+    --------
+    >>> SparseQuadratic(sp.csc_array([[2.0, 0.0], [0.0, 3.0]])).diagonal()
+    array([2., 3.])
     """
 
     def __init__(self, matrix: Sparse) -> None:

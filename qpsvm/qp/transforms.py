@@ -105,7 +105,27 @@ class UnfoldBounds:
 
 
 def fold_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, UnfoldBounds]:
-    """Write the finite bounds as rows: ``-x_i <= -lb_i`` and ``x_i <= ub_i``."""
+    """Write the finite bounds as rows: ``-x_i <= -lb_i`` and ``x_i <= ub_i``.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+        The program to transform; it is not changed.
+
+    Returns
+    -------
+    program : QuadraticProgram
+        The equivalent program.
+    inverse : Inverse
+        The map of its solutions to solutions of the given one.
+
+    Examples
+    --------
+    >>> from qpsvm.qp import QuadraticProgram
+    >>> folded, _ = fold_bounds(QuadraticProgram([[1.0]], [-3.0], lb=0.0, ub=2.0))
+    >>> folded.n_inequalities, folded.h
+    (2, array([0., 2.]))
+    """
     rows = fold(program.G, program.h, program.lb, program.ub)
     inverse = UnfoldBounds(program.n_inequalities, program.n_variables, rows.lower, rows.upper)
     if rows.lower.size + rows.upper.size == 0:
@@ -135,7 +155,27 @@ class RestoreRows:
 
 
 def drop_infinite_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
-    """Leave out the rows of G whose right-hand side is ``+inf``."""
+    """Leave out the rows of G whose right-hand side is ``+inf``.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+        The program to transform; it is not changed.
+
+    Returns
+    -------
+    program : QuadraticProgram
+        The equivalent program.
+    inverse : Inverse
+        The map of its solutions to solutions of the given one.
+
+    Examples
+    --------
+    >>> from qpsvm.qp import QuadraticProgram
+    >>> program = QuadraticProgram([[1.0]], [0.0], G=[[1.0], [2.0]], h=[np.inf, 1.0])
+    >>> drop_infinite_rows(program)[0].n_inequalities
+    1
+    """
     kept = np.flatnonzero(np.isfinite(program.h))
     if kept.size == program.n_inequalities:
         return program, Identity()
@@ -154,8 +194,24 @@ def drop_dependent_equalities(
 
     Parameters
     ----------
+    program : QuadraticProgram
+        The program to transform; it is not changed.
     rtol : float
         Pivots below ``rtol`` times the largest count as zero.
+
+    Returns
+    -------
+    program : QuadraticProgram
+        The equivalent program.
+    inverse : Inverse
+        The map of its solutions to solutions of the given one.
+
+    Examples
+    --------
+    >>> from qpsvm.qp import QuadraticProgram
+    >>> program = QuadraticProgram([[1.0]], [0.0], A=[[1.0], [2.0]], b=[1.0, 2.0])
+    >>> drop_dependent_equalities(program)[0].n_equalities
+    1
     """
     rows = program.n_equalities
     if rows <= 1 and (rows == 0 or _dense(program.A).any()):

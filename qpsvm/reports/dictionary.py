@@ -30,6 +30,7 @@ def page_dict(page: Page, *, samples: int | None = None) -> dict[str, object]:
     Parameters
     ----------
     page : Page
+        One report, or several on one page.
     samples : int, optional
         Leave the samples out of reports with more than so many.
     """

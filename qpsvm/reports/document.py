@@ -41,6 +41,7 @@ def document(page: Page, *, samples: int) -> Document:
     Parameters
     ----------
     page : Page
+        One report, or several on one page.
     samples : int
         Rows of each sample table.
     """

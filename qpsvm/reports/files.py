@@ -40,6 +40,7 @@ def text_of(page: Page | ReportContent, suffix: str) -> str:
     Parameters
     ----------
     page : Page or Report
+        One report, or several on one page.
     suffix : str
         ``"html"``, ``"json"``, ``"md"``, ``"tex"`` or ``"txt"``.
 
@@ -59,6 +60,7 @@ def write(path: str | os.PathLike[str], page: Page | ReportContent) -> None:
     path : path
         Ending in ``.html``, ``.htm``, ``.json``, ``.md``, ``.tex`` or ``.txt``.
     page : Page or Report
+        One report, or several on one page.
 
     Raises
     ------

@@ -61,6 +61,7 @@ def html_of(
     Parameters
     ----------
     content : Document
+        What is to be written.
     contents : sequence of Section
         Sections in the list of links.
     data : object

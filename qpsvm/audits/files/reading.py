@@ -34,6 +34,7 @@ def read_model(path: str | os.PathLike[str]) -> ParsedModel:
     Returns
     -------
     LibsvmModel, LiblinearModel, ArrayModel or SavedModel
+        The numbers of the file, checked and not yet interpreted.
 
     Raises
     ------

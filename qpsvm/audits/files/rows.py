@@ -44,6 +44,7 @@ def match_rows(
     support_vectors : array or sparse matrix of shape (m, d')
         Columns beyond those of X must be zero.
     X : array or sparse matrix of shape (n, d)
+        The samples to look in.
     digits : int
         Significant digits the support vectors were printed with; 17 if they are exact.
     dtype : float64 or float32

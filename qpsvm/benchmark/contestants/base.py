@@ -108,8 +108,8 @@ class Answer:
 class Contestant(ABC):
     """Base class of all contestants.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     name : str
         As suites write it: ``sklearn:SVC``.
     distribution : str

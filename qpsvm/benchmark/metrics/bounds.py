@@ -121,6 +121,7 @@ def suboptimality(row: Row, best: Mapping[Instance, float]) -> float:
     Parameters
     ----------
     row : Row
+        A row of a store.
     best : mapping of Instance to float
         Of ``best_dual``.
 

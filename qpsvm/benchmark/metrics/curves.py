@@ -57,6 +57,7 @@ def accuracy_curves(
     Parameters
     ----------
     rows : iterable of Row
+        Rows of a store.
     best : mapping of Instance to float, optional
         Lower bounds; those of ``rows`` by default.
 

@@ -66,6 +66,7 @@ def shifted_geometric_means(
     Parameters
     ----------
     times : mapping of (Instance, contestant) to Timing
+        Times to a gap, as ``times_to`` returns them.
     shift : float
         Seconds.
     penalty_seconds : float, optional

@@ -98,6 +98,7 @@ def measurements(
     Parameters
     ----------
     rows : iterable of Row
+        Rows of a store.
     best : mapping of Instance to float, optional
         Lower bounds; those of ``rows`` by default.
 

@@ -76,6 +76,7 @@ def performance_profile(
     Parameters
     ----------
     times : mapping of (Instance, contestant) to Timing
+        Times to a gap, as ``times_to`` returns them.
     contestants : sequence of str, optional
         Exactly these: every subset has a profile of its own.
     seed : int

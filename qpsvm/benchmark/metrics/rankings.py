@@ -74,6 +74,7 @@ def ranking(times: Times, *, shift: float = SHIFT, seed: int = 0) -> Ranking:
     Parameters
     ----------
     times : mapping of (Instance, contestant) to Timing
+        Times to a gap, as ``times_to`` returns them.
     shift : float
         Seconds.
     seed : int

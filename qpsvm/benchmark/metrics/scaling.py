@@ -75,6 +75,7 @@ def scaling_fits(
     Parameters
     ----------
     rows : iterable of Row
+        Rows of a store.
     target : float
         Relative certified gap that times are taken to.
     by : str

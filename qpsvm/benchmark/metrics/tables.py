@@ -60,6 +60,7 @@ def table_of(times: Times, contestants: Sequence[str] | None = None) -> Table:
     Parameters
     ----------
     times : mapping of (Instance, contestant) to Timing
+        Times to a gap, as ``times_to`` returns them.
     contestants : sequence of str, optional
         Exactly these, on the programs that all of them attempted.
 

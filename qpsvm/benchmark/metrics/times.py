@@ -85,6 +85,7 @@ def times_to(
     Parameters
     ----------
     rows : iterable of Row
+        Rows of a store.
     target : float
         Relative certified gap.
     best : mapping of Instance to float, optional

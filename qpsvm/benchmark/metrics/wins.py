@@ -52,6 +52,7 @@ def win_matrix(times: Times, *, noise: float | None = None) -> Wins:
     Parameters
     ----------
     times : mapping of (Instance, contestant) to Timing
+        Times to a gap, as ``times_to`` returns them.
     noise : float, optional
         A standard error of ``log t`` to assume where nothing was repeated.
     """

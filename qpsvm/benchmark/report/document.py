@@ -49,6 +49,7 @@ def document(summary: Summary, *, listed: int = LISTED, detailed: bool = True) -
     Parameters
     ----------
     summary : Summary
+        As ``summarize`` returns it.
     listed : int
         Refuted claims that are listed one by one.
     detailed : bool

@@ -18,6 +18,7 @@ def failures(rows: Sequence[Row], listed: int) -> Iterator[Block]:
     Parameters
     ----------
     rows : sequence of Row
+        Rows of a store.
     listed : int
         Exceptions that are shown, those of the most cells.
     """

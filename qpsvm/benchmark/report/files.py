@@ -43,6 +43,7 @@ def write(path: str | os.PathLike[str], summary: Summary) -> None:
     path : path
         Ending in ``.html``, ``.htm`` or ``.md``.
     summary : Summary
+        As ``summarize`` returns it.
 
     Raises
     ------

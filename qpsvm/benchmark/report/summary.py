@@ -65,6 +65,7 @@ class Standing:
     target : float
         Certified relative gap.
     times : mapping of (Instance, contestant) to Timing
+        Times to a gap, as ``times_to`` returns them.
     ranking : Ranking
     means : tuple of Mean
         The fastest first: the same contestants as in the ranking.

@@ -37,6 +37,7 @@ def print_comparison(
     names : (str, str)
         Of the runs.
     console : Console
+        Where to print.
     """
     content = comparison_document(comparisons, *names)
     console.print(content.subtitle, soft_wrap=True)

@@ -1,13 +1,13 @@
 """Export and import of programs: NPZ, QPS, Parquet and LaTeX.
 
-==============  ==================================  ==============================================
-format          functions                           what survives
-==============  ==================================  ==============================================
-NPZ             ``write_npz``, ``read_npz``         everything, to the bit, storage included
-QPS (free MPS)  ``write_qps``, ``read_qps``         every number; not names, not how P is stored
-Parquet         ``write_parquet``, ``read_parquet`` every number that matters; everything dense
-LaTeX           ``latex``                           the formula, with shapes
-==============  ==================================  ==============================================
+==============  ===================================  =============================================
+format          functions                            what survives
+==============  ===================================  =============================================
+NPZ             ``write_npz``, ``read_npz``          everything, to the bit, storage included
+QPS (free MPS)  ``write_qps``, ``read_qps``          every number; not names, not how P is stored
+Parquet         ``write_parquet``, ``read_parquet``  every number that matters; everything dense
+LaTeX           ``latex``                            the formula, with shapes
+==============  ===================================  =============================================
 
 A structured Hessian is evaluated, except that NPZ keeps a low-rank one as its factor. Files are
 written completely or not at all, and read without trusting them. Decision 4 says why these formats.

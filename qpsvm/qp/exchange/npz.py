@@ -98,6 +98,11 @@ def _stored(name: str, matrix: Matrix) -> Arrays:
 def read_npz(path: Path) -> QuadraticProgram:
     """Read a program that ``write_npz`` wrote, with strict checks.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+
     Returns
     -------
     QuadraticProgram
@@ -108,6 +113,18 @@ def read_npz(path: Path) -> QuadraticProgram:
     DataFileError
         Missing or damaged; of another format or a newer version; arrays missing, unknown, of the
         wrong kind or of shapes that disagree; numbers that make no program.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from qpsvm.qp import QuadraticProgram
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "program.npz"
+    ...     write_npz(QuadraticProgram([[1.0]], [-3.0], ub=[2.0]), path)
+    ...     program = read_npz(path)
+    >>> program.ub
+    array([2.])
     """
     arrays = npz.read(path, DataFileError, limit_bytes=default_memory_limit(), compressed=False)
     try:

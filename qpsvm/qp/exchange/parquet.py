@@ -114,6 +114,11 @@ def _dense(matrix: Matrix, name: str, memory_limit: int | None) -> Dense:
 def read_parquet(path: Path) -> dict[str, QuadraticProgram]:
     """Read a test set of the qpbenchmark project, written by any program.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+
     Returns
     -------
     dict of str to QuadraticProgram
