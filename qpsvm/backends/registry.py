@@ -90,7 +90,7 @@ def get(name: str) -> Backend:
     name : str
         ``"ipm"``, ``"active-set"``, ``"cvxopt"``, ``"osqp"``, ``"cvxpy"``, ``"cvxpy:CLARABEL"``,
         ``"slsqp"``, ``"qpsolvers:piqp"``, ``"classical:smo"``, or one of an entry point.
-        (``"auto"`` needs a program: see ``choose``.)
+        ``"auto"`` needs a program: see ``choose``.
 
     Returns
     -------

@@ -65,6 +65,7 @@ def dual_ascent(
     Returns
     -------
     ClassicalResult
+        The machine, its trace, and the reason why the run ended.
 
     Raises
     ------
@@ -136,6 +137,7 @@ def slsqp(
     Returns
     -------
     ClassicalResult
+        The machine, its trace, and the reason why the run ended.
 
     Raises
     ------
@@ -182,6 +184,7 @@ def smo(
     Returns
     -------
     ClassicalResult
+        The machine, its trace, and the reason why the run ended.
 
     Raises
     ------
@@ -232,6 +235,7 @@ def coordinate_descent(
     Returns
     -------
     ClassicalResult
+        The machine, its trace, and the reason why the run ended.
 
     Raises
     ------
@@ -281,6 +285,7 @@ def frank_wolfe(
     Returns
     -------
     ClassicalResult
+        The machine, its trace, and the reason why the run ended.
 
     Raises
     ------
@@ -330,6 +335,7 @@ def admm(
     Returns
     -------
     ClassicalResult
+        The machine, its trace, and the reason why the run ended.
 
     Raises
     ------

@@ -50,6 +50,7 @@ def hinge_cost(
     weights : array of shape (d + 1,) or (d,)
         ``(b, w)`` with the bias first, which is then in the norm; w alone with ``intercept``.
     X : array or sparse matrix of shape (N, d)
+        Samples.
     y : array of shape (N,)
         -1 and +1.
     regularization : float
@@ -60,6 +61,7 @@ def hinge_cost(
     Returns
     -------
     float
+        The cost.
 
     Raises
     ------
@@ -101,6 +103,7 @@ def hinge_subgradient(
     Returns
     -------
     gradient : array of the shape of ``weights``
+        In the weights.
     slope : float
         In the intercept; 0 with the bias first, where it is the first entry of the gradient.
 

@@ -66,6 +66,7 @@ def newton(
     Returns
     -------
     ClassicalResult
+        The machine, its trace, and the reason why the run ended.
 
     Raises
     ------
@@ -112,6 +113,7 @@ def kernel_newton(
     Returns
     -------
     ClassicalResult
+        The machine, its trace, and the reason why the run ended.
 
     Raises
     ------

@@ -88,6 +88,7 @@ def subgradient(
     Returns
     -------
     ClassicalResult
+        The machine, its trace, and the reason why the run ended.
 
     Raises
     ------
@@ -152,6 +153,7 @@ def stochastic_subgradient(
     Returns
     -------
     ClassicalResult
+        The machine, its trace, and the reason why the run ended.
 
     Raises
     ------
@@ -207,6 +209,7 @@ def pegasos(
     Returns
     -------
     ClassicalResult
+        The machine, its trace, and the reason why the run ended.
 
     Raises
     ------

@@ -29,7 +29,9 @@ class PathLines:
     name : str
         The parameter.
     values : array of shape (m,)
+        Of the parameter.
     shares : array of shape (m, k)
+        ``alpha_k / C_k`` of the machine at each value.
     variables : array of int of shape (k,)
         Which dual variables the lines are.
     events : array of shape (e,)

@@ -295,7 +295,7 @@ def sizes_of_rows(rows: sp.csr_array, sizes: Vector) -> Vector:
 
 
 def _room(given: Restrictions, x: Vector, change: Vector) -> Vector:
-    """How far every variable may move up and down from ``x + change``, rounded down, shape (n,)."""
+    """Distance of ``x + change`` from the nearer bound of every variable, rounded down."""
     room = np.minimum(x - given.lower, given.upper - x)
     for j in np.flatnonzero(change).tolist():
         value, step = float(x[j]), float(change[j])

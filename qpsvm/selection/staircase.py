@@ -83,7 +83,7 @@ class Staircase:
         return np.asarray(self.values()[steps + 2, np.arange(len(steps))])
 
     def values(self) -> Dense:
-        """What each of the five steps of every sample gives, shape (5, n)."""
+        """The values that the five steps of every sample give, shape (5, n)."""
         return np.stack([self.lowest, self.c, np.zeros(len(self.a)), self.a, self.upper])
 
     @cached_property
