@@ -149,8 +149,7 @@ def _stretch(stair: Staircase, beta: Vector, f: Vector, errors: Vector) -> float
     has_a, has_c = stair.upper > 0.0, stair.lowest < 0.0
     if not ((stair.a[has_a] == 1.0).all() and (stair.c[has_c] == -1.0).all()):
         return 0.0
-    on_margin = (beta != 0.0) & (beta < stair.upper * has_a + ~has_a) & (beta > stair.lowest)
-    on_margin |= (beta < 0.0) & (beta > stair.lowest)
+    on_margin = ((beta > 0.0) & (beta < stair.upper)) | ((beta < 0.0) & (beta > stair.lowest))
     margins = np.sign(beta[on_margin]) * f[on_margin] - 2.0 * errors[on_margin]
     least = float(np.min(margins, initial=1.0))
     return 1.0 / least - 1.0 if least > 0.0 else 0.0
