@@ -230,7 +230,6 @@ class Classes:
         shown = replace(vote, break_ties=True).combine(values, k)
         return Predictions(labels, decided, shown, values[:, 0], values[:, 0], gap)
 
-
     def is_open(self, found: HeldOut) -> bool:
         return bool(((found.lower <= 0.0) & (found.upper > 0.0)).any())
 

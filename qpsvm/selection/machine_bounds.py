@@ -87,12 +87,15 @@ class Products:
 
 
 def feasible(beta: Dense, upper: Dense, lowest: Dense) -> Dense:
-    """Move coefficients into their boxes, and to sums of zero; arrays of shape (n, c)."""
+    """Move coefficients into their boxes, and to sums of zero up to rounding; shape (n, c) each."""
     beta = np.clip(beta, lowest, upper)
     columns = np.arange(beta.shape[1])
     for _ in range(2):  # the second time for the rounding of the first
-        widest = np.argmax(np.minimum(upper - beta, beta - lowest), axis=0)
-        beta[widest, columns] -= np.sum(beta, axis=0)
+        sums = np.sum(beta, axis=0)
+        room = np.where(sums > 0.0, beta - lowest, upper - beta)
+        widest = np.argmax(room, axis=0)
+        moved = beta[widest, columns] - sums
+        beta[widest, columns] = np.clip(moved, lowest[widest, columns], upper[widest, columns])
     return np.asarray(beta)
 
 
@@ -140,7 +143,7 @@ def _gap(
         stretched = _terms_at_worse_end(stair, beta, (1.0 + d) * f, (1.0 + d) * errors)
         gap = min(gap, stretched + 0.5 * d**2 * square)
     missed = abs(float(np.sum(beta))) + len(beta) * EPS * float(np.sum(np.abs(beta)))
-    gap += missed * abs(b) + 8.0 * EPS * objective
+    gap += missed * (1.0 + 2.0 * abs(b)) + 8.0 * EPS * objective  # of b*, which is near b
     return (gap if np.isfinite(gap) else np.inf), objective
 
 

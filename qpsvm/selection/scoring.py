@@ -6,6 +6,7 @@ regression is known to an interval, and so is its error.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -18,6 +19,7 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Mask, Vector
+from qpsvm.selection.settings import SEARCH
 
 Scoring: TypeAlias = str | Callable[..., float] | None
 """The name of a score, or a scorer: a function of (estimator, X, y)."""
@@ -64,33 +66,40 @@ class ScoreInterval:
         return self.lower == self.upper
 
 
-def of_classes(y: Labels, found: Predictions, scoring: Scoring) -> ScoreInterval:
+def of_classes(
+    y: Labels, found: Predictions, scoring: Scoring, weights: Vector | None = None
+) -> ScoreInterval:
     """The score of labels; see ``require_scoring`` for what scoring may be."""
-    if scoring is not None and scoring not in ("accuracy", "balanced_accuracy"):
-        return _by_scorer(y, found, scoring, _Classes(found, np.unique(y)))
+    if scoring is not None and scoring not in CLASSES:
+        return _by_scorer(y, found, scoring, _Classes(found, np.unique(y)), weights)
+    metric = CLASSES["accuracy" if scoring is None else str(scoring)]
+    score = float(metric(y, found.labels, sample_weight=weights))
+    if found.decided.all():
+        return _known(score)
     is_right = np.asarray(found.labels == y)
-    at_worst, at_best = is_right & found.decided, is_right | ~found.decided
-    if scoring == "balanced_accuracy":
-        score = float(metrics.balanced_accuracy_score(y, found.labels))
-        classes = [y == label for label in np.unique(y)]
-        ends = [float(np.mean([np.mean(s[own]) for own in classes])) for s in (at_worst, at_best)]
-    else:
-        score = float(metrics.accuracy_score(y, found.labels))
-        ends = [float(np.mean(at_worst)), float(np.mean(at_best))]
-    return _known(score) if found.decided.all() else ScoreInterval(score, *ends)
+    own = np.ones(len(y)) if weights is None else weights
+    groups = [y == label for label in np.unique(y)] if scoring == "balanced_accuracy" else [y == y]
+    worst, best = (
+        float(np.mean([np.average(side[group], weights=own[group]) for group in groups]))
+        for side in (is_right & found.decided, is_right | ~found.decided)
+    )
+    return ScoreInterval(score, min(worst, score), max(best, score))
 
 
-def of_numbers(y: Vector, found: Predictions, scoring: Scoring) -> ScoreInterval:
+def of_numbers(
+    y: Vector, found: Predictions, scoring: Scoring, weights: Vector | None = None
+) -> ScoreInterval:
     """The score of predicted numbers; see ``require_scoring`` for what scoring may be."""
     name = "r2" if scoring is None else scoring
+    answers = _Numbers(found)
     if not isinstance(name, str) or name not in NUMBERS:
-        return _by_scorer(y, found, name, _Numbers(found))
+        return _by_scorer(y, found, name, answers, weights)
+    score = _by_scorer(y, found, name, answers, weights).score
     least = np.maximum(np.maximum(found.lower - y, y - found.upper), 0.0)
     most = np.maximum(np.abs(found.lower - y), np.abs(found.upper - y))
-    of_errors = NUMBERS[name]
-    score = float(metrics.get_scorer(name)(_Numbers(found), y[:, None], y))
-    worst, best = (float(of_errors(y, errors)) for errors in (most, least))
-    rounding = 1e-14 * (1.0 + abs(score))  # the two formulas round differently
+    own = np.ones(len(y)) if weights is None else weights
+    worst, best = (NUMBERS[name](y, errors, own) for errors in (most, least))
+    rounding = SEARCH.same_score * (1.0 + abs(score))  # the two formulas round differently
     return ScoreInterval(score, min(score, worst) - rounding, max(score, best) + rounding)
 
 
@@ -103,7 +112,7 @@ def require_scoring(scoring: Scoring, *, is_classifier: bool) -> None:
     """
     if scoring is None or callable(scoring):
         return
-    known = CLASSES if is_classifier else tuple(NUMBERS)
+    known = tuple(CLASSES if is_classifier else NUMBERS)
     if not isinstance(scoring, str) or scoring not in (*known, *metrics.get_scorer_names()):
         raise InvalidParameterError(
             f"scoring is {scoring!r}; pass {', '.join(map(repr, known))}, for which there are "
@@ -112,35 +121,45 @@ def require_scoring(scoring: Scoring, *, is_classifier: bool) -> None:
         )
 
 
-CLASSES = ("accuracy", "balanced_accuracy")
+CLASSES: dict[str, Callable[..., float]] = {
+    "accuracy": metrics.accuracy_score,
+    "balanced_accuracy": metrics.balanced_accuracy_score,
+}
 """Scores of labels with proven intervals."""
 
 
-def _r2(y: Vector, errors: Vector) -> float:
-    spread = float(np.sum((y - np.mean(y)) ** 2))
-    squares = float(np.sum(errors**2))
+def _r2(y: Vector, errors: Vector, weights: Vector) -> float:
+    spread = float(weights @ (y - np.average(y, weights=weights)) ** 2)
+    squares = float(weights @ errors**2)
     if spread == 0.0:
         return 1.0 if squares == 0.0 else 0.0  # as scikit-learn has it
     return 1.0 - squares / spread
 
 
-NUMBERS: dict[str, Callable[[Vector, Vector], float]] = {
+def _squares(errors: Vector, weights: Vector) -> float:
+    return float(np.average(errors**2, weights=weights))
+
+
+NUMBERS: dict[str, Callable[[Vector, Vector, Vector], float]] = {
     "r2": _r2,
-    "neg_mean_squared_error": lambda _, errors: -float(np.mean(errors**2)),
-    "neg_root_mean_squared_error": lambda _, errors: -float(np.sqrt(np.mean(errors**2))),
-    "neg_mean_absolute_error": lambda _, errors: -float(np.mean(errors)),
+    "neg_mean_squared_error": lambda _, errors, own: -_squares(errors, own),
+    "neg_root_mean_squared_error": lambda _, errors, own: -math.sqrt(_squares(errors, own)),
+    "neg_mean_absolute_error": lambda _, errors, own: -float(np.average(errors, weights=own)),
 }
-"""Scores of numbers with proven intervals, as functions of y and absolute errors."""
+"""Scores of numbers with proven intervals, as functions of y, absolute errors and weights."""
 
 
 def _known(score: float) -> ScoreInterval:
     return ScoreInterval(score, score, score)
 
 
-def _by_scorer(y: Labels, found: Predictions, scoring: Scoring, answers: _Answers) -> ScoreInterval:
+def _by_scorer(
+    y: Labels, found: Predictions, scoring: Scoring, answers: _Answers, weights: Vector | None
+) -> ScoreInterval:
     """The score of any scorer: known where it asks for labels only, and all are proven."""
     scorer: Any = metrics.get_scorer(scoring) if isinstance(scoring, str) else scoring
-    score = float(scorer(answers, np.zeros((len(y), 1)), y))
+    given = {} if weights is None else {"sample_weight": weights}
+    score = float(scorer(answers, np.zeros((len(y), 1)), y, **given))
     if found.decided.all() and not answers.asked_for_values:
         return _known(score)
     return ScoreInterval(score, -np.inf, np.inf)

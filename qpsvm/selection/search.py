@@ -76,7 +76,9 @@ class _Search(BaseEstimator):  # type: ignore[misc]
         """What is learnt on a shared kernel matrix."""
         raise NotImplementedError
 
-    def _score_of(self, y: Any, found: scoring.Predictions) -> scoring.ScoreInterval:
+    def _score_of(
+        self, y: Any, found: scoring.Predictions, weights: Vector | None
+    ) -> scoring.ScoreInterval:
         """The score of predictions for held-out samples."""
         raise NotImplementedError
 
@@ -94,7 +96,7 @@ class _Search(BaseEstimator):  # type: ignore[misc]
             The kernel matrix (n, n) with ``kernel="precomputed"``.
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
-            Factors of C. Scores are without weights, as those of ``GridSearchCV``.
+            Factors of C, and weights of the scores, as in ``GridSearchCV``.
 
         Returns
         -------
@@ -272,8 +274,10 @@ class SVCSearch(ClassifierMixin, _Search):
         given = as_class_weight(self.class_weight)
         return Classes(self._codes, self.classes_, weights, given, bool(self.break_ties))
 
-    def _score_of(self, y: Any, found: scoring.Predictions) -> scoring.ScoreInterval:
-        return scoring.of_classes(y, found, self.scoring)
+    def _score_of(
+        self, y: Any, found: scoring.Predictions, weights: Vector | None
+    ) -> scoring.ScoreInterval:
+        return scoring.of_classes(y, found, self.scoring, weights)
 
     @available_if(_is_refitted)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Samples) -> Any:
@@ -330,5 +334,7 @@ class SVRSearch(RegressorMixin, _Search):
     def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
         return Tube(self._numbers, weights, float(candidate["epsilon"]))
 
-    def _score_of(self, y: Any, found: scoring.Predictions) -> scoring.ScoreInterval:
-        return scoring.of_numbers(y, found, self.scoring)
+    def _score_of(
+        self, y: Any, found: scoring.Predictions, weights: Vector | None
+    ) -> scoring.ScoreInterval:
+        return scoring.of_numbers(y, found, self.scoring, weights)

@@ -15,7 +15,7 @@ from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Vector, all_finite
 from qpsvm.selection.choice import Choice
 from qpsvm.selection.cv_results import Outcome, cv_results
 from qpsvm.selection.fold_machines import Fold, FoldResult, Task, refine_fold, run_fold
@@ -40,13 +40,13 @@ class Learner:
     task : callable
         ``(candidate, weights) -> Task``, the same for every C.
     score : callable
-        ``(y, Predictions) -> ScoreInterval`` of held-out samples.
+        ``(y, Predictions, weights) -> ScoreInterval`` of held-out samples.
     """
 
     estimator: Callable[[Candidate], QPEstimator]
     kernel: Callable[[Candidate, Any, Vector | None], Kernel]
     task: Callable[[Candidate, Vector], Task]
-    score: Callable[[Any, Predictions], ScoreInterval]
+    score: Callable[[Any, Predictions, Vector | None], ScoreInterval]
 
 
 @short_repr
@@ -101,7 +101,7 @@ class SearchRun:
 
     def _matrix(self, shared: SharedKernels, candidate: Candidate) -> Dense:
         K = shared.matrix(getattr(self._kernel(candidate), "gamma", None))
-        if not np.isfinite(np.sum(K)):
+        if not all_finite(K):
             raise InvalidDataError(
                 f"The kernel matrix for {candidate!r} has NaN or infinite entries: the features "
                 "are too large for this kernel in double precision; scale them, for instance with "
@@ -162,7 +162,8 @@ class SearchRun:
     def _scored(
         self, fold: Fold, found: Predictions, fit_seconds: float, score_seconds: float
     ) -> Outcome:
-        score = self.learner.score(self.y[fold.test], found)
+        weights = None if self.weights is None else self.weights[fold.test]
+        score = self.learner.score(self.y[fold.test], found, weights)
         proven = float(np.mean(found.decided))
         return Outcome(score, proven, found.gap, float(fit_seconds), float(score_seconds))
 
