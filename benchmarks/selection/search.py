@@ -1,11 +1,11 @@
 """Time ``SVCSearch`` beside ``GridSearchCV(SVC())``: 5 folds, 20 C, 5 gamma, two jobs each.
 
-C are 2^-5 ... 2^14 (the range of LIBSVM's guide), gamma are 1/16 ... 16 times "scale"; both have the
-same folds. Processor seconds are those of all threads and processes together: seconds of the clock
-depend on what else the machine does.
+C are 2^-5 ... 2^14 (the range of LIBSVM's guide), gamma are 1/16 ... 16 times "scale"; both have
+the same folds. Processor seconds are those of all threads and processes together: seconds of the
+clock depend on what else the machine does.
 
-Usage: ``QPSVM_DATA=folder python -m benchmarks.selection.search NAME[:SAMPLES] ...``, with
-``--ours`` without scikit-learn's search. Rows are appended to ``search.jsonl``.
+Usage: ``QPSVM_DATA=folder python -m benchmarks.selection.search NAME:SAMPLES ...``, with ``--ours``
+for no search of scikit-learn's. Rows are appended to ``search.jsonl``.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for each in arguments.sets:
         name, _, n = each.partition(":")
-        row = measured(name, int(n or 10**6), ours_only=arguments.ours)
+        row = measured(name, int(n), ours_only=arguments.ours)
         with ROWS.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         print(row, flush=True)

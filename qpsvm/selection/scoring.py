@@ -78,7 +78,9 @@ def of_classes(
         return _known(score)
     is_right = np.asarray(found.labels == y)
     own = np.ones(len(y)) if weights is None else weights
-    groups = [y == label for label in np.unique(y)] if scoring == "balanced_accuracy" else [y == y]
+    groups = [np.ones(len(y), dtype=bool)]
+    if scoring == "balanced_accuracy":
+        groups = [y == label for label in np.unique(y)]
     worst, best = (
         float(np.mean([np.average(side[group], weights=own[group]) for group in groups]))
         for side in (is_right & found.decided, is_right | ~found.decided)

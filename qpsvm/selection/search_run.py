@@ -18,12 +18,13 @@ from qpsvm.kernels import Kernel
 from qpsvm.numerics.arrays import Dense, Vector, all_finite
 from qpsvm.selection.choice import Choice
 from qpsvm.selection.cv_results import Outcome, cv_results
-from qpsvm.selection.fold_machines import Fold, FoldResult, Task, refine_fold, run_fold
+from qpsvm.selection.fold_machines import FoldResult, refine_fold, run_fold
 from qpsvm.selection.grid import Candidate
 from qpsvm.selection.scoring import Predictions, ScoreInterval
 from qpsvm.selection.separate_fits import run_separately
 from qpsvm.selection.settings import SEARCH
 from qpsvm.selection.shared_kernels import SharedKernels
+from qpsvm.selection.tasks import Fold, Task
 
 
 @short_repr

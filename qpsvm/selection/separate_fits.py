@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from qpsvm.estimators.base import QPEstimator
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import rows_of
-from qpsvm.selection.fold_machines import Fold
 from qpsvm.selection.scoring import Predictions
+from qpsvm.selection.tasks import Fold
 
 
 def run_separately(
@@ -55,17 +56,13 @@ def _predictions(machine: Any, X: Any, squares: Vector | None) -> Predictions:
     labels, proof = machine.predict(X), machine.certificate_
     decided = np.zeros(len(labels), dtype=bool)
     if is_classifier(machine):
-        try:
+        with suppress(InvalidParameterError):  # k(x, x) of a repaired kernel matrix is not known
             decided = proof.predict_certified(X, squares=squares).decided
-        except InvalidParameterError:  # k(x, x) of a repaired kernel matrix is not known
-            pass
         values = machine.decision_function(X)
         return Predictions(labels, decided, values, labels, labels, proof.relative_gap)
     unknown = np.full(len(labels), np.inf)
     low, high = -unknown, unknown
-    try:
+    with suppress(InvalidParameterError):
         bounds = proof.decision_bounds(X, squares=squares)
         low, high = bounds.lower, bounds.upper
-    except InvalidParameterError:
-        pass
     return Predictions(labels, decided, labels, low, high, proof.relative_gap)

@@ -1,4 +1,4 @@
-"""Kernel matrices of all samples that candidates share: distances and products are computed once."""
+"""Kernel matrices of all samples for several gamma: distances and products are computed once."""
 
 from __future__ import annotations
 

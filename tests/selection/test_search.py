@@ -1,4 +1,4 @@
-"""A search finds what independent solves and scikit-learn's search find, and proves what it says."""
+"""A search finds what tight solves and scikit-learn's search find, and proves what it says."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from qpsvm.estimators import SVC, SVR
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnknownParameterError
 from qpsvm.kernels import RBF
 from qpsvm.selection import SVCSearch, SVRSearch, search_run
-from qpsvm.selection.fold_machines import Classes, Fold, Tube, refine_fold, run_fold
+from qpsvm.selection.fold_machines import refine_fold, run_fold
 from qpsvm.selection.machine_bounds import Products, feasible, held_out
 from qpsvm.selection.machines_along_c import at_price, machines_along_c
 from qpsvm.selection.settings import SearchSettings
+from qpsvm.selection.tasks import Classes, Fold, Tube
 
 GRID = {"C": [0.01, 0.3, 10.0, 300.0], "gamma": [0.005, 0.1]}
 
@@ -109,8 +110,10 @@ def test_a_search_for_a_regression_has_the_scores_of_scikit_learns_within_its_in
         theirs = GridSearchCV(svm.SVR(tol=1e-9), grid, cv=3, scoring=scoring).fit(X, y)
         low, high = (ours.cv_results_[f"mean_test_score_{end}"] for end in ("lower", "upper"))
         scores = theirs.cv_results_["mean_test_score"]
-        assert (low - 1e-7 <= scores).all() and (scores <= high + 1e-7).all()
-        assert np.median(high - low) < 1e-3 and (low <= ours.cv_results_["mean_test_score"]).all()
+        assert (low - 1e-7 <= scores).all()
+        assert (scores <= high + 1e-7).all()
+        assert np.median(high - low) < 1e-3
+        assert (low <= ours.cv_results_["mean_test_score"]).all()
         assert ours.best_params_ == theirs.best_params_
         assert ours.cv_results_["params"] == theirs.cv_results_["params"]
 
@@ -192,8 +195,10 @@ def test_bounds_hold_for_any_coefficients(seed: int) -> None:
             trained = Products.of(block, norms[part.train], beta)
             others = Products.of(K[np.ix_(test, part.train)], norms[test], beta)
             found = held_out(stair, beta[:, 0], trained, others, 0)
-            assert (found.lower <= exact.upper).all() and (exact.lower <= found.upper).all()
-            assert (found.lower <= found.values).all() and (found.values <= found.upper).all()
+            assert (found.lower <= exact.upper).all()
+            assert (exact.lower <= found.upper).all()
+            assert (found.lower <= found.values).all()
+            assert (found.values <= found.upper).all()
             assert size == 0.0 or found.gap > exact.gap
 
 
@@ -210,7 +215,8 @@ def test_a_proven_difference_is_one_of_tight_solves() -> None:
     for i, j in itertools.combinations(range(len(found)), 2):
         verdict = choice.between(i, j)
         assert verdict == ("equal" if abs(found[i] - found[j]) < 1e-12 else "proven")
-    assert choice.is_proven and choice.verdicts[choice.best] == "equal"
+    assert choice.is_proven
+    assert choice.verdicts[choice.best] == "equal"
 
 
 def test_a_loose_search_leaves_the_choice_open_and_intervals_hold_the_exact_scores() -> None:
@@ -233,7 +239,8 @@ def test_a_loose_search_leaves_the_choice_open_and_intervals_hold_the_exact_scor
     assert 0.0 < predictions.decided.mean() < 1.0
     interval = qpsvm.selection.scoring.of_classes(y[test], predictions, None)
     exact = SVC(C=10.0, gamma=0.1, eps=1e-10).fit(X[train], y[train]).score(X[test], y[test])
-    assert interval.lower < interval.upper and interval.lower <= exact <= interval.upper
+    assert interval.lower < interval.upper
+    assert interval.lower <= exact <= interval.upper
 
 
 def test_an_intercept_that_is_not_unique_leaves_labels_open() -> None:
@@ -268,7 +275,8 @@ def test_the_choice_is_a_table() -> None:
     choice = searched().choice_
     frame = choice.to_frame()
     assert list(frame.columns) == ["C", "gamma", "score", "lower", "upper", "against_best"]
-    assert len(frame) == 8 and "Choice of 8 rows" in repr(choice)
+    assert len(frame) == 8
+    assert "Choice of 8 rows" in repr(choice)
     assert choice.between({"C": 0.3, "gamma": 0.1}, 0) in ("proven", "equal")
     for wrong in (8, -1, {"C": 5.0, "gamma": 0.1}):
         with pytest.raises(InvalidParameterError, match="no candidate"):
@@ -278,13 +286,17 @@ def test_the_choice_is_a_table() -> None:
 def test_parameters_are_scikit_learns_to_copy() -> None:
     search = SVCSearch(C=(1.0, 2.0), cv=KFold(3))
     other = clone(search)
-    assert other.get_params()["C"] == (1.0, 2.0) and not hasattr(other, "best_params_")
+    assert other.get_params()["C"] == (1.0, 2.0)
+    assert not hasattr(other, "best_params_")
     assert "refit" in SVRSearch(epsilon=[0.1, 0.2]).get_params()
     unfitted = SVCSearch(C=[1.0], gamma=0.1, refit=False, cv=3).fit(*cancer())
-    assert not hasattr(unfitted, "predict") and not hasattr(unfitted, "best_estimator_")
-    assert isinstance(searched().best_estimator_, SVC) and searched().refit_time_ > 0.0
+    assert not hasattr(unfitted, "predict")
+    assert not hasattr(unfitted, "best_estimator_")
+    assert isinstance(searched().best_estimator_, SVC)
+    assert searched().refit_time_ > 0.0
     numbers = SVRSearch(C=[1.0], gamma=None, cv=3).fit(*diabetes())
-    assert isinstance(numbers.best_estimator_, SVR) and len(numbers.cv_results_["params"]) == 5
+    assert isinstance(numbers.best_estimator_, SVR)
+    assert len(numbers.cv_results_["params"]) == 5
 
 
 @pytest.mark.parametrize(
@@ -313,7 +325,7 @@ def test_other_errors_say_what_to_do() -> None:
     X, y = cancer()
     with pytest.raises(UnknownParameterError, match="tol"):
         SVCSearch(tol=1e-3)
-    with pytest.raises(InvalidParameterError, match="epsilon has the value -0.1"):
+    with pytest.raises(InvalidParameterError, match=r"epsilon has the value -0\.1"):
         SVRSearch(epsilon=[-0.1]).fit(*diabetes())
     with pytest.raises(InvalidDataError, match="stratifies"):
         SVCSearch(C=[1.0], gamma=0.1, cv=KFold(2)).fit(X[:50], np.arange(50) >= 25)
