@@ -6,6 +6,7 @@ import numpy as np
 
 from qpsvm.backends.base import Settings
 from qpsvm.formulations import EpsilonRegression, SoftMargin
+from qpsvm.formulations.family import Family
 from qpsvm.kernels import Precomputed
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -28,11 +29,11 @@ def refitted(K: Dense, stair: Staircase, eps: float) -> Vector:
     """
     positive, negative = stair.upper > 0.0, stair.lowest < 0.0
     prices = np.maximum(stair.upper, -stair.lowest)
+    family: Family = SoftMargin(C=1.0)
+    targets = np.where(positive, 1.0, -1.0)
     if (positive & negative).any():
         width = float(np.median(stair.c - stair.a))
         family, targets = EpsilonRegression(C=1.0, epsilon=0.5 * width), stair.a + 0.5 * width
-    else:
-        family, targets = SoftMargin(C=1.0), np.where(positive, 1.0, -1.0)
     data = family.training_set(K, targets, Precomputed(), prices)
     gram = KernelQuadratic(SampleGram.of_matrix(K, positive_semidefinite=True))
     problem = family.of_training_set(data, Precomputed(), "dual", gram=(gram, None))

@@ -95,7 +95,10 @@ class SearchRun:
         if 8 * self.X.shape[0] ** 2 > SEARCH.largest_matrix:
             return None
         X = sp.csr_array(self.X) if sp.issparse(self.X) else np.asarray(self.X)
-        return SharedKernels.of(self._kernel(self.candidates[0]), X.astype(np.float64))
+        firsts = [self.candidates[rows[0]] for rows in self._groups()]
+        kernels = [self._kernel(candidate) for candidate in firsts]
+        largest = max(getattr(kernel, "gamma", 0.0) for kernel in kernels)
+        return SharedKernels.of(kernels[0], X.astype(np.float64), largest)
 
     def _kernel(self, candidate: Candidate) -> Kernel:
         return self.learner.kernel(candidate, self.X, self.weights).resolve(self.X)

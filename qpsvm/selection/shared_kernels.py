@@ -10,6 +10,7 @@ import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
+from qpsvm.kernels.widths import SharedDistances
 from qpsvm.numerics.arrays import Dense, freeze
 from qpsvm.numerics.single_precision import Stored
 
@@ -21,17 +22,14 @@ class SharedKernels:
 
     Attributes
     ----------
-    base : array of shape (n, n)
-        ``-|x_i - x_j|^2``, ``x_i'x_j``, or the kernel matrix itself.
-    finish : callable
-        ``(base, gamma) -> K``, a fresh array or the base.
+    matrix : callable
+        ``gamma -> K`` of shape (n, n), read-only; not finite where features are too large.
     """
 
-    base: Dense
-    finish: Callable[[Dense, Any], Dense]
+    matrix: Callable[[Any], Dense]
 
     @classmethod
-    def of(cls, kernel: Kernel, X: Stored) -> SharedKernels | None:
+    def of(cls, kernel: Kernel, X: Stored, largest_gamma: float) -> SharedKernels | None:
         """Evaluate what the kernels share.
 
         Parameters
@@ -39,6 +37,8 @@ class SharedKernels:
         kernel : Kernel
             With any gamma; all other parameters are those of every candidate.
         X : array or CSR matrix of shape (n, d)
+        largest_gamma : float
+            No matrix is asked for with a larger one.
 
         Returns
         -------
@@ -48,18 +48,22 @@ class SharedKernels:
         if not kernel.is_positive_semidefinite:
             return None
         if isinstance(kernel, RBF):
-            return cls(RBF(gamma=1.0).exponents(X), _exponential)
+            distances = SharedDistances(X, largest_gamma)
+            return cls(lambda gamma: distances.gram(gamma).gram.dense)
         if isinstance(kernel, Polynomial):
-            degree, coef0 = kernel.degree, kernel.coef0
-            return cls(Linear()(X, X), lambda base, gamma: (gamma * base + coef0) ** degree)
-        return cls(kernel.resolve(X)(X, X), lambda base, _: base)
+            return cls(_Powers(Linear()(X, X), kernel.degree, kernel.coef0))
+        K = freeze(kernel.resolve(X)(X, X))
+        return cls(lambda _: K)
 
-    def matrix(self, gamma: Any) -> Dense:
-        """K for one gamma, read-only; not finite where features are too large."""
+
+@dataclass(frozen=True, eq=False)
+class _Powers:
+    """``(gamma x'z + coef0)^degree``."""
+
+    products: Dense
+    degree: float
+    coef0: float
+
+    def __call__(self, gamma: float) -> Dense:
         with np.errstate(over="ignore"):
-            return freeze(np.asarray(self.finish(self.base, gamma), dtype=np.float64))
-
-
-def _exponential(exponents: Dense, gamma: float) -> Dense:
-    K = np.multiply(exponents, gamma)
-    return np.exp(K, out=K)
+            return freeze((gamma * self.products + self.coef0) ** self.degree)

@@ -85,7 +85,7 @@ class Classes:
     def parts(self, fold: Fold) -> list[Part]:
         train = fold.train[self.weights[fold.train] > 0.0]
         codes = self.codes[train]
-        counts = np.bincount(codes, self.weights[train], minlength=len(self.labels))
+        counts = np.bincount(codes, self.weights[train], len(self.labels)).astype(np.float64)
         if (counts == 0.0).any():
             label = self.labels[int(np.argmin(counts))]
             raise InvalidDataError(
