@@ -23,7 +23,7 @@ from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
-from qpsvm.selection import grid, scoring
+from qpsvm.selection import grid, scores
 from qpsvm.selection.choice import Choice
 from qpsvm.selection.cv_results import Outcome, cv_results
 from qpsvm.selection.search_run import Learner, SearchRun
@@ -52,7 +52,7 @@ class BaseSearch(BaseEstimator):  # type: ignore[misc]
     gamma: Any
     eps: float
     cv: Any
-    scoring: scoring.Scoring
+    scoring: scores.Scoring
     n_jobs: int | None
     refit: bool
 
@@ -74,8 +74,8 @@ class BaseSearch(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _score_of(
-        self, y: Any, found: scoring.Predictions, weights: Vector | None
-    ) -> scoring.ScoreInterval:
+        self, y: Any, found: scores.Predictions, weights: Vector | None
+    ) -> scores.ScoreInterval:
         """The score of predictions for held-out samples."""
         raise NotImplementedError
 
@@ -131,7 +131,7 @@ class BaseSearch(BaseEstimator):  # type: ignore[misc]
         require_flag(self.refit, "refit")
         if not (is_real_number(self.eps) and 0.0 < self.eps < 1.0):
             raise InvalidParameterError(f"eps is {self.eps!r}; it must be between 0 and 1.")
-        scoring.require_scoring(self.scoring, is_classifier=is_classifier(self))
+        scores.require_scoring(self.scoring, is_classifier=is_classifier(self))
 
     def _gammas(self, X: Any, weights: Vector | None) -> dict[str, list[Any]]:
         """The values of gamma, where the kernel has one."""
@@ -159,8 +159,8 @@ class BaseSearch(BaseEstimator):  # type: ignore[misc]
         self.best_index_ = int(results["rank_test_score"].argmin())
         self.best_score_ = results["mean_test_score"][self.best_index_]
         self.best_params_ = candidates[self.best_index_]
-        ends = (results[f"mean_test_score{end}"] for end in ("", "_lower", "_upper"))
-        self.choice_ = Choice(tuple(candidates), *ends, self.best_index_)
+        score, low, high = (results[f"mean_test_score{e}"] for e in ("", "_lower", "_upper"))
+        self.choice_ = Choice(tuple(candidates), score, low, high, self.best_index_)
         gaps = results["max_relative_gap"]
         missed = int(np.count_nonzero(~(gaps <= self.eps)))
         if missed:

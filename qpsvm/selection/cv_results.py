@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from qpsvm.numerics.arrays import Dense
 from qpsvm.selection.grid import Candidate
-from qpsvm.selection.scoring import ScoreInterval
+from qpsvm.selection.scores import ScoreInterval
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.selection.exact_refit import refitted
 from qpsvm.selection.machine_bounds import HeldOut, Products, feasible, held_out
 from qpsvm.selection.machines_along_c import at_price, machines_along_c
-from qpsvm.selection.scoring import Predictions
+from qpsvm.selection.scores import Predictions
 from qpsvm.selection.settings import SEARCH
 from qpsvm.selection.tasks import Fold, Part, Task
 

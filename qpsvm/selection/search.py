@@ -16,12 +16,12 @@ from qpsvm.formulations.prices import ClassWeight, as_class_weight
 from qpsvm.kernels import KernelArgument
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Vector
-from qpsvm.selection import grid, scoring
+from qpsvm.selection import grid, scores
 from qpsvm.selection.base_search import C_VALUES, BaseSearch, is_refitted
 from qpsvm.selection.tasks import Classes, Task, Tube
 
 
-class SVCSearch(ClassifierMixin, BaseSearch):
+class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
     """Search for the C and gamma of ``SVC`` with the best cross-validation score.
 
     The candidates are those of ``GridSearchCV(SVC(), {"C": C, "gamma": gamma})``, and so are the
@@ -106,7 +106,7 @@ class SVCSearch(ClassifierMixin, BaseSearch):
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         break_ties: bool = False,
         eps: float = 1e-8,
-        scoring: scoring.Scoring = None,
+        scoring: scores.Scoring = None,
         n_jobs: int | None = None,
         refit: bool = True,
         cv: Any = None,
@@ -141,9 +141,9 @@ class SVCSearch(ClassifierMixin, BaseSearch):
         return Classes(self._codes, self.classes_, weights, given, bool(self.break_ties))
 
     def _score_of(
-        self, y: Any, found: scoring.Predictions, weights: Vector | None
-    ) -> scoring.ScoreInterval:
-        return scoring.of_classes(y, found, self.scoring, weights)
+        self, y: Any, found: scores.Predictions, weights: Vector | None
+    ) -> scores.ScoreInterval:
+        return scores.of_classes(y, found, self.scoring, weights)
 
     @available_if(is_refitted)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Samples) -> Any:
@@ -157,7 +157,7 @@ class SVCSearch(ClassifierMixin, BaseSearch):
         return tags
 
 
-class SVRSearch(RegressorMixin, BaseSearch):
+class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
     """Search for the C, epsilon and gamma of ``SVR`` with the best cross-validation score.
 
     Parameters
@@ -201,7 +201,7 @@ class SVRSearch(RegressorMixin, BaseSearch):
         gamma: Any = None,
         coef0: float = 0.0,
         eps: float = 1e-8,
-        scoring: scoring.Scoring = None,
+        scoring: scores.Scoring = None,
         n_jobs: int | None = None,
         refit: bool = True,
         cv: Any = None,
@@ -229,6 +229,6 @@ class SVRSearch(RegressorMixin, BaseSearch):
         return Tube(self._numbers, weights, float(candidate["epsilon"]))
 
     def _score_of(
-        self, y: Any, found: scoring.Predictions, weights: Vector | None
-    ) -> scoring.ScoreInterval:
-        return scoring.of_numbers(y, found, self.scoring, weights)
+        self, y: Any, found: scores.Predictions, weights: Vector | None
+    ) -> scores.ScoreInterval:
+        return scores.of_numbers(y, found, self.scoring, weights)

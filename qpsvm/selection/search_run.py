@@ -20,7 +20,7 @@ from qpsvm.selection.choice import Choice
 from qpsvm.selection.cv_results import Outcome, cv_results
 from qpsvm.selection.fold_machines import FoldResult, refine_fold, run_fold
 from qpsvm.selection.grid import Candidate
-from qpsvm.selection.scoring import Predictions, ScoreInterval
+from qpsvm.selection.scores import Predictions, ScoreInterval
 from qpsvm.selection.separate_fits import run_separately
 from qpsvm.selection.settings import SEARCH
 from qpsvm.selection.shared_kernels import SharedKernels

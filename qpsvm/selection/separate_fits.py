@@ -21,7 +21,7 @@ from qpsvm.estimators.base import QPEstimator
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import rows_of
-from qpsvm.selection.scoring import Predictions
+from qpsvm.selection.scores import Predictions
 from qpsvm.selection.tasks import Fold
 
 

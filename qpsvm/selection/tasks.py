@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from qpsvm.formulations import OneVsOne, SoftMargin
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.selection.machine_bounds import HeldOut
-from qpsvm.selection.scoring import Predictions
+from qpsvm.selection.scores import Predictions
 from qpsvm.selection.settings import SEARCH
 from qpsvm.selection.staircase import Staircase
 
@@ -79,7 +80,7 @@ class Classes:
     codes: Index
     labels: Labels
     weights: Vector
-    class_weight: object
+    class_weight: Mapping[Any, float] | str | None
     break_ties: bool = False
 
     def parts(self, fold: Fold) -> list[Part]:
@@ -105,9 +106,8 @@ class Classes:
         given = self.class_weight
         if given is None:
             return np.ones(len(self.labels))
-        if given == "balanced":
+        if isinstance(given, str):  # "balanced"
             return np.asarray(np.sum(counts) / (len(counts) * counts))
-        assert isinstance(given, dict)
         return np.array([float(given.get(label, 1.0)) for label in self.labels.tolist()])
 
     def predictions(self, found: list[HeldOut]) -> Predictions:

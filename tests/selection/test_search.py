@@ -237,7 +237,7 @@ def test_a_loose_search_leaves_the_choice_open_and_intervals_hold_the_exact_scor
     )
     predictions = task.predictions([found])
     assert 0.0 < predictions.decided.mean() < 1.0
-    interval = qpsvm.selection.scoring.of_classes(y[test], predictions, None)
+    interval = qpsvm.selection.scores.of_classes(y[test], predictions, None)
     exact = SVC(C=10.0, gamma=0.1, eps=1e-10).fit(X[train], y[train]).score(X[test], y[test])
     assert interval.lower < interval.upper
     assert interval.lower <= exact <= interval.upper
