@@ -70,7 +70,7 @@ class BaseSearch(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
-        """What is learnt on a shared kernel matrix."""
+        """Build the task of a candidate on a shared kernel matrix; every C has the same."""
         raise NotImplementedError
 
     def _score_of(

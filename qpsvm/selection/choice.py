@@ -1,4 +1,4 @@
-"""Which differences between candidates are proven, and which may come from inexact machines."""
+"""The choice of a search: differences between candidates, and whether each is proven."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Choice(Table):
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Of every candidate against the best."""
+        """Whether the difference to the best is proven, for every candidate."""
         return tuple(self.between(k, self.best) for k in range(len(self.candidates)))
 
     @property

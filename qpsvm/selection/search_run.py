@@ -30,7 +30,7 @@ from qpsvm.selection.tasks import Fold, Task
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """What a search knows of its machines.
+    """Functions that build and score the machines of a search.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class SearchRun:
 
     # --- machines that share kernel matrices ------------------------------------------------------
     def _shared(self) -> SharedKernels | None:
-        """What the kernel matrices have in common; None where machines are fitted one by one."""
+        """Shared kernel matrices, or None where machines are fitted one by one."""
         first = self.learner.estimator(self.candidates[0])
         if inputs.takes_objects(first, self.X) or inputs.is_precomputed(first):
             return None

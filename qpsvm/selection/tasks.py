@@ -1,4 +1,4 @@
-"""What is learnt on a shared kernel matrix: labels or numbers, and the machines that it takes."""
+"""Learning tasks on a shared kernel matrix, labels or numbers, and their two-class machines."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Part:
 
 
 class Task(Protocol):
-    """Protocol of what is learnt: which machines it takes, and what they predict together."""
+    """Protocol of a learning task: its machines, and their predictions together."""
 
     def parts(self, fold: Fold) -> list[Part]:
         """The machines that are trained on a fold."""
 
     def predictions(self, found: list[HeldOut]) -> Predictions:
-        """What the machines of a fold predict together, in the order of ``parts``."""
+        """Predictions of the machines of a fold together, in the order of ``parts``."""
 
     def is_open(self, found: HeldOut) -> bool:
         """Return whether tighter bounds on one machine may prove more."""

@@ -12,6 +12,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "formulations.md"
 PAGES = {
     "formulations": 10, "certificates": 6, "audit": 5, "report": 1, "polish": 1, "displays": 3,
+    "model_selection": 1,
 }  # fmt: skip
 """Pages with blocks, and how many of them print something at least."""
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

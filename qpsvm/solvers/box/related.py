@@ -1,4 +1,4 @@
-"""Box programs that share one stored matrix, each solved from a machine of another.
+"""Box programs that share one stored matrix, each solved from a solution of another.
 
     minimise 1/2 x'Px + q'x   subject to   1'x = 0,   lower <= x <= upper,     P_ij = K[v_i, v_j]
 
@@ -48,7 +48,7 @@ class RelatedPrograms:
         eps: float,
         product: Vector | None = None,
     ) -> Point:
-        """Solve one program from a starting point; whoever needs a proof has to certify the result.
+        """Solve one program from a starting point; the result carries no proof.
 
         Parameters
         ----------
