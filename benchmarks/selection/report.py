@@ -37,8 +37,9 @@ same best | scores that differ, of 100 | proven labels | proven or equal verdict
 def searches() -> str:
     """The table of searches."""
     lines = []
-    for line in (HERE / "search.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    stored = (HERE / "search.jsonl").read_text(encoding="utf-8").splitlines()
+    last = {(row["set"], row["n"]): row for row in map(json.loads, stored)}
+    for row in last.values():
         times = []
         for kind in ("processor", "seconds"):
             own, other = row[kind], row.get(f"sklearn {kind}")

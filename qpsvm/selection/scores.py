@@ -123,8 +123,13 @@ def require_scoring(scoring: Scoring, *, is_classifier: bool) -> None:
         )
 
 
+def _accuracy(y: Labels, labels: Labels, sample_weight: Vector | None) -> float:
+    """Share of right labels: the bits of ``accuracy_score``, which checks its arguments for long."""
+    return float(np.average(labels == y, weights=sample_weight))
+
+
 CLASSES: dict[str, Callable[..., float]] = {
-    "accuracy": metrics.accuracy_score,
+    "accuracy": _accuracy,
     "balanced_accuracy": metrics.balanced_accuracy_score,
 }
 """Scores of labels with proven intervals."""
