@@ -124,7 +124,7 @@ def require_scoring(scoring: Scoring, *, is_classifier: bool) -> None:
 
 
 def _accuracy(y: Labels, labels: Labels, sample_weight: Vector | None) -> float:
-    """Share of right labels: the bits of ``accuracy_score``, which checks its arguments for long."""
+    """Share of right labels, with the bits of ``accuracy_score``, which checks its arguments."""
     return float(np.average(labels == y, weights=sample_weight))
 
 
