@@ -1,4 +1,4 @@
-"""Settings of exact leave-one-out."""
+"""Settings of exact leave-one-out and of searches over parameters."""
 
 from __future__ import annotations
 
@@ -60,3 +60,41 @@ class LeaveOneOutSettings:
 
 
 NUMBERS = LeaveOneOutSettings()
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Settings of ``SVCSearch`` and ``SVRSearch``.
+
+    None of them decides what is proven: every machine is held against the optimum by its own gap.
+
+    Attributes
+    ----------
+    largest_matrix : int
+        Bytes of a kernel matrix of all samples, up to which folds and candidates share it; 11585
+        samples. Larger ones are solved one by one.
+    tighter : float
+        Share of ``eps`` to which a machine is solved, for its gap to hold with rounding.
+    refinements : int
+        Times that undecided candidates are solved more accurately.
+    tightest : float
+        Smallest relative gap that is asked for.
+    most_refined : int
+        Machines in one refinement, at most.
+    known_number : float
+        Width of a bound on a predicted number up to which it counts as proven, relative to the
+        range of the targets.
+    same_score : float
+        Difference of two scores that is only rounding of their means.
+    """
+
+    largest_matrix: int = 2**30
+    tighter: float = 0.1
+    refinements: int = 1
+    tightest: float = 1e-12
+    most_refined: int = 10
+    known_number: float = 1e-6
+    same_score: float = 1e-12
+
+
+SEARCH = SearchSettings()

@@ -13,6 +13,7 @@ PAGE = DOCS / "formulations.md"
 PAGES = {
     "formulations": 10, "certificates": 6, "audit": 5, "report": 1, "polish": 1, "displays": 3,
     "index": 1, "five_objects": 5, "lagrangians": 1, "backends": 1, "faq": 17, "classical": 12,
+    "model_selection": 1,
 }  # fmt: skip
 """Pages with blocks, and how many of them print something at least."""
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

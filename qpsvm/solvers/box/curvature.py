@@ -105,6 +105,10 @@ class DenseCurvature(Curvature):
     def block(self, index: Index) -> Dense:
         return self.matrix[np.ix_(index, index)]
 
+    def restricted(self, index: Index) -> DenseCurvature:
+        # all variables in their order: no copy, and the last factor may serve again
+        return self if len(index) == len(self.matrix) else super().restricted(index)
+
     def factor(self, free: Index, sigma: float) -> Solve:
         is_sound = sigma >= SOUND * float(np.max(np.diagonal(self.matrix), initial=0.0))
         if self._last is not None and self._last[1] == sigma and len(free) > FEW and is_sound:

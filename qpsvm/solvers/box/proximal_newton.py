@@ -70,7 +70,7 @@ def solve(
     centre = best = start
     residual = lowest = program.residual(start)
     smallest, stalls = settings.smallest_sigma * unit, 0
-    sigma = _first_sigma(program, start, settings.smallest_sigma)
+    sigma = _first_sigma(program, start, settings)
     for _ in range(settings.max_proximal_points):
         is_done = lowest <= tolerance or stalls == settings.max_stalls
         is_done = is_done or (program.is_settled(best) and not into_rounding)
@@ -104,12 +104,13 @@ def _same_objective(program: BoxProgram, one: Point, other: Point) -> bool:
     return abs(difference) <= SAME_OBJECTIVE * program.objective_terms(one)
 
 
-def _first_sigma(program: BoxProgram, start: Point, least: float) -> float:
+def _first_sigma(program: BoxProgram, start: Point, settings: WorkingSetSettings) -> float:
     """The first proximal weight: the gradient then moves variables by about the size of x."""
     violation = program.residual(start)
     size = program.unit * float(np.max(np.abs(start.x)))
     relative = violation / size if size > 0.0 else 1.0
-    return program.unit * min(max(relative, least), 1.0)
+    relative = settings.first_sigma * min(relative, 1.0)
+    return program.unit * max(relative, settings.smallest_sigma)
 
 
 class _Proximal:

@@ -34,6 +34,9 @@ class WorkingSetSettings:
         Proximal points per working set, at most.
     max_stalls : int
         Proximal points that do not halve the residual before a working set ends.
+    first_sigma : float
+        First proximal weight, relative to the violation and the largest curvature. Smaller for
+        warm starts: fewer proximal points, of more Newton steps each.
     smallest_sigma, largest_sigma : float
         Limits of the proximal weight, relative to the largest curvature.
     """
@@ -51,6 +54,7 @@ class WorkingSetSettings:
     searched_steps: int = 60
     max_proximal_points: int = 100
     max_stalls: int = 3
+    first_sigma: float = 1.0
     smallest_sigma: float = 1e-11
     largest_sigma: float = 1e3
 

@@ -1,0 +1,212 @@
+"""The base of searches over parameters: scikit-learn's conventions around ``SearchRun``."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from qpsvm.estimators import inputs
+from qpsvm.estimators.base import QPEstimator
+from qpsvm.estimators.kernel_choice import kernel_of
+from qpsvm.estimators.parameters import require_known
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.kernels import Kernel, KernelArgument
+from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.choices import require_flag
+from qpsvm.selection import grid, scores
+from qpsvm.selection.choice import Choice
+from qpsvm.selection.cv_results import Outcome, cv_results
+from qpsvm.selection.search_run import Learner, SearchRun
+from qpsvm.selection.tasks import Fold, Task
+
+C_VALUES = tuple(10.0**k for k in range(-2, 5))
+"""C of a search that is given none."""
+
+GAMMA_FACTORS = tuple(4.0**k for k in range(-2, 3))
+"""Gamma of a search that is given none, as multiples of ``gamma="scale"``."""
+
+WITH_GAMMA = ("rbf", "poly", "polynomial", "sigmoid")
+"""Names of kernels that have a gamma."""
+
+
+def is_refitted(search: Any) -> bool:
+    """Return whether the search has, or will have, a best estimator."""
+    return bool(search.refit)
+
+
+class BaseSearch(BaseEstimator):  # type: ignore[misc]
+    """Base class of searches: candidates, folds, results and the refit."""
+
+    kernel: KernelArgument
+    C: Any
+    gamma: Any
+    eps: float
+    cv: Any
+    scoring: scores.Scoring
+    n_jobs: int | None
+    refit: bool
+
+    _machine: ClassVar[type[QPEstimator]]
+    _common: ClassVar[tuple[str, ...]]  # parameters that all candidates share
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        require_known(cls, parameters)
+        del args
+        return super().__new__(cls)  # type: ignore[no-any-return]
+
+    # --- for subclasses ---------------------------------------------------------------------------
+    def _targets(self, y: Any) -> Any:
+        """Check the targets y, and store the classes where there are any."""
+        raise NotImplementedError
+
+    def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
+        """Build the task of a candidate on a shared kernel matrix; every C has the same."""
+        raise NotImplementedError
+
+    def _score_of(
+        self, y: Any, found: scores.Predictions, weights: Vector | None
+    ) -> scores.ScoreInterval:
+        """The score of predictions for held-out samples."""
+        raise NotImplementedError
+
+    def _values(self) -> dict[str, list[Any]]:
+        """Values of the searched parameters beside gamma."""
+        return {"C": grid.as_values(self.C, "C")}
+
+    # --- fitting ----------------------------------------------------------------------------------
+    def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
+        """Search: train every candidate on every fold, choose, prove, and refit.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, d)
+            The kernel matrix (n, n) with ``kernel="precomputed"``.
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            Factors of C, and weights of the scores, as in ``GridSearchCV``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Data or parameters from which no machine can be built; a fold without one of the
+            classes.
+
+        Warns
+        -----
+        ConvergenceWarning
+            A machine is not certified to ``eps``.
+        """
+        self._check_parameters()
+        samples, targets = inputs.training_data(self, X, y)
+        targets = self._targets(targets)
+        weights = None if sample_weight is None else inputs.weights(sample_weight, samples)
+        candidates = grid.candidates(self._values() | self._gammas(samples, weights))
+        folds = self._folds(samples, targets)
+        learner = Learner(self._estimator, self._kernel_of, self._task, self._score_of)
+        run = SearchRun(
+            learner, samples, targets, weights, candidates, folds, self.eps, self.n_jobs
+        )
+        self._store(candidates, run.outcomes())
+        if self.refit:
+            began = time.perf_counter()
+            self.best_estimator_ = self._estimator(self.best_params_).fit(X, y, sample_weight)
+            self.refit_time_ = time.perf_counter() - began
+        return self
+
+    def _check_parameters(self) -> None:
+        require_flag(self.refit, "refit")
+        if not (is_real_number(self.eps) and 0.0 < self.eps < 1.0):
+            raise InvalidParameterError(f"eps is {self.eps!r}; it must be between 0 and 1.")
+        scores.require_scoring(self.scoring, is_classifier=is_classifier(self))
+
+    def _gammas(self, X: Any, weights: Vector | None) -> dict[str, list[Any]]:
+        """The values of gamma, where the kernel has one."""
+        if not isinstance(self.kernel, str) or self.kernel not in WITH_GAMMA:
+            return {}
+        if self.gamma is not None:
+            return {"gamma": grid.as_values(self.gamma, "gamma", words=("scale", "auto"))}
+        scale: Any = self._kernel_of({"gamma": "scale"}, X, weights).resolve(X)
+        return {"gamma": [factor * float(scale.gamma) for factor in GAMMA_FACTORS]}
+
+    def _folds(self, X: Any, y: Any) -> list[Fold]:
+        cv = check_cv(self.cv, y, classifier=is_classifier(self))
+        folds = [Fold(np.asarray(train), np.asarray(test)) for train, test in cv.split(X, y)]
+        if not folds or not all(len(fold.train) and len(fold.test) for fold in folds):
+            raise InvalidParameterError(
+                f"cv is {self.cv!r}, which gives no fold, or one without samples; pass the number "
+                "of folds or another splitter."
+            )
+        self.n_splits_ = len(folds)
+        return folds
+
+    def _store(self, candidates: list[grid.Candidate], outcomes: list[list[Outcome]]) -> None:
+        """Set the attributes that describe the search."""
+        self.cv_results_ = results = cv_results(candidates, outcomes)
+        self.best_index_ = int(results["rank_test_score"].argmin())
+        self.best_score_ = results["mean_test_score"][self.best_index_]
+        self.best_params_ = candidates[self.best_index_]
+        score, low, high = (results[f"mean_test_score{e}"] for e in ("", "_lower", "_upper"))
+        self.choice_ = Choice(tuple(candidates), score, low, high, self.best_index_)
+        gaps = results["max_relative_gap"]
+        missed = int(np.count_nonzero(~(gaps <= self.eps)))
+        if missed:
+            warnings.warn(
+                f"{missed} of {len(gaps)} candidates have a machine that is not certified to "
+                f"eps={self.eps:g}, the worst to {np.max(gaps):.1e}; "
+                "cv_results_['max_relative_gap'] has all. Try a larger eps, or scale the features.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # --- the machines of candidates ---------------------------------------------------------------
+    def _estimator(self, candidate: grid.Candidate) -> QPEstimator:
+        """Build the estimator of a candidate."""
+        common = {name: getattr(self, name) for name in self._common}
+        return self._machine(eps=self.eps, **common, **candidate)
+
+    def _kernel_of(self, candidate: grid.Candidate, X: Any, weights: Vector | None) -> Kernel:
+        """The kernel of a candidate; ``gamma="scale"`` is that of all samples X."""
+        return kernel_of(self._estimator(candidate), X, weights)
+
+    # --- the best estimator -----------------------------------------------------------------------
+    @available_if(is_refitted)  # type: ignore[untyped-decorator]
+    def predict(self, X: Samples) -> Any:
+        """Predict with the best estimator, shape (m,)."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(inputs.samples(self, X))
+
+    @available_if(is_refitted)  # type: ignore[untyped-decorator]
+    def predict_certified(self, X: Samples) -> Any:
+        """Predict with the best estimator, with what is proven; see ``SVC`` and ``SVR``."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict_certified(inputs.samples(self, X))
+
+    @available_if(is_refitted)  # type: ignore[untyped-decorator]
+    def score(self, X: Samples, y: Targets) -> float:
+        """The score of the best estimator, by ``scoring``."""
+        check_is_fitted(self)
+        scorer = check_scoring(self.best_estimator_, self.scoring)
+        return float(scorer(self.best_estimator_, inputs.samples(self, X), y))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = inputs.is_precomputed(self)
+        tags.target_tags.required = True
+        return tags
+
+    _fewest_samples: ClassVar[int] = 1

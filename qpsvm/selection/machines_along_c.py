@@ -1,0 +1,106 @@
+"""Machines of one kernel matrix for ascending C, each from the one before.
+
+Between two neighbouring C most bounded samples stay bounded: the coefficients of the last machine
+times the ratio of the C are the start of the next, and the optimum itself for all small C at which
+the same samples are bounded. Where no coefficient is at its bound, the machine is the optimum for
+every larger C as well. Nothing is taken for granted: ``selection.machine_bounds`` computes the gap
+of every machine afterwards.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qpsvm.display import short_repr
+from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.selection.staircase import Staircase
+from qpsvm.solvers.box.related import RelatedPrograms
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class MachinesAlongC:
+    """Coefficients of machines, one column for each C.
+
+    Attributes
+    ----------
+    beta : array of shape (n, m)
+        Within the boxes, up to rounding.
+    seconds : array of shape (m,)
+        Spent on each machine.
+    """
+
+    beta: Dense
+    seconds: Vector
+
+
+def machines_along_c(K: Dense, unit: Staircase, C: Vector, eps: float) -> MachinesAlongC:
+    """Train machines for ascending C.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+    unit : Staircase
+        Of C = 1: its boxes are multiplied by C.
+    C : array of shape (m,)
+        Ascending.
+    eps : float
+        Relative duality gap at which to stop.
+    """
+    sides = _Sides.of(unit)
+    programs = RelatedPrograms(K, None if sides.is_single else sides.rows)
+    beta, seconds = np.zeros((len(K), len(C))), np.zeros(len(C))
+    x, product, last = np.zeros(len(sides.rows)), None, 0.0
+    for k, value in enumerate(C.tolist()):
+        began = time.perf_counter()
+        if not last or sides.is_bounded(x, last):
+            ratio = value / last if last else 1.0
+            point = programs.solve(
+                sides.q,
+                value * sides.lower,
+                value * sides.upper,
+                ratio * x,
+                eps=eps,
+                product=None if product is None else ratio * product,
+            )
+            x, product, last = point.x, point.Px, value
+        beta[:, k] = np.bincount(sides.rows, x, minlength=len(K))
+        seconds[k] = time.perf_counter() - began
+    return MachinesAlongC(beta, seconds)
+
+
+def at_price(unit: Staircase, C: float) -> Staircase:
+    """The staircases of another C than 1."""
+    return replace(unit, upper=C * unit.upper, lowest=C * unit.lowest)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """Variables of the dual for C = 1: one for each side of a sample that has a price."""
+
+    rows: np.ndarray
+    q: Vector
+    lower: Vector
+    upper: Vector
+
+    @classmethod
+    def of(cls, unit: Staircase) -> _Sides:
+        above, below = np.flatnonzero(unit.upper > 0.0), np.flatnonzero(unit.lowest < 0.0)
+        rows = np.concatenate([above, below])
+        q = -np.concatenate([unit.a[above], unit.c[below]])
+        lower = np.concatenate([np.zeros(len(above)), unit.lowest[below]])
+        upper = np.concatenate([unit.upper[above], np.zeros(len(below))])
+        order = np.argsort(rows, kind="stable")
+        return cls(rows[order], q[order], lower[order], upper[order])
+
+    @property
+    def is_single(self) -> bool:
+        """Whether every sample has one side."""
+        return bool((np.diff(self.rows) == 1).all())
+
+    def is_bounded(self, x: Vector, C: float) -> bool:
+        """Return whether some coefficient is at the bound that grows with C."""
+        return bool(((x != 0.0) & ((x <= C * self.lower) | (x >= C * self.upper))).any())

@@ -1,0 +1,204 @@
+"""Validation scores, and intervals that contain the scores of all exact machines.
+
+A label that is proven is the exact machine's; any other may be right or wrong. A prediction of a
+regression is known to an interval, and so is its error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn import metrics
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from qpsvm.display import short_repr
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Dense, Mask, Vector
+from qpsvm.selection.settings import SEARCH
+
+Scoring: TypeAlias = str | Callable[..., float] | None
+"""The name of a score, or a scorer: a function of (estimator, X, y)."""
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predictions for the held-out samples of a fold, and what is proven about them.
+
+    Attributes
+    ----------
+    labels : array of shape (m,)
+        Labels, or numbers for a regression.
+    decided : bool array of shape (m,)
+        Classes: whether every exact optimum predicts the same label.
+    decisions : array of shape (m,) or (m, k)
+        Decision values.
+    lower, upper : arrays of shape (m,)
+        Regressions: bounds on the exact optimum's predictions.
+    gap : float
+        The largest certified relative gap of the machines.
+    """
+
+    labels: Labels
+    decided: Mask
+    decisions: Dense
+    lower: Vector
+    upper: Vector
+    gap: float
+
+
+@dataclass(frozen=True)
+class ScoreInterval:
+    """A score, and an interval that contains the scores of all exact machines."""
+
+    score: float
+    lower: float
+    upper: float
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the exact machines have one score, which is this one."""
+        return self.lower == self.upper
+
+
+def of_classes(
+    y: Labels, found: Predictions, scoring: Scoring, weights: Vector | None = None
+) -> ScoreInterval:
+    """The score of labels; see ``require_scoring`` for what scoring may be."""
+    if scoring is not None and scoring not in CLASSES:
+        return _by_scorer(y, found, scoring, _Classes(found, np.unique(y)), weights)
+    metric = CLASSES["accuracy" if scoring is None else str(scoring)]
+    score = float(metric(y, found.labels, sample_weight=weights))
+    if found.decided.all():
+        return _known(score)
+    is_right = np.asarray(found.labels == y)
+    own = np.ones(len(y)) if weights is None else weights
+    groups = [np.ones(len(y), dtype=bool)]
+    if scoring == "balanced_accuracy":
+        groups = [y == label for label in np.unique(y)]
+    worst, best = (
+        float(np.mean([np.average(side[group], weights=own[group]) for group in groups]))
+        for side in (is_right & found.decided, is_right | ~found.decided)
+    )
+    return ScoreInterval(score, min(worst, score), max(best, score))
+
+
+def of_numbers(
+    y: Vector, found: Predictions, scoring: Scoring, weights: Vector | None = None
+) -> ScoreInterval:
+    """The score of predicted numbers; see ``require_scoring`` for what scoring may be."""
+    name = "r2" if scoring is None else scoring
+    answers = _Numbers(found)
+    if not isinstance(name, str) or name not in NUMBERS:
+        return _by_scorer(y, found, name, answers, weights)
+    score = _by_scorer(y, found, name, answers, weights).score
+    least = np.maximum(np.maximum(found.lower - y, y - found.upper), 0.0)
+    most = np.maximum(np.abs(found.lower - y), np.abs(found.upper - y))
+    own = np.ones(len(y)) if weights is None else weights
+    worst, best = (NUMBERS[name](y, errors, own) for errors in (most, least))
+    rounding = SEARCH.same_score * (1.0 + abs(score))  # the two formulas round differently
+    return ScoreInterval(score, min(score, worst) - rounding, max(score, best) + rounding)
+
+
+def require_scoring(scoring: Scoring, *, is_classifier: bool) -> None:
+    """Raise unless scoring is None, the name of a score of scikit-learn, or a scorer.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    if scoring is None or callable(scoring):
+        return
+    known = tuple(CLASSES if is_classifier else NUMBERS)
+    if not isinstance(scoring, str) or scoring not in (*known, *metrics.get_scorer_names()):
+        raise InvalidParameterError(
+            f"scoring is {scoring!r}; pass {', '.join(map(repr, known))}, for which there are "
+            "proven intervals, another name from sklearn.metrics.get_scorer_names(), or a scorer, "
+            "a function of (estimator, X, y)."
+        )
+
+
+def _accuracy(y: Labels, labels: Labels, sample_weight: Vector | None) -> float:
+    """Share of right labels, with the bits of ``accuracy_score``, which checks its arguments."""
+    return float(np.average(labels == y, weights=sample_weight))
+
+
+CLASSES: dict[str, Callable[..., float]] = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": metrics.balanced_accuracy_score,
+}
+"""Scores of labels with proven intervals."""
+
+
+def _r2(y: Vector, errors: Vector, weights: Vector) -> float:
+    spread = float(weights @ (y - np.average(y, weights=weights)) ** 2)
+    squares = float(weights @ errors**2)
+    if spread == 0.0:
+        return 1.0 if squares == 0.0 else 0.0  # as scikit-learn has it
+    return 1.0 - squares / spread
+
+
+def _squares(errors: Vector, weights: Vector) -> float:
+    return float(np.average(errors**2, weights=weights))
+
+
+NUMBERS: dict[str, Callable[[Vector, Vector, Vector], float]] = {
+    "r2": _r2,
+    "neg_mean_squared_error": lambda _, errors, own: -_squares(errors, own),
+    "neg_root_mean_squared_error": lambda _, errors, own: -math.sqrt(_squares(errors, own)),
+    "neg_mean_absolute_error": lambda _, errors, own: -float(np.average(errors, weights=own)),
+}
+"""Scores of numbers with proven intervals, as functions of y, absolute errors and weights."""
+
+
+def _known(score: float) -> ScoreInterval:
+    return ScoreInterval(score, score, score)
+
+
+def _by_scorer(
+    y: Labels, found: Predictions, scoring: Scoring, answers: _Answers, weights: Vector | None
+) -> ScoreInterval:
+    """The score of any scorer: known where it asks for labels only, and all are proven."""
+    scorer: Any = metrics.get_scorer(scoring) if isinstance(scoring, str) else scoring
+    given = {} if weights is None else {"sample_weight": weights}
+    score = float(scorer(answers, np.zeros((len(y), 1)), y, **given))
+    if found.decided.all() and not answers.asked_for_values:
+        return _known(score)
+    return ScoreInterval(score, -np.inf, np.inf)
+
+
+class _Answers(BaseEstimator):  # type: ignore[misc]
+    """A fitted estimator whose predictions are known."""
+
+    def __init__(self, found: Predictions) -> None:
+        self.found = found
+        self.asked_for_values = False
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Any) -> Labels:
+        del X
+        return self.found.labels
+
+
+class _Numbers(RegressorMixin, _Answers):  # type: ignore[misc]
+    def predict(self, X: Any) -> Labels:
+        self.asked_for_values = True
+        return super().predict(X)
+
+
+class _Classes(ClassifierMixin, _Answers):  # type: ignore[misc]
+    def __init__(self, found: Predictions, classes: Labels) -> None:
+        super().__init__(found)
+        self.classes_ = classes
+
+    def decision_function(self, X: Any) -> Dense:
+        del X
+        self.asked_for_values = True
+        return self.found.decisions

@@ -1,0 +1,234 @@
+"""``SVCSearch`` and ``SVRSearch``: grid searches that share their work and prove their choice."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from qpsvm.estimators import SVC, SVR, inputs
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.prices import ClassWeight, as_class_weight
+from qpsvm.kernels import KernelArgument
+from qpsvm.numerics.arguments import Samples
+from qpsvm.numerics.arrays import Vector
+from qpsvm.selection import grid, scores
+from qpsvm.selection.base_search import C_VALUES, BaseSearch, is_refitted
+from qpsvm.selection.tasks import Classes, Task, Tube
+
+
+class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
+    """Search for the C and gamma of ``SVC`` with the best cross-validation score.
+
+    The candidates are those of ``GridSearchCV(SVC(), {"C": C, "gamma": gamma})``, and so are the
+    results; in addition it is known which differences between scores are those of exact machines.
+
+    Parameters
+    ----------
+    C : sequence of float, or float
+        Values above 0.
+    kernel, degree, coef0, class_weight, decision_function_shape, break_ties
+        As for ``SVC``.
+    gamma : sequence of float, "scale" or "auto", optional
+        By default 1/16, 1/4, 1, 4 and 16 times "scale". "scale" is that of all samples, so that
+        folds share their kernel values.
+    eps : float
+        Certified gap of every machine, relative to its objective; of the best estimator as for
+        ``SVC``.
+    scoring : str or callable, optional
+        "accuracy" (the default) and "balanced_accuracy" have proven intervals. Of another name of
+        scikit-learn's, or a scorer ``(estimator, X, y) -> float``, the score is proven where it
+        asks for labels only and all are.
+    n_jobs : int, optional
+        Folds that are trained at the same time, as threads; the results have the same bits.
+    refit : bool
+        Whether the best candidate is fitted to all samples.
+    cv : int, splitter or iterable, optional
+        As for ``GridSearchCV``: 5 stratified folds by default.
+
+    Attributes
+    ----------
+    cv_results_ : dict of arrays
+        Those of ``GridSearchCV``, and ``mean_test_score_lower`` and ``_upper`` (the exact machines'
+        mean score is between them), ``mean_proven`` (share of held-out labels that are proven) and
+        ``max_relative_gap``.
+    choice_ : Choice
+        Every candidate against the best, and ``choice_.between`` for any pair.
+    best_params_, best_index_, best_score_, best_estimator_, refit_time_, n_splits_
+        As of ``GridSearchCV``.
+    classes_ : array of shape (k,)
+
+    See Also
+    --------
+    leave_one_out : for one machine, without folds.
+
+    Notes
+    -----
+    Kernels "rbf", "poly" and "linear" of so many samples that a matrix fits into
+    ``SearchSettings.largest_matrix`` share it; all others are fitted one by one, in the time that
+    this takes. The method is described in ``docs/model_selection.md``.
+
+    Examples
+    --------
+    >>> from qpsvm.selection import SVCSearch
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = SVCSearch(C=[0.1, 1.0, 10.0], gamma=[0.1, 1.0]).fit(X, y)
+    >>> search.best_params_, round(float(search.best_score_), 2)
+    ({'C': 1.0, 'gamma': 0.1}, 0.98)
+    >>> search.choice_.between({"C": 1.0, "gamma": 0.1}, {"C": 0.1, "gamma": 1.0})
+    'proven'
+    """
+
+    _machine = SVC
+    _common = (
+        "kernel",
+        "degree",
+        "coef0",
+        "class_weight",
+        "decision_function_shape",
+        "break_ties",
+    )
+
+    def __init__(
+        self,
+        *,
+        C: Any = C_VALUES,
+        kernel: KernelArgument = "rbf",
+        degree: int = 3,
+        gamma: Any = None,
+        coef0: float = 0.0,
+        class_weight: ClassWeight = None,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        break_ties: bool = False,
+        eps: float = 1e-8,
+        scoring: scores.Scoring = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        cv: Any = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.eps = eps
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.cv = cv
+
+    def _targets(self, y: Any) -> Any:
+        check_classification_targets(y)
+        self.classes_, self._codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InvalidParameterError(
+                f"SVCSearch needs samples of at least two classes, got one class, "
+                f"{self.classes_[0]!r}; pass samples of another class as well."
+            )
+        return y
+
+    def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
+        del candidate
+        given = as_class_weight(self.class_weight)
+        return Classes(self._codes, self.classes_, weights, given, bool(self.break_ties))
+
+    def _score_of(
+        self, y: Any, found: scores.Predictions, weights: Vector | None
+    ) -> scores.ScoreInterval:
+        return scores.of_classes(y, found, self.scoring, weights)
+
+    @available_if(is_refitted)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Samples) -> Any:
+        """Decision values of the best estimator; see ``SVC``."""
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(inputs.samples(self, X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags
+
+
+class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
+    """Search for the C, epsilon and gamma of ``SVR`` with the best cross-validation score.
+
+    Parameters
+    ----------
+    epsilon : sequence of float, or float
+        Half-widths of the tube, not negative.
+    C, gamma, kernel, degree, coef0, eps, n_jobs, refit
+        As for ``SVCSearch``.
+    scoring : str or callable, optional
+        "r2" (the default), "neg_mean_squared_error", "neg_root_mean_squared_error" and
+        "neg_mean_absolute_error" have proven intervals; of others nothing is proven.
+    cv : int, splitter or iterable, optional
+        5 folds by default.
+
+    Attributes
+    ----------
+    cv_results_, choice_, best_params_, best_index_, best_score_, best_estimator_, n_splits_
+        As of ``SVCSearch``; ``mean_proven`` is the share of predictions that are known to 1e-6 of
+        the range of the targets.
+
+    Examples
+    --------
+    >>> from qpsvm.selection import SVRSearch
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> search = SVRSearch(C=[10.0, 100.0], epsilon=[1.0, 20.0], gamma=[5.0]).fit(X[:100], y[:100])
+    >>> search.best_params_
+    {'C': 100.0, 'epsilon': 20.0, 'gamma': 5.0}
+    """
+
+    _machine = SVR
+    _common = ("kernel", "degree", "coef0")
+
+    def __init__(
+        self,
+        *,
+        C: Any = C_VALUES,
+        epsilon: Any = (0.1,),
+        kernel: KernelArgument = "rbf",
+        degree: int = 3,
+        gamma: Any = None,
+        coef0: float = 0.0,
+        eps: float = 1e-8,
+        scoring: scores.Scoring = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        cv: Any = None,
+    ) -> None:
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.eps = eps
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.cv = cv
+
+    def _targets(self, y: Any) -> Any:
+        self._numbers = np.asarray(y, dtype=np.float64)
+        return self._numbers
+
+    def _values(self) -> dict[str, list[Any]]:
+        return super()._values() | {"epsilon": grid.as_values(self.epsilon, "epsilon", least=-0.0)}
+
+    def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
+        return Tube(self._numbers, weights, float(candidate["epsilon"]))
+
+    def _score_of(
+        self, y: Any, found: scores.Predictions, weights: Vector | None
+    ) -> scores.ScoreInterval:
+        return scores.of_numbers(y, found, self.scoring, weights)

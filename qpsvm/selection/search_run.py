@@ -1,0 +1,218 @@
+"""One search: every candidate on every fold, by the route that suits the kernel and the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+
+from qpsvm.display import short_repr
+from qpsvm.estimators import inputs
+from qpsvm.estimators.base import QPEstimator
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.kernels import Kernel
+from qpsvm.numerics.arrays import Dense, Vector, all_finite
+from qpsvm.selection.choice import Choice
+from qpsvm.selection.cv_results import Outcome, cv_results
+from qpsvm.selection.fold_machines import FoldResult, refine_fold, run_fold
+from qpsvm.selection.grid import Candidate
+from qpsvm.selection.scores import Predictions, ScoreInterval
+from qpsvm.selection.separate_fits import run_separately
+from qpsvm.selection.settings import SEARCH
+from qpsvm.selection.shared_kernels import SharedKernels
+from qpsvm.selection.tasks import Fold, Task
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """Functions that build and score the machines of a search.
+
+    Attributes
+    ----------
+    estimator : callable
+        ``candidate -> estimator``, not fitted.
+    kernel : callable
+        ``(candidate, X, weights) -> Kernel``.
+    task : callable
+        ``(candidate, weights) -> Task``, the same for every C.
+    score : callable
+        ``(y, Predictions, weights) -> ScoreInterval`` of held-out samples.
+    """
+
+    estimator: Callable[[Candidate], QPEstimator]
+    kernel: Callable[[Candidate, Any, Vector | None], Kernel]
+    task: Callable[[Candidate, Vector], Task]
+    score: Callable[[Any, Predictions, Vector | None], ScoreInterval]
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class SearchRun:
+    """The data of one search.
+
+    Attributes
+    ----------
+    learner : Learner
+    X, y : checked samples and targets
+    weights : array of shape (n,) or None
+    candidates : list of dict
+    folds : list of Fold
+    eps : float
+    n_jobs : int or None
+    """
+
+    learner: Learner
+    X: Any
+    y: Any
+    weights: Vector | None
+    candidates: list[Candidate]
+    folds: list[Fold]
+    eps: float
+    n_jobs: int | None
+
+    def outcomes(self) -> list[list[Outcome]]:
+        """Train and score everything, and refine what leaves the choice open."""
+        shared = self._shared()
+        if shared is None:
+            return self._separate()
+        found = self._on_shared(shared)
+        for _ in range(SEARCH.refinements):
+            if not self._refine(shared, found):
+                break
+        return found
+
+    # --- machines that share kernel matrices ------------------------------------------------------
+    def _shared(self) -> SharedKernels | None:
+        """Shared kernel matrices, or None where machines are fitted one by one."""
+        first = self.learner.estimator(self.candidates[0])
+        if inputs.takes_objects(first, self.X) or inputs.is_precomputed(first):
+            return None
+        if 8 * self.X.shape[0] ** 2 > SEARCH.largest_matrix:
+            return None
+        X = sp.csr_array(self.X) if sp.issparse(self.X) else np.asarray(self.X)
+        firsts = [self.candidates[rows[0]] for rows in self._groups()]
+        kernels = [self._kernel(candidate) for candidate in firsts]
+        largest = max(getattr(kernel, "gamma", 0.0) for kernel in kernels)
+        return SharedKernels.of(kernels[0], X.astype(np.float64), largest)
+
+    def _kernel(self, candidate: Candidate) -> Kernel:
+        return self.learner.kernel(candidate, self.X, self.weights).resolve(self.X)
+
+    def _matrix(self, shared: SharedKernels, candidate: Candidate) -> Dense:
+        K = shared.matrix(getattr(self._kernel(candidate), "gamma", None))
+        if not all_finite(K):
+            raise InvalidDataError(
+                f"The kernel matrix for {candidate!r} has NaN or infinite entries: the features "
+                "are too large for this kernel in double precision; scale them, for instance with "
+                "StandardScaler."
+            )
+        return K
+
+    def _on_shared(self, shared: SharedKernels) -> list[list[Outcome]]:
+        groups = self._groups()
+        C = np.sort(np.unique([each["C"] for each in self.candidates]).astype(np.float64))
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads", pre_dispatch="n_jobs")(
+            delayed(run_fold)(K, task, fold, C, self.eps)
+            for K, task in self._tasks(shared, groups)
+            for fold in self.folds
+        )
+        found: list[list[Outcome]] = [[] for _ in self.candidates]
+        places = iter(results)
+        for rows in groups:
+            by_fold = [next(places) for _ in self.folds]
+            for row in rows:
+                k = int(np.searchsorted(C, self.candidates[row]["C"]))
+                found[row] = [
+                    self._outcome(fold, result, k)
+                    for fold, result in zip(self.folds, by_fold, strict=True)
+                ]
+        return found
+
+    def _groups(self) -> list[list[int]]:
+        """Rows of candidates that differ in C only; those of one gamma after each other."""
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for row, candidate in enumerate(self.candidates):
+            others = {name: value for name, value in candidate.items() if name != "C"}
+            key = (repr(others.pop("gamma", None)), repr(others))
+            groups.setdefault(key, []).append(row)
+        order = sorted(range(len(groups)), key=lambda k: [*groups][k][0])
+        return [[*groups.values()][k] for k in order]
+
+    def _tasks(
+        self, shared: SharedKernels, groups: list[list[int]]
+    ) -> Iterator[tuple[Dense, Task]]:
+        """A kernel matrix and what is learnt on it, for each group; one matrix at a time."""
+        gamma, K = object(), np.empty((0, 0))
+        for rows in groups:
+            candidate = self.candidates[rows[0]]
+            if candidate.get("gamma") != gamma:
+                gamma, K = candidate.get("gamma"), self._matrix(shared, candidate)
+            yield K, self._task(candidate)
+
+    def _task(self, candidate: Candidate) -> Task:
+        weights = np.ones(self.X.shape[0]) if self.weights is None else self.weights
+        return self.learner.task(candidate, weights)
+
+    def _outcome(self, fold: Fold, result: FoldResult, k: int) -> Outcome:
+        return self._scored(
+            fold, result.predictions[k], result.fit_seconds[k], result.score_seconds[k]
+        )
+
+    def _scored(
+        self, fold: Fold, found: Predictions, fit_seconds: float, score_seconds: float
+    ) -> Outcome:
+        weights = None if self.weights is None else self.weights[fold.test]
+        score = self.learner.score(self.y[fold.test], found, weights)
+        proven = float(np.mean(found.decided))
+        return Outcome(score, proven, found.gap, float(fit_seconds), float(score_seconds))
+
+    def _refine(self, shared: SharedKernels, found: list[list[Outcome]]) -> bool:
+        """Solve machines more accurately that leave open which candidate is best."""
+        is_changed, left = False, SEARCH.most_refined
+        for row in self._open_rows(found):
+            K: Dense | None = None
+            for k, fold in enumerate(self.folds):
+                old = found[row][k]
+                if old.score.is_known or left == 0:
+                    continue
+                candidate = self.candidates[row]
+                K = self._matrix(shared, candidate) if K is None else K
+                C, eps = float(candidate["C"]), SEARCH.tightest
+                better = refine_fold(K, self._task(candidate), fold, C, eps)
+                new = self._scored(fold, better, old.fit_seconds, old.score_seconds)
+                left -= 1
+                if new.gap < old.gap:
+                    found[row][k], is_changed = new, True
+        return is_changed
+
+    def _open_rows(self, found: list[list[Outcome]]) -> list[int]:
+        """Candidates that may be better than the best, and the best, if it is not known."""
+        results = cv_results(self.candidates, found)
+        score, low = results["mean_test_score"], results["mean_test_score_lower"]
+        high, best = results["mean_test_score_upper"], int(results["rank_test_score"].argmin())
+        choice = Choice(tuple(self.candidates), score, low, high, best)
+        is_open = [
+            row
+            for row, verdict in enumerate(choice.verdicts)
+            if verdict == "undecided" and score[row] != score[best] and np.isfinite(high[row])
+        ]
+        is_open.sort(key=lambda row: -high[row])
+        return [best, *is_open] if is_open else []
+
+    # --- one estimator for each candidate and fold ------------------------------------------------
+    def _separate(self) -> list[list[Outcome]]:
+        X = self.X.tocsr() if sp.issparse(self.X) else self.X
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(run_separately)(
+                self.learner.estimator(candidate), X, self.y, self.weights, fold
+            )
+            for candidate in self.candidates
+            for fold in self.folds
+        )
+        places = iter(results)
+        return [[self._scored(fold, *next(places)) for fold in self.folds] for _ in self.candidates]

@@ -1,0 +1,179 @@
+"""Learning tasks on a shared kernel matrix, labels or numbers, and their two-class machines."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from qpsvm.certificates.predictions import wins
+from qpsvm.display import short_repr
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.formulations import OneVsOne, SoftMargin
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.selection.machine_bounds import HeldOut
+from qpsvm.selection.scores import Predictions
+from qpsvm.selection.settings import SEARCH
+from qpsvm.selection.staircase import Staircase
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One split: rows of training samples and of held-out ones."""
+
+    train: Index
+    test: Index
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A machine to be trained, for every C, on some of the training samples.
+
+    Attributes
+    ----------
+    train : array of int of shape (n,)
+        Rows of the kernel matrix.
+    unit : Staircase
+        Of C = 1.
+    """
+
+    train: Index
+    unit: Staircase
+
+
+class Task(Protocol):
+    """Protocol of a learning task: its machines, and their predictions together."""
+
+    def parts(self, fold: Fold) -> list[Part]:
+        """The machines that are trained on a fold."""
+
+    def predictions(self, found: list[HeldOut]) -> Predictions:
+        """Predictions of the machines of a fold together, in the order of ``parts``."""
+
+    def is_open(self, found: HeldOut) -> bool:
+        """Return whether tighter bounds on one machine may prove more."""
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Labels, by one machine for every pair of classes.
+
+    Attributes
+    ----------
+    codes : array of int of shape (n,)
+    labels : array of shape (k,)
+        The label of each code.
+    weights : array of shape (n,)
+        Of samples.
+    class_weight : mapping or "balanced" or None
+        As for ``SVC``; "balanced" is about the training samples of each fold.
+    break_ties : bool
+    """
+
+    codes: Index
+    labels: Labels
+    weights: Vector
+    class_weight: Mapping[Any, float] | str | None
+    break_ties: bool = False
+
+    def parts(self, fold: Fold) -> list[Part]:
+        train = fold.train[self.weights[fold.train] > 0.0]
+        codes = self.codes[train]
+        counts = np.bincount(codes, self.weights[train], len(self.labels)).astype(np.float64)
+        if (counts == 0.0).any():
+            label = self.labels[int(np.argmin(counts))]
+            raise InvalidDataError(
+                f"A fold has no training sample of class {label!r}; use fewer folds, or a cv that "
+                "stratifies, such as StratifiedKFold."
+            )
+        factors = self._factors(counts)
+        found = []
+        for i, j in itertools.combinations(range(len(self.labels)), 2):
+            own = train[(codes == i) | (codes == j)]
+            sign = np.where(self.codes[own] == j, 1.0, -1.0)
+            price = sign * self.weights[own] * factors[self.codes[own]]
+            found.append(Part(own, _hinge(price)))
+        return found
+
+    def _factors(self, counts: Vector) -> Vector:
+        given = self.class_weight
+        if given is None:
+            return np.ones(len(self.labels))
+        if isinstance(given, str):  # "balanced"
+            return np.asarray(np.sum(counts) / (len(counts) * counts))
+        return np.array([float(given.get(label, 1.0)) for label in self.labels.tolist()])
+
+    def predictions(self, found: list[HeldOut]) -> Predictions:
+        gap = max(each.gap for each in found)
+        if len(found) == 1:
+            values, low, high = found[0].values, found[0].lower, found[0].upper
+            is_second = values > 0.0
+            decided = np.where(is_second, low > 0.0, high <= 0.0)
+            labels = self.labels[is_second.astype(np.intp)]
+            return Predictions(labels, decided, values, low, high, gap)
+        vote, k = OneVsOne(SoftMargin(), break_ties=self.break_ties), len(self.labels)
+        columns = (np.column_stack([getattr(f, e) for f in found]) for e in ENDS)
+        values, low, high = columns
+        votes = vote.combine(values, k)
+        decided = wins(votes, *vote.combine_bounds(low, high, k))
+        labels = self.labels[np.argmax(votes, axis=1)]
+        shown = replace(vote, break_ties=True).combine(values, k)
+        return Predictions(labels, decided, shown, values[:, 0], values[:, 0], gap)
+
+    def is_open(self, found: HeldOut) -> bool:
+        return bool(((found.lower <= 0.0) & (found.upper > 0.0)).any())
+
+
+ENDS = ("values", "lower", "upper")
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Tube:
+    """Numbers, by a machine with a tube.
+
+    Attributes
+    ----------
+    targets, weights : arrays of shape (n,)
+    epsilon : float
+        Half-width of the tube.
+    """
+
+    targets: Vector
+    weights: Vector
+    epsilon: float
+
+    def parts(self, fold: Fold) -> list[Part]:
+        train = fold.train[self.weights[fold.train] > 0.0]
+        if not len(train):
+            raise InvalidDataError("A fold has no training sample with a weight; use fewer folds.")
+        t, price = self.targets[train], self.weights[train]
+        return [Part(train, Staircase(t - self.epsilon, t + self.epsilon, price, -price))]
+
+    def predictions(self, found: list[HeldOut]) -> Predictions:
+        only = found[0]
+        widest = SEARCH.known_number * float(np.ptp(self.targets))
+        decided = only.upper - only.lower <= widest
+        return Predictions(only.values, decided, only.values, only.lower, only.upper, only.gap)
+
+    def is_open(self, found: HeldOut) -> bool:
+        del found
+        return False
+
+
+def _hinge(price: Vector) -> Staircase:
+    """Staircases of the hinge loss, for prices with the signs of the labels."""
+    positive = price > 0.0
+    return Staircase(
+        np.where(positive, 1.0, -np.inf),
+        np.where(positive, np.inf, -1.0),
+        np.maximum(price, 0.0),
+        np.minimum(price, 0.0),
+    )

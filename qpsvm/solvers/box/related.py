@@ -1,0 +1,96 @@
+"""Box programs that share one stored matrix, each solved from a solution of another.
+
+    minimise 1/2 x'Px + q'x   subject to   1'x = 0,   lower <= x <= upper,     P_ij = K[v_i, v_j]
+
+The matrix K is stored; variable i belongs to its row ``v_i``, and several may belong to the same
+one, as the two sides of a tube do. Programs differ in q and in their bounds: another price, another
+tube. The working-set method (``solvers.box.polish``) does the work.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.solvers.box.curvature import Curvature, DenseCurvature
+from qpsvm.solvers.box.polish import largest_within, settle
+from qpsvm.solvers.box.program import BoxProgram
+from qpsvm.solvers.box.settings import WorkingSetSettings
+from qpsvm.solvers.point import Point
+from qpsvm.solvers.work_budget import WorkBudget
+
+WARM = WorkingSetSettings(first_sigma=0.1)
+"""Settings for starts that are near the solution: about a tenth fewer factorisations."""
+
+
+class RelatedPrograms:
+    """Programs of one matrix K, which is not copied.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Positive semidefinite.
+    rows : array of int of shape (N,), optional
+        Row of K that each variable belongs to; every row has one variable without it.
+    """
+
+    def __init__(self, K: Dense, rows: Index | None = None) -> None:
+        own = np.arange(len(K)) if rows is None else rows
+        self.P = DenseCurvature(K) if rows is None else RepeatedCurvature(K, rows)
+        self.diagonal = np.diagonal(K)[own].copy()
+        self.unit = float(np.max(self.diagonal, initial=0.0)) or 1.0
+        self.ones = np.ones((1, len(own)))
+        self.largest = largest_within(4 * 8 * max(len(own), 1) ** 2)
+
+    def solve(
+        self,
+        q: Vector,
+        lower: Vector,
+        upper: Vector,
+        start: Vector,
+        *,
+        eps: float,
+        product: Vector | None = None,
+    ) -> Point:
+        """Solve one program from a starting point; the result carries no proof.
+
+        Parameters
+        ----------
+        q, lower, upper : arrays of shape (N,)
+        start : array of shape (N,)
+            Within the bounds; moved until its sum is zero.
+        eps : float
+            Relative duality gap, and residuals relative to q, at which to stop.
+        product : array of shape (N,), optional
+            ``P start``, where it is known.
+        """
+        program = BoxProgram(
+            self.P, q, self.ones, np.zeros(1), lower, upper, self.diagonal, self.unit
+        )
+        return settle(
+            program,
+            start,
+            Px=product,
+            largest=self.largest,
+            budget=WorkBudget(),
+            eps=eps,
+            settings=WARM,
+        )
+
+
+class RepeatedCurvature(Curvature):
+    """``P_ij = K[v_i, v_j]`` of a stored matrix K."""
+
+    def __init__(self, K: Dense, rows: Index) -> None:
+        self.K, self.rows = K, rows
+
+    def product(self, d: Vector) -> Vector:
+        summed = np.bincount(self.rows, d, minlength=len(self.K))
+        used = np.flatnonzero(summed)
+        if 8 * len(used) > len(summed):
+            return np.asarray((self.K @ summed)[self.rows])
+        return np.asarray((summed[used] @ self.K[used])[self.rows])
+
+    def block(self, index: Index) -> Dense:
+        own = self.rows[index]
+        return self.K[np.ix_(own, own)]
