@@ -30,7 +30,7 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.machines.intercept import Interval, best_shifts, enclosing_shifts
 from qpsvm.numerics import compensated
-from qpsvm.numerics.arrays import Dense, Mask, Vector
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.selection.staircase import Staircase
 from qpsvm.solvers.box.program import ROUNDED
@@ -134,13 +134,13 @@ def _gap(
 ) -> tuple[float, float]:
     """Bound on the gap, infinite for coefficients outside of their boxes, and the objective."""
     f, square = w + b, max(float(beta @ w), 0.0)
-    objective = 0.5 * square + float(np.sum(stair.losses(f[:, None])))
+    gap = _terms(stair, beta, f, errors)
+    objective = float(stair.rewards(beta[None])[0]) - 0.5 * square + gap
     if not ((beta <= stair.upper) & (beta >= stair.lowest)).all():
         return np.inf, objective
-    gap = _terms_at_worse_end(stair, beta, f, errors)
     d = _stretch(stair, beta, f, errors)
     if 0.0 < d < LARGEST_STRETCH:
-        stretched = _terms_at_worse_end(stair, beta, (1.0 + d) * f, (1.0 + d) * errors)
+        stretched = _terms(stair, beta, (1.0 + d) * f, (1.0 + d) * errors)
         gap = min(gap, stretched + 0.5 * d**2 * square)
     missed = abs(float(np.sum(beta))) + len(beta) * EPS * float(np.sum(np.abs(beta)))
     gap += missed * (1.0 + 2.0 * abs(b)) + 8.0 * EPS * objective  # of b*, which is near b
@@ -158,25 +158,11 @@ def _stretch(stair: Staircase, beta: Vector, f: Vector, errors: Vector) -> float
     return 1.0 / least - 1.0 if least > 0.0 else 0.0
 
 
-def _terms_at_worse_end(stair: Staircase, beta: Vector, f: Vector, errors: Vector) -> float:
-    """The sum of the terms, which are convex in f, each at the worse end of f."""
-    return float(
-        np.sum(np.maximum(_terms(stair, beta, f - errors), _terms(stair, beta, f + errors)))
-    )
-
-
-def _terms(stair: Staircase, beta: Vector, f: Vector) -> Vector:
-    """``loss_i(f_i) + beta_i f_i - reward_i(beta_i)``, without cancellation."""
-    has_a, has_c = stair.upper > 0.0, stair.lowest < 0.0
-    return _side(stair.upper, np.maximum(beta, 0.0), stair.a, f, has_a) + _side(
-        -stair.lowest, np.maximum(-beta, 0.0), -stair.c, -f, has_c
-    )
-
-
-def _side(price: Vector, alpha: Vector, target: Vector, f: Vector, exists: Mask) -> Vector:
-    missing = np.where(exists, target, 0.0) - f
-    terms = (price - alpha) * np.maximum(missing, 0.0) + alpha * np.maximum(-missing, 0.0)
-    return np.where(exists, terms, 0.0)
+def _terms(stair: Staircase, beta: Vector, f: Vector, errors: Vector) -> float:
+    """The sum of ``loss_i(f_i) + beta_i f_i - reward_i(beta_i)``, each at the worse end of f."""
+    excess = f - stair.kinks(beta)
+    rounding = errors + 2.0 * EPS * (np.abs(f) + stair.sizes)
+    return float(np.sum(stair.gaps(excess[None], beta[None], rounding[None])))
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,7 +64,7 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
 
     See Also
     --------
-    leave_one_out : for one machine, without folds.
+    leave_one_out : For one machine, without folds.
 
     Notes
     -----
