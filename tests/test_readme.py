@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 from pathlib import Path
 
@@ -29,3 +30,22 @@ def test_every_figure_of_the_table_is_a_row(generator):
     shown = {float(value) for row in cells for value in row[1:]}
     assert len(latest) == 9
     assert shown == {float(f"{gap:.1e}") for gap in latest.values()}
+
+
+def test_the_count_of_attempts_is_that_of_the_search_for_a_false_pass():
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = (ROOT / "docs" / "soundness.md").read_text(encoding="utf-8")
+    passed, harmful, attempts = re.search(
+        r"\*\*(\d+) of ([\d,]+) harmful mutants passed\*\* \(([\d,]+) mutants", found
+    ).groups()
+    assert f"**{attempts} attempts**" in page
+    assert f"{passed} of {harmful} harmful ones passed" in page
+    assert f"[{attempts} attempts" in page
+
+
+def test_the_ratio_of_the_search_is_a_row():
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = (ROOT / "benchmarks" / "selection" / "README.md").read_text(encoding="utf-8")
+    cells = next(line.split("|") for line in lines.splitlines() if "| splice | 1000 | 7 |" in line)
+    assert f"takes {cells[6].strip()} of the processor time" in page
+    assert cells[10].strip() == "yes"
