@@ -6,6 +6,7 @@ No page needs the network: the theme's fonts and scripts and MathJax are files o
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -14,6 +15,9 @@ import numpydoc.docscrape_sphinx
 import sphinx_gallery.sorting
 from jinja2 import FileSystemLoader
 from jinja2.sandbox import SandboxedEnvironment
+
+# before NumPy is imported: the gallery has two processes, whose threads would hinder each other
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_extensions")]  # the package as it stands here
@@ -67,11 +71,16 @@ numpydoc_xref_param_type = False
 mathjax_path = "tex-svg.js"  # one file, and no fonts
 
 # --- gallery -------------------------------------------------------------------------------------
-PLAIN_EXAMPLES = (
-    "any_solver", "benchmark_solver", "fair_and_monotone", "is_this_svc_optimal", "not_separable",
-    "quantile_band", "sequences",
-)  # fmt: skip
+PLAIN_EXAMPLES = ("benchmark_solver", "is_this_svc_optimal")
 """Scripts of ``examples/`` that print only, and have no page of their own."""
+
+GALLERY = (
+    "two_clouds", "rbf_boundary", "textbook_program", "kkt_and_leave_one_out", "hard_to_soft",
+    "blobs_sgd", "iris", "moons", "lifted", "quadratic_kernel", "mercer", "choosing_a_kernel",
+    "quantile_band", "fair_and_monotone", "audit", "certificate", "choosing_a_solver", "sequences",
+    "own_backend", "own_formulation",
+)  # fmt: skip
+"""Scripts of ``examples/`` that have a page, in the order of the overview."""
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -79,7 +88,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "ignore_pattern": rf"^({'|'.join(PLAIN_EXAMPLES)})\.py$",
     "within_subsection_order": sphinx_gallery.sorting.ExplicitOrder(
-        ["two_clouds.py", "rbf_boundary.py", "textbook_program.py", "audit.py", "certificate.py"]
+        [f"{name}.py" for name in GALLERY]
     ),
     "abort_on_example_error": True,
     "capture_repr": (),
