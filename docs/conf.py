@@ -71,14 +71,14 @@ numpydoc_xref_param_type = False
 mathjax_path = "tex-svg.js"  # one file, and no fonts
 
 # --- gallery -------------------------------------------------------------------------------------
-PLAIN_EXAMPLES = ("benchmark_solver", "is_this_svc_optimal")
+PLAIN_EXAMPLES = ("benchmark_solver",)
 """Scripts of ``examples/`` that print only, and have no page of their own."""
 
 GALLERY = (
     "two_clouds", "rbf_boundary", "textbook_program", "kkt_and_leave_one_out", "hard_to_soft",
     "blobs_sgd", "iris", "moons", "lifted", "quadratic_kernel", "mercer", "choosing_a_kernel",
-    "quantile_band", "fair_and_monotone", "audit", "certificate", "choosing_a_solver", "sequences",
-    "own_backend", "own_formulation",
+    "quantile_band", "fair_and_monotone", "audit", "is_this_svc_optimal", "certificate",
+    "choosing_a_solver", "sequences", "own_backend", "own_formulation",
 )  # fmt: skip
 """Scripts of ``examples/`` that have a page, in the order of the overview."""
 

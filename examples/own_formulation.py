@@ -52,13 +52,12 @@ squares = qpsvm.solve(squared.dual(x[:, None], t))
 proof = qpsvm.certify(problem, huber)
 print(problem)
 print(f"least squares: slope {squares.coef[0]:.4f}, intercept {squares.intercept:.4f}")
-print(
-    f"Huber: slope {huber.coef[0]:.4f}, intercept {huber.intercept:.4f}, gap {proof.relative_gap:.0e}"
-)
+print(f"Huber: slope {huber.coef[0]:.4f}, intercept {huber.intercept:.4f}")
+print(f"certified relative gap {proof.relative_gap:.0e}")
 
 # %%
-# **Check it from outside.** Huber's loss is smooth, so the optimum is where the gradient of the cost
-# vanishes, :math:`w = \sum_i \ell'(v_i) x_i` and :math:`\sum_i \ell'(v_i) = 0`, without any program.
+# **Check it from outside.** Huber's loss is smooth, so the optimum is where the gradient of the
+# cost vanishes: :math:`w = \sum_i \ell'(v_i) x_i` and :math:`\sum_i \ell'(v_i) = 0`.
 
 pull = np.clip(C / delta * (t - huber.predict(x[:, None])), -C, C)
 print(f"w - sum of pulls times x: {huber.coef[0] - pull @ x:.0e}, sum of pulls: {pull.sum():.0e}")
