@@ -17,8 +17,8 @@ import qpsvm
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.plotting import CLASS_COLOURS
 
-X, y = make_classification(400, 10, n_informative=6, flip_y=0.05, random_state=0)
-half = slice(0, 200)
+X, y = make_classification(300, 10, n_informative=6, flip_y=0.05, random_state=0)
+half = slice(0, 150)
 PROBLEMS = {
     "linear, primal": qpsvm.SoftMargin(C=1.0).primal(X, y),
     "kernel, dual": qpsvm.SoftMargin(C=1.0).dual(X[half], y[half], kernel="rbf"),

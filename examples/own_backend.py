@@ -48,7 +48,7 @@ class ProjectedGradient(Backend):
 X, y = make_moons(150, noise=0.2, random_state=0)
 kernel = qpsvm.kernels.RBF(gamma=1.0)
 problem = qpsvm.SoftMargin(C=1.0, intercept="penalized").dual(X, y, kernel=kernel)
-backend, steps = ProjectedGradient(), (10, 30, 100, 300, 1000)
+backend, steps = ProjectedGradient(), (10, 30, 100, 300)
 raw, solved = [], []
 for count in steps:
     claim = backend.solve(problem.qp, Settings(max_iterations=count))
@@ -71,5 +71,5 @@ axes.legend(loc=(0.62, 0.58))
 # With an entry point in the group ``qpsvm.backends`` a package makes it known by its name.
 
 assert all(np.diff(raw) < 0.0)
-assert raw[-1] > 1e-4
+assert raw[-1] > 1e-3
 assert max(solved) <= 1e-8

@@ -48,7 +48,7 @@ def sequence(rng, motif):
 # Two sorts of sequences: random letters, and random letters with the motif TATAAT somewhere.
 
 rng = np.random.default_rng(0)
-y = np.repeat(["background", "promoter"], 400)
+y = np.repeat(["background", "promoter"], 300)
 X = np.array([sequence(rng, label == "promoter") for label in y])
 test = np.arange(len(y)) % 4 == 0
 problem = qpsvm.SoftMargin(C=1.0).dual(X[~test], y[~test], kernel=spectrum)

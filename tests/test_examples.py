@@ -7,6 +7,7 @@ import runpy
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 
 from tests.processes import run
@@ -18,7 +19,10 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Here; the exhaustive run has each in a process of its own, which imports everything again."""
-    runpy.run_path(str(path), run_name="__main__")
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    finally:
+        plt.close("all")  # Matplotlib warns of more than twenty figures
     assert capsys.readouterr().out
 
 
