@@ -37,7 +37,7 @@ for name, machine in machines.items():
 
 # %%
 # The regions look alike. The third picture has what they hide: the gap over the steps, on
-# logarithmic axes. The last tenfold of steps gained about one digit; the program has all of them.
+# logarithmic axes. The last tenfold of steps gained about one digit; the program has nine.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.5), layout="constrained")
 low, high = Z_train.min() - 0.3, Z_train.max() + 0.3
@@ -65,6 +65,6 @@ excess = proof.primal_objective - optimum.primal_objective
 assert 0.0 < excess <= proof.relative_gap * proof.primal_objective
 assert gaps["QP"] <= 1e-8
 assert 1e-5 < gaps["SGD"] < 0.1
-assert gap[-1] > 0.02 * gap[np.searchsorted(steps, 200)]
+assert 0.02 < gap[-1] / gap[np.searchsorted(steps, 200)] < 0.5
 assert np.abs(np.subtract(scores["SGD"], scores["QP"])).max() < 0.05
 assert min(scores["QP"]) > 0.85

@@ -38,8 +38,8 @@ print(f"sum alpha s {alpha @ s:.0e}")
 # %%
 # **Leave one out.** Train without a sample, then predict it. Only a support vector can be an error,
 # because without any other sample the machine is the same. So the share of errors is at most
-# #SV / N. Its mean over data sets is the error of machines of N - 1 samples, hence the bound
-# P(error) <= E[#SV] / N for those, which textbooks also state with N - 1, a little larger.
+# #SV / N. The mean share over data sets is the probability of an error for machines of N - 1
+# samples: it is at most E[#SV] / N. Some textbooks divide by N - 1, which is a little more.
 
 errors = sum(
     qpsvm.solve(qpsvm.HardMargin().dual(np.delete(X, i, 0), np.delete(s, i))).predict(X[[i]])[0]

@@ -5,7 +5,7 @@ Mercer's condition, and a kernel that breaks it
 A symmetric function is a scalar product in some space exactly if every matrix of its values has no
 negative eigenvalue (Mercer's condition). The Gaussian kernel satisfies it. The "sigmoid kernel"
 :math:`\tanh(\gamma x^\top z + r)` of many libraries does not: the dual is then no convex program, a
-solver may stop anywhere, and no gap bounds how far from the best that is.
+solver may stop far from the best point, and no gap tells.
 """
 
 import matplotlib.pyplot as plt
