@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn import datasets, svm
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import scale
@@ -46,9 +47,18 @@ def stored(name: str) -> Any:
     load = runpy.run_path(str(Path(os.environ["QPSVM_DATA"]) / "load.py"))["load"]
     data = load(name)
     if data["X_test"] is not None:
-        return data["X"], data["X_test"], data["y"], data["y_test"]
+        X, X_test = (_with_narrow_indices(data[part]) for part in ("X", "X_test"))
+        return X, X_test, data["y"], data["y_test"]
     X, y = scale(data["X"]), scale(data["y"].astype(np.float64))
     return train_test_split(X, y, random_state=0, test_size=0.5)
+
+
+def _with_narrow_indices(X: Any) -> Any:
+    """Sparse matrices with indices of 32 bits: scikit-learn's machines take no others."""
+    if not sp.issparse(X):
+        return X
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sp.csr_matrix((X.data, indices, indptr), shape=X.shape)
 
 
 CASES: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
