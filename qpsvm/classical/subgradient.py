@@ -139,7 +139,7 @@ def stochastic_subgradient(
     problem
         As for ``subgradient``.
     batch_size : int
-        |B|, at most N; the samples are shuffled anew for every pass, whose last batch may be
+        ``|B|``, at most N; the samples are shuffled anew for every pass, whose last batch may be
         smaller.
     rate, average, bias
         As for ``subgradient``.

@@ -14,21 +14,23 @@ Candidate: TypeAlias = dict[str, Any]
 """Values of the searched parameters by name."""
 
 
-def as_values(values: Any, name: str, *, least: float = 0.0, words: tuple[str, ...] = ()) -> Any:
+def as_values(
+    values: Any, name: str, *, may_be_zero: bool = False, words: tuple[str, ...] = ()
+) -> list[Any]:
     """Check the values of one parameter; return a list of them.
 
     Parameters
     ----------
     values : a number, one of the words, or a sequence of such
     name : str
-    least : float
-        Numbers have to be above it, or equal to it where it is negative zero.
+    may_be_zero : bool
+        Numbers have to be positive otherwise.
     words : tuple of str
 
     Raises
     ------
     InvalidParameterError
-        No value, one that is no finite number above ``least``, or one that is there twice.
+        No value, one that is no finite number of the right sign, or one that is there twice.
     """
     own = [values] if isinstance(values, str) or is_real_number(values) else values
     if not isinstance(own, Iterable) or isinstance(own, Mapping):
@@ -36,7 +38,6 @@ def as_values(values: Any, name: str, *, least: float = 0.0, words: tuple[str, .
     found = [value.item() if isinstance(value, np.generic) else value for value in own]
     if not found:
         raise InvalidParameterError(f"{name} is empty; pass at least one value.")
-    may_be_zero = bool(np.signbit(least))
     for value in found:
         if isinstance(value, str) and value in words:
             continue

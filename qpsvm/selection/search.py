@@ -223,7 +223,9 @@ class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
         return self._numbers
 
     def _values(self) -> dict[str, list[Any]]:
-        return super()._values() | {"epsilon": grid.as_values(self.epsilon, "epsilon", least=-0.0)}
+        return super()._values() | {
+            "epsilon": grid.as_values(self.epsilon, "epsilon", may_be_zero=True)
+        }
 
     def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
         return Tube(self._numbers, weights, float(candidate["epsilon"]))
