@@ -25,7 +25,7 @@ Z_train, Z_test = (X_train - mean) / spread, (X_test - mean) / spread
 # One problem. The descent stops after 2,000 steps of 32 samples, the program at its optimum.
 
 problem = qpsvm.SoftMargin(C=1.0).primal(Z_train, y_train)
-descent = qpsvm.classical.stochastic_subgradient(problem, max_steps=2000, seed=0)
+descent = qpsvm.classical.stochastic_subgradient(problem, max_steps=2000, max_seconds=None)
 machines = {"SGD": descent.solution, "QP": qpsvm.solve(problem)}
 gaps, scores = {}, {}
 for name, machine in machines.items():
