@@ -20,7 +20,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS
-from qpsvm.paths.program import ParametricProgram
+from qpsvm.paths.program import FEW, ParametricProgram
 from qpsvm.paths.settings import PathSettings
 from qpsvm.paths.training import Training, verified
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -148,7 +148,9 @@ class KnownProducts(SampleGram):
         self.__dict__["dense"] = K = gram.dense
         sizes = np.abs(expansions)
         used = np.flatnonzero(sizes.any(axis=1))
-        total = K[used].T @ sizes[used] * (1.0 + 4.0 * len(K) * EPS)  # K is symmetric
+        few = FEW * len(used) <= len(K)
+        total = K[used].T @ sizes[used] if few else K @ sizes  # K is symmetric
+        total *= 1.0 + 4.0 * len(K) * EPS
         self._known = {
             vector.tobytes(): product
             for vectors, products in (

@@ -19,6 +19,14 @@ from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
 from qpsvm.solvers.box.related import RelatedPrograms
 
+SHARE = 8
+"""Of so many variables one is in the program that a start for all is read off."""
+
+ROUGHLY = 1e-4
+"""Relative duality gap of that program."""
+
+SEED = 0
+
 
 @short_repr
 @dataclass(frozen=True, eq=False)
@@ -30,12 +38,15 @@ class ScaledBoxes:
     programs : RelatedPrograms
     q, lower, upper : arrays of shape (N,)
         The bounds are those of scale 1, ``lower <= 0 <= upper``.
+    guessed : int
+        Variables from which on a part of them says where the first solution starts.
     """
 
     programs: RelatedPrograms
     q: Vector
     lower: Vector
     upper: Vector
+    guessed: int = 2000
 
     def solutions(self, scales: Iterable[float], eps: float) -> Iterator[Vector]:
         """Yield x of shape (N,) for ascending positive scales; they carry no proof.
@@ -48,6 +59,8 @@ class ScaledBoxes:
         """
         x, product, last = np.zeros(len(self.q)), None, 0.0
         for scale in scales:
+            if not last:
+                x = self._first_start(scale, eps)
             if not last or self.is_bounded(x, last):
                 ratio = scale / last if last else 1.0
                 point = self.programs.solve(
@@ -61,6 +74,34 @@ class ScaledBoxes:
                 x, product, last = point.x, point.Px, scale
             yield x
 
+    def _first_start(self, scale: float, eps: float) -> Vector:
+        """Bounds that the solution for a part of the variables, with larger boxes, assigns to all.
+
+        With small boxes nearly all variables are at a bound.
+        """
+        n = len(self.q)
+        if n < max(self.guessed, SHARE):
+            return np.zeros(n)
+        part = np.sort(np.random.default_rng(SEED).permutation(n)[: n // SHARE])
+        box = SHARE * scale * self.lower[part], SHARE * scale * self.upper[part]
+        point = self.programs.of_variables(part).solve(
+            self.q[part], *box, np.zeros(len(part)), eps=max(eps, ROUGHLY)
+        )
+        x = np.zeros(n)
+        x[part] = point.x
+        gradient = self.programs.P.product(x) + self.q
+        return scale * at_bounds(gradient, self.lower, self.upper)
+
     def is_bounded(self, x: Vector, scale: float) -> bool:
         """Return whether some variable is at the bound that grows with the scale."""
         return bool(((x != 0.0) & ((x <= scale * self.lower) | (x >= scale * self.upper))).any())
+
+
+def at_bounds(gradient: Vector, lower: Vector, upper: Vector) -> Vector:
+    """Minimise ``gradient'x`` subject to ``1'x = 0`` in the box: one variable is between bounds."""
+    order = np.argsort(gradient, kind="stable")
+    widths = (upper - lower)[order]
+    room = -float(np.sum(lower)) - (np.cumsum(widths) - widths)
+    x = np.empty(len(lower))
+    x[order] = lower[order] + np.clip(room, 0.0, widths)
+    return x
