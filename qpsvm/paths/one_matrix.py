@@ -98,8 +98,7 @@ class OneMatrix:
         pairs = zip(problems, solutions, strict=True)
         alphas = [self._alpha(problem, x) for problem, x in pairs]
         expansions = [
-            problem.model.expansion(alpha)
-            for problem, alpha in zip(problems, alphas, strict=True)
+            problem.model.expansion(alpha) for problem, alpha in zip(problems, alphas, strict=True)
         ]
         known = KernelQuadratic(KnownProducts(self.gram, np.column_stack(expansions)))
         training = self.training.with_gram(known)

@@ -1,4 +1,4 @@
-"""Machines along C over one kernel matrix: those of independent solves, proven, to the same bits."""
+"""Machines along C over one kernel matrix: optimal, proven, and the same bits whatever the lot."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def test_neither_are_matrices_that_may_not_be_kept() -> None:
 @pytest.mark.parametrize("lot", [1, 5, 12])
 def test_bits_do_not_depend_on_what_is_verified_at_a_time(lot) -> None:
     first, second = (
-        svm_path(X, T, values=VALUES, formulation=qpsvm.EpsilonRegression(), exact=False, **settings)
+        svm_path(
+            X, T, values=VALUES, formulation=qpsvm.EpsilonRegression(), exact=False, **settings
+        )
         for settings in ({}, {"settings": PathSettings(sequence_lot=lot)})
     )
     for one, other in zip(first.solutions, second.solutions, strict=True):
