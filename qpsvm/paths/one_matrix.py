@@ -33,7 +33,7 @@ from qpsvm.solvers.box.scaled_boxes import ScaledBoxes
 @short_repr
 @dataclass(frozen=True, eq=False)
 class OneMatrix:
-    """What the machines of a path over C share.
+    """Kernel matrix and box programs that the machines of a path over C share.
 
     Attributes
     ----------
