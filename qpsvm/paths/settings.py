@@ -26,7 +26,12 @@ class PathSettings:
     jump_steps : int
         Active sets that are tried between two values of a sequence before a solver is asked.
     kept_bytes : int
-        A sequence with a kernel keeps its whole matrix up to this size, and jumps.
+        A sequence with a kernel keeps its whole matrix up to this size, and jumps, or along C
+        solves over that matrix; 11585 samples.
+    sequence_share : float
+        Machines over a kept matrix are solved to this share of ``eps``, to pass with rounding.
+    sequence_lot : int
+        Machines over a kept matrix that are verified at a time.
     follow_eps : float
         The ``eps`` of solves whose active set the exact path starts from.
     feasibility : float
@@ -73,7 +78,9 @@ class PathSettings:
     restart_step: float = 1e-7
     restart_growth: float = 10.0
     jump_steps: int = 20
-    kept_bytes: int = 2**29
+    kept_bytes: int = 2**30
+    sequence_share: float = 0.3
+    sequence_lot: int = 10
     follow_eps: float = 1e-10
     feasibility: float = 1e-9
     flatness: float = 1e-11

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from qpsvm.display import short_repr
@@ -37,6 +38,13 @@ class Steps:
     trace: Trace | None = None
     program: ParametricProgram | None = None
     settings: PathSettings = DEFAULTS
+
+    def machines(self, values: Vector) -> Iterator[SVMSolution]:
+        """Yield the verified machine of every value, each from the one before."""
+        last: SVMSolution | None = None
+        for value in values.tolist():
+            last = self.machine(value, last)
+            yield last
 
     def machine(self, value: float, start: SVMSolution | None) -> SVMSolution:
         """The verified machine at a value.

@@ -16,6 +16,7 @@ from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
 from qpsvm.paths.following import MachineSolver, Trace, follow
+from qpsvm.paths.one_matrix import OneMatrix
 from qpsvm.paths.program import ParametricProgram, parametric_program
 from qpsvm.paths.result import Path
 from qpsvm.paths.settings import DEFAULTS, PathSettings
@@ -50,7 +51,8 @@ def svm_path(
     The optimal dual variables are piecewise linear in C, epsilon or nu where the loss is not
     squared. The exact path finds all events: a free variable meets a bound, or the multiplier of a
     bound becomes zero. A path with too many variables or events, and one with a squared loss, is a
-    sequence: each value is solved from the solution at the one before.
+    sequence: each value is solved from the solution at the one before. Where the kernel matrix is
+    kept, machines along C are found and verified several at a time.
 
     Parameters
     ----------
@@ -136,10 +138,11 @@ def svm_path(
     trace = _trace(training, program, wanted, settings) if program and follows else None
     jumps = program is not None and program.can_keep(settings.kept_bytes)
     steps = Steps(training, eps, trace, program if jumps else None, settings)
+    shared = None if trace else OneMatrix.of(training, program, settings)
+    machines = shared.machines(wanted, eps) if shared else steps.machines(wanted)
     solutions = list[SVMSolution]()
-    for value in wanted.tolist():
-        last = solutions[-1] if solutions else None
-        solutions.append(steps.machine(value, last))
+    for value, machine in zip(wanted.tolist(), machines, strict=False):
+        solutions.append(machine)
         if verbose:
             print(f"{over} = {value:<12.6g} {solutions[-1]!r}")
         if callback is not None and callback(value, solutions[-1]) is False:

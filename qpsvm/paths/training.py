@@ -105,6 +105,10 @@ class Training:
         """The formulation with another value of the parameter."""
         return replace(self.formulation, **{self.over: float(value)})
 
+    def with_gram(self, known: Gram) -> Training:
+        """The same with another object for the same kernel matrix."""
+        return replace(self, gram=(known, self.gram[1]))
+
     def problem(self, value: float) -> SVMProblem:
         """The dual problem at one value of the parameter."""
         family = self.formulation_at(value)
@@ -130,13 +134,8 @@ class Training:
             Of the dual program at this value; its alpha is all that is needed.
         eps : float
         """
-        problem = self.problem(value)
-        evaluation = problem.evaluate(qp)
-        machine: SVMSolution = evaluation.solution
-        found = machine.replace(qp=problem.recovery.to_qp(evaluation))
-        if verify_evaluated(problem, evaluation.of(found), eps=eps).passed:
-            return found.replace(qp=found.qp.replace(status=OPTIMAL))
-        return self.solved(value, eps=eps, start=machine)
+        machine, is_optimal = verified(self.problem(value), qp, eps)
+        return machine if is_optimal else self.solved(value, eps=eps, start=machine)
 
 
 def solved(
@@ -144,6 +143,16 @@ def solved(
 ) -> SVMSolution:
     """Solve a problem without warning of a missed ``eps``; ``warn_of_misses`` does."""
     return solve_with(problem, backend, Settings(eps=eps).started(), start).solution
+
+
+def verified(problem: SVMProblem, qp: QPSolution, eps: float) -> tuple[SVMSolution, bool]:
+    """Return the machine of a solution of the dual, and whether the verifier passes it."""
+    evaluation = problem.evaluate(qp)
+    machine: SVMSolution = evaluation.solution
+    found = machine.replace(qp=problem.recovery.to_qp(evaluation))
+    if verify_evaluated(problem, evaluation.of(found), eps=eps).passed:
+        return found.replace(qp=found.qp.replace(status=OPTIMAL)), True
+    return machine, False
 
 
 def warn_of_misses(name: str, values: Vector, solutions: Sequence[SVMSolution], eps: float) -> None:

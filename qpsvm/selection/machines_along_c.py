@@ -1,10 +1,7 @@
 """Machines of one kernel matrix for ascending C, each from the one before.
 
-Between two neighbouring C most bounded samples stay bounded: the coefficients of the last machine
-times the ratio of the C are the start of the next, and the optimum itself for all small C at which
-the same samples are bounded. Where no coefficient is at its bound, the machine is the optimum for
-every larger C as well. Nothing is taken for granted: ``selection.machine_bounds`` computes the gap
-of every machine afterwards.
+``solvers.box.scaled_boxes`` finds them. Nothing is taken for granted: ``selection.machine_bounds``
+computes the gap of every machine afterwards.
 """
 
 from __future__ import annotations
@@ -18,6 +15,7 @@ from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.selection.staircase import Staircase
 from qpsvm.solvers.box.related import RelatedPrograms
+from qpsvm.solvers.box.scaled_boxes import ScaledBoxes
 
 
 @short_repr
@@ -52,23 +50,13 @@ def machines_along_c(K: Dense, unit: Staircase, C: Vector, eps: float) -> Machin
     """
     sides = _Sides.of(unit)
     programs = RelatedPrograms(K, None if sides.is_single else sides.rows)
+    boxes = ScaledBoxes(programs, sides.q, sides.lower, sides.upper)
     beta, seconds = np.zeros((len(K), len(C))), np.zeros(len(C))
-    x, product, last = np.zeros(len(sides.rows)), None, 0.0
-    for k, value in enumerate(C.tolist()):
-        began = time.perf_counter()
-        if not last or sides.is_bounded(x, last):
-            ratio = value / last if last else 1.0
-            point = programs.solve(
-                sides.q,
-                value * sides.lower,
-                value * sides.upper,
-                ratio * x,
-                eps=eps,
-                product=None if product is None else ratio * product,
-            )
-            x, product, last = point.x, point.Px, value
+    began = time.perf_counter()
+    for k, x in enumerate(boxes.solutions(C.tolist(), eps)):
         beta[:, k] = np.bincount(sides.rows, x, minlength=len(K))
         seconds[k] = time.perf_counter() - began
+        began = time.perf_counter()
     return MachinesAlongC(beta, seconds)
 
 
@@ -100,7 +88,3 @@ class _Sides:
     def is_single(self) -> bool:
         """Whether every sample has one side."""
         return bool((np.diff(self.rows) == 1).all())
-
-    def is_bounded(self, x: Vector, C: float) -> bool:
-        """Return whether some coefficient is at the bound that grows with C."""
-        return bool(((x != 0.0) & ((x <= C * self.lower) | (x >= C * self.upper))).any())

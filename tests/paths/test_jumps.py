@@ -16,6 +16,9 @@ from tests.paths.cases import RANGES, X, Y
 
 DEFAULTS = PathSettings()
 
+JUMPING = qpsvm.SoftMargin(intercept="none")
+"""With a free intercept, a sequence over C is that of ``paths.one_matrix``."""
+
 
 def prepared(case, kernel="rbf"):
     over, formulation, y, low, high = RANGES[case]
@@ -59,13 +62,13 @@ def test_dependent_equations_end_a_jump() -> None:
 )
 def test_a_sequence_is_optimal_with_and_without_jumps(settings) -> None:
     values = np.geomspace(0.1, 10.0, 5)
-    path = svm_path(X, Y, values=values, exact=False, settings=settings)
+    path = svm_path(X, Y, values=values, exact=False, settings=settings, formulation=JUMPING)
     assert {solution.status for solution in path.solutions} == {Status.OPTIMAL}
     assert max(path.relative_gaps) < tolerances.ASKED
 
 
 def test_a_jump_does_not_ask_a_solver() -> None:
-    path = svm_path(X, Y, values=[1.0, 1.1], exact=False)
+    path = svm_path(X, Y, values=[1.0, 1.1], exact=False, formulation=JUMPING)
     backends = [solution.qp.statistics.backend for solution in path.solutions]
     assert backends[0] == "active-set"
     assert backends[1] == ""

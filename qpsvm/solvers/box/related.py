@@ -36,11 +36,17 @@ class RelatedPrograms:
 
     def __init__(self, K: Dense, rows: Index | None = None) -> None:
         own = np.arange(len(K)) if rows is None else rows
+        self.K, self.rows = K, own
         self.P = DenseCurvature(K) if rows is None else RepeatedCurvature(K, rows)
         self.diagonal = np.diagonal(K)[own].copy()
         self.unit = float(np.max(self.diagonal, initial=0.0)) or 1.0
         self.ones = np.ones((1, len(own)))
         self.largest = largest_within(4 * 8 * max(len(own), 1) ** 2)
+
+    def of_variables(self, chosen: Index) -> RelatedPrograms:
+        """Programs of some of the variables, with a matrix of their own."""
+        own = self.rows[chosen]
+        return RelatedPrograms(self.K[np.ix_(own, own)])
 
     def solve(
         self,

@@ -1,0 +1,169 @@
+"""Machines for ascending C over one stored kernel matrix, found and verified several at a time.
+
+The dual variables of a machine are a box program whose box grows with C, so that each is solved
+from the one before (``solvers.box.scaled_boxes``). What the verifier then asks of the kernel matrix
+are products with the coefficients of the machines: one pass over the matrix computes those of
+several machines. Nothing else is shared: every machine is verified like any other, and solved where
+it does not pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from qpsvm.display import short_repr
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.precision import EPS
+from qpsvm.paths.program import FEW, ParametricProgram
+from qpsvm.paths.settings import PathSettings
+from qpsvm.paths.training import Training, verified
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.sample_gram import SampleGram
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solvers.box.related import RelatedPrograms
+from qpsvm.solvers.box.scaled_boxes import ScaledBoxes
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class OneMatrix:
+    """Kernel matrix and box programs that the machines of a path over C share.
+
+    Attributes
+    ----------
+    training : Training
+    gram : SampleGram
+        That of the training samples; its matrix is kept.
+    boxes : ScaledBoxes
+        The programs in ``x_i = s_i a_i``, s the signs of the conditions.
+    signs : array of shape (N,)
+    settings : PathSettings
+    """
+
+    training: Training
+    gram: SampleGram
+    boxes: ScaledBoxes
+    signs: Vector
+    settings: PathSettings
+
+    @classmethod
+    def of(
+        cls, training: Training, program: ParametricProgram | None, settings: PathSettings
+    ) -> OneMatrix | None:
+        """Prepare the sequence, or return None if the dual is not such a program.
+
+        It is where C is the parameter, the intercept is free, the loss is not squared, and the
+        kernel matrix may be kept.
+        """
+        if program is None or training.over != "C" or not program.can_keep(settings.kept_bytes):
+            return None
+        P = program.P
+        if not isinstance(P, KernelQuadratic) or not _is_scaled_box(program, P):
+            return None
+        signs, rows = P.selection.signs, P.selection.index
+        lower, upper = signs * program.lower.slope, signs * program.upper.slope
+        boxes = ScaledBoxes(
+            RelatedPrograms(P.gram.dense, rows),
+            -signs * program.required.value,
+            np.minimum(lower, upper),
+            np.maximum(lower, upper),
+        )
+        return cls(training, P.gram, boxes, signs, settings)
+
+    def machines(self, values: Vector, eps: float) -> Iterator[SVMSolution]:
+        """Yield the verified machine of every C, ascending.
+
+        Parameters
+        ----------
+        values : array of shape (m,)
+        eps : float
+            Relative accuracy of every machine.
+        """
+        C = values.tolist()
+        found = self.boxes.solutions(C, self.settings.sequence_share * eps)
+        for first in range(0, len(C), self.settings.sequence_lot):
+            some = C[first : first + self.settings.sequence_lot]
+            yield from self._verified(some, [*islice(found, len(some))], eps)
+
+    def _verified(
+        self, values: list[float], solutions: list[Vector], eps: float
+    ) -> Iterator[SVMSolution]:
+        problems = [self.training.problem(value) for value in values]
+        pairs = zip(problems, solutions, strict=True)
+        alphas = [self._alpha(problem, x) for problem, x in pairs]
+        expansions = [
+            problem.model.expansion(alpha) for problem, alpha in zip(problems, alphas, strict=True)
+        ]
+        known = KernelQuadratic(KnownProducts(self.gram, np.column_stack(expansions)))
+        training = self.training.with_gram(known)
+        for value, alpha in zip(values, alphas, strict=True):
+            qp = QPSolution(Status.UNKNOWN, x=alpha, native_status="from a path")
+            machine, is_optimal = verified(training.problem(value), qp, eps)
+            yield machine if is_optimal else self.training.solved(value, eps=eps, start=machine)
+
+    def _alpha(self, problem: SVMProblem, x: Vector) -> Vector:
+        """Dual variables that the verifier need not move."""
+        model = problem.model
+        alpha = np.clip(self.signs * x, model.conditions.lower, model.conditions.upper)
+        return np.asarray(model.feasible_dual(alpha, np.zeros(0)).alpha)
+
+
+def _is_scaled_box(program: ParametricProgram, P: KernelQuadratic) -> bool:
+    """Return whether boxes are multiples of C and the signs of the conditions are the only row."""
+    if program.has_width or program.n_rows != 1 or P.constant or P.diag.any():
+        return False
+    moves = program.lower.value, program.upper.value, program.required.slope, *program.right
+    is_one_row = np.array_equal(program.rows[0], P.selection.signs)
+    contains_zero = (program.lower.slope <= 0.0).all() and (program.upper.slope >= 0.0).all()
+    return bool(is_one_row and contains_zero) and not any(part.any() for part in moves)
+
+
+class KnownProducts(SampleGram):
+    """A kernel matrix some of whose products are known.
+
+    Those with absolute values are sums of terms of one sign, for the estimate of rounding: plain
+    sums, and rounded up. All others are the sums of ``SampleGram``, to the same bits.
+
+    Parameters
+    ----------
+    gram : SampleGram
+        Kept in memory, and shared.
+    expansions : array of shape (n, m)
+    """
+
+    def __init__(self, gram: SampleGram, expansions: Dense) -> None:
+        super().__init__(
+            gram.kernel,
+            gram.X,
+            positive_semidefinite=gram.positive_semidefinite,
+            negative_bound=gram.negative_bound,
+        )
+        self.__dict__["dense"] = K = gram.dense
+        sizes = np.abs(expansions)
+        used = np.flatnonzero(sizes.any(axis=1))
+        few = FEW * len(used) <= len(K)
+        total = K[used].T @ sizes[used] if few else K @ sizes  # K is symmetric
+        total *= 1.0 + 4.0 * len(K) * EPS
+        self._known = {
+            vector.tobytes(): product
+            for vectors, products in (
+                (sizes, total),
+                (expansions, gram.products(expansions)),  # of equal ones that with more digits
+            )
+            for vector, product in zip(vectors.T, products.T, strict=True)
+        }
+
+    def products(self, V: Dense) -> Dense:
+        """``K V`` for V of shape (n, m)."""
+        found = [self._known.get(vector.tobytes()) for vector in V.T]
+        unknown = [k for k, product in enumerate(found) if product is None]
+        if unknown:
+            for k, product in zip(unknown, super().products(V[:, unknown]).T, strict=True):
+                found[k] = product
+        return np.column_stack([product for product in found if product is not None])

@@ -1,0 +1,94 @@
+"""Machines along C over one kernel matrix: optimal, proven, and the same bits whatever the lot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qpsvm
+from qpsvm.paths import PathSettings, svm_path
+from qpsvm.paths.one_matrix import KnownProducts, OneMatrix
+from qpsvm.paths.program import parametric_program
+from qpsvm.paths.training import Training
+from qpsvm.qp.solution import Status
+from tests import tolerances
+from tests.paths.cases import RANGES, T, X, Y
+
+DEFAULTS = PathSettings()
+SERVED = ("hinge", "class weights", "regression over C", "quantile")
+VALUES = np.geomspace(0.01, 100.0, 12)
+
+
+def prepared(case, settings=DEFAULTS):
+    over, formulation, y, low, high = RANGES[case]
+    training = Training.of(X, y, kernel="rbf", over=over, formulation=formulation)
+    return training, OneMatrix.of(training, parametric_program(training, low, high), settings)
+
+
+@pytest.mark.parametrize("case", SERVED)
+def test_machines_are_those_of_independent_solves(case) -> None:
+    training, shared = prepared(case)
+    assert shared is not None
+    eps = tolerances.ASKED
+    machines = [*shared.machines(VALUES, eps)]
+    assert len(machines) == len(VALUES)
+    for value, machine in zip(VALUES, machines, strict=True):
+        problem = training.problem(float(value))
+        assert machine.status is Status.OPTIMAL
+        assert machine.qp.statistics.backend == ""  # no solver was asked
+        assert qpsvm.verify(problem, machine, eps=eps).passed
+        own, alone = (
+            qpsvm.certify(problem, solution) for solution in (machine, qpsvm.solve(problem))
+        )
+        size = max(abs(alone.primal_objective), alone.floor)
+        assert abs(own.primal_objective - alone.primal_objective) <= 2.0 * eps * size
+
+
+@pytest.mark.parametrize("case", sorted(set(RANGES) - set(SERVED)))
+def test_other_programs_are_not_served(case) -> None:
+    assert prepared(case)[1] is None
+
+
+def test_neither_are_matrices_that_may_not_be_kept() -> None:
+    assert prepared("hinge", PathSettings(kept_bytes=8 * len(X) ** 2))[1] is not None
+    assert prepared("hinge", PathSettings(kept_bytes=8 * len(X) ** 2 - 1))[1] is None
+
+
+@pytest.mark.parametrize("lot", [1, 5, 12])
+def test_bits_do_not_depend_on_what_is_verified_at_a_time(lot) -> None:
+    first, second = (
+        svm_path(
+            X, T, values=VALUES, formulation=qpsvm.EpsilonRegression(), exact=False, **settings
+        )
+        for settings in ({}, {"settings": PathSettings(sequence_lot=lot)})
+    )
+    for one, other in zip(first.solutions, second.solutions, strict=True):
+        np.testing.assert_array_equal(one.alpha, other.alpha)
+        assert one.intercept == other.intercept
+    np.testing.assert_array_equal(first.relative_gaps, second.relative_gaps)
+
+
+def test_a_machine_that_is_not_optimal_is_solved() -> None:
+    settings = PathSettings(sequence_share=1e5)
+    path = svm_path(X, Y, values=VALUES, exact=False, eps=1e-6, settings=settings)
+    asked = [solution.qp.statistics.backend for solution in path.solutions]
+    assert any(asked)
+    assert {solution.status for solution in path.solutions} == {Status.OPTIMAL}
+    assert max(path.relative_gaps) <= 1e-6
+
+
+def test_a_callback_ends_a_lot() -> None:
+    path = svm_path(X, Y, values=VALUES, exact=False, callback=lambda C, _: C < 0.1)
+    assert len(path.solutions) == np.count_nonzero(VALUES < 0.1) + 1
+
+
+def test_known_products_are_those_of_the_matrix() -> None:
+    gram = prepared("hinge")[0].gram[0].gram
+    rng = np.random.default_rng(3)
+    vectors, others = rng.normal(size=(2, len(X), 3))
+    known = KnownProducts(gram, vectors)
+    np.testing.assert_array_equal(known.products(vectors), gram.products(vectors))
+    np.testing.assert_array_equal(known.products(others), gram.products(others))
+    sizes, exact = known.products(np.abs(vectors)), gram.products(np.abs(vectors))
+    assert (sizes >= exact).all()
+    np.testing.assert_allclose(sizes, exact, rtol=1e-12)
