@@ -139,6 +139,14 @@ class Stop(Exception):  # noqa: N818 - a signal, not an error
         Why the solve ends.
     solution : QPSolution, optional
         What is known, in the variables of the program that ``solve`` was given.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise Stop(Status.TIME_LIMIT)
+    ... except Stop as stop:
+    ...     print(stop.status.value, stop.solution)
+    time limit None
     """
 
     def __init__(self, status: Status, solution: QPSolution | None = None) -> None:
@@ -162,7 +170,23 @@ class CallbackFailed(Exception):  # noqa: N818 - a signal, not an error
 
 
 class Clock:
-    """Wall clock, deadline and callback of one solve: ``tick`` once per iteration."""
+    """Wall clock, deadline and callback of one solve: ``tick`` once per iteration.
+
+    Parameters
+    ----------
+    backend : str
+        Name of the backend, for the events.
+    settings : Settings
+        Its callback is called; its deadline, or else its time limit from now on, is enforced.
+
+    Examples
+    --------
+    >>> clock = Clock("mine", Settings(callback=lambda event: event.iteration < 2))
+    >>> clock.report(1) is None
+    True
+    >>> clock.report(2).value
+    'interrupted'
+    """
 
     def __init__(self, backend: str, settings: Settings) -> None:
         self.backend = backend

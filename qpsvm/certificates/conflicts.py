@@ -32,6 +32,19 @@ def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraint
     -------
     ConflictingConstraintsError or None
         To be raised by the caller; None where the samples contradict each other by themselves.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> from qpsvm.constraints import LinearConstraints
+    >>> rows = LinearConstraints(G=[[1.0], [-1.0]], h=[1.0, -2.0])  # w <= 1 and w >= 2
+    >>> problem = qpsvm.SoftMargin().primal([[0.0], [2.0]], [0, 1], constraints=rows)
+    >>> try:
+    ...     qpsvm.solve(problem)
+    ... except qpsvm.exceptions.ConflictingConstraintsError as error:
+    ...     evidence = error.certificate.evidence
+    >>> sorted(conflict(problem, evidence).rows)
+    ['G[0]', 'G[1]']
     """
     constraints = problem.model.constraints
     if constraints is None:
@@ -73,6 +86,15 @@ def without_constraints(problem: SVMProblem) -> SVMProblem:
     -------
     SVMProblem
         Its primal form without them.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> from qpsvm.constraints import nonnegative
+    >>> problem = qpsvm.SoftMargin().dual([[0.0], [2.0]], [0, 1], constraints=nonnegative(0))
+    >>> free = without_constraints(problem)
+    >>> free.form, free.model.constraints
+    ('primal', None)
     """
     model = replace(problem.model, constraints=None)
     program, recovery = primal_program(model), PrimalRecovery(model)

@@ -87,6 +87,16 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
     Inseparability or None
         The weights and how close to each other they bring the classes; None if the evidence is of
         another shape, not finite, or all on one class.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> from qpsvm.qp import QPSolution, Status
+    >>> problem = qpsvm.HardMargin().primal([[0.0], [2.0], [1.0]], [-1, -1, 1])
+    >>> evidence = QPSolution(Status.PRIMAL_INFEASIBLE, z=np.array([1.0, 1.0, 2.0]))
+    >>> proof = inseparability(problem, evidence)
+    >>> proof.weights, proof.common_point, proof.is_proof
+    (array([0.5, 0.5, 1. ]), array([1.]), True)
     """
     model = problem.model
     s, n = model.conditions.signs, model.data.n_samples
@@ -151,6 +161,15 @@ def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableErr
     -------
     NotSeparableError
         To be raised by the caller.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.HardMargin().primal([[0.0], [2.0], [1.0]], [-1, -1, 1])
+    >>> proof = Inseparability(np.array([0.5, 0.5, 1.0]), np.array([1.0]), 0.0, 1.0)
+    >>> error = not_separable(problem, proof)
+    >>> error.common_point, error.distance
+    (array([1.]), 0.0)
     """
     shared = (
         "a convex combination of the samples times their signs comes that close to the origin"

@@ -28,6 +28,16 @@ class AlphaMargin:
     ----------
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from qpsvm.estimators import SVC
+    >>> machine = SVC(kernel="linear").fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    >>> display = AlphaMargin.from_estimator(machine, ax=Figure().add_subplot())
+    >>> other = Figure().add_subplot()
+    >>> display.plot(ax=other).ax_ is other
+    True
     """
 
     ax_: Axes

@@ -43,6 +43,18 @@ class DecisionRegions:
     figure_ : matplotlib.figure.Figure
     surface_ : matplotlib.contour.QuadContourSet, or list of them
         The coloured surfaces: one, or for more than two classes one for each that is predicted.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from qpsvm.estimators import SVC
+    >>> X, y = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 1.0]]), [0, 0, 1]
+    >>> machine = SVC(kernel="linear").fit(X, y)
+    >>> display = DecisionRegions.from_estimator(
+    ...     machine, X, y=y, grid_resolution=20, ax=Figure().add_subplot()
+    ... )
+    >>> display.xx0.shape
+    (20, 20)
     """
 
     ax_: Axes

@@ -42,7 +42,17 @@ class Group:
 @short_repr
 @dataclass(frozen=True)
 class Line:
-    """A vertical line with a name; a central line is drawn through the bars."""
+    """A vertical line with a name.
+
+    Attributes
+    ----------
+    at : float
+        Where it is, in the unit of the values.
+    name : str
+        What the caption calls it.
+    central : bool
+        Whether it is drawn through the bars.
+    """
 
     at: float
     name: str

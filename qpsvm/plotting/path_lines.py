@@ -43,6 +43,14 @@ class PathLines:
     ----------
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> shares = np.array([[0.5, 0.0], [1.0, 0.3]])
+    >>> lines = PathLines("C", np.array([1.0, 2.0]), shares, [0, 4], np.array([1.5]), 5)
+    >>> lines.plot(ax=Figure().add_subplot()).ax_.get_ylabel()
+    'alpha / bound'
     """
 
     ax_: Axes

@@ -42,6 +42,16 @@ class KernelQuadratic(SampleQuadratic):
     ------
     InvalidProgramError
         Lengths that differ, or a negative d.
+
+    Examples
+    --------
+    >>> gram = SampleGram(lambda X, Z: X @ Z.T, np.array([[1.0], [2.0]]))
+    >>> P = KernelQuadratic(gram, signs=np.array([1.0, -1.0]))
+    >>> P.matvec(np.array([1.0, 1.0]))
+    array([-1.,  2.])
+    >>> P.to_dense()
+    array([[ 1., -2.],
+           [-2.,  4.]])
     """
 
     def __init__(

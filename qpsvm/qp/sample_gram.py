@@ -60,6 +60,16 @@ class SampleGram:
         Whether the kernel is one by construction.
     negative_bound : float
         ``K + negative_bound I`` is positive semidefinite; certificates pay for it.
+
+    Examples
+    --------
+    >>> gram = SampleGram(
+    ...     lambda X, Z: X @ Z.T, np.array([[1.0], [2.0]]), positive_semidefinite=True
+    ... )
+    >>> gram.size, gram.diagonal
+    (2, array([1., 4.]))
+    >>> gram.product(np.array([1.0, 1.0]))
+    array([3., 6.])
     """
 
     def __init__(

@@ -32,6 +32,10 @@ def require_ieee() -> None:
     ------
     ArithmeticModeError
         Subnormal numbers count as zero, or rounding is not to nearest.
+
+    Examples
+    --------
+    >>> require_ieee()  # nothing happens: bounds computed in this thread are rigorous
     """
     if not is_ieee():
         raise ArithmeticModeError(

@@ -131,6 +131,18 @@ def read_parquet(path: Path) -> dict[str, QuadraticProgram]:
     DataFileError
         Missing or damaged; columns missing or of the wrong type, names missing or repeated,
         lengths that disagree, numbers that make no program, more numbers than fit into memory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from qpsvm.qp import QuadraticProgram
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "set.parquet"
+    ...     write_parquet({"small": QuadraticProgram(P=[[1.0]], q=[-3.0])}, path)
+    ...     programs = read_parquet(path)
+    >>> list(programs), programs["small"].q
+    (['small'], array([-3.]))
     """
     pa, pq = _pyarrow()
     programs: dict[str, QuadraticProgram] = {}
