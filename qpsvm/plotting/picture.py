@@ -223,7 +223,25 @@ def as_image(n_points: int) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number with its noun: "1 sample", "2,000 samples"."""
+    """Write a number with its noun: "1 sample", "2,000 samples".
+
+    Parameters
+    ----------
+    number : int
+        How many.
+    noun : str
+        In the singular; the plural has an s.
+
+    Returns
+    -------
+    str
+        The number has commas between thousands.
+
+    Examples
+    --------
+    >>> count(1, "sample"), count(2000, "sample")
+    ('1 sample', '2,000 samples')
+    """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -48,7 +48,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Heading:
-    """A column heading, with a flag for numeric columns."""
+    """A column heading, with a flag for numeric columns.
+
+    Attributes
+    ----------
+    text : str
+    numeric : bool
+        Whether the cells below are aligned as numbers.
+    """
 
     text: str
     numeric: bool = False
@@ -73,7 +80,17 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Figure:
-    """A key figure of a report; ``key`` identifies it in the HTML."""
+    """A key figure of a report.
+
+    Attributes
+    ----------
+    key : str
+        Identifies it in the HTML.
+    label : str
+        What it is.
+    text : str
+        The formatted number.
+    """
 
     key: str
     label: str
@@ -82,7 +99,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Figures:
-    """A block of the most important figures."""
+    """A block of the most important figures.
+
+    Attributes
+    ----------
+    figures : tuple of Figure
+        In the order in which they are shown.
+    """
 
     kind: ClassVar[str] = "figures"
     figures: tuple[Figure, ...]
@@ -90,7 +113,14 @@ class Figures:
 
 @dataclass(frozen=True)
 class Listing:
-    """A block of names and values."""
+    """A block of names and values.
+
+    Attributes
+    ----------
+    title : str
+    items : tuple of pairs of str
+        Name and value of each line.
+    """
 
     kind: ClassVar[str] = "listing"
     title: str
@@ -99,7 +129,13 @@ class Listing:
 
 @dataclass(frozen=True)
 class Listings:
-    """Several listings, shown side by side where there is room."""
+    """Several listings, shown side by side where there is room.
+
+    Attributes
+    ----------
+    listings : tuple of Listing
+        From left to right.
+    """
 
     kind: ClassVar[str] = "listings"
     listings: tuple[Listing, ...]
@@ -140,7 +176,13 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
-    """A block of pictures."""
+    """A block of pictures.
+
+    Attributes
+    ----------
+    pictures : tuple of Picture
+        In the order in which they are shown.
+    """
 
     kind: ClassVar[str] = "gallery"
     pictures: tuple[Picture, ...]
@@ -148,7 +190,13 @@ class Gallery:
 
 @dataclass(frozen=True)
 class Formula:
-    """The program as a LaTeX formula."""
+    """The program as a LaTeX formula.
+
+    Attributes
+    ----------
+    latex : str
+        A display formula with its delimiters.
+    """
 
     kind: ClassVar[str] = "formula"
     latex: str

@@ -16,14 +16,41 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class TableColumn(Generic[Item]):
-    """A heading, and the function from an item to the cell below it."""
+    """A heading, and the function from an item to the cell below it.
+
+    Attributes
+    ----------
+    heading : Heading
+        The cell at the top.
+    entry : callable
+        From an item, which is a row, to its Cell.
+    """
 
     heading: Heading
     entry: Callable[[Item], Cell]
 
 
 def words(title: str, text: Callable[[Item], str]) -> TableColumn[Item]:
-    """A text column."""
+    """Declare a text column.
+
+    Parameters
+    ----------
+    title : str
+        The heading.
+    text : callable
+        From an item to its text.
+
+    Returns
+    -------
+    TableColumn
+        For ``table_of``; its cells have no sort key.
+
+    Examples
+    --------
+    >>> column = words("Name", str.upper)
+    >>> column.heading.text, column.entry("rbf").text
+    ('Name', 'RBF')
+    """
     return TableColumn(Heading(title), lambda item: Cell(text(item)))
 
 
@@ -32,7 +59,28 @@ def numbers(
     number: Callable[[Item], float | None],
     written: Callable[[Any], str] = value,
 ) -> TableColumn[Item]:
-    """A numeric column, sorted by value and shown as formatted text."""
+    """Declare a numeric column, sorted by value and shown as formatted text.
+
+    Parameters
+    ----------
+    title : str
+        The heading.
+    number : callable
+        From an item to its number, or to None.
+    written : callable
+        From that number to text.
+
+    Returns
+    -------
+    TableColumn
+        For ``table_of``; the number is the sort key of its cell.
+
+    Examples
+    --------
+    >>> cell = numbers("Half", lambda n: n / 2, "{:.2f}".format).entry(3)
+    >>> cell.text, cell.number
+    ('1.50', 1.5)
+    """
 
     def entry(item: Item) -> Cell:
         found = number(item)
@@ -42,7 +90,28 @@ def numbers(
 
 
 def cells(title: str, entry: Callable[[Item], Cell], *, numeric: bool = False) -> TableColumn[Item]:
-    """A column whose cells have a text and a separate sort key."""
+    """Declare a column whose cells have a text and a separate sort key.
+
+    Parameters
+    ----------
+    title : str
+        The heading.
+    entry : callable
+        From an item to its Cell.
+    numeric : bool
+        Whether the cells are aligned as numbers.
+
+    Returns
+    -------
+    TableColumn
+        For ``table_of``; the cells are those of the function.
+
+    Examples
+    --------
+    >>> column = cells("Length", lambda name: Cell(name, len(name)))
+    >>> column.entry("rbf")
+    Cell(text='rbf', number=3, verdict='')
+    """
     return TableColumn(Heading(title, numeric), entry)
 
 
@@ -57,6 +126,26 @@ def table_of(
     long: bool = False,
 ) -> Table:
     """Build a table with one row per item, in groups.
+
+    Parameters
+    ----------
+    groups : iterable of iterables of items
+        Items of a group stay together when the table is sorted.
+    columns : sequence of TableColumn
+        From left to right; the first names the rows.
+    key : str
+        For anchors.
+    caption, title : str
+        What the table shows, and its heading; no heading if empty.
+    sortable : bool
+        Whether the reader may want another order.
+    long : bool
+        Whether the table is worth folding.
+
+    Returns
+    -------
+    Table
+        A block for a Section of a Document.
 
     Examples
     --------

@@ -81,7 +81,15 @@ class ComparisonRow:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Table):
-    """All rows of a comparison, with their agreement and verdict."""
+    """All rows of a comparison, with their agreement and verdict.
+
+    Attributes
+    ----------
+    rows : tuple of ComparisonRow
+        One for each backend and program.
+    eps : float
+        Relative accuracy that was asked of every backend.
+    """
 
     rows: tuple[ComparisonRow, ...]
     eps: float

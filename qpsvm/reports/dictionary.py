@@ -19,7 +19,18 @@ SCHEMA = 2
 
 
 def schema() -> dict[str, object]:
-    """The JSON Schema (draft 2020-12) of ``Report.to_dict`` and of a page's JSON."""
+    """The JSON Schema (draft 2020-12) of ``Report.to_dict`` and of a page's JSON.
+
+    Returns
+    -------
+    dict
+        A fresh one at every call.
+
+    Examples
+    --------
+    >>> schema()["title"], schema()["$schema"]
+    ('qpsvm report', 'https://json-schema.org/draft/2020-12/schema')
+    """
     text = importlib.resources.files(__package__).joinpath("report.schema.json").read_text("utf-8")
     return cast("dict[str, object]", json_text.loads(text))
 

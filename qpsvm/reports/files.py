@@ -42,12 +42,27 @@ def text_of(page: Page | ReportContent, suffix: str) -> str:
     page : Page or Report
         One report, or several on one page.
     suffix : str
-        ``"html"``, ``"json"``, ``"md"``, ``"tex"`` or ``"txt"``.
+        ``"html"``, ``"htm"``, ``"json"``, ``"md"``, ``"tex"`` or ``"txt"``.
+
+    Returns
+    -------
+    str
+        The content of the file that ``write`` would write.
 
     Raises
     ------
+    KeyError
+        Another suffix; ``suffix_of`` checks that of a path.
     MissingPackageError
         Jinja2 or Matplotlib is not installed, for all but ``"json"`` and ``"txt"``.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> report = qpsvm.reports.build(problem, qpsvm.solve(problem))
+    >>> text_of(report, "txt").splitlines()[0]
+    'SoftMargin(C=1.0), dual form, linear kernel'
     """
     return WRITERS[suffix](page if isinstance(page, Page) else Page.of(page))
 
@@ -68,6 +83,18 @@ def write(path: str | os.PathLike[str], page: Page | ReportContent) -> None:
         Another suffix, or a path that cannot be written.
     MissingPackageError
         As ``text_of``.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> report = qpsvm.reports.build(problem, qpsvm.solve(problem))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "report.json"
+    ...     write(path, report)
+    ...     json.loads(path.read_text())["passed"]
+    True
     """
     write_text(path, text_of(page, suffix_of(path, WRITERS)))
 
@@ -75,10 +102,26 @@ def write(path: str | os.PathLike[str], page: Page | ReportContent) -> None:
 def write_text(path: str | os.PathLike[str], content: str) -> None:
     """Write the text of a report.
 
+    Parameters
+    ----------
+    path : path
+        Replaced if it exists, completely or not at all.
+    content : str
+        What the file will hold.
+
     Raises
     ------
     InvalidParameterError
         The path cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "report.txt"
+    ...     write_text(path, "All is well.")
+    ...     path.read_text()
+    'All is well.'
     """
     try:
         atomic.write_text(path, content)
@@ -92,10 +135,25 @@ def write_text(path: str | os.PathLike[str], content: str) -> None:
 def require_writable(path: str | os.PathLike[str], what: str) -> None:
     """Raise InvalidParameterError unless a file can be written to the path.
 
+    Parameters
+    ----------
+    path : path
+        Of the file, which need not exist.
+    what : str
+        What is to be written there, for the message.
+
     Raises
     ------
     InvalidParameterError
         The folder does not exist or is not writable, or the path is a folder.
+
+    Examples
+    --------
+    >>> try:
+    ...     require_writable("nowhere/a.md", "report")
+    ... except InvalidParameterError as error:
+    ...     print(str(error).partition(": ")[2])
+    the folder 'nowhere' does not exist; choose another path.
     """
     target = Path(path)
     folder = target.parent
@@ -115,10 +173,21 @@ def require_writable(path: str | os.PathLike[str], what: str) -> None:
 def require_reportable(path: str | os.PathLike[str]) -> None:
     """Raise unless a report can be written to this path: suffix, folder and packages are checked.
 
+    Parameters
+    ----------
+    path : path
+        Of the file, which need not exist.
+
     Raises
     ------
     InvalidParameterError, MissingPackageError
         As ``write``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     require_reportable(Path(folder) / "report.txt")  # nothing happens: it can be written
     """
     if suffix_of(path, WRITERS) not in NEEDS_NOTHING:
         require_packages()
@@ -128,10 +197,27 @@ def require_reportable(path: str | os.PathLike[str]) -> None:
 def suffix_of(path: str | os.PathLike[str], known: Collection[str]) -> str:
     """The suffix of a report's path, without the dot.
 
+    Parameters
+    ----------
+    path : path
+        Of the file, which need not exist.
+    known : collection of str
+        Suffixes that are allowed, without the dot.
+
+    Returns
+    -------
+    str
+        In lower case.
+
     Raises
     ------
     InvalidParameterError
         It is none of the known ones.
+
+    Examples
+    --------
+    >>> suffix_of("results/report.HTML", ("html", "md"))
+    'html'
     """
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in known:

@@ -80,10 +80,24 @@ def html_of(
     **variables
         What the template reads besides.
 
+    Returns
+    -------
+    str
+        The text of the file.
+
     Raises
     ------
     MissingPackageError
         A package of the extra is not installed.
+
+    Examples
+    --------
+    >>> from qpsvm.reports.blocks import Listing
+    >>> section = Section("kernels", "Kernels", None, (Listing("Names", (("rbf", "Gaussian"),)),))
+    >>> content = Document("Overview", "", None, "", (section,), ())
+    >>> page = html_of(content, contents=[section], data={}, embedded="It is empty.")
+    >>> page.startswith("<!doctype html>"), "Gaussian" in page
+    (True, True)
     """
     page = template(name, filters=FILTERS, package=package, extra=extra)
     all_scripts = (*before, resource("page.js"), *scripts)

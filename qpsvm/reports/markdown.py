@@ -29,10 +29,33 @@ def markdown(page: Page) -> str:
 def markdown_of(content: Document, extra: Extra = REPORT) -> str:
     """Convert any document to Markdown.
 
+    Parameters
+    ----------
+    content : Document
+        What is to be written.
+    extra : Extra
+        Packages that must be installed.
+
+    Returns
+    -------
+    str
+        GitHub Markdown; texts are escaped.
+
     Raises
     ------
     MissingPackageError
         What the extra brings is not installed.
+
+    Examples
+    --------
+    >>> from qpsvm.reports.blocks import Section
+    >>> sections = (Section("kernels", "Kernels, sorted by name", None, ()),)
+    >>> print(markdown_of(Document("Overview", "", None, "", sections, ())).partition("Written")[0])
+    # Overview
+    <BLANKLINE>
+    ## Kernels, sorted by name
+    <BLANKLINE>
+    <BLANKLINE>
     """
     filters = {"math": _math, "listings": names_and_values, "hashes": _hashes}
     text = template("report.md.j2", escape=escape, filters=filters, extra=extra).render(

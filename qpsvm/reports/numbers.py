@@ -32,7 +32,25 @@ WHOLE = 0.1
 
 
 def figure(value: float | np.floating | None, digits: int = 6) -> str:
-    """Format a number: 26.5255, 3.1e-09, infinite; a dash for None."""
+    """Format a number: 26.5255, 3.1e-09, infinite; a dash for None.
+
+    Parameters
+    ----------
+    value : float or None
+        The number; infinities and NaN are written as words.
+    digits : int
+        Significant digits.
+
+    Returns
+    -------
+    str
+        The number, or the word for it.
+
+    Examples
+    --------
+    >>> figure(26.52551234), figure(3.14159, 3), figure(float("inf")), figure(None)
+    ('26.5255', '3.14', 'infinite', '-')
+    """
     if value is None:
         return NOTHING
     number = float(value)
@@ -44,7 +62,23 @@ def figure(value: float | np.floating | None, digits: int = 6) -> str:
 
 
 def residual(value: float | np.floating | None) -> str:
-    """Format a residual with two digits and a power of ten."""
+    """Format a residual with two digits and a power of ten.
+
+    Parameters
+    ----------
+    value : float or None
+        The residual.
+
+    Returns
+    -------
+    str
+        A dash for None.
+
+    Examples
+    --------
+    >>> residual(3.14e-9), residual(0.0), residual(None)
+    ('3.1e-09', '0', '-')
+    """
     if value is None:
         return NOTHING
     if value == 0.0:
@@ -53,12 +87,48 @@ def residual(value: float | np.floating | None) -> str:
 
 
 def at_most(value: float, digits: int = 2) -> str:
-    """Format an upper bound, with the last digit rounded up."""
+    """Format an upper bound, with the last digit rounded up.
+
+    Parameters
+    ----------
+    value : float
+        The bound.
+    digits : int
+        Significant digits.
+
+    Returns
+    -------
+    str
+        A number that is at least ``value``.
+
+    Examples
+    --------
+    >>> at_most(0.12301), at_most(-0.12301)
+    ('0.13', '-0.12')
+    """
     return _outward(value, digits, ROUND_CEILING)
 
 
 def at_least(value: float, digits: int = 2) -> str:
-    """Format a lower bound, with the last digit rounded down."""
+    """Format a lower bound, with the last digit rounded down.
+
+    Parameters
+    ----------
+    value : float
+        The bound.
+    digits : int
+        Significant digits.
+
+    Returns
+    -------
+    str
+        A number that is at most ``value``.
+
+    Examples
+    --------
+    >>> at_least(0.12399), at_least(-0.12301)
+    ('0.12', '-0.13')
+    """
     return _outward(value, digits, ROUND_FLOOR)
 
 
@@ -70,7 +140,23 @@ def _outward(value: float, digits: int, rounding: str) -> str:
 
 
 def share(part: float) -> str:
-    """Format a ratio: a percentage unless it is tiny or large."""
+    """Format a ratio: a percentage unless it is tiny or large.
+
+    Parameters
+    ----------
+    part : float
+        The ratio, at least 0.
+
+    Returns
+    -------
+    str
+        A percentage from 0.001 to 10, otherwise a multiple of "its value".
+
+    Examples
+    --------
+    >>> share(0.25), share(0.012), share(1e-5), share(12.0)
+    ('25%', '1.2%', '1.0e-05 of its value', '12 times its value')
+    """
     if part < SMALL:
         return f"{part:.1e} of its value"
     if part >= LARGE:
@@ -79,12 +165,44 @@ def share(part: float) -> str:
 
 
 def percentage(value: float) -> str:
-    """Format a ratio as a percentage."""
+    """Format a ratio as a percentage.
+
+    Parameters
+    ----------
+    value : float
+        The ratio; 1 is 100 percent.
+
+    Returns
+    -------
+    str
+        With two decimals; infinities and NaN are written as words.
+
+    Examples
+    --------
+    >>> percentage(0.1234), percentage(float("nan"))
+    ('12.34 %', 'not a number')
+    """
     return f"{100.0 * value:.2f} %" if math.isfinite(value) else figure(value)
 
 
 def value(anything: object) -> str:
-    """Format any value: numbers, booleans, text, and sequences or mappings of them."""
+    """Format any value: numbers, booleans, text, and sequences or mappings of them.
+
+    Parameters
+    ----------
+    anything : object
+        The value; what is of no known kind is written by ``str``.
+
+    Returns
+    -------
+    str
+        Entries of sequences and mappings are joined by commas.
+
+    Examples
+    --------
+    >>> value(1234), value([True, 0.5, None]), value({"C": 1.0})
+    ('1,234', 'yes, 0.5, -', 'C = 1')
+    """
     if isinstance(anything, bool | np.bool_):
         return "yes" if anything else "no"
     if isinstance(anything, int | np.integer):

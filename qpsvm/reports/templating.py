@@ -50,10 +50,24 @@ REPORT = Extra("report", ("jinja2", "matplotlib"), " (a .json or .txt report nee
 def require_packages(extra: Extra = REPORT) -> None:
     """Raise MissingPackageError unless the packages of an extra are installed.
 
+    Parameters
+    ----------
+    extra : Extra
+        The packages; those of ``qpsvm[report]`` by default.
+
     Raises
     ------
     MissingPackageError
         With the pip line.
+
+    Examples
+    --------
+    >>> require_packages(Extra("numbers", ("numpy",)))  # nothing happens: it is installed
+    >>> try:
+    ...     require_packages(Extra("mine", ("no_such_package",)))
+    ... except MissingPackageError as error:
+    ...     print(error)
+    This report needs no_such_package, not installed; run: pip install "qpsvm[mine]".
     """
     missing = [name for name in extra.modules if importlib.util.find_spec(name) is None]
     if missing:

@@ -48,7 +48,27 @@ def print_page(page: Page, console: Console) -> None:
 
 
 def print_sections(content: Document, console: Console) -> None:
-    """Print the sections without the verdict; of nested sections only short blocks."""
+    """Print the sections without the verdict; of nested sections only short blocks.
+
+    Parameters
+    ----------
+    content : Document
+        What is to be printed.
+    console : rich.console.Console
+        Where to; it decides about width and colour.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from rich.console import Console
+    >>> section = Section("kernels", "Kernels", None, (Listing("Names", (("rbf", "Gaussian"),)),))
+    >>> content = Document("Overview", "", None, "", (section,), ())
+    >>> print_sections(content, Console(file=sys.stdout, width=80))
+    Kernels
+    Names
+      rbf  Gaussian
+    <BLANKLINE>
+    """
     for level, section in flat(content.sections):
         _print_section(section, level, console)
 
