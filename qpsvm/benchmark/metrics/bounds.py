@@ -74,6 +74,16 @@ class Contradiction:
 def is_reference(contestant: str) -> bool:
     """Return whether a contestant takes part only for its bounds.
 
+    Parameters
+    ----------
+    contestant : str
+        Its name, with its arguments in brackets if it has any.
+
+    Returns
+    -------
+    bool
+        True for ``reference`` with any arguments.
+
     Examples
     --------
     >>> is_reference("reference"), is_reference("reference(x=1)"), is_reference("reference_qp")
@@ -99,6 +109,14 @@ def best_dual(rows: Iterable[Row]) -> dict[Instance, float]:
     ------
     StoreError
         Two programs under one name: data, or what a name means, changed between rows.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
+    >>> rows = [Row(cell, "optimal", dual=dual) for dual in (1.0, 1.5)]
+    >>> list(best_dual(rows).values())
+    [1.5]
     """
     best: dict[Instance, float] = {}
     hashes: dict[Instance, str] = {}
@@ -131,6 +149,14 @@ def suboptimality(row: Row, best: Mapping[Instance, float]) -> float:
         At least the infeasibility and the rounding that the verifier found, as a certificate holds
         to eps only if all three do. Infinite without an answer or a bound, for an objective that
         contradicts the bound, and for anything that is not a number.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
+    >>> row = Row(cell, "above eps", primal=2.0, dual=1.0, size=2.0)
+    >>> suboptimality(row, {row.instance: 1.5})
+    0.25
     """
     bound = best.get(row.instance, math.nan)
     if row.outcome in NO_ANSWER or not row.size > 0.0 or _contradicts(row, bound):
@@ -148,7 +174,27 @@ def is_unmeasurable(row: Row, best: Mapping[Instance, float]) -> bool:
 
 
 def without_bound(rows: Iterable[Row], best: Mapping[Instance, float]) -> tuple[Instance, ...]:
-    """Programs without any lower bound, and without a proof that there is no optimum."""
+    """Programs without any lower bound, and without a proof that there is no optimum.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Rows of a store, references included.
+    best : mapping of Instance to float
+        Of ``best_dual``.
+
+    Returns
+    -------
+    tuple of Instance
+        In the order of their first rows.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell
+    >>> row = Row(Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6), "time limit")
+    >>> [instance.data for instance in without_bound([row], best={})]
+    ['iris']
+    """
     rows = tuple(rows)
     known = {*best, *(row.instance for row in rows if row.outcome == "infeasible")}
     return tuple(dict.fromkeys(row.instance for row in rows if row.instance not in known))
@@ -159,6 +205,25 @@ def contradictions(rows: Iterable[Row]) -> tuple[Contradiction, ...]:
 
     An optimum that was verified, of a program that was proven to have none, is one too. There are
     none if the judge is right.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Rows of a store, references included.
+
+    Returns
+    -------
+    tuple of Contradiction
+        Each of them once, in the order of the rows.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell
+    >>> program = Instance("SoftMargin(C=1.0)", "iris")
+    >>> first = Row(Cell(program, "a", eps=1e-6), "optimal", primal=1.0, dual=1.0, size=1.0)
+    >>> second = Row(Cell(program, "b", eps=1e-6), "optimal", primal=2.0, dual=2.0, size=2.0)
+    >>> [(found.upper, found.lower) for found in contradictions([first, second])]
+    [('a', 'b')]
     """
     rows = tuple(rows)
     best = best_dual(rows)

@@ -61,10 +61,23 @@ def accuracy_curves(
     best : mapping of Instance to float, optional
         Lower bounds; those of ``rows`` by default.
 
+    Returns
+    -------
+    dict of Instance to dict of str to Curve
+        By program and contestant.
+
     Raises
     ------
     StoreError
         As ``best_dual``.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
+    >>> row = Row(cell, "optimal", primal=1.0, dual=1.0, size=1.0, total_seconds=0.1)
+    >>> accuracy_curves([row])[row.instance]["cvxopt"].time_to(1e-3)
+    0.1
     """
     curves: dict[Instance, dict[str, Curve]] = {}
     for (instance, who), sweep in measurements(rows, best).items():

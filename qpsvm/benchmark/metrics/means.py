@@ -79,6 +79,21 @@ def shifted_geometric_means(
     tuple of Mean
         Fastest first; empty if nothing is in common. ``table_of(times)`` says who and what was
         left out.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell, Instance
+    >>> from qpsvm.benchmark.metrics import times_to
+    >>> from qpsvm.benchmark.rows import Row
+    >>> program = Instance("SoftMargin(C=1.0)", "iris")
+    >>> known = {"primal": 1.0, "dual": 1.0, "size": 1.0}
+    >>> rows = [
+    ...     Row(Cell(program, name, eps=1e-6), "optimal", **known, total_seconds=seconds)
+    ...     for name, seconds in [("slow", 0.4), ("fast", 0.1)]
+    ... ]
+    >>> times = times_to(rows, 1e-3)
+    >>> [(mean.contestant, round(mean.seconds, 6)) for mean in shifted_geometric_means(times)]
+    [('fast', 0.1), ('slow', 0.4)]
     """
     table = table_of(times)
     if not table.instances:

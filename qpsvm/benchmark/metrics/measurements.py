@@ -145,6 +145,23 @@ def column_names(rows: Iterable[Row]) -> tuple[str, ...]:
     """Names of columns, one per row: the contestant, with its threads where these differ.
 
     ``cvxopt [1 threads]`` and ``cvxopt [2 threads]`` are two contestants.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Rows of a store, references included.
+
+    Returns
+    -------
+    tuple of str
+        One for each row, in their order.
+
+    Examples
+    --------
+    >>> program = Instance("SoftMargin(C=1.0)", "iris")
+    >>> cells = [Cell(program, "cvxopt", eps=1e-6, threads=threads) for threads in (1, 2)]
+    >>> column_names(Row(cell, "optimal") for cell in cells)
+    ('cvxopt [1 threads]', 'cvxopt [2 threads]')
     """
     rows = tuple(rows)
     several = len({row.cell.threads for row in rows if not is_reference(row.contestant)}) > 1

@@ -80,6 +80,11 @@ def pooled_noise(repeats: Iterable[Sequence[float]]) -> Noise:
     repeats : iterable of sequences of float
         Seconds, all positive.
 
+    Returns
+    -------
+    Noise
+        Its deviation is NaN where nothing was repeated.
+
     Examples
     --------
     >>> pooled_noise([[1.0, 1.0], [2.0]])

@@ -66,7 +66,25 @@ class FalseClaim:
 
 
 def outcome_table(rows: Iterable[Row]) -> OutcomeTable:
-    """Count the outcomes of each contestant."""
+    """Count the outcomes of each contestant.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Rows of a store, references included.
+
+    Returns
+    -------
+    OutcomeTable
+        Repeats of a cell count once, by the worst of their outcomes.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
+    >>> outcome_table([Row(cell, "optimal")]).counts
+    {'cvxopt': {'optimal': 1}}
+    """
     cells = _cells(rows)
     names = tuple(dict.fromkeys(who for who, _ in cells))
     counts: dict[str, Counter[str]] = {who: Counter() for who in names}
@@ -88,10 +106,28 @@ def outcome_table(rows: Iterable[Row]) -> OutcomeTable:
 def false_claims(rows: Iterable[Row]) -> tuple[FalseClaim, ...]:
     """Return refuted claims, one per cell, the furthest from its claim first.
 
+    Parameters
+    ----------
+    rows : iterable of Row
+        Rows of a store, references included.
+
+    Returns
+    -------
+    tuple of FalseClaim
+        Of several refuted repeats of a cell the furthest from the optimum.
+
     Raises
     ------
     StoreError
         As ``best_dual``.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Instance
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "liar", eps=1e-6)
+    >>> row = Row(cell, "false optimal", primal=2.0, dual=1.0, size=2.0)
+    >>> [(claim.contestant, claim.gap) for claim in false_claims([row])]
+    [('liar', 0.5)]
     """
     rows = tuple(rows)
     best = best_dual(rows)

@@ -79,6 +79,26 @@ def ranking(times: Times, *, shift: float = SHIFT, seed: int = 0) -> Ranking:
         Seconds.
     seed : int
         Of the bootstrap.
+
+    Returns
+    -------
+    Ranking
+        Without ranks if nothing is in common.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell, Instance
+    >>> from qpsvm.benchmark.metrics import times_to
+    >>> from qpsvm.benchmark.rows import Row
+    >>> program = Instance("SoftMargin(C=1.0)", "iris")
+    >>> known = {"primal": 1.0, "dual": 1.0, "size": 1.0}
+    >>> rows = [
+    ...     Row(Cell(program, name, eps=1e-6), "optimal", **known, total_seconds=seconds)
+    ...     for name, seconds in [("slow", 0.4), ("fast", 0.1)]
+    ... ]
+    >>> times = times_to(rows, 1e-3)
+    >>> ranking(times).contestants
+    ('fast', 'slow')
     """
     table = table_of(times)
     if not table.instances:

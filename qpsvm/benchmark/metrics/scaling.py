@@ -83,10 +83,28 @@ def scaling_fits(
     best : mapping of Instance to float, optional
         Lower bounds; those of ``rows`` by default.
 
+    Returns
+    -------
+    tuple of Fit
+        In the order in which series and contestants appear.
+
     Raises
     ------
     StoreError
         As ``best_dual``.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell
+    >>> rows = [
+    ...     Row(
+    ...         Cell(Instance("SoftMargin(C=1.0)", f"synthetic(n={n})"), "cvxopt", eps=1e-6),
+    ...         "optimal", primal=1.0, dual=1.0, size=1.0, total_seconds=n / 100, n=n, d=2,
+    ...     )
+    ...     for n in (10, 20)
+    ... ]
+    >>> [round(fit.exponent, 6) for fit in scaling_fits(rows, 1e-3)]
+    [1.0]
     """
     rows = tuple(rows)
     # rows of contestants that failed may not know the size
@@ -111,6 +129,18 @@ def scaling_fits(
 def series_of(instance: Instance, by: Size = "n") -> str:
     """Return the text of a program without its size; programs with equal text form a series.
 
+    Parameters
+    ----------
+    instance : Instance
+        The program.
+    by : str
+        The size that is left out of the text: ``n`` (samples) or ``d`` (features).
+
+    Returns
+    -------
+    str
+        Without the seed of the data, too.
+
     Examples
     --------
     >>> series_of(Instance("SoftMargin(C=1.0)", "synthetic(d=5, n=1000, seed=0)"))
@@ -122,7 +152,26 @@ def series_of(instance: Instance, by: Size = "n") -> str:
 
 
 def power_law(contestant: str, series: str, points: Sequence[tuple[float, float]]) -> Fit:
-    """``log t = log a + p log n`` by least squares; infinite times are censored."""
+    """``log t = log a + p log n`` by least squares; infinite times are censored.
+
+    Parameters
+    ----------
+    contestant, series : str
+        Names for the fit.
+    points : sequence of (float, float)
+        Sizes and seconds; infinite seconds where the gap was not reached.
+
+    Returns
+    -------
+    Fit
+        Its exponent is NaN for fewer than two sizes with a time.
+
+    Examples
+    --------
+    >>> fit = power_law("cvxopt", "synthetic", [(10.0, 1.0), (20.0, 4.0), (40.0, math.inf)])
+    >>> round(fit.exponent, 6), fit.censored
+    (2.0, 1)
+    """
     known = sorted(point for point in points if point[1] < math.inf)
     exponent = low = high = factor = scatter = math.nan
     if len({size for size, _ in known}) > 1:

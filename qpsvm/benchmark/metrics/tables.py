@@ -68,6 +68,22 @@ def table_of(times: Times, contestants: Sequence[str] | None = None) -> Table:
     -------
     Table
         Empty if there is nothing in common.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell, Instance
+    >>> from qpsvm.benchmark.metrics import times_to
+    >>> from qpsvm.benchmark.rows import Row
+    >>> program = Instance("SoftMargin(C=1.0)", "iris")
+    >>> known = {"primal": 1.0, "dual": 1.0, "size": 1.0}
+    >>> rows = [
+    ...     Row(Cell(program, name, eps=1e-6), "optimal", **known, total_seconds=seconds)
+    ...     for name, seconds in [("slow", 0.4), ("fast", 0.1)]
+    ... ]
+    >>> times = times_to(rows, 1e-3)
+    >>> table = table_of(times)
+    >>> table.contestants, table.seconds
+    (('slow', 'fast'), array([[0.4, 0.1]]))
     """
     attempted: dict[str, set[Instance]] = {}
     for (instance, who), timing in times.items():

@@ -101,6 +101,14 @@ def times_to(
     ------
     StoreError
         As ``best_dual``.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
+    >>> row = Row(cell, "optimal", primal=1.0, dual=1.0, size=1.0, total_seconds=0.1)
+    >>> [timing.seconds for timing in times_to([row], 1e-3).values()]
+    [0.1]
     """
     rows = tuple(rows)
     hopeless = {row.instance for row in rows if row.outcome == "infeasible"}
@@ -128,6 +136,16 @@ def _timing(sweep: tuple[Measurement, ...], target: float) -> Timing:
 def kind_of(instance: Instance) -> str:
     """The kind of a program: family, intercept and kernel, without data and parameters.
 
+    Parameters
+    ----------
+    instance : Instance
+        The program.
+
+    Returns
+    -------
+    str
+        Programs of one kind have equal texts.
+
     Examples
     --------
     >>> kind_of(Instance("SoftMargin(C=1.0, intercept='penalized')", "a9a"))
@@ -139,7 +157,26 @@ def kind_of(instance: Instance) -> str:
 
 
 def by_kind(times: Times) -> dict[str, dict[Column, Timing]]:
-    """Split times by kind of program, in the order of first appearance."""
+    """Split times by kind of program, in the order of first appearance.
+
+    Parameters
+    ----------
+    times : mapping of (Instance, contestant) to Timing
+        As ``times_to`` returns them.
+
+    Returns
+    -------
+    dict of str to dict of (Instance, contestant) to Timing
+        By the text of ``kind_of``.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
+    >>> row = Row(cell, "optimal", primal=1.0, dual=1.0, size=1.0, total_seconds=0.1)
+    >>> list(by_kind(times_to([row], 1e-3)))
+    ['SoftMargin, linear']
+    """
     kinds: dict[str, dict[Column, Timing]] = {}
     for column, timing in times.items():
         kinds.setdefault(kind_of(column[0]), {})[column] = timing

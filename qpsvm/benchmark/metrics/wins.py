@@ -55,6 +55,28 @@ def win_matrix(times: Times, *, noise: float | None = None) -> Wins:
         Times to a gap, as ``times_to`` returns them.
     noise : float, optional
         A standard error of ``log t`` to assume where nothing was repeated.
+
+    Returns
+    -------
+    Wins
+        Contestants in the order of their first attempts.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell, Instance
+    >>> from qpsvm.benchmark.metrics import times_to
+    >>> from qpsvm.benchmark.rows import Row
+    >>> program = Instance("SoftMargin(C=1.0)", "iris")
+    >>> known = {"primal": 1.0, "dual": 1.0, "size": 1.0}
+    >>> rows = [
+    ...     Row(Cell(program, name, eps=1e-6), "optimal", **known, total_seconds=seconds)
+    ...     for name, seconds in [("slow", 0.4), ("fast", 0.1)]
+    ... ]
+    >>> times = times_to(rows, 1e-3)
+    >>> wins = win_matrix(times, noise=0.01)
+    >>> wins.contestants, wins.wins
+    (('slow', 'fast'), array([[0, 0],
+           [1, 0]]))
     """
     names = tuple(dict.fromkeys(who for (_, who), timing in times.items() if timing.attempted))
     by_instance: dict[Instance, dict[int, Timing]] = {}

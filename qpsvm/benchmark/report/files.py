@@ -27,6 +27,18 @@ WRITERS: Mapping[str, Callable[[Summary], str]] = {"html": html, "htm": html, "m
 def text_of(summary: Summary, suffix: str) -> str:
     """Return the text of a report in the format ``"html"`` or ``"md"``.
 
+    Parameters
+    ----------
+    summary : Summary
+        As ``summarize`` returns it.
+    suffix : str
+        ``"html"``, ``"htm"`` or ``"md"``.
+
+    Returns
+    -------
+    str
+        The content of the file that ``write`` would write.
+
     Raises
     ------
     MissingPackageError
@@ -58,10 +70,24 @@ def write(path: str | os.PathLike[str], summary: Summary) -> None:
 def require_reportable(path: str | os.PathLike[str]) -> None:
     """Check before the work that ``write`` can succeed: suffix, folder, packages.
 
+    Parameters
+    ----------
+    path : path
+        Of the file, which need not exist.
+
     Raises
     ------
     InvalidParameterError, MissingPackageError
         As ``write``.
+
+    Examples
+    --------
+    >>> from qpsvm.exceptions import InvalidParameterError
+    >>> try:
+    ...     require_reportable("report.json")
+    ... except InvalidParameterError as error:
+    ...     print(error)
+    The report 'report.json' has the suffix '.json'; use .html, .htm, .md.
     """
     suffix_of(path, WRITERS)
     require_packages(NEEDS)

@@ -158,6 +158,11 @@ def summarize(results: Results) -> Summary:
     results : Results
         Of ``qpsvm.benchmark.store.read``.
 
+    Returns
+    -------
+    Summary
+        At every target of the suite, kind by kind of program.
+
     Raises
     ------
     StoreError
@@ -195,7 +200,23 @@ def summarize(results: Results) -> Summary:
 
 
 def targets_of(results: Results) -> tuple[float, ...]:
-    """The certified gaps that a store's suite asks for, from loose to tight."""
+    """The certified gaps that a store's suite asks for, from loose to tight.
+
+    Parameters
+    ----------
+    results : Results
+        Of ``qpsvm.benchmark.store.read``.
+
+    Returns
+    -------
+    tuple of float
+        Those of ``Suite`` by default, where the store does not say.
+
+    Examples
+    --------
+    >>> targets_of(Results({"suite": {"targets": [1e-6, 1e-3]}}, ()))
+    (0.001, 1e-06)
+    """
     suite = results.header.get("suite", {})
     return tuple(sorted(map(float, suite.get("targets", Suite.targets)), reverse=True))
 

@@ -19,7 +19,15 @@ LISTED = 10
 
 
 def print_summary(summary: Summary, console: Console) -> None:
-    """Print the short form of a report; the verdict comes last."""
+    """Print the short form of a report; the verdict comes last.
+
+    Parameters
+    ----------
+    summary : Summary
+        As ``summarize`` returns it.
+    console : rich.console.Console
+        Where to print.
+    """
     content = document(summary, listed=LISTED, detailed=False)
     print_sections(content, console)
     console.print(f"{content.title}: {content.verdict}", soft_wrap=True)
@@ -38,6 +46,11 @@ def print_comparison(
         Of the runs.
     console : Console
         Where to print.
+
+    Returns
+    -------
+    bool or None
+        Whether the rankings agree; None if that is unknown.
     """
     content = comparison_document(comparisons, *names)
     console.print(content.subtitle, soft_wrap=True)
