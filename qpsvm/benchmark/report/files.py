@@ -43,6 +43,18 @@ def text_of(summary: Summary, suffix: str) -> str:
     ------
     MissingPackageError
         Jinja2 or Plotly is not installed.
+
+    Examples
+    --------
+    >>> from qpsvm.benchmark.cells import Cell, Instance
+    >>> from qpsvm.benchmark.report import summarize
+    >>> from qpsvm.benchmark.rows import Row
+    >>> from qpsvm.benchmark.store import Results
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
+    >>> row = Row(cell, "optimal", primal=1.0, dual=1.0, size=1.0, total_seconds=0.1)
+    >>> summary = summarize(Results({"suite": {"name": "small"}}, (row,)))
+    >>> text_of(summary, "md").splitlines()[0]
+    '# Benchmark small'
     """
     return WRITERS[suffix](summary)
 
@@ -63,6 +75,23 @@ def write(path: str | os.PathLike[str], summary: Summary) -> None:
         Another suffix, or a path that cannot be written.
     MissingPackageError
         As ``text_of``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from qpsvm.benchmark.cells import Cell, Instance
+    >>> from qpsvm.benchmark.report import summarize
+    >>> from qpsvm.benchmark.rows import Row
+    >>> from qpsvm.benchmark.store import Results
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
+    >>> row = Row(cell, "optimal", primal=1.0, dual=1.0, size=1.0, total_seconds=0.1)
+    >>> summary = summarize(Results({"suite": {"name": "small"}}, (row,)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "report.md"
+    ...     write(path, summary)
+    ...     path.read_text(encoding="utf-8").startswith("# Benchmark small")
+    True
     """
     write_text(path, text_of(summary, suffix_of(path, WRITERS)))
 

@@ -27,6 +27,22 @@ def print_summary(summary: Summary, console: Console) -> None:
         As ``summarize`` returns it.
     console : rich.console.Console
         Where to print.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rich.console import Console
+    >>> from qpsvm.benchmark.cells import Cell, Instance
+    >>> from qpsvm.benchmark.report import summarize
+    >>> from qpsvm.benchmark.rows import Row
+    >>> from qpsvm.benchmark.store import Results
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
+    >>> row = Row(cell, "optimal", primal=1.0, dual=1.0, size=1.0, total_seconds=0.1)
+    >>> summary = summarize(Results({"suite": {"name": "small"}}, (row,)))
+    >>> console = Console(file=io.StringIO(), width=80)
+    >>> print_summary(summary, console)
+    >>> print(console.file.getvalue().splitlines()[-1])
+    Benchmark small: 1 measurement of 1 contestant on 1 program. No claim of an optimum was refuted.
     """
     content = document(summary, listed=LISTED, detailed=False)
     print_sections(content, console)
