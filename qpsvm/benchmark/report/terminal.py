@@ -67,6 +67,22 @@ def print_comparison(
     -------
     bool or None
         Whether the rankings agree; None if that is unknown.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rich.console import Console
+    >>> from qpsvm.benchmark.cells import Cell, Instance
+    >>> from qpsvm.benchmark.compare import compare
+    >>> from qpsvm.benchmark.rows import Row
+    >>> from qpsvm.benchmark.store import Results
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
+    >>> row = Row(cell, "optimal", primal=1.0, dual=1.0, size=1.0, total_seconds=0.1)
+    >>> run = Results({}, (row,))
+    >>> console = Console(file=io.StringIO(), width=80)
+    >>> agreed = print_comparison([compare(run, run)], ("before", "after"), console)
+    >>> print(console.file.getvalue().splitlines()[0])
+    Before: before. After: after. A ratio above 1 is slower than before.
     """
     content = comparison_document(comparisons, *names)
     console.print(content.subtitle, soft_wrap=True)
