@@ -57,6 +57,8 @@ def basic_correction(
     >>> found.columns, found.size.round(3)
     (array([1]), array([0.25]))
     """
+    if len(rows) == 1:  # most rows share no variable with others
+        return _correction_of_one(rows[0], float(missed[0]), unit, room)
     scaled = rows * unit
     norms = np.sqrt(np.sum(scaled * scaled, axis=1))
     norms = np.where(norms > 0.0, norms, 1.0)
@@ -81,6 +83,16 @@ def basic_correction(
     size = size_of_X @ missed[chosen] * (1.0 + (r + 8.0) * EPS)
     size = size + e / (1.0 - e) * 1.01 * float(np.max(size))
     return BasicCorrection(columns, size * unit[columns] * (1.0 + 4.0 * EPS))
+
+
+def _correction_of_one(row: Vector, missed: float, unit: Vector, room: Vector) -> BasicCorrection:
+    """``|d_j| = m / |R_j|`` in the variable that uses the smallest share of its room."""
+    size = np.abs(row)
+    reach = size * np.minimum(room, unit)
+    j = int(np.argmax(reach)) if len(row) else 0
+    if not len(row) or not reach[j] > 0.0:
+        return BasicCorrection(np.zeros(0, dtype=np.intp), np.zeros(0))
+    return BasicCorrection(np.array([j]), np.array([missed / size[j] * (1.0 + 4.0 * EPS)]))
 
 
 def independent_correction(rows: sp.csr_array, missed: Vector, unit: Vector) -> Vector | None:
