@@ -12,6 +12,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Inverse
 from qpsvm.solvers.classical import slsqp
+from qpsvm.solvers.classical.settings import LIMITS
 
 
 class SLSQPBackend(Backend):
@@ -27,7 +28,11 @@ class SLSQPBackend(Backend):
     distribution = "scipy"
     required_modules = ("scipy",)
     capabilities = Capabilities(
-        bounds=True, warm_start=True, time_limit=True, callback=True, max_variables=slsqp.LARGEST
+        bounds=True,
+        warm_start=True,
+        time_limit=True,
+        callback=True,
+        max_variables=LIMITS.slsqp_variables,
     )
     prints_iterations = False
 
@@ -69,7 +74,7 @@ _STATUS = {
 
 
 class _Path:
-    """The last point that was visited, and the clock that stops there."""
+    """Remember the last iterate of SLSQP, and stop the solver at its time limit."""
 
     def __init__(self, program: QuadraticProgram, clock: Clock) -> None:
         self.program = program

@@ -73,7 +73,7 @@ class Inseparability:
 
 
 def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability | None:
-    """Compute the samples' weights from a solver's evidence; None if there are none.
+    """Turn a solver's infeasibility ray into two points, one in the convex hull of each class.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def _cancels(X: Any, signed: Vector) -> bool:
 
 
 def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableError:
-    """Build the error that carries the proof of inseparability.
+    """Build the error for classes that no hyperplane separates, with the proof attached.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qpsvm.classical.settings import NUMBERS
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.machines.intercept import Interval
@@ -26,12 +27,9 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector, as_vector
 from qpsvm.qp.solution import QPSolution, Status
 
-INSIDE = 1e-8
-"""Share of ``C_i`` by which a free alpha is away from both ends of its box."""
-
 
 def machine_from_alpha(problem: SVMProblem, alpha: ArrayLike) -> SVMSolution:
-    """The machine of dual variables, by the formulas of the textbooks.
+    """Compute weights and intercept of a machine from its dual variables alpha.
 
     ``w = sum alpha_i s_i x_i,   b = mean { s_i - w'x_i : 0 < alpha_i < C_i }``
 
@@ -77,7 +75,7 @@ def machine_from_alpha(problem: SVMProblem, alpha: ArrayLike) -> SVMSolution:
         return machine
     if model.intercept == "penalized":  # b is the weight of a feature of ones
         return _with_intercept(problem, machine, float(c.signs @ a))
-    free = (a > INSIDE * _unit(a, c.upper)) & (a < c.upper * (1.0 - INSIDE))
+    free = (a > NUMBERS.inside * _unit(a, c.upper)) & (a < c.upper * (1.0 - NUMBERS.inside))
     if not free.any():
         return _with_intercept(problem, machine, machine.intercept_interval.midpoint)
     scores = model.decision_values(machine).scores

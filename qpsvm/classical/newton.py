@@ -21,6 +21,7 @@ Sources: Chapelle, "Training a support vector machine in the primal", *Neural Co
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,17 +31,11 @@ from qpsvm.classical.hinge import with_ones
 from qpsvm.classical.machines import require_problem, stated
 from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings
+from qpsvm.classical.settings import DEFAULTS, NUMBERS, Limits, TraceSettings
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Mask, Vector, as_dense, is_sparse
-
-SUFFICIENT = 1e-4
-"""Share of the decrease that the slope promises which a step must bring (Armijo)."""
-
-SMALLEST_STEP = 2.0**-40
-"""Steps shorter than that are rounding: the method ends."""
 
 
 def newton(
@@ -99,7 +94,7 @@ def kernel_newton(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Newton's method on the kernel primal of the squared hinge, in the representer expansion.
+    """Minimise the squared-hinge primal of a kernel machine by Newton's method.
 
     ``(K_VV + 1/2 C^{-1}) beta_V + b 1 = s_V,   1'beta_V = 0,   beta elsewhere 0``
 
@@ -143,7 +138,7 @@ def kernel_newton(
 # --- the loop ------------------------------------------------------------------------------------
 
 
-class _Primal:
+class _Primal(ABC):
     """The squared hinge of decision values ``f = A v``, plus the norm ``1/2 v'M v``."""
 
     def __init__(self, problem: SVMProblem) -> None:
@@ -157,25 +152,25 @@ class _Primal:
         """Zeros."""
         return np.zeros(self.size)
 
+    @abstractmethod
     def values(self, v: Vector) -> Vector:
-        """Decision values, shape (n,)."""
-        raise NotImplementedError
+        """Compute the decision values ``A v`` of the training samples, shape (n,)."""
 
+    @abstractmethod
     def norm(self, v: Vector) -> Vector:
         """``M v``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pulled(self, u: Vector) -> Vector:
         """``A'u``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def target(self, v: Vector, violated: Mask) -> Vector:
-        """The minimiser of the quadratic that F is while the same samples violate."""
-        raise NotImplementedError
+        """Minimise the objective for a fixed set of samples that violate the margin."""
 
+    @abstractmethod
     def machine(self, v: Vector) -> SVMSolution:
         """The solution of the problem that v stands for."""
-        raise NotImplementedError
 
     def slack(self, f: Vector) -> Vector:
         """``max(0, 1 - s f)``."""
@@ -207,10 +202,10 @@ def _steps(F: _Primal) -> Iterator[Vector]:
         while True:
             ahead = v + t * d
             values = F.values(ahead)
-            if F.cost(ahead, values) <= before + SUFFICIENT * t * slope:
+            if F.cost(ahead, values) <= before + NUMBERS.sufficient_decrease * t * slope:
                 break
             t *= 0.5
-            if t < SMALLEST_STEP:
+            if t < NUMBERS.shortest_step:
                 return
         v, f = ahead, values
         yield v

@@ -40,7 +40,7 @@ def perceptron(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Gradient descent on the perceptron criterion until the classes are separated.
+    """Separate two classes by gradient descent on the perceptron criterion.
 
     ``w <- w + eta/N sum { s_i x_i : s_i f(x_i) <= 0 }``
 

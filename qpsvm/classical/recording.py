@@ -1,4 +1,4 @@
-"""Certification of a running method at checkpoints, and the decision to stop."""
+"""Record cost and certified gap of an iterative method, and decide when it stops."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from qpsvm.qp.solution import SolveStatistics, Status
 from qpsvm.verification import verify
 
 State = TypeVar("State")
-"""An iterate: whatever a method holds."""
+"""Type of the iterates of a method: weights, dual variables, or both."""
 
 _STATUS = {"seconds": Status.TIME_LIMIT, "steps": Status.ITERATION_LIMIT}
 

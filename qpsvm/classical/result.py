@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from qpsvm.classical.settings import NUMBERS
 from qpsvm.display import Column, Table
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector, freeze
@@ -18,9 +19,6 @@ from qpsvm.plotting.displays import axes_for, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-SMALLEST_GAP = 1e-16
-"""Gaps below it are drawn there: on a logarithmic axis zero has no place."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +91,9 @@ class Trace(Table):
         axes = axes_for(ax)
         x = np.asarray(getattr(self, over), dtype=np.float64)
         shown = (x > 0.0) & np.isfinite(self.gap)
-        axes.plot(x[shown], np.maximum(self.gap[shown], SMALLEST_GAP), label=label or None)
+        axes.plot(
+            x[shown], np.maximum(self.gap[shown], NUMBERS.smallest_drawn_gap), label=label or None
+        )
         axes.set_xscale("log")
         axes.set_yscale("log")
         picture.label(axes, style_of(axes), over, "certified gap")

@@ -76,6 +76,31 @@ DEFAULTS = TraceSettings()
 
 
 @dataclass(frozen=True)
+class MethodSettings:
+    """Numbers of the textbooks' formulas; none changes what a certificate proves.
+
+    Attributes
+    ----------
+    inside : float
+        Share of ``C_i`` by which a free alpha is away from both ends of its box.
+    sufficient_decrease : float
+        Armijo's constant: share of the first-order decrease that a line search accepts.
+    shortest_step : float
+        Steps shorter than that are rounding: Newton's method ends.
+    smallest_drawn_gap : float
+        Gaps below it are drawn there: on a logarithmic axis zero has no place.
+    """
+
+    inside: float = 1e-8
+    sufficient_decrease: float = 1e-4
+    shortest_step: float = 2.0**-40
+    smallest_drawn_gap: float = 1e-16
+
+
+NUMBERS = MethodSettings()
+
+
+@dataclass(frozen=True)
 class Limits:
     """The limits of a run: a certified gap, seconds, steps, or no progress.
 

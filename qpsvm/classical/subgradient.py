@@ -130,7 +130,7 @@ def stochastic_subgradient(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Stochastic sub-gradient descent on the primal, a mini-batch in every step.
+    """Minimise the primal hinge objective by stochastic sub-gradient steps on mini-batches.
 
     ``w <- w - eta_t (w - N/|B| sum_{i in B} C_i s_i x_i [s_i f(x_i) < 1])``
 

@@ -1,4 +1,4 @@
-"""Translation of scikit-learn's errors about data into one-line errors of qpsvm."""
+"""Turn the errors that scikit-learn raises for invalid data into errors of this package."""
 
 from __future__ import annotations
 

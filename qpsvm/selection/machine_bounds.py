@@ -32,14 +32,9 @@ from qpsvm.machines.intercept import Interval, best_shifts, enclosing_shifts
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.selection.settings import NUMBERS, SEARCH
 from qpsvm.selection.staircase import Staircase
 from qpsvm.solvers.box.program import ROUNDED
-
-COMPENSATED = 2.0**-20
-"""Rounding of a compensated sum, relative to that of an ordinary one."""
-
-LARGEST_STRETCH = 0.5
-"""Largest d: samples that miss the margin by more are not on it."""
 
 
 @short_repr
@@ -82,7 +77,7 @@ class Products:
     def of(cls, K: Dense, norms: Vector, beta: Dense, *, more_digits: bool = False) -> Products:
         """``K beta`` for K of shape (m, n), and norms of its m samples."""
         if more_digits:
-            return cls(compensated.product(K, beta), norms, COMPENSATED)
+            return cls(compensated.product(K, beta), norms, NUMBERS.compensated)
         return cls(K @ beta, norms)
 
 
@@ -139,7 +134,7 @@ def _gap(
     if not ((beta <= stair.upper) & (beta >= stair.lowest)).all():
         return np.inf, objective
     d = _stretch(stair, beta, f, errors)
-    if 0.0 < d < LARGEST_STRETCH:
+    if 0.0 < d < SEARCH.largest_stretch:
         stretched = _terms(stair, beta, (1.0 + d) * f, (1.0 + d) * errors)
         gap = min(gap, stretched + 0.5 * d**2 * square)
     missed = abs(float(np.sum(beta))) + len(beta) * EPS * float(np.sum(np.abs(beta)))

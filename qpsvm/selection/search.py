@@ -1,4 +1,4 @@
-"""``SVCSearch`` and ``SVRSearch``: grid searches that share their work and prove their choice."""
+"""Grid searches over C, gamma and epsilon with certified machines: ``SVCSearch``, ``SVRSearch``."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
 
     @available_if(is_refitted)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Samples) -> Any:
-        """Decision values of the best estimator; see ``SVC``."""
+        """Return the decision values of the best estimator for some samples; see ``SVC``."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(inputs.samples(self, X))
 

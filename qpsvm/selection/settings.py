@@ -84,6 +84,9 @@ class SearchSettings:
     known_number : float
         Width of a bound on a predicted number up to which it counts as proven, relative to the
         range of the targets.
+    largest_stretch : float
+        Share by which decision values are enlarged, at most, to take samples onto the margin: those
+        that miss it by more are not on it.
     same_score : float
         Difference of two scores that is only rounding of their means.
     """
@@ -94,6 +97,7 @@ class SearchSettings:
     tightest: float = 1e-12
     most_refined: int = 10
     known_number: float = 1e-6
+    largest_stretch: float = 0.5
     same_score: float = 1e-12
 
 

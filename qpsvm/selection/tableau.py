@@ -162,7 +162,7 @@ def _inverse(M: Dense) -> Dense | None:
 
 
 def _equals(K: Dense) -> Index:
-    """A number for every sample, the same where their rows of K are; shape (n,)."""
+    """Return group numbers of the samples: equal for samples with equal kernel rows, shape (n,)."""
     sums = K @ np.random.default_rng(0).uniform(1.0, 2.0, len(K))
     order = np.argsort(sums)
     is_next = np.diff(sums[order], prepend=-np.inf) > NUMBERS.noise * np.max(np.abs(sums))

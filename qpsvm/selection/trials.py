@@ -1,4 +1,4 @@
-"""Machines without one sample, many at once, by trials of the steps of all samples.
+"""Leave-one-out machines of many samples at once, by an active-set method.
 
 A machine without sample i has ``beta_i = 0``; a few other samples change their steps. With S those
 whose step became flat or vertical, and sample i if its coefficient followed, solve

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.related import RelatedPrograms
 from qpsvm.solvers.box.row_multipliers import row_multipliers
-from qpsvm.solvers.box.scaled_boxes import ScaledBoxes, at_bounds
+from qpsvm.solvers.box.scaled_boxes import FirstStart, ScaledBoxes, at_bounds
 from qpsvm.solvers.point import Point
 
 SCALES = [0.01, 0.1, 1.0, 1.5, 100.0, 1000.0]
@@ -24,7 +24,7 @@ def boxes(rows, guessed) -> ScaledBoxes:
     upwards = rng.uniform(size=n) < 0.5
     lower, upper = np.where(upwards, 0.0, -1.0), np.where(upwards, 2.0, 0.0)
     q = np.where(upwards, -1.0, 1.0)
-    return ScaledBoxes(RelatedPrograms(K, rows), q, lower, upper, guessed)
+    return ScaledBoxes(RelatedPrograms(K, rows), q, lower, upper, FirstStart(variables=guessed))
 
 
 @pytest.mark.parametrize("guessed", [0, 10_000])

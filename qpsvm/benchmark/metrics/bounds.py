@@ -174,7 +174,7 @@ def is_unmeasurable(row: Row, best: Mapping[Instance, float]) -> bool:
 
 
 def without_bound(rows: Iterable[Row], best: Mapping[Instance, float]) -> tuple[Instance, ...]:
-    """Programs without any lower bound, and without a proof that there is no optimum.
+    """Select the programs of a benchmark for which no answer gives a finite lower bound.
 
     Parameters
     ----------

@@ -19,13 +19,27 @@ from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
 from qpsvm.solvers.box.related import RelatedPrograms
 
-SHARE = 8
-"""Of so many variables one is in the program that a start for all is read off."""
 
-ROUGHLY = 1e-4
-"""Relative duality gap of that program."""
+@dataclass(frozen=True)
+class FirstStart:
+    """Settings of the start of the first program; none changes what is optimal.
 
-SEED = 0
+    Attributes
+    ----------
+    variables : int
+        Size of a program from which on a part of its variables says where all start.
+    share : int
+        One of so many variables is in that part, whose boxes are larger by this factor.
+    eps : float
+        Relative duality gap of the part.
+    seed : int
+        Of the choice of the part.
+    """
+
+    variables: int = 2000
+    share: int = 8
+    eps: float = 1e-4
+    seed: int = 0
 
 
 @short_repr
@@ -38,15 +52,14 @@ class ScaledBoxes:
     programs : RelatedPrograms
     q, lower, upper : arrays of shape (N,)
         The bounds are those of scale 1, ``lower <= 0 <= upper``.
-    guessed : int
-        Variables from which on a part of them says where the first solution starts.
+    first : FirstStart
     """
 
     programs: RelatedPrograms
     q: Vector
     lower: Vector
     upper: Vector
-    guessed: int = 2000
+    first: FirstStart = FirstStart()
 
     def solutions(self, scales: Iterable[float], eps: float) -> Iterator[Vector]:
         """Yield x of shape (N,) for ascending positive scales; they carry no proof.
@@ -79,13 +92,13 @@ class ScaledBoxes:
 
         With small boxes nearly all variables are at a bound.
         """
-        n = len(self.q)
-        if n < max(self.guessed, SHARE):
+        n, share = len(self.q), self.first.share
+        if n < max(self.first.variables, share):
             return np.zeros(n)
-        part = np.sort(np.random.default_rng(SEED).permutation(n)[: n // SHARE])
-        box = SHARE * scale * self.lower[part], SHARE * scale * self.upper[part]
+        part = np.sort(np.random.default_rng(self.first.seed).permutation(n)[: n // share])
+        box = share * scale * self.lower[part], share * scale * self.upper[part]
         point = self.programs.of_variables(part).solve(
-            self.q[part], *box, np.zeros(len(part)), eps=max(eps, ROUGHLY)
+            self.q[part], *box, np.zeros(len(part)), eps=max(eps, self.first.eps)
         )
         x = np.zeros(n)
         x[part] = point.x
@@ -93,7 +106,7 @@ class ScaledBoxes:
         return scale * at_bounds(gradient, self.lower, self.upper)
 
     def is_bounded(self, x: Vector, scale: float) -> bool:
-        """Return whether some variable is at the bound that grows with the scale."""
+        """Return whether any variable is at a bound other than zero, which grows with the scale."""
         return bool(((x != 0.0) & ((x <= scale * self.lower) | (x >= scale * self.upper))).any())
 
 

@@ -16,7 +16,7 @@ from qpsvm.solvers.classical import (
     smo,
 )
 from qpsvm.solvers.classical.program import DualProgram
-from qpsvm.solvers.classical.settings import ClassicalSettings
+from qpsvm.solvers.classical.settings import LIMITS, ClassicalSettings
 
 Iterates = Callable[[DualProgram, Vector, ClassicalSettings], Iterator[Vector]]
 """A method: from a program and a feasible point to a stream of iterates."""
@@ -87,9 +87,9 @@ def run(
 
 
 def _run_slsqp(program: QuadraticProgram, x: Vector, visit: Callable[[Vector], bool]) -> None:
-    if program.n_variables > slsqp.LARGEST:
+    if program.n_variables > LIMITS.slsqp_variables:
         raise UnsupportedProgramError(
-            f"SLSQP takes at most {slsqp.LARGEST} variables, the program has "
+            f"SLSQP takes at most {LIMITS.slsqp_variables} variables, the program has "
             f"{program.n_variables}; use 'classical:smo' or 'cvxopt'."
         )
     most = 10 * program.n_variables + MAX_STEPS["slsqp"]

@@ -21,13 +21,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.qp.stored_quadratic import DenseQuadratic
-
-ROW_MISSED = 1e-9
-"""Violation of the row, relative to its terms, from which on a point has no finite gap."""
-
-
-WHOLE_MATRIX_BYTES = 2**28
-"""Kernel matrices up to this size are evaluated once: 5,800 variables."""
+from qpsvm.solvers.classical.settings import LIMITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +71,7 @@ class DualProgram:
             )
         a = as_dense(program.A)[0] if program.n_equalities else None
         P = program.P
-        if isinstance(P, KernelQuadratic) and 8 * P.size**2 <= WHOLE_MATRIX_BYTES:
+        if isinstance(P, KernelQuadratic) and 8 * P.size**2 <= LIMITS.whole_matrix_bytes:
             P = DenseQuadratic(P.to_dense())  # evaluated once, and not with every product
         return cls(
             P,
@@ -103,7 +97,7 @@ class DualProgram:
         return np.minimum(np.maximum(x, self.lower), self.upper)
 
     def start(self, x: Vector | None = None) -> Vector:
-        """The feasible point nearest to x, or to zero."""
+        """Project a point onto the feasible set of a dual program; zero is projected by default."""
         return self.project(np.zeros(self.size) if x is None else x)
 
     # --- the projection --------------------------------------------------------------------------
@@ -176,7 +170,7 @@ class DualProgram:
         r = g if self.a is None else g + y * self.a
         if self.a is not None:
             terms = float(np.abs(self.a) @ np.abs(x)) + abs(self.b)
-            if abs(float(self.a @ x) - self.b) > ROW_MISSED * terms:
+            if abs(float(self.a @ x) - self.b) > LIMITS.row_missed * terms:
                 return np.inf
         below, above = self._room(x)
         gap = float(np.maximum(r, 0.0) @ below + np.maximum(-r, 0.0) @ above)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qpsvm.numerics.precision import EPS
+
 
 @dataclass(frozen=True)
 class ClassicalSettings:
@@ -28,6 +30,11 @@ class ClassicalSettings:
         The step after which the gap is measured for the first time.
     check_growth : float
         Ratio of the steps of two further measurements: a measurement takes longer than a step.
+    rounding : float
+        Share of the terms of a gradient below which SMO takes a violation of optimality for
+        rounding: pairs with no more would be moved to and fro for ever.
+    least_curvature : float
+        Share of ``P_ii + P_jj`` that the curvature of a pair is at least: equal samples have none.
     """
 
     rate: float = 0.0
@@ -38,6 +45,30 @@ class ClassicalSettings:
     seed: int = 0
     first_check: int = 1
     check_growth: float = 1.25
+    rounding: float = 4.0 * EPS
+    least_curvature: float = 1e-12
 
 
 DEFAULTS = ClassicalSettings()
+
+
+@dataclass(frozen=True)
+class ProgramLimits:
+    """Limits of the programs that the textbooks' dual methods take; they are no options.
+
+    Attributes
+    ----------
+    row_missed : float
+        Violation of the equality row, relative to its terms, from which on a point has no gap.
+    whole_matrix_bytes : int
+        Kernel matrices up to this size are evaluated once: 5,800 variables.
+    slsqp_variables : int
+        Variables up to which SLSQP is of use: its iterations take n^3 operations.
+    """
+
+    row_missed: float = 1e-9
+    whole_matrix_bytes: int = 2**28
+    slsqp_variables: int = 1500
+
+
+LIMITS = ProgramLimits()

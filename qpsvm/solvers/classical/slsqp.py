@@ -22,9 +22,6 @@ import numpy as np
 from qpsvm.numerics.arrays import Dense, Vector, as_dense
 from qpsvm.qp.program import QuadraticProgram
 
-LARGEST = 1500
-"""Variables up to which SLSQP is of use: its iterations take n^3 operations."""
-
 Visit = Callable[[Vector], object]
 """Called with each iterate; it ends the search by raising an exception of its own."""
 
@@ -93,7 +90,7 @@ class Objective:
 def constraints(
     program: QuadraticProgram,
 ) -> list[Mapping[str, str | Callable[[Vector], Dense]]]:
-    """The rows as SLSQP's constraint functions, with constant Jacobians."""
+    """Return the rows of a quadratic program as SciPy's constraint functions for SLSQP."""
     rows: list[Mapping[str, str | Callable[[Vector], Dense]]] = []
     if program.n_equalities:
         A = as_dense(program.A)

@@ -25,20 +25,15 @@ import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.numerics.precision import TINY
 from qpsvm.solvers.classical.program import Columns, DualProgram
 from qpsvm.solvers.classical.settings import ClassicalSettings
 
-ROUNDED = 4.0 * EPS
-"""Violations of optimality below this share of the terms of the gradient are rounding: pairs with
-no more would be moved to and fro for ever."""
-
-NO_CURVATURE = 1e-12
-"""Share of ``P_ii + P_jj`` that kappa is at least: equal samples have none."""
-
 
 def pairs(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
-    """Iterates of SMO, each feasible; the array changes in place. They end at the optimum.
+    """Yield the feasible iterates of sequential minimal optimisation (SMO).
+
+    All are one array, which changes in place; they end at the optimum.
 
     Raises
     ------
@@ -63,10 +58,10 @@ def pairs(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Itera
         G = g / a
         i = int(np.argmin(np.where(rises, G, np.inf)))
         promise = np.where(falls, G, -np.inf) - G[i]
-        if not float(np.max(promise)) > ROUNDED * (constant + largest * terms):
+        if not float(np.max(promise)) > settings.rounding * (constant + largest * terms):
             return  # no pair violates optimality
         kappa = own + own[i] - 2.0 * columns[i] / (a * a[i])
-        kappa = np.maximum(kappa, NO_CURVATURE * (own + own[i]) + TINY)
+        kappa = np.maximum(kappa, settings.least_curvature * (own + own[i]) + TINY)
         j = int(np.argmax(np.where(promise > 0.0, promise * promise / kappa, -1.0)))
         room = min(_room(program, x, i, a[i]), _room(program, x, j, -a[j]))
         t = min(promise[j] / kappa[j], room)
