@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,15 @@ class DecisionBounds(Table):
     def __post_init__(self) -> None:
         for name in ("values", "lower", "upper"):
             object.__setattr__(self, name, freeze(np.asarray(getattr(self, name), np.float64)))
+
+    @classmethod
+    def side_by_side(cls, bounds: Sequence[DecisionBounds]) -> DecisionBounds:
+        """Collect the bounds of k decision functions, shape (m, k)."""
+        return cls(
+            np.column_stack([each.values for each in bounds]),
+            np.column_stack([each.lower for each in bounds]),
+            np.column_stack([each.upper for each in bounds]),
+        )
 
     def __len__(self) -> int:
         return len(self.values)

@@ -17,8 +17,6 @@ from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.display import LINES, first_lines, short_repr
 from qpsvm.machines.reduced import Reduction
 
-ENDS = ("values", "lower", "upper")
-
 MACHINES = 18
 """Machines that are printed: a screen has room for them and a few notes."""
 
@@ -81,12 +79,10 @@ class ReducedCertificate(Generic[AnyProof]):
     def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds:
         """Bound one value per class, shape (m, k); see ``Certificate.decision_bounds``."""
         bounds = [proof.decision_bounds(X, squares=squares) for proof in self.certificates]
-        k = len(self.data.classes)
-        columns = (np.column_stack([getattr(b, name) for b in bounds]) for name in ENDS)
-        values, lower, upper = columns
+        found, k = DecisionBounds.side_by_side(bounds), len(self.data.classes)
         with np.errstate(all="ignore"):
-            ends = self.reduction.combine_bounds(lower, upper, k)
-            return DecisionBounds(self.reduction.combine(values, k), *ends)
+            ends = self.reduction.combine_bounds(found.lower, found.upper, k)
+            return DecisionBounds(self.reduction.combine(found.values, k), *ends)
 
     def predict_certified(
         self, X: Any, *, squares: ArrayLike | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
@@ -34,7 +35,7 @@ Formulation: TypeAlias = Family | Reduction | CrammerSinger
 """A formulation, or a reduction to formulations: both build a program from samples."""
 
 
-class QPEstimator(PersistentEstimator):
+class QPEstimator(PersistentEstimator, ABC):
     """Base class of estimators whose model is the optimum of a quadratic program.
 
     A subclass names its formulation (``_formulation``) and its kernel (``_kernel``).
@@ -68,13 +69,13 @@ class QPEstimator(PersistentEstimator):
         return super().__new__(cls)  # type: ignore[no-any-return]
 
     # --- for subclasses ---------------------------------------------------------------------------
+    @abstractmethod
     def _formulation(self, weights: Vector) -> Formulation:
         """Build the formulation from the parameters of the estimator."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _kernel(self, X: Any, weights: Vector | None) -> Kernel:
         """Build the kernel from the parameters; ``weights`` where samples have any."""
-        raise NotImplementedError
 
     def _targets(self, y: Any) -> Any:
         """Check the targets y, and store the classes where there are any."""

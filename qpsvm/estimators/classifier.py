@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -150,9 +151,9 @@ class KernelClassifier(QPClassifier, KernelEstimator):
         """
         return self._fit(X, y, sample_weight)
 
+    @abstractmethod
     def _two_classes(self, weights: Vector) -> Family:
         """Build the formulation of one two-class machine."""
-        raise NotImplementedError
 
     def _formulation(self, weights: Vector) -> Formulation:
         require_choice(self.decision_function_shape, ("ovr", "ovo"), "decision_function_shape")

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.plotting.complementarity import Complementarity
-from qpsvm.plotting.displays import axes_for, legend, style_of
+from qpsvm.plotting.displays import Display, legend
+from qpsvm.plotting.picture import Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
-class AlphaMargin:
+class AlphaMargin(Display):
     """Alpha against margin of a fitted estimator: complementary slackness, drawn.
 
     At the optimum every sample lies on the grey line. Regressions have the deviation from the
@@ -39,9 +39,6 @@ class AlphaMargin:
     >>> display.plot(ax=other).ax_ is other
     True
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, picture: Complementarity) -> None:
         self.picture = picture
@@ -106,32 +103,10 @@ class AlphaMargin:
             "No sample has a finite margin and alpha; print(estimator.report()) says what is wrong."
         )
 
-    def plot(self, *, ax: Axes | None = None) -> Self:
-        """Draw once more, on other axes.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            A new figure without it. Its background decides between colours for light and for dark
-            paper.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        MissingPackageError
-            Matplotlib is not installed.
-        """
-        axes = axes_for(ax)
-        style = style_of(axes)
+    def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
         self.picture.draw_on(axes, style)
-        legend(axes, style, axes.get_legend_handles_labels()[0], above=ax is None)
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
+        legend(axes, style, axes.get_legend_handles_labels()[0], above=is_alone)
 
     @property
     def alternative(self) -> str:
-        """Description with the numbers, for readers who cannot see the picture."""
         return self.picture.alternative

@@ -8,7 +8,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Dense
-from qpsvm.plotting.displays import axes_for, legend, style_of
+from qpsvm.plotting.displays import Display, legend
 from qpsvm.plotting.estimator_views import EstimatorView
 from qpsvm.plotting.heights import Heights
 from qpsvm.plotting.picture import CLASS_COLOURS, Style
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.contour import QuadContourSet
-    from matplotlib.figure import Figure, SubFigure
 
 
-class DecisionRegions:
+class DecisionRegions(Display):
     """Decision regions of a two-feature estimator, with margins and support vectors.
 
     The conventions are those of ``sklearn.inspection.DecisionBoundaryDisplay``; make one with
@@ -57,8 +56,6 @@ class DecisionRegions:
     (20, 20)
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
     surface_: QuadContourSet | list[QuadContourSet]
 
     def __init__(self, picture: Plane | Heights) -> None:
@@ -166,34 +163,13 @@ class DecisionRegions:
             )
         return cls(picture).plot(ax=ax)
 
-    def plot(self, *, ax: Axes | None = None) -> Self:
-        """Draw once more, on other axes.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            A new figure without it. Its background decides between colours for light and for dark
-            paper.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        MissingPackageError
-            Matplotlib is not installed.
-        """
-        axes = axes_for(ax)
-        style = style_of(axes)
+    def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
         surfaces = self.picture.draw_on(axes, style, named_rings=True)
         named = axes.get_legend_handles_labels()[0]
-        legend(axes, style, [*named, *self._unnamed(style)], above=ax is None)
+        legend(axes, style, [*named, *self._unnamed(style)], above=is_alone)
         if isinstance(self.picture, Heights):
             axes.figure.colorbar(surfaces[0], ax=axes, label="prediction")
         self.surface_ = surfaces[0] if len(surfaces) == 1 else surfaces
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
 
     def _unnamed(self, style: Style) -> list[Artist]:
         """Entries of the legend for lines, and for classes without samples."""
@@ -231,5 +207,4 @@ class DecisionRegions:
 
     @property
     def alternative(self) -> str:
-        """Description with the numbers, for readers who cannot see the picture."""
         return self.picture.alternative

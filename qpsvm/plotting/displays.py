@@ -1,9 +1,10 @@
-"""Axes on which displays draw: the caller's, or new ones."""
+"""Base class of displays, which draw on axes of the caller's or on new ones."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from qpsvm.exceptions import MissingPackageError
 from qpsvm.plotting import picture
@@ -12,6 +13,52 @@ from qpsvm.plotting.picture import DARK, LIGHT, Style
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+
+class Display(ABC):
+    """Base class of drawings on axes, in the manner of scikit-learn's displays.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def plot(self, *, ax: Axes | None = None) -> Self:
+        """Draw once more, on other axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            A new figure without it. Its background decides between colours for light and for dark
+            paper.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        MissingPackageError
+            Matplotlib is not installed.
+        """
+        self.ax_ = axes_for(ax)
+        self.figure_ = self.ax_.figure
+        self._draw(self.ax_, style_of(self.ax_), is_alone=ax is None)
+        return self
+
+    @abstractmethod
+    def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
+        """Draw; ``is_alone`` where the figure has no other axes, and room above these."""
+
+    @property
+    @abstractmethod
+    def alternative(self) -> str:
+        """Description with the numbers, for readers who cannot see the picture."""
 
 
 def axes_for(ax: Axes | None) -> Axes:

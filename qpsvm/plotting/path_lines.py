@@ -9,15 +9,14 @@ import numpy as np
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.plotting.displays import axes_for, style_of
-from qpsvm.plotting.picture import CLASS_COLOURS
+from qpsvm.plotting.displays import Display
+from qpsvm.plotting.picture import CLASS_COLOURS, Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
-class PathLines:
+class PathLines(Display):
     """Share ``alpha_k / C_k`` of every dual variable along a path, one line for each that moves.
 
     A line at 0 is a sample beyond the margin, a line at 1 one inside it; between, the sample is on
@@ -52,9 +51,6 @@ class PathLines:
     >>> lines.plot(ax=Figure().add_subplot()).ax_.get_ylabel()
     'alpha / bound'
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self,
@@ -121,26 +117,8 @@ class PathLines:
         made = cls(path.over, path.values, shares[:, chosen], chosen, events, shares.shape[1])
         return made.plot(ax=ax)
 
-    def plot(self, *, ax: Axes | None = None) -> Self:
-        """Draw once more, on other axes.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            A new figure without it. Its background decides between colours for light and for dark
-            paper.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        MissingPackageError
-            Matplotlib is not installed.
-        """
-        axes = axes_for(ax)
-        style = style_of(axes)
+    def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
+        del is_alone
         for k in range(self.shares.shape[1]):
             colour = CLASS_COLOURS[k % len(CLASS_COLOURS)]
             axes.plot(self.values, self.shares[:, k], color=colour, linewidth=1.2, alpha=0.8)
@@ -153,12 +131,9 @@ class PathLines:
         axes.set_xlabel(self.name, color=style.ink)
         axes.set_ylabel("alpha / bound", color=style.ink)
         axes.tick_params(colors=style.soft)
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
 
     @property
     def alternative(self) -> str:
-        """Description with the numbers, for readers who cannot see the picture."""
         ends = [int(np.count_nonzero(self.shares[at] >= 1.0)) for at in (0, -1)]
         return (
             f"alpha / bound of {self.shares.shape[1]} of {self.n_variables} dual variables for "

@@ -38,6 +38,15 @@ class FeasibilitySettings:
     farthest_nudge : float
         Longest step of a nudge, in units of the largest miss: roundings of rows whose smallest
         singular value is 1e-6, and 1e-10 of a variable at most.
+    farthest_miss : float
+        Violation, as a share of a row's terms, above which no interior point is sought: a step
+        that makes up for more costs more than a tolerance allows.
+    least_room : float
+        Room in all inequalities, as a share of their terms, that tells an interior point from one
+        that rounding has made.
+    beyond : float
+        Length of a step towards an interior point, as a multiple of the one that makes up for what
+        the rows are missed by.
     movable_distance : float
         Distance from its bounds from which on a variable counts as movable, in units of the steps
         that make up for what the rows miss.
@@ -61,7 +70,7 @@ class FeasibilitySettings:
     """
 
     rounds: int = 40
-    patience: int = 4
+    patience: int = 12
     rounding: float = 16.0 * EPS
     holds: float = 2.0**-68
     contradiction: float = 64.0 * EPS
@@ -70,8 +79,11 @@ class FeasibilitySettings:
     search_seconds: float = 5.0
     near_rows: float = 2.0**-36
     farthest_nudge: float = 2.0**20
+    farthest_miss: float = 1e-5
+    least_room: float = 4e-10
+    beyond: float = 4.0
     movable_distance: float = 2.0**12
-    most_examined_rows: int = 400
+    most_examined_rows: int = 1500
     independence: tuple[float, ...] = (1e-1, 1e-2, 1e-3, 1e-4)
     most_dense_rows: int = 1500
     significant: float = 1e-12

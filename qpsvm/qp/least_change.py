@@ -67,7 +67,11 @@ def _smallest_solution(rows: Matrix, right: Vector) -> Vector:
     )
     factor = splu(system)
     t, left = np.zeros(n), right
-    for _ in range(3):
+    size = np.inf
+    for _ in range(40):
         t = t + factor.solve(np.concatenate([np.zeros(n), left]))[:n]
         left = right - B @ t
+        size, before = float(np.linalg.norm(left)), size
+        if not size < 0.5 * before:
+            break
     return np.asarray(t)

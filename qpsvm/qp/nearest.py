@@ -80,6 +80,8 @@ def _nearest(restrictions: Restrictions, x: Vector) -> NearestPoint:
             best = found
         if best.blocked is None and best.worst <= FEASIBILITY.rounding:
             break
+    if best.blocked is not None:
+        return replace(best, point=start, change=np.zeros(len(start)))
     return best
 
 
@@ -142,7 +144,7 @@ class _Approach:
         self.is_exact = np.zeros(len(value), dtype=bool)
 
     def run(self) -> NearestPoint:
-        change, stalled, least = np.zeros(len(self.x)), 0, np.inf
+        change, stalled, least, first = np.zeros(len(self.x)), 0, np.inf, 0.0
         active: Index = np.flatnonzero(self.given.is_equality)
         reach = self.reach
         for _ in range(FEASIBILITY.rounds):
@@ -150,8 +152,9 @@ class _Approach:
             if not missed.is_missed.any():
                 return self.found(change, missed)
             worst = missed.worst
+            first = first or worst
             stalled, least = (stalled + 1, least) if worst > 0.5 * least else (0, worst)
-            if stalled > FEASIBILITY.patience or not np.isfinite(worst):
+            if stalled > FEASIBILITY.patience or not worst <= max(1.0, first):
                 break
             active = np.union1d(active, missed.index[missed.is_missed])
             step = self.step(missed, active, reach)

@@ -30,6 +30,16 @@ class MissedRows(NamedTuple):
     size: Vector
     is_equality: Mask
 
+    @property
+    def over(self) -> Vector:
+        """Violations, shape (m,)."""
+        return np.where(self.is_equality, np.abs(self.value), np.maximum(self.value, 0.0))
+
+    @property
+    def worst(self) -> float:
+        """The largest violation, relative to the row's terms; NaN if any is."""
+        return float(np.max(self.over / self.size, initial=0.0))
+
 
 def nudge(
     missed: MissedRows, reach: Vector, lower: Vector, upper: Vector
@@ -59,9 +69,7 @@ def nudge(
     is_equality, m = missed.is_equality, len(missed.value)
     if m == 0 or m > FEASIBILITY.most_examined_rows:
         return None
-    over = np.where(is_equality, np.abs(missed.value), np.maximum(missed.value, 0.0))
-    size = np.maximum(missed.size, TINY)
-    scale = float(np.max(over / size))
+    size, scale = np.maximum(missed.size, TINY), missed.worst
     if not (np.isfinite(scale) and scale > 0.0):
         return None
     rows = sp.csr_array(missed.rows)

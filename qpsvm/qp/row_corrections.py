@@ -95,6 +95,37 @@ def _correction_of_one(row: Vector, missed: float, unit: Vector, room: Vector) -
     return BasicCorrection(np.array([j]), np.array([missed / size[j] * (1.0 + 4.0 * EPS)]))
 
 
+def own_variables(rows: sp.csr_array, missed: Vector, room: Vector) -> Index:
+    """Find for every row a variable with much room that no other row contains; -1 without one.
+
+    Such a row is corrected by this variable, whatever the other rows need.
+
+    Parameters
+    ----------
+    rows : CSR array of shape (k, n)
+    missed : array of shape (k,)
+    room : array of shape (n,)
+
+    Returns
+    -------
+    array of int of shape (k,)
+
+    Examples
+    --------
+    >>> rows = sp.csr_array([[1.0, 2.0, 0.0], [1.0, 0.0, 0.0]])
+    >>> own_variables(rows, np.full(2, 1e-20), np.ones(3)).tolist()
+    [1, -1]
+    """
+    found = np.full(rows.shape[0], -1, dtype=np.intp)
+    place, columns = sp.coo_array(rows).coords
+    alone = np.bincount(columns, minlength=rows.shape[1])[columns] == 1
+    reach = np.abs(sp.coo_array(rows).data) * room[columns]
+    alone &= reach > FEASIBILITY.movable_distance * missed[place]
+    order = np.flatnonzero(alone)[np.argsort(reach[alone], kind="stable")]
+    found[place[order]] = columns[order]  # of several the one with the most room
+    return found
+
+
 def independent_correction(rows: sp.csr_array, missed: Vector, unit: Vector) -> Vector | None:
     """Bound the shortest correction of rows that are independent by a margin; None if not proven.
 

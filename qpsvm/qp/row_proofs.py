@@ -27,10 +27,15 @@ from qpsvm.numerics.independence import connected_rows
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.contradiction import is_contradiction
 from qpsvm.qp.feasibility_settings import FEASIBILITY
+from qpsvm.qp.interior_step import interior_step
 from qpsvm.qp.nearest_point import NearestPoint, unnoticed
 from qpsvm.qp.nudging import MissedRows, nudge
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
-from qpsvm.qp.row_corrections import basic_correction, independent_correction
+from qpsvm.qp.row_corrections import (
+    basic_correction,
+    independent_correction,
+    own_variables,
+)
 
 
 def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False) -> NearestPoint:
@@ -61,7 +66,7 @@ def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False
     >>> prove_rows(both, off).blocked
     1
     """
-    if found.blocked is not None or given.rows.shape[0] == 0:
+    if given.rows.shape[0] == 0:
         return found
     with np.errstate(all="ignore"):
         every = np.arange(given.rows.shape[0])
@@ -74,16 +79,25 @@ def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False
 
 def _proven(given: Restrictions, found: NearestPoint, *, prices: bool) -> NearestPoint:
     """Prove feasibility beside a point; if that fails, beside one that a linear program moved."""
-    proof = _Proof(given, found)
-    first = proof.result(prices=prices)
-    if first.blocked is None and not first.left.any():
-        return first
-    nudge = proof.nudge()
-    if nudge is None:
-        return first
-    step, multipliers = nudge
-    second = _Proof(given, replace(found, change=proof.change + step, left=0.0 * found.left))
-    return second.result(prices=prices, multipliers=multipliers)
+    proof, best = _Proof(given, found), found
+    if found.blocked is None:
+        best = proof.result(prices=prices)
+        nudge = None if _is_proven(best) else proof.nudge()
+        if nudge is not None:
+            step, multipliers = nudge
+            second = _Proof(given, proof.moved(step))
+            best = second.result(prices=prices, multipliers=multipliers)
+        if _is_proven(best):
+            return best
+    inwards = proof.inwards()
+    if inwards is None:
+        return best
+    third = _Proof(given, proof.moved(inwards)).result(prices=prices)
+    return third if _is_proven(third) or best.blocked is not None else best
+
+
+def _is_proven(point: NearestPoint) -> bool:
+    return point.blocked is None and not point.left.any()
 
 
 class _Proof:
@@ -108,7 +122,7 @@ class _Proof:
         both, right = sp.hstack([sp.csr_array(rows)] * 2), given.right[self.index]
         residuals = row_residuals(both, np.concatenate([x, self.change]), right)
         self.value, self.doubt = residuals.value, residuals.error
-        self.rows = rows
+        self.rows, self.sizes = rows, size
 
     def result(self, *, prices: bool, multipliers: Vector | None = None) -> NearestPoint:
         """Create the point with its proof, or with the name of a row that is not proven."""
@@ -159,6 +173,38 @@ class _Proof:
         multipliers = np.zeros(len(given.right))
         multipliers[self.index] = found[1]
         return found[0], multipliers
+
+    def moved(self, step: Vector) -> NearestPoint:
+        """The point after one more change."""
+        found = self.found
+        nothing = np.zeros(len(found.left))
+        return replace(found, change=self.change + step, left=nothing, blocked=None)
+
+    def inwards(self) -> Vector | None:
+        """Search for a tiny step towards a point that has room in all inequalities."""
+        given, x, change = self.given, self.found.point, self.change
+        binds = np.flatnonzero(~np.isposinf(given.right))
+        both = sp.hstack([sp.csr_array(given.rows.take(binds))] * 2)
+        residuals = row_residuals(both, np.concatenate([x, change]), given.right[binds])
+        rows = sp.csr_array(given.rows.take(binds))
+        missed = MissedRows(rows, residuals.value, self.sizes[binds], given.is_equality[binds])
+        if not missed.worst <= FEASIBILITY.farthest_miss:
+            return None
+        return interior_step(
+            missed,
+            residuals.error,
+            self.unit(rows, missed.size),
+            given.lower - x - change,
+            given.upper - x - change,
+        )
+
+    def unit(self, rows: sp.csr_array, size: Vector) -> Vector:
+        """Scale of each variable: its value and the smallest move that equals a row's terms."""
+        share = sp.csr_array(sp.diags_array(1.0 / size) @ abs(rows))
+        largest = np.asarray(share.max(axis=0).toarray()).ravel()
+        return np.abs(self.found.point) + np.where(
+            largest > 0.0, 1.0 / np.where(largest > 0.0, largest, 1.0), 1.0
+        )
 
     def grown(self, correction: Vector) -> Vector:
         """Enlarge every entry of the change by its correction."""
@@ -221,10 +267,26 @@ class _Proof:
         movable.eliminate_zeros()
         if not np.isfinite(movable.data).all() or not np.isfinite(missed).all():
             return None
+        own = own_variables(movable, missed, room)
+        rest = np.flatnonzero(own < 0)
+        correction = self.correction_of_rest(movable[rest], missed[rest], index[rest], unit, room)
+        if correction is None:
+            return None
+        alone = np.flatnonzero(own >= 0)
+        terms = missed[alone] + abs(movable[alone]) @ correction + movable.shape[1] * TINY
+        entries = np.abs(np.asarray(movable[alone, own[alone]]).ravel())
+        correction[own[alone]] = terms / entries * (1.0 + (movable.shape[1] + 8.0) * EPS)
+        return correction if (correction <= room).all() else None
+
+    def correction_of_rest(
+        self, movable: sp.csr_array, missed: Vector, index: Index, unit: Vector, room: Vector
+    ) -> Vector | None:
+        """Bound a correction of rows that share their variables, one connected part at a time."""
         correction = np.zeros(len(unit))
         for own in connected_rows(movable):
-            columns = np.unique(movable[own].indices)
-            block = movable[own][:, columns]
+            rows = movable[own]
+            columns = np.unique(rows.indices)
+            block = rows[:, columns]
             if len(own) > FEASIBILITY.most_examined_rows:
                 found = independent_correction(block, missed[own], unit[columns])
             else:
@@ -234,7 +296,7 @@ class _Proof:
             if found is None:
                 return None
             correction[columns] = found
-        return correction if (correction <= room).all() else None
+        return correction
 
     def correction_of_few(
         self, rows: Dense, missed: Vector, own: Index, columns: Index, unit: Vector, room: Vector
@@ -252,16 +314,18 @@ class _Proof:
 
     def is_exact(self, own: Index, columns: Index, independent: int) -> bool:
         """Return whether some rows, right-hand sides included, have a given rank exactly."""
-        rows, right = as_dense(self.rows[own]), self.given.right[self.index][own]
-        is_moved = np.zeros(rows.shape[1], dtype=bool)
-        is_moved[columns] = True
+        rows = sp.csr_array(self.rows[own])
+        used = np.unique(rows.indices)
+        dense, right = as_dense(rows[:, used]), self.given.right[self.index][own]
+        is_moved = np.isin(used, columns)
+        fixed = used[~is_moved]
         ranks = set()
         for prime in PRIMES:
-            whole = residues(rows, prime)
+            whole = residues(dense, prime)
             rest = residues(right, prime)
-            for values in (self.found.point, self.change):
-                for j in np.flatnonzero(~is_moved & (values != 0.0)):
-                    rest = (rest - whole[:, j] * residues(values[j : j + 1], prime)) % prime
+            for values in (self.found.point[fixed], self.change[fixed]):
+                terms = whole[:, ~is_moved] * residues(values, prime) % prime
+                rest = (rest - terms.sum(axis=1)) % prime
             ranks.add(rank(np.column_stack([whole[:, is_moved], rest]), prime))
         return max(ranks) == independent
 

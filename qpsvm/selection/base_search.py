@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -44,7 +45,7 @@ def is_refitted(search: Any) -> bool:
     return bool(search.refit)
 
 
-class BaseSearch(BaseEstimator):  # type: ignore[misc]
+class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of searches: candidates, folds, results and the refit."""
 
     kernel: KernelArgument
@@ -65,19 +66,19 @@ class BaseSearch(BaseEstimator):  # type: ignore[misc]
         return super().__new__(cls)  # type: ignore[no-any-return]
 
     # --- for subclasses ---------------------------------------------------------------------------
+    @abstractmethod
     def _targets(self, y: Any) -> Any:
         """Check the targets y, and store the classes where there are any."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
         """Build the task of a candidate on a shared kernel matrix; every C has the same."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _score_of(
         self, y: Any, found: scores.Predictions, weights: Vector | None
     ) -> scores.ScoreInterval:
         """The score of predictions for held-out samples."""
-        raise NotImplementedError
 
     def _values(self) -> dict[str, list[Any]]:
         """Values of the searched parameters beside gamma."""

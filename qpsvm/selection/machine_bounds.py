@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.display import short_repr
 from qpsvm.machines.intercept import Interval, best_shifts, enclosing_shifts
 from qpsvm.numerics import compensated
@@ -46,13 +47,12 @@ class HeldOut:
     ----------
     gap : float
         Certified gap of the machine, relative to its primal objective.
-    values, lower, upper : arrays of shape (m,)
+    bounds : DecisionBounds
+        Of m samples.
     """
 
     gap: float
-    values: Vector
-    lower: Vector
-    upper: Vector
+    bounds: DecisionBounds
 
 
 @short_repr
@@ -119,9 +119,8 @@ def held_out(
     radius = float(np.sqrt(2.0 * gap))
     shift = sides.optimal_intercepts(radius)
     away = (radius + size * others.precision) * others.norms + 4.0 * EPS * (np.abs(out) + abs(b))
-    return HeldOut(
-        gap / max(objective, TINY), out + b, out + shift.lower - away, out + shift.upper + away
-    )
+    bounds = DecisionBounds(out + b, out + shift.lower - away, out + shift.upper + away)
+    return HeldOut(gap / max(objective, TINY), bounds)
 
 
 def _gap(

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from qpsvm.certificates.predictions import wins
+from qpsvm.certificates.predictions import DecisionBounds, wins
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations import OneVsOne, SoftMargin
@@ -113,25 +113,21 @@ class Classes:
     def predictions(self, found: list[HeldOut]) -> Predictions:
         gap = max(each.gap for each in found)
         if len(found) == 1:
-            values, low, high = found[0].values, found[0].lower, found[0].upper
-            is_second = values > 0.0
-            decided = np.where(is_second, low > 0.0, high <= 0.0)
+            only = found[0].bounds
+            is_second = only.values > 0.0
+            decided = np.where(is_second, only.lower > 0.0, only.upper <= 0.0)
             labels = self.labels[is_second.astype(np.intp)]
-            return Predictions(labels, decided, values, low, high, gap)
+            return Predictions(labels, decided, only.values, only.lower, only.upper, gap)
         vote, k = OneVsOne(SoftMargin(), break_ties=self.break_ties), len(self.labels)
-        columns = (np.column_stack([getattr(f, e) for f in found]) for e in ENDS)
-        values, low, high = columns
-        votes = vote.combine(values, k)
-        decided = wins(votes, *vote.combine_bounds(low, high, k))
+        pairs = DecisionBounds.side_by_side([each.bounds for each in found])
+        votes = vote.combine(pairs.values, k)
+        decided = wins(votes, *vote.combine_bounds(pairs.lower, pairs.upper, k))
         labels = self.labels[np.argmax(votes, axis=1)]
-        shown = replace(vote, break_ties=True).combine(values, k)
-        return Predictions(labels, decided, shown, values[:, 0], values[:, 0], gap)
+        shown = replace(vote, break_ties=True).combine(pairs.values, k)
+        return Predictions(labels, decided, shown, pairs.values[:, 0], pairs.values[:, 0], gap)
 
     def is_open(self, found: HeldOut) -> bool:
-        return bool(((found.lower <= 0.0) & (found.upper > 0.0)).any())
-
-
-ENDS = ("values", "lower", "upper")
+        return bool(((found.bounds.lower <= 0.0) & (found.bounds.upper > 0.0)).any())
 
 
 @short_repr
@@ -158,10 +154,10 @@ class Tube:
         return [Part(train, Staircase(t - self.epsilon, t + self.epsilon, price, -price))]
 
     def predictions(self, found: list[HeldOut]) -> Predictions:
-        only = found[0]
+        only, gap = found[0].bounds, found[0].gap
         widest = SEARCH.known_number * float(np.ptp(self.targets))
         decided = only.upper - only.lower <= widest
-        return Predictions(only.values, decided, only.values, only.lower, only.upper, only.gap)
+        return Predictions(only.values, decided, only.values, only.lower, only.upper, gap)
 
     def is_open(self, found: HeldOut) -> bool:
         del found

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import qpsvm
 from qpsvm import classical
@@ -114,7 +115,6 @@ def test_coordinate_descent_of_a_kernel_is_that_of_its_factor() -> None:
 
 
 def test_sparse_samples_make_no_difference() -> None:
-    sp = pytest.importorskip("scipy.sparse")
     X, y = np.asarray(problem("cancer").data.X), problem("cancer").data.targets
     family = qpsvm.SoftMargin(intercept="penalized")
     dense, sparse = family.dual(X, y), family.dual(sp.csr_array(X), y)

@@ -196,10 +196,10 @@ def test_bounds_hold_for_any_coefficients(seed: int) -> None:
             trained = Products.of(block, norms[part.train], beta)
             others = Products.of(K[np.ix_(test, part.train)], norms[test], beta)
             found = held_out(stair, beta[:, 0], trained, others, 0)
-            assert (found.lower <= exact.upper).all()
-            assert (exact.lower <= found.upper).all()
-            assert (found.lower <= found.values).all()
-            assert (found.values <= found.upper).all()
+            assert (found.bounds.lower <= exact.upper).all()
+            assert (exact.lower <= found.bounds.upper).all()
+            assert (found.bounds.lower <= found.bounds.values).all()
+            assert (found.bounds.values <= found.bounds.upper).all()
             assert size == 0.0 or found.gap > exact.gap
 
 
