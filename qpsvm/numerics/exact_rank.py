@@ -29,11 +29,13 @@ def residues(values: Dense, prime: int) -> Residues:
     >>> residues(np.array([3.0, -1.0, 0.5]), 7).tolist()
     [3, 6, 4]
     """
-    fractions, exponents = np.frexp(values)
+    found, used = np.zeros(values.shape, dtype=np.int64), values != 0.0
+    fractions, exponents = np.frexp(values[used])
     whole = np.ldexp(fractions, 53).astype(np.int64) % prime
     powers, place = np.unique(exponents, return_inverse=True)
     factors = np.array([pow(2, int(e) - 53, prime) for e in powers], dtype=np.int64)
-    return np.asarray(whole * factors[place.reshape(exponents.shape)] % prime)
+    found[used] = whole * factors[place] % prime
+    return found
 
 
 def rank(matrix: Residues, prime: int) -> int:

@@ -70,7 +70,7 @@ class FeasibilitySettings:
     """
 
     rounds: int = 40
-    patience: int = 12
+    patience: int = 4
     rounding: float = 16.0 * EPS
     holds: float = 2.0**-68
     contradiction: float = 64.0 * EPS
