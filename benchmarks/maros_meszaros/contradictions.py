@@ -2,7 +2,7 @@
 
 Usage: ``python -m benchmarks.maros_meszaros.contradictions FOLDER``
 
-``contradictions.json`` has multipliers for rows and bounds of five programs: ``lb3`` for
+``contradictions.json`` has multipliers for rows and bounds of seven programs: ``lb3`` for
 ``-x_3 <= -lb_3``, ``ub3`` for ``x_3 <= ub_3``, ``G3`` and ``A3`` for rows. Multiplied and added,
 the left-hand sides vanish and the right-hand side is negative: a Farkas proof. It is about the
 numbers as they are stored, among them right-hand sides of -1e-16 where zero was meant. A verifier
