@@ -108,10 +108,9 @@ def test_progress_is_drawn_in_a_terminal(tmp_path, suite):
     import pty
 
     ours, theirs = pty.openpty()
-    code = "from qpsvm.cli import main; main()"
     command = ["bench", "run", str(suite), "--store", str(tmp_path / "s"), "--only", "C=1.0"]
     with started(
-        [sys.executable, "-c", code, *command],
+        [sys.executable, "-m", "qpsvm", *command],
         stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm"},
     ) as process:  # fmt: skip
         os.close(theirs)

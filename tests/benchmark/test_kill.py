@@ -15,7 +15,7 @@ from qpsvm.benchmark.suites import load_suite
 from qpsvm.exceptions import StoreError
 from tests.processes import PATIENCE, started, wait_until
 
-QPSVM = [sys.executable, "-c", "from qpsvm.cli import main; main()"]
+QPSVM = [sys.executable, "-m", "qpsvm"]
 TROUBLED = Path(__file__).with_name("troubled.py")
 SUITE = """
 time_limit = 600.0

@@ -11,7 +11,7 @@ import pytest
 import qpsvm
 from tests.processes import PATIENCE, run, started, wait_until
 
-QPSVM = [sys.executable, "-c", "from qpsvm.cli import main; main()"]
+QPSVM = [sys.executable, "-m", "qpsvm"]
 
 NOTING = """
 from pathlib import Path
