@@ -31,9 +31,9 @@ certified bound on the distance from the optimum.
 CONTRADICTION = """
 A program whose rows contradict each other has no feasible point, and so no optimum. The
 contradiction is as small as the rounding of the numbers in the file: with the decimal numbers that
-were meant, the program has one. `contradictions.json` has multipliers for the rows and bounds of each.
-Multiplied and added, the left-hand sides vanish and the right-hand side is below zero, in rational
-numbers (Farkas' lemma). The script that checks it is independent of the verifier:
+were meant, the program has one. `contradictions.json` has multipliers for the rows and bounds of
+each. Multiplied and added, the left-hand sides vanish and the right-hand side is below zero, in
+rational numbers (Farkas' lemma). The script that checks it is independent of the verifier:
 
 ```sh
 python -m benchmarks.maros_meszaros.contradictions FOLDER

@@ -1,4 +1,4 @@
-"""Points that miss degenerate rows by rounding: proven beside an interior point, if there is one."""
+"""Points that miss degenerate rows by rounding are proven beside an interior point."""
 
 from __future__ import annotations
 

@@ -1,0 +1,132 @@
+"""The constraints that are active at one point, with their exact residuals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.exact_sums import RowResiduals, row_residuals
+from qpsvm.numerics.precision import EPS
+from qpsvm.qp.feasibility_settings import FEASIBILITY
+from qpsvm.qp.nearest_point import NearestPoint, unnoticed
+from qpsvm.qp.restrictions import Restrictions
+
+
+class ActiveRows:
+    """Equalities, and inequalities that hold with little room, at the real point ``x + change``.
+
+    Parameters
+    ----------
+    given : Restrictions
+        All constraints.
+    found : NearestPoint
+        The point. Entries of its change that would leave the bounds are dropped.
+
+    Attributes
+    ----------
+    point, change : arrays of shape (n,)
+    index : array of int of shape (k,)
+        The active rows among all.
+    rows : array or sparse matrix of shape (k, n)
+    is_equality : bool array of shape (k,)
+    size : array of shape (k,)
+        Sizes of their terms.
+    value, doubt : arrays of shape (k,)
+        Residuals ``R (x + change) - r``, and bounds on their errors.
+    over : array of shape (k,)
+        Violations.
+    far : array of int
+        The other rows that bind.
+    far_room : array of the same shape
+        By how much their left-hand sides may grow.
+    """
+
+    def __init__(self, given: Restrictions, found: NearestPoint) -> None:
+        self.given, self.point = given, found.point
+        self.change = _inside(given, found.point, found.change)
+        value, terms = given.rows.estimate(self.point)
+        binds = ~np.isposinf(given.right)
+        every = sp.csr_array(given.rows.take(np.arange(given.rows.shape[0])))
+        self._sizes = sizes_of_rows(every, terms + np.where(binds, np.abs(given.right), 0.0))
+        there = value - np.where(binds, given.right, 0.0) + given.rows.estimate(self.change)[0]
+        has_room = there < -FEASIBILITY.near_rows * self._sizes  # NaN has none
+        near = binds & (given.is_equality | ~has_room)
+        self.index: Index = np.flatnonzero(near)
+        self.far: Index = np.flatnonzero(binds & ~near)
+        self.far_room: Vector = -there[self.far] * 0.5
+        self.is_equality: Mask = given.is_equality[self.index]
+        self.size: Vector = self._sizes[self.index]
+        self.rows = given.rows.take(self.index)
+        residuals = self.residuals(self.index)
+        self.value, self.doubt = residuals.value, residuals.error
+        self.over: Vector = np.where(
+            self.is_equality, np.abs(self.value), np.maximum(self.value, 0.0)
+        )
+
+    def residuals(self, index: Index) -> RowResiduals:
+        """Residuals of some of all rows, evaluated in one sum, with bounds on their errors."""
+        both = sp.hstack([sp.csr_array(self.given.rows.take(index))] * 2)
+        values = np.concatenate([self.point, self.change])
+        return row_residuals(both, values, self.given.right[index])
+
+    def sizes(self, index: Index) -> Vector:
+        """Sizes of the terms of some of all rows."""
+        return np.asarray(self._sizes[index])
+
+    def room(self) -> Vector:
+        """Distance of ``x + change`` from the nearer bound of every variable, rounded down."""
+        x, given = self.point, self.given
+        room = np.minimum(x - given.lower, given.upper - x)
+        for j in np.flatnonzero(self.change).tolist():
+            value, step = float(x[j]), float(self.change[j])
+            below = math.fsum([value, step, -float(given.lower[j])])
+            room[j] = min(below, math.fsum([float(given.upper[j]), -value, -step]))
+        return np.asarray(np.maximum(room, 0.0) * (1.0 - 2.0 * EPS))
+
+    def unit(self, rows: sp.csr_array, size: Vector) -> tuple[Vector, Mask]:
+        """Scale of each variable, its value and what some row would notice; and which are used."""
+        share = sp.csr_array(sp.diags_array(1.0 / size) @ abs(rows))
+        largest = np.asarray(share.max(axis=0).toarray()).ravel()
+        used = largest > 0.0
+        return np.abs(self.point) + 1.0 / np.where(used, largest, 1.0), used
+
+    def grown(self, correction: Vector) -> Vector:
+        """Enlarge every entry of the change by its correction."""
+        return np.where(self.change < 0.0, self.change - correction, self.change + correction)
+
+
+def sizes_of_rows(rows: sp.csr_array, sizes: Vector) -> Vector:
+    """Sizes of constraint rows, no smaller than a rounding of what their variables are elsewhere.
+
+    Where all terms of a row are zero, its variables may still have to move by the rounding of other
+    rows. Sizes scale the search for a correction, and prove nothing.
+
+    Parameters
+    ----------
+    rows : CSR array of shape (m, n)
+    sizes : array of shape (m,)
+        Sum of the absolute values of each row's terms.
+    """
+    reach = unnoticed(rows, sizes)
+    terms = sp.csr_array(abs(rows) @ sp.diags_array(np.where(np.isfinite(reach), reach, 0.0)))
+    largest = np.zeros(len(sizes))
+    if rows.shape[1]:
+        largest = np.asarray(terms.max(axis=1).toarray()).ravel()
+    found = np.maximum(sizes, EPS * largest)
+    return np.where(found > 0.0, found, 1.0)
+
+
+def _inside(given: Restrictions, x: Vector, change: Vector) -> Vector:
+    """Zero the entries of a change that would leave the bounds."""
+    change = change.copy()
+    for j in np.flatnonzero(change).tolist():
+        value, step = float(x[j]), float(change[j])
+        below, above = float(given.lower[j]), float(given.upper[j])
+        under = math.isfinite(below) and math.fsum([value, step, -below]) < 0.0
+        over = math.isfinite(above) and math.fsum([value, step, -above]) > 0.0
+        if under or over:
+            change[j] = 0.0
+    return change
