@@ -7,6 +7,8 @@ KKT conditions one by one), ``consistency`` (whether the parts of a solution des
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from qpsvm.machines import accuracy, consistency, feasibility, samples
@@ -16,7 +18,7 @@ from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues
 from qpsvm.machines.solution import SVMSolution, alpha_unit
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.qp.solution import QPSolution
 
 
@@ -35,9 +37,11 @@ class SupportVectorModel(PrimalDualPair):
     weights_difference = consistency.weights_difference
     hessian_product = hessian_product
 
-    def evaluate(self, solution: SVMSolution) -> Evaluation:
-        """All that takes a pass over the training samples, of one candidate."""
-        return evaluated(self, solution)
+    def evaluate(
+        self, solution: SVMSolution, multiply: Callable[[Dense], Dense] | None = None
+    ) -> Evaluation:
+        """All that takes a pass over the training samples, of one candidate; see ``evaluated``."""
+        return evaluated(self, solution, multiply)
 
     def dual_objective(self, evaluation: Evaluation) -> float:
         """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for the feasible point."""
@@ -66,11 +70,13 @@ class SupportVectorModel(PrimalDualPair):
         multipliers: Vector = NO_MULTIPLIERS,
         b: float = 0.0,
         t: float = 0.0,
+        multiply: Callable[[Dense], Dense] | None = None,
     ) -> Evaluation:
         """Build an SVMSolution with the exact intercept, width and slack of its weights.
 
         With a free intercept, b is the exact minimiser of the objective for these weights (the
-        midpoint, if there are many). ``b`` and ``t`` are the program's own.
+        midpoint, if there are many). ``b`` and ``t`` are the program's own. ``multiply`` is that of
+        ``evaluated``.
         """
         draft = SVMSolution(
             alpha=alpha,
@@ -90,7 +96,7 @@ class SupportVectorModel(PrimalDualPair):
         if self.constraints is not None:
             draft = feasibility.cleaned(self, draft.replace(intercept=b))
             b = draft.intercept
-        evaluation = self.evaluate(draft)
+        evaluation = self.evaluate(draft, multiply)
         interval, width = best_offsets(self, evaluation.scores, b, t)
         v = self.violations(evaluation.scores, interval.midpoint, width)
         return evaluation.of(

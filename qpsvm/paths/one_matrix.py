@@ -9,7 +9,7 @@ it does not pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -95,16 +95,16 @@ class OneMatrix:
         self, values: list[float], solutions: list[Vector], eps: float
     ) -> Iterator[SVMSolution]:
         problems = [self.training.problem(value) for value in values]
-        pairs = zip(problems, solutions, strict=True)
+        pairs = list(zip(problems, solutions, strict=True))
         alphas = [self._alpha(problem, x) for problem, x in pairs]
-        expansions = [
-            problem.model.expansion(alpha) for problem, alpha in zip(problems, alphas, strict=True)
-        ]
-        known = KernelQuadratic(KnownProducts(self.gram, np.column_stack(expansions)))
-        training = self.training.with_gram(known)
-        for value, alpha in zip(values, alphas, strict=True):
-            qp = QPSolution(Status.UNKNOWN, x=alpha, native_status="from a path")
-            machine, is_optimal = verified(training.problem(value), qp, eps)
+        expansions = [p.model.expansion(alpha) for (p, _), alpha in zip(pairs, alphas, strict=True)]
+        known = KernelProducts.of(self.gram, np.column_stack(expansions))
+        for k, (value, problem) in enumerate(zip(values, problems, strict=True)):
+            qp = QPSolution(Status.UNKNOWN, x=alphas[k], native_status="from a path")
+            evaluation = problem.model.recovered(
+                qp, alphas[k], expansion=expansions[k], multiply=known.multiply(k)
+            )
+            machine, is_optimal = verified(problem, evaluation, eps)
             yield machine if is_optimal else self.training.solved(value, eps=eps, start=machine)
 
     def _alpha(self, problem: SVMProblem, x: Vector) -> Vector:
@@ -124,46 +124,51 @@ def _is_scaled_box(program: ParametricProgram, P: KernelQuadratic) -> bool:
     return bool(is_one_row and contains_zero) and not any(part.any() for part in moves)
 
 
-class KnownProducts(SampleGram):
-    """A kernel matrix some of whose products are known.
+@short_repr
+@dataclass(frozen=True, eq=False)
+class KernelProducts:
+    """Products of a kernel matrix with the expansions of several machines, from one pass over it.
 
     Those with absolute values are sums of terms of one sign, for the estimate of rounding: plain
-    sums, and rounded up. All others are the sums of ``SampleGram``, to the same bits.
+    sums, and rounded up. The others are the sums of ``SampleGram``, to the same bits.
 
-    Parameters
+    Attributes
     ----------
     gram : SampleGram
-        Kept in memory, and shared.
     expansions : array of shape (n, m)
+    sums : array of shape (n, m)
+        ``K beta`` of every machine.
+    sizes : array of shape (n, m)
+        At least ``|K| |beta|``.
     """
 
-    def __init__(self, gram: SampleGram, expansions: Dense) -> None:
-        super().__init__(
-            gram.kernel,
-            gram.X,
-            positive_semidefinite=gram.positive_semidefinite,
-            negative_bound=gram.negative_bound,
-        )
-        self.__dict__["dense"] = K = gram.dense
-        sizes = np.abs(expansions)
-        used = np.flatnonzero(sizes.any(axis=1))
-        few = FEW * len(used) <= len(K)
-        total = K[used].T @ sizes[used] if few else K @ sizes  # K is symmetric
-        total *= 1.0 + 4.0 * len(K) * EPS
-        self._known = {
-            vector.tobytes(): product
-            for vectors, products in (
-                (sizes, total),
-                (expansions, gram.products(expansions)),  # of equal ones that with more digits
-            )
-            for vector, product in zip(vectors.T, products.T, strict=True)
-        }
+    gram: SampleGram
+    expansions: Dense
+    sums: Dense
+    sizes: Dense
 
-    def products(self, V: Dense) -> Dense:
-        """``K V`` for V of shape (n, m)."""
-        found = [self._known.get(vector.tobytes()) for vector in V.T]
-        unknown = [k for k, product in enumerate(found) if product is None]
-        if unknown:
-            for k, product in zip(unknown, super().products(V[:, unknown]).T, strict=True):
-                found[k] = product
-        return np.column_stack([product for product in found if product is not None])
+    @classmethod
+    def of(cls, gram: SampleGram, expansions: Dense) -> KernelProducts:
+        """Multiply by a kernel matrix that is kept in memory."""
+        K, absolute = gram.dense, np.abs(expansions)
+        used = np.flatnonzero(absolute.any(axis=1))
+        few = FEW * len(used) <= len(K)
+        sizes = K[used].T @ absolute[used] if few else K @ absolute  # K is symmetric
+        sizes *= 1.0 + 4.0 * len(K) * EPS
+        return cls(gram, expansions, gram.products(expansions), sizes)
+
+    def multiply(self, k: int) -> Callable[[Dense], Dense]:
+        """``V -> K V`` that evaluates nothing anew for the expansion of machine k."""
+        own = self.expansions[:, k]
+        known = (own, self.sums[:, k]), (np.abs(own), self.sizes[:, k])
+
+        def product(V: Dense) -> Dense:
+            found = [
+                next((sums for vector, sums in known if np.array_equal(v, vector)), None)
+                for v in V.T
+            ]
+            if any(sums is None for sums in found):
+                return self.gram.products(V)
+            return np.column_stack([sums for sums in found if sums is not None])
+
+        return product

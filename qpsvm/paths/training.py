@@ -18,6 +18,7 @@ from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel, KernelArgument, KernelRepair, as_kernel, gram
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
@@ -105,10 +106,6 @@ class Training:
         """The formulation with another value of the parameter."""
         return replace(self.formulation, **{self.over: float(value)})
 
-    def with_gram(self, known: Gram) -> Training:
-        """The same with another object for the same kernel matrix."""
-        return replace(self, gram=(known, self.gram[1]))
-
     def problem(self, value: float) -> SVMProblem:
         """The dual problem at one value of the parameter."""
         family = self.formulation_at(value)
@@ -134,7 +131,8 @@ class Training:
             Of the dual program at this value; its alpha is all that is needed.
         eps : float
         """
-        machine, is_optimal = verified(self.problem(value), qp, eps)
+        problem = self.problem(value)
+        machine, is_optimal = verified(problem, problem.evaluate(qp), eps)
         return machine if is_optimal else self.solved(value, eps=eps, start=machine)
 
 
@@ -145,9 +143,8 @@ def solved(
     return solve_with(problem, backend, Settings(eps=eps).started(), start).solution
 
 
-def verified(problem: SVMProblem, qp: QPSolution, eps: float) -> tuple[SVMSolution, bool]:
-    """Return the machine of a solution of the dual, and whether the verifier passes it."""
-    evaluation = problem.evaluate(qp)
+def verified(problem: SVMProblem, evaluation: Evaluation, eps: float) -> tuple[SVMSolution, bool]:
+    """Return a machine that was recovered from the dual, and whether the verifier passes it."""
     machine: SVMSolution = evaluation.solution
     found = machine.replace(qp=problem.recovery.to_qp(evaluation))
     if verify_evaluated(problem, evaluation.of(found), eps=eps).passed:

@@ -7,7 +7,7 @@ import pytest
 
 import qpsvm
 from qpsvm.paths import PathSettings, svm_path
-from qpsvm.paths.one_matrix import KnownProducts, OneMatrix
+from qpsvm.paths.one_matrix import KernelProducts, OneMatrix
 from qpsvm.paths.program import parametric_program
 from qpsvm.paths.training import Training
 from qpsvm.qp.solution import Status
@@ -86,9 +86,11 @@ def test_known_products_are_those_of_the_matrix() -> None:
     gram = prepared("hinge")[0].gram[0].gram
     rng = np.random.default_rng(3)
     vectors, others = rng.normal(size=(2, len(X), 3))
-    known = KnownProducts(gram, vectors)
-    np.testing.assert_array_equal(known.products(vectors), gram.products(vectors))
-    np.testing.assert_array_equal(known.products(others), gram.products(others))
-    sizes, exact = known.products(np.abs(vectors)), gram.products(np.abs(vectors))
-    assert (sizes >= exact).all()
-    np.testing.assert_allclose(sizes, exact, rtol=1e-12)
+    known = KernelProducts.of(gram, vectors)
+    for k, own in enumerate(vectors.T):
+        multiply, pair = known.multiply(k), np.column_stack([own, np.abs(own)])
+        np.testing.assert_array_equal(multiply(others), gram.products(others))
+        found, exact = multiply(pair), gram.products(pair)
+        np.testing.assert_array_equal(found[:, 0], exact[:, 0])
+        assert (found[:, 1] >= exact[:, 1]).all()
+        np.testing.assert_allclose(found[:, 1], exact[:, 1], rtol=1e-12)
