@@ -3,11 +3,13 @@
 Whether one row is a combination of others is a question about exact numbers: a singular value of
 1e-16 may be zero or not. Modulo a prime every double is a whole number (``m 2^e`` with whole m),
 and elimination rounds nothing. The rank modulo a prime is never above the true one, and below it
-only if the prime divides certain minors; several large primes make this practically impossible.
+only if the prime divides certain minors. The primes are drawn with the matrix itself as the seed:
+the same for the same matrix, and nobody can write a matrix down for primes that follow from it.
 """
 
 from __future__ import annotations
 
+import hashlib
 from fractions import Fraction
 
 import numpy as np
@@ -15,10 +17,58 @@ from numpy.typing import NDArray
 
 from qpsvm.numerics.arrays import Dense
 
-PRIMES = (2147483647, 2147483629, 2147483587)
-"""Moduli: the three largest primes below 2^31, so that products of residues fit into 64 bits."""
+N_PRIMES = 3
+"""Moduli that have to agree. A prime below 2^31 divides a given number with a chance of 1e-9."""
+
+WITNESSES = (2, 3, 5, 7)
+"""Bases with which Miller's and Rabin's test errs on no number below 3,215,031,751."""
 
 Residues = NDArray[np.int64]
+
+
+def primes_for(*parts: Dense) -> tuple[int, ...]:
+    """Draw primes between 2^30 and 2^31 with some arrays as the seed.
+
+    Products of two residues fit into 64 bits.
+
+    Examples
+    --------
+    >>> primes = primes_for(np.eye(2))
+    >>> primes == primes_for(np.eye(2)), primes == primes_for(2.0 * np.eye(2))
+    (True, False)
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).tobytes())
+    random = np.random.default_rng(np.frombuffer(digest.digest(), dtype=np.uint32))
+    found = list[int]()
+    while len(found) < N_PRIMES:
+        number = int(random.integers(2**30, 2**31)) | 1
+        if is_prime(number) and number not in found:
+            found.append(number)
+    return tuple(found)
+
+
+def is_prime(number: int) -> bool:
+    """Return whether an odd number between 9 and 2^31 is prime.
+
+    Source: Rabin (1980), "Probabilistic algorithm for testing primality"; Jaeschke (1993) for the
+    bases.
+
+    Examples
+    --------
+    >>> [n for n in range(9, 40, 2) if is_prime(n)]
+    [11, 13, 17, 19, 23, 29, 31, 37]
+    """
+    twos = ((number - 1) & (1 - number)).bit_length() - 1
+    odd = (number - 1) >> twos
+    for base in WITNESSES:
+        power = pow(base, odd, number)
+        if power in (1, number - 1):
+            continue
+        if not any((power := power * power % number) == number - 1 for _ in range(twos - 1)):
+            return False
+    return True
 
 
 def residues(values: Dense, prime: int) -> Residues:

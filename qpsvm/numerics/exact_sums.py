@@ -67,6 +67,9 @@ def _upper_half(a: Vector) -> Vector:
 BLOCK = 50_000
 """Entries whose products are Python numbers at a time: a few megabytes."""
 
+SMALLEST = 2.0**-1074
+"""The smallest positive double."""
+
 TINY_ROW = 2.0**-300
 """Rows whose entries are all smaller are scaled up before they are multiplied."""
 
@@ -132,7 +135,7 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     array([1.])
     """
     m = rows.shape[0]
-    value = np.empty(m)
+    value, doubt = np.empty(m), np.zeros(m)
     with np.errstate(all="ignore"):  # what overflows is infinite
         size: Vector = np.asarray(abs(rows) @ np.abs(x)) + np.abs(right)
     if sp.issparse(rows):
@@ -155,7 +158,7 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
         for k in range(begin, end):
             own = slice(ends[k], ends[k + 1])
             if underflows[k]:
-                value[k] = _rational_sum(entries[own], x[columns[own]], float(right[k]))
+                value[k], doubt[k] = _rational_sum(entries[own], x[columns[own]], float(right[k]))
             elif is_known[k]:
                 i = k - begin
                 value[k] = _sum([*terms[places[i] : places[i + 1]], constants[i]])
@@ -164,7 +167,7 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     with np.errstate(all="ignore"):
         is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (x[columns] != 0.0)
         lost = np.diff(np.concatenate([[0], np.cumsum(is_tiny)])[ends]) * 2.0**-1072
-        error = np.where(underflows, size * 2.0**-59, 0.5 * EPS * np.abs(value) + lost)
+        error = np.where(underflows, doubt, 0.5 * EPS * np.abs(value) + lost)
     return RowResiduals(value, size, error)
 
 
@@ -178,15 +181,20 @@ def _blocks(ends: Any) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _rational_sum(row: Vector, x: Vector, right: float) -> float:
-    """``row'x - right`` where float64 products underflow; NaN if that is not zero nor a float64."""
+def _rational_sum(row: Vector, x: Vector, right: float) -> tuple[float, float]:
+    """``row'x - right`` where float64 products underflow, and a bound on its error.
+
+    NaN if the sum is neither small beside its terms nor a float64.
+    """
     used = np.flatnonzero((row != 0.0) & (x != 0.0))
     products = [Fraction(float(row[j])) * Fraction(float(x[j])) for j in used]
     value = sum(products, start=-Fraction(right))
+    if value == 0:
+        return 0.0, 0.0
     if abs(value) <= sum(map(abs, products), start=abs(Fraction(right))) / 2**60:
-        return 0.0
+        return 0.0, max(2.0 * float(abs(value)), SMALLEST)
     nearest = float(value)
-    return nearest if Fraction(nearest) == value else math.nan
+    return (nearest if Fraction(nearest) == value else math.nan), 0.0
 
 
 def exact_sum(terms: list[float]) -> float:

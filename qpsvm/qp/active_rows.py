@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Vector
-from qpsvm.numerics.exact_sums import RowResiduals, row_residuals
+from qpsvm.numerics.exact_sums import RowResiduals, exact_sum, row_residuals
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.nearest_point import NearestPoint, unnoticed
@@ -51,8 +51,9 @@ class ActiveRows:
         binds = ~np.isposinf(given.right)
         every = sp.csr_array(given.rows.take(np.arange(given.rows.shape[0])))
         self._sizes = sizes_of_rows(every, terms + np.where(binds, np.abs(given.right), 0.0))
-        there = value - np.where(binds, given.right, 0.0) + given.rows.estimate(self.change)[0]
-        has_room = there < -FEASIBILITY.near_rows * self._sizes  # NaN has none
+        moved, moved_terms = given.rows.estimate(self.change)
+        there = value - np.where(binds, given.right, 0.0) + moved
+        has_room = there < -FEASIBILITY.near_rows * (self._sizes + moved_terms)  # NaN has none
         near = binds & (given.is_equality | ~has_room)
         self.index: Index = np.flatnonzero(near)
         self.far: Index = np.flatnonzero(binds & ~near)
@@ -82,8 +83,8 @@ class ActiveRows:
         room = np.minimum(x - given.lower, given.upper - x)
         for j in np.flatnonzero(self.change).tolist():
             value, step = float(x[j]), float(self.change[j])
-            below = math.fsum([value, step, -float(given.lower[j])])
-            room[j] = min(below, math.fsum([float(given.upper[j]), -value, -step]))
+            below = exact_sum([value, step, -float(given.lower[j])])
+            room[j] = min(below, exact_sum([float(given.upper[j]), -value, -step]))
         return np.asarray(np.maximum(room, 0.0) * (1.0 - 2.0 * EPS))
 
     def unit(self, rows: sp.csr_array, size: Vector) -> tuple[Vector, Mask]:
@@ -94,8 +95,10 @@ class ActiveRows:
         return np.abs(self.point) + 1.0 / np.where(used, largest, 1.0), used
 
     def grown(self, correction: Vector) -> Vector:
-        """Enlarge every entry of the change by its correction."""
-        return np.where(self.change < 0.0, self.change - correction, self.change + correction)
+        """Enlarge every entry of the change by its correction, rounded outwards."""
+        size = np.abs(self.change) + correction
+        size = np.where(correction > 0.0, np.nextafter(size, np.inf), size)
+        return np.where(self.change < 0.0, -size, size)
 
 
 def sizes_of_rows(rows: sp.csr_array, sizes: Vector) -> Vector:
@@ -125,8 +128,8 @@ def _inside(given: Restrictions, x: Vector, change: Vector) -> Vector:
     for j in np.flatnonzero(change).tolist():
         value, step = float(x[j]), float(change[j])
         below, above = float(given.lower[j]), float(given.upper[j])
-        under = math.isfinite(below) and math.fsum([value, step, -below]) < 0.0
-        over = math.isfinite(above) and math.fsum([value, step, -above]) > 0.0
+        under = math.isfinite(below) and exact_sum([value, step, -below]) < 0.0
+        over = math.isfinite(above) and exact_sum([value, step, -above]) > 0.0
         if under or over:
             change[j] = 0.0
     return change

@@ -134,7 +134,7 @@ class _Bounding:
             reason = f"no multipliers near those given make x[{j}] stationary"
             return ProgramBound(objective, upper, -math.inf, upper_rounding, reason), pair
         gap, rounding = self._gap(x, w, z, g, error)
-        rounding += self._price(x, moved)
+        rounding += self._price(x, w, z, g, point, moved)
         # of a program whose rows contradict each other by the rounding of their numbers
         rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
         rounding += self._price_of_contradiction(x, moved.left)
@@ -258,18 +258,33 @@ class _Bounding:
             curved &= chosen
         return np.flatnonzero(curved)
 
-    def _price(self, x: Vector, moved: NearestPoint) -> float:
-        """Bound on the change of the gap by the change of the multipliers in real numbers."""
-        if not moved.change.any():
-            return 0.0
+    def _price(
+        self, x: Vector, w: Vector, z: Vector, g: Vector, point: NearestPoint, moved: NearestPoint
+    ) -> float:
+        """Bound what the gap grows by from (x, w, y, z) in doubles to the real ones beside them.
+
+        These are what satisfies the rows; their changes are known but for their signs.
+        """
         program = self.program
+        if not (point.change.any() or moved.change.any()):
+            return 0.0
+        dx, dw = np.abs(point.change), np.zeros(program.n_variables)
         n_w = len(moved.change) - program.n_equalities - program.n_inequalities
-        change = np.abs(moved.change[n_w + program.n_equalities :])
+        dw_moved, dy, dz = np.zeros(0), np.zeros(program.n_equalities), np.zeros(len(z))
+        if len(moved.change):
+            ends = [n_w, n_w + program.n_equalities]
+            dw_moved, dy, dz = np.split(np.abs(moved.change), ends)
+        if n_w > 0:
+            dw[self._movable()] = dw_moved
+        P, G = program.P, abs(program.G)
         known = np.isfinite(program.h)
-        slack = np.abs(np.where(known, program.h - program.G @ x, 0.0))
-        dw = np.abs(moved.change[:n_w])
-        curvature = float(np.max(program.P.diagonal(), initial=0.0))
-        return float(change @ slack) + curvature * float(np.sum(dw) * np.sum(dw))
+        reach = np.asarray(G @ dx)
+        slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + reach
+        dg = abs(program.A).T @ dy + G.T @ dz + P.term_sizes(dw)
+        widest = np.maximum(_finite(x - program.lb), _finite(program.ub - x)) + dx
+        apart = dx + dw
+        curved = float(np.abs(P.matvec(x - w)) @ apart) + 0.5 * float(apart @ P.term_sizes(apart))
+        return float(np.abs(g) @ dx + z @ reach + dz @ slack + dg @ widest) + curved
 
     def _price_of_contradiction(self, x: Vector, left: Vector) -> float:
         """Bound what reduced costs that cannot all be zero may add, by how far each x_j may move.

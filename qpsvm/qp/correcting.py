@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
-from qpsvm.numerics.exact_rank import PRIMES, rank, residues
+from qpsvm.numerics.exact_rank import primes_for, rank, residues
 from qpsvm.numerics.independence import connected_rows
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.active_rows import ActiveRows
@@ -52,9 +52,10 @@ def correction(active: ActiveRows, must: Mask, is_left: Mask) -> Vector | None:
         found = _of_chosen(active, chosen)
         if found is None:
             return None
-        moved = np.asarray(abs(active.rows) @ found)
+        outwards = 1.0 + (len(found) + 8.0) * EPS
+        moved = np.asarray(abs(active.rows) @ found) * outwards
         room = np.where(active.is_equality, np.inf, -active.value - active.doubt)
-        short = ~chosen & ~is_left & (moved > room)
+        short = ~chosen & ~is_left & ~(moved <= room)  # NaN is short
         if not short.any():
             far = np.asarray(abs(active.given.rows.take(active.far)) @ found)
             return found if (far <= active.far_room).all() else None
@@ -148,7 +149,7 @@ def _is_exact(active: ActiveRows, index: Index, columns: Index, independent: int
     is_moved = np.isin(used, columns)
     fixed = used[~is_moved]
     ranks = set()
-    for prime in PRIMES:
+    for prime in primes_for(dense, right):
         whole = residues(dense, prime)
         rest = residues(right, prime)
         for values in (active.point[fixed], active.change[fixed]):

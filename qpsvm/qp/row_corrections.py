@@ -61,6 +61,8 @@ def basic_correction(
         return _correction_of_one(rows[0], float(missed[0]), unit, room)
     scaled = rows * unit
     norms = np.sqrt(np.sum(scaled * scaled, axis=1))
+    if not np.isfinite(norms).all():
+        return None
     norms = np.where(norms > 0.0, norms, 1.0)
     scaled, missed = scaled / norms[:, None], missed / norms
     columns = _basis(scaled, room / unit)
@@ -69,11 +71,9 @@ def basic_correction(
         return BasicCorrection(columns, np.zeros(0))
     chosen = qr(scaled[:, columns].T, mode="r", pivoting=True)[1][:r]
     B = scaled[np.ix_(chosen, columns)]
-    if (np.abs(B[rows[np.ix_(chosen, columns)] != 0.0]) < TINY_PRODUCT).any():
-        return None  # scaling has lost digits
-    try:
-        X = np.linalg.inv(B)
-    except np.linalg.LinAlgError:
+    has_lost_digits = (np.abs(B[rows[np.ix_(chosen, columns)] != 0.0]) < TINY_PRODUCT).any()
+    X = None if has_lost_digits else _inverse(B)
+    if X is None:
         return None
     size_of_X = np.abs(X)
     off = np.abs(np.eye(r) - X @ B) + (r + 8.0) * EPS * (size_of_X @ np.abs(B))
@@ -83,6 +83,13 @@ def basic_correction(
     size = size_of_X @ missed[chosen] * (1.0 + (r + 8.0) * EPS)
     size = size + e / (1.0 - e) * 1.01 * float(np.max(size))
     return BasicCorrection(columns, size * unit[columns] * (1.0 + 4.0 * EPS))
+
+
+def _inverse(B: Dense) -> Dense | None:
+    try:
+        return np.asarray(np.linalg.inv(B))
+    except np.linalg.LinAlgError:
+        return None
 
 
 def _correction_of_one(row: Vector, missed: float, unit: Vector, room: Vector) -> BasicCorrection:

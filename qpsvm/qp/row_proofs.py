@@ -92,10 +92,14 @@ def _proven(given: Restrictions, found: NearestPoint, *, prices: bool) -> Neares
     inwards = _inwards(active)
     if inwards is None:
         return best
-    moved = ActiveRows(given, _moved(active, found, inwards))
+    # as far as doubles can say, the point itself moves: its rows are missed by rounding again
+    step = active.change + inwards
+    point = np.clip(found.point + step, given.lower, given.upper)
+    beside = replace(found, point=point, change=(found.point - point) + step, blocked=None)
+    moved = ActiveRows(given, beside)
     nothing = np.zeros(len(moved.index))
-    last = _result(moved, replace(found, blocked=None), nothing, nothing, prices=prices)
-    return last if _is_proven(last) or best.blocked is not None else best
+    last = _result(moved, beside, nothing, nothing, prices=prices)
+    return last if _is_proven(last) else best
 
 
 def _is_proven(point: NearestPoint) -> bool:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import qpsvm
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
+from qpsvm.qp.bounds import bound
 from qpsvm.qp.interior_step import interior_step
 from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.nudging import MissedRows
@@ -81,6 +82,39 @@ def test_the_step_leaves_room_in_every_row_and_bound() -> None:
     assert (rows @ step < -value).all()
     assert ((step > lower) & (step < upper)).all()
     assert np.abs(step).max() < 1e-13
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_multipliers_of_rows_that_the_point_misses_have_their_price(seed: int) -> None:
+    """``t + v = 1`` is missed by 5e-7 at (0, 1 + 5e-7), and its multiplier is -1e4.
+
+    The other variables have a thin set of feasible values, near which the search gives up.
+    """
+    miss, price, slope, curvature = 5e-7, 1e4, 4.0, 1e4
+    random = np.random.default_rng(seed)
+    k, m = int(random.integers(2, 4)), int(random.integers(4, 9))
+    R, d = random.normal(size=(m, k)), random.normal(size=k)
+    R *= np.where(R @ d > 0.0, 1.0, -1.0)[:, None]
+    w, off = random.normal(size=k), 4e-9 * random.random(m)
+    x = np.concatenate([[0.0, 1.0 + miss, 1e-310, 0.5], w, [1.0]])
+    n = len(x)
+    G, h, A = np.zeros((4 + m, n)), np.zeros(4 + m), np.zeros((1, n))
+    G[0, :2], h[0] = [1.0 - slope / price, 1.0], 1.0 + miss
+    G[1, 2], h[1] = 1.0, 1e-310
+    G[2, 2:4], h[2] = 1.0, 1.0
+    G[3:-1, 4:-1], h[3:-1] = R, R @ w - off
+    G[-1], h[-1] = -G[3], -h[3] + 8e-9
+    A[0, :2], P, q = 1.0, np.zeros((n, n)), np.zeros(n)
+    P[1, 1], q[0], q[1] = curvature, slope, -curvature * (1.0 + miss)
+    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+    lower[-1] = upper[-1] = 1.0
+    upper[0] = [0.0, 1e-9, 1e-8][seed % 3]
+    program = QuadraticProgram(P, q, G, h, A, [1.0], lower, upper)
+    z, at = np.zeros(4 + m), slope / curvature + miss
+    z[0] = 1.0 / (miss / slope + 1.0 / price)
+    found = bound(program, x, z, np.array([-z[0] * (1.0 + miss)]))[0]
+    better = -slope * at + 0.5 * curvature * ((1.0 + at) ** 2 - 2.0 * (1.0 + at) * (1.0 + miss))
+    assert found.lower - found.rounding <= better + 1e-9
 
 
 @pytest.mark.exhaustive

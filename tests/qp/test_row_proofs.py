@@ -9,9 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
-from qpsvm.numerics.exact_rank import PRIMES, null_space, rank, residues
+from qpsvm.numerics.exact_rank import is_prime, null_space, primes_for, rank, residues
 from qpsvm.numerics.independence import proven_independence
 from qpsvm.qp import QPSolution, QuadraticProgram
+from qpsvm.qp.bounds import bound
 from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.solution import Status
 
@@ -25,6 +26,12 @@ def passes(program: QuadraticProgram, x: Any, y: Any = None, z: Any = None) -> b
     z = np.zeros(program.n_inequalities) if z is None else z
     answer = QPSolution(Status.UNKNOWN, x=np.asarray(x), z=z, y=y, z_lower=nothing, z_upper=nothing)
     return bool(qpsvm.verify(program, answer).passed)
+
+
+def has_bound(program: QuadraticProgram, x: Any) -> bool:
+    """Return whether a point is said to be within a finite distance from the optimum."""
+    z, y = np.zeros(program.n_inequalities), np.zeros(program.n_equalities)
+    return bool(np.isfinite(bound(program, np.asarray(x), z, y)[0].gap_upper))
 
 
 def solved(program: QuadraticProgram) -> QPSolution:
@@ -185,16 +192,51 @@ def test_the_rank_of_a_product_of_whole_numbers_is_its_inner_dimension(seed: int
     left, right = rng.integers(-9, 10, (m, k)), rng.integers(-9, 10, (k, n))
     exact = min(np.linalg.matrix_rank(left), np.linalg.matrix_rank(right))
     product = (left @ right) * 2.0 ** rng.integers(-300, 300, (m, 1))
-    for prime in PRIMES:
+    for prime in primes_for(product):
         assert rank(residues(product, prime), prime) == exact
 
 
 @pytest.mark.parametrize("value", [5e-324, -1e-310, 0.1, -3.0, 1.7e308])
 def test_residues_are_those_of_the_exact_number(value: float) -> None:
-    for prime in PRIMES:
+    for prime in primes_for(np.array([value])):
         number = Fraction(value)
         expected = number.numerator * pow(number.denominator, -1, prime) % prime
         assert residues(np.array([value]), prime)[0] == expected
+
+
+@pytest.mark.parametrize("number", [2**31 - 1, 2**30 + 3, 2147483629, 2**30 + 1, 46337**2, 2047])
+def test_primes_are_prime(number: int) -> None:
+    assert is_prime(number) == all(number % k for k in range(2, int(number**0.5) + 1))
+
+
+def test_no_row_is_made_for_the_primes() -> None:
+    """Fixed variables miss a row by the product of three large primes, 2^-71 of its terms."""
+    product = 2147483647 * 2147483629 * 2147483587
+    high = float(product >> 45 << 45)
+    row = [high, float(product - int(high)), 2.0**163, -(2.0**163), 0.0]
+    at_one = np.array([1.0, 1.0, 1.0, 1.0, 0.0])
+    q, ones = np.eye(5)[4], np.ones(5)
+    program = QuadraticProgram(np.zeros((5, 5)), q, A=[row], b=[0.0], lb=at_one, ub=ones)
+    assert not has_bound(program, at_one)
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_rows_whose_products_underflow_are_not_met_by_that(fixed: bool) -> None:
+    """``x_1 = x_2`` and ``x_1 - x_2 + 2^-70 x_3 = 2^-65 s``: ``x_3`` is 32 s, not zero."""
+    c, s = 2.0**-250, 2.0**-780
+    q = np.array([0.0, 0.0, 2.0**770, 0.0])
+    A = np.array([[c, -c, 0.0, 0.0], [c, -c, c * 2.0**-70, -c * 2.0**-65]])
+    upper = np.array([s, s, 0.0, s]) if fixed else np.array([np.inf, np.inf, np.inf, s])
+    lower = np.array([s, s, 0.0, s]) if fixed else np.array([0.0, 0.0, 0.0, s])
+    program = QuadraticProgram(np.zeros((4, 4)), q, A=A, b=np.zeros(2), lb=lower, ub=upper)
+    assert not has_bound(program, np.array([s, s, 0.0, s]))
+
+
+@pytest.mark.parametrize("low", [-1e308, -1.7e308])
+def test_sums_that_overflow_prove_nothing_and_raise_nothing(low: float) -> None:
+    A = np.array([[1e154, 1e154], [1e154, -3e153]])
+    program = QuadraticProgram(np.eye(2), np.zeros(2), A=A, b=[1e308, 0.7e308], lb=[low, low])
+    assert not has_bound(program, np.array([0.7e154, 0.3e154]))
 
 
 def test_vectors_of_the_null_space_are_mapped_to_zero_exactly() -> None:
