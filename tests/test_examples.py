@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import runpy
-import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 
-from tests.processes import run
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -18,21 +16,11 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Here; the exhaustive run has each in a process of its own, which imports everything again."""
     try:
         runpy.run_path(str(path), run_name="__main__")
     finally:
         plt.close("all")  # Matplotlib warns of more than twenty figures
     assert capsys.readouterr().out
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_in_its_own_process(path: Path) -> None:
-    command = [sys.executable, "-W", "error::UserWarning", str(path)]
-    done = run(command)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
 
 
 def test_the_lines_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
