@@ -108,10 +108,16 @@ class Contract:
         Also where another program than the problem's is solved: its evidence is none of the
         problem's program.
         """
-        if not isinstance(self.route, Direct):
-            return False
+        return isinstance(self.route, Direct) and not self.is_always_feasible
+
+    @property
+    def is_always_feasible(self) -> bool:
+        """True of an SVM without hard conditions and constraints, where slack makes up for all.
+
+        Whatever a solver answers, the machine that is recovered from it satisfies every row.
+        """
         problem = self.problem
-        return not (isinstance(problem, TrainingProblem) and problem.model.always_has_an_optimum)
+        return isinstance(problem, TrainingProblem) and problem.model.always_has_an_optimum
 
     def evidence(self, at_most: float, deadline: Deadline) -> QPSolution | None:
         """Search for a proof that there is no optimum, by two linear programs.
@@ -205,7 +211,7 @@ class Attempt:
         """
         contract, solution, problem = self.contract, self.solution, self.contract.problem
         best = self
-        if checked_vectors(contract.program, solution)[0] is None:
+        if contract.is_always_feasible or checked_vectors(contract.program, solution)[0] is None:
             return best
         if isinstance(problem, SVMProblem) and problem.model.n_constraints:
             with np.errstate(all="ignore"):  # of a solver's nonsense
@@ -259,7 +265,7 @@ class Distance:
         if is_blocked(report):
             self._missed = min(self._missed, missed)
             return distance(report)
-        if not failed or not failed <= OF_FEASIBILITY:
+        if contract.is_always_feasible or not failed or not failed <= OF_FEASIBILITY:
             return report.worst
         moved = next(repaired(contract.program, candidate), candidate)
         return min(report.worst, contract.measure(moved).worst)
