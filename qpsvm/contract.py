@@ -112,12 +112,12 @@ class Contract:
 
     @property
     def is_always_feasible(self) -> bool:
-        """True of an SVM without hard conditions and constraints, where slack makes up for all.
+        """True of a machine without hard conditions and constraints, where slack makes up for all.
 
-        Whatever a solver answers, the machine that is recovered from it satisfies every row.
+        Its certificate finds a feasible machine and feasible multipliers beside any answer.
         """
         problem = self.problem
-        return isinstance(problem, TrainingProblem) and problem.model.always_has_an_optimum
+        return isinstance(problem, SVMProblem) and problem.model.always_has_an_optimum
 
     def evidence(self, at_most: float, deadline: Deadline) -> QPSolution | None:
         """Search for a proof that there is no optimum, by two linear programs.
