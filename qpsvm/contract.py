@@ -207,19 +207,23 @@ class Attempt:
     def repaired(self, deadline: Deadline) -> Attempt:
         """The nearest point that satisfies rows and bounds, with multipliers that go with it.
 
-        A solver's answer satisfies both to its own tolerance, and a verdict asks for more.
+        A solver's answer satisfies both to its own tolerance, and a verdict asks for more. First
+        the point and the multipliers of the machine that was recovered from the answer: a solver's
+        own multipliers may be anything where they are not unique.
         """
         contract, solution, problem = self.contract, self.solution, self.contract.problem
         best = self
-        if contract.is_always_feasible or checked_vectors(contract.program, solution)[0] is None:
+        if checked_vectors(contract.program, solution)[0] is None:
             return best
-        if isinstance(problem, SVMProblem) and problem.model.n_constraints:
+        if isinstance(problem, SVMProblem):
             with np.errstate(all="ignore"):  # of a solver's nonsense
                 own = contract.route.start(problem.recovery.to_qp(self.own))
             candidate = solution.replace(
                 x=own.x, z=own.z, y=own.y, z_lower=own.z_lower, z_upper=own.z_upper
             )
             best = best.better_of(contract.attempt(candidate))
+        if contract.is_always_feasible:
+            return best
         candidates = repaired(contract.program, best.solution)
         while not best.is_settled and not deadline.has_passed():
             moved = next(candidates, None)

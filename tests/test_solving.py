@@ -26,6 +26,7 @@ from qpsvm.exceptions import (
     UnboundedProgramError,
     UnknownBackendError,
 )
+from qpsvm.kernels import RBF
 from qpsvm.qp import QPSolution, QuadraticProgram, SolveStatistics, Status
 
 X, Y = make_blobs(40, centers=2, cluster_std=2.5, random_state=0)
@@ -364,3 +365,14 @@ def test_an_argument_of_the_wrong_kind_is_named(name, value) -> None:
 def test_a_matrix_of_no_numbers_is_refused(P) -> None:
     with pytest.raises(InvalidProgramError, match="real numbers"):
         QuadraticProgram(P, [1.0])
+
+
+@pytest.mark.parametrize("backend", ["auto", "cvxopt"])
+def test_an_intercept_that_rounding_fixes_is_no_reason_to_go_on(backend: str) -> None:
+    """A little below the largest nu one class is at its bound but for a rounding."""
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.uniform(size=(5, 4)), [3, 4, 4, 3, 3], axis=0), np.repeat([-1, 1], [3, 14])
+    problem = qpsvm.NuClassification(nu=(1.0 - 1e-12) * 6.0 / 17.0).dual(X, y, kernel=RBF(2.0))
+    solution = qpsvm.solve(problem, backend)
+    assert solution.status is Status.OPTIMAL
+    assert len(solution.qp.statistics.asked) == 1
