@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import combinations
 from typing import Any
 
@@ -54,15 +54,16 @@ in_parts = numbered("part", PARTS, quick=1)
 """For tests that draw their own cases: seed with ``part``, and draw a fifth in each."""
 
 
-in_full = pytest.mark.parametrize("share", [0.1, pytest.param(1.0, marks=pytest.mark.exhaustive)])
-"""For tests that draw their own cases and count what they say: a tenth of them, and all."""
+in_full = pytest.mark.parametrize("share", [0.1, pytest.param(0.4, marks=pytest.mark.exhaustive)])
+"""For tests that draw their own cases and count what they say: a share of them."""
 
 
 def grid(names: str, settings: Iterable[tuple[Any, ...]], *, together: int = 2) -> Any:
-    """Parametrise a test over all settings, with the larger part left to the exhaustive run.
+    """Parametrise a test over a choice of settings, with its larger part for the exhaustive run.
 
     The quick run keeps so many that any two values that occur together, in any two places, still
-    do in one of them: every family with every form, every form with every kernel, and so on.
+    do in one of them: every family with every form, every form with every kernel, and so on. The
+    exhaustive run adds what it takes for any three.
 
     Parameters
     ----------
@@ -70,15 +71,12 @@ def grid(names: str, settings: Iterable[tuple[Any, ...]], *, together: int = 2) 
         One argument for the whole setting, or as many as it has entries, as pytest takes them.
     settings : iterable of tuples
     together : int
-        How many values at a time: with 1 every family occurs, every form, every kernel.
+        How many values at a time in the quick run: with 1 every family occurs, every form, every
+        kernel; the exhaustive run takes one more at a time.
     """
-    covers = {setting: set(combinations(enumerate(setting), together)) for setting in settings}
-    missing = set().union(*covers.values())
-    quick = set()
-    while missing:
-        best = max(covers, key=lambda setting: len(covers[setting] & missing))
-        quick.add(best)
-        missing -= covers[best]
+    everything = list(settings)
+    quick = covering(everything, together)
+    chosen = quick | covering(everything, together + 1, quick)
     return pytest.mark.parametrize(
         names,
         [
@@ -87,9 +85,27 @@ def grid(names: str, settings: Iterable[tuple[Any, ...]], *, together: int = 2) 
                 id="-".join(map(str, setting)),
                 marks=() if setting in quick else pytest.mark.exhaustive,
             )
-            for setting in covers
+            for setting in everything
+            if setting in chosen
         ],
     )
+
+
+def covering(
+    settings: list[tuple[Any, ...]], together: int, chosen: Collection[tuple[Any, ...]] = ()
+) -> set[tuple[Any, ...]]:
+    """Settings in which, with those chosen, any ``together`` values occur that do in one of all."""
+    size = min(together, *map(len, settings))
+    covers = {setting: set(combinations(enumerate(setting), size)) for setting in settings}
+    missing = set().union(*covers.values())
+    found = set()
+    for setting in chosen:
+        missing -= covers[setting]
+    while missing:
+        best = max(covers, key=lambda setting: len(covers[setting] & missing))
+        found.add(best)
+        missing -= covers[best]
+    return found
 
 
 @st.composite

@@ -160,18 +160,19 @@ def test_a_filter_leaves_rows_that_match_and_all_of_them(page):
     assert len(shown_rows(page)) == len(before)
 
 
-@pytest.mark.parametrize("target", range(len(TARGETS)))
 @pytest.mark.parametrize(
-    ("ticked", "kind", "keep"),
+    ("target", "ticked", "kind", "keep"),
     [
-        ({}, FREE_KIND, lambda _: True),
-        ({}, PENALISED_KIND, lambda _: True),
+        (0, {}, FREE_KIND, lambda _: True),
+        (1, {}, PENALISED_KIND, lambda _: True),
         (
+            0,
             {"contestant": [FAST, LIAR, PEER]},
             PENALISED_KIND,
             lambda r: r.contestant in (FAST, LIAR, PEER),
         ),
         (
+            1,
             {"C": ["1"], "family": ["SoftMargin"]},
             FREE_KIND,
             lambda r: r.instance.family == "SoftMargin(C=1.0)",

@@ -21,7 +21,7 @@ from tests.tolerances import (
 )
 
 EXAMPLES = settings(
-    max_examples=examples(200),
+    max_examples=examples(100),
     # the first example imports the solver
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -42,11 +42,11 @@ def test_scikit_learns_own_checks_pass(kind: type) -> None:
     assert all("array_api" in name for name in skipped)
 
 
-@pytest.mark.parametrize("kind", [SVC, SVR, OneClassSVM], ids=lambda kind: kind.__name__)
-def test_the_checks_pass_with_a_linear_kernel(kind: type) -> None:
+def test_the_checks_pass_with_a_linear_kernel() -> None:
+    """Of the one estimator that has no linear twin in the test above."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = check_estimator(kind(kernel="linear"), on_fail=None, on_skip=None)
+        results = check_estimator(OneClassSVM(kernel="linear"), on_fail=None, on_skip=None)
     assert not [r for r in results if r["status"] == "failed"]
 
 

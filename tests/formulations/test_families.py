@@ -227,7 +227,7 @@ def test_b_t_and_slack_are_what_the_program_has(setting: Setting) -> None:
 
 
 @given(st.sampled_from(SETTINGS), st.integers(0, 2**32 - 1), st.data())
-@hypothesis_settings(max_examples=examples(1500))
+@hypothesis_settings(max_examples=examples(500))
 def test_any_machine_and_any_multipliers_bound_the_optimum(
     setting: Setting, seed: int, data: st.DataObject
 ) -> None:

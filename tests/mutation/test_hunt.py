@@ -21,7 +21,7 @@ SEED = 20_000
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@numbered("index", 12, quick=3)
+@numbered("index", 6, quick=2)
 def test_no_mutant_passes_and_does_harm_and_no_certificate_is_wrong(index: int) -> None:
     tally = Tally()
     hunt_block(SEED, index, range(index * DRAWS, index * DRAWS + 15), tally)
@@ -30,7 +30,7 @@ def test_no_mutant_passes_and_does_harm_and_no_certificate_is_wrong(index: int) 
 
 
 @pytest.mark.parametrize("part", [BARE, MACHINES, AUDITS])
-@numbered("index", 8, quick=1)
+@numbered("index", 4, quick=1)
 def test_nothing_is_said_that_exact_arithmetic_denies(part: str, index: int) -> None:
     count = PER_PROBLEM[part]
     tally = Tally()

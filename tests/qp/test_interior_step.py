@@ -17,6 +17,7 @@ from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.nudging import MissedRows
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 from qpsvm.qp.row_proofs import prove_rows
+from tests.strategies import listed
 
 
 def violations(rows: np.ndarray, right: Vector, point: NearestPoint) -> list[Fraction]:
@@ -131,7 +132,7 @@ def test_a_convex_curve_of_many_points_has_a_certified_fit() -> None:
     assert solution.status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize("n_rows", [300, 700])
+@listed("n_rows", [300, 450], quick=1)
 def test_repeated_rows_without_curvature_are_no_obstacle(n_rows: int) -> None:
     """More conditions on y than y has entries, which hold exactly; the rest has curvature."""
     random = np.random.default_rng(0)

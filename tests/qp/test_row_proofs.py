@@ -122,13 +122,13 @@ def test_many_independent_rows_are_no_obstacle(m: int, connected: bool) -> None:
     assert passes(among_others(m, connected=connected, near=False), x)
 
 
-@pytest.mark.parametrize("m", [5, 40, 1600])
+@pytest.mark.parametrize("m", [5, 40, 400])
 def test_bounds_on_singular_values_are_below_them(m: int) -> None:
     rows = sp.random_array((m, 2 * m), density=3.0 / m, rng=np.random.default_rng(m), format="csr")
     rows = sp.csr_array(rows + sp.eye_array(m, 2 * m))
     lengths = np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel())
     rows = sp.csr_array(sp.diags_array(1.0 / lengths) @ rows)
-    bounds = FEASIBILITY.independence, FEASIBILITY.most_dense_rows
+    bounds = FEASIBILITY.independence, 200  # of more rows the products stay sparse
     found = proven_independence(rows, *bounds)
     assert found is not None
     assert found <= np.linalg.svd(rows.toarray(), compute_uv=False)[-1]
@@ -175,7 +175,7 @@ def test_a_constraint_on_weights_that_nearly_repeats_another_is_not_ignored() ->
     problem = qpsvm.SoftMargin(C=1.0).primal([[1.0, 0.0], [-1.0, 0.0]], [1, -1], constraints=rules)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", qpsvm.exceptions.ToleranceNotReachedWarning)
-        found = qpsvm.solve(problem)
+        found = qpsvm.solve(problem, "cvxopt")
     assert found.status is not Status.OPTIMAL or found.coef == pytest.approx([-99.0, 100.0])
     near = found.replace(coef=np.array([1.0, 0.0]), intercept=0.0)
     assert qpsvm.certify(problem, near).gap_upper >= 1e4 - 1.0

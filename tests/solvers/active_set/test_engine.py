@@ -60,29 +60,35 @@ def certified(problem, found):
     return qpsvm.certify(problem, problem.recover(found)).relative_gap
 
 
+def samples(n):
+    return regression(n)[:1]
+
+
 UNEVEN = np.random.default_rng(3).uniform(0.0, 3.0, MANY).clip(0.3) - 0.3  # some are zero
 KERNELS = {"rbf": RBF(0.3), "cubic": Polynomial(gamma=0.3, degree=3, coef0=1.0)}
 FAMILIES = {
-    "hinge": lambda k, n=MANY: qpsvm.SoftMargin(C=1.0).dual(*classes(n), kernel=k),
-    "penalised": lambda k, n=MANY: qpsvm.SoftMargin(C=1.0, intercept="penalized").dual(
-        *classes(n), kernel=k
-    ),
-    "no intercept": lambda k, n=MANY: qpsvm.SoftMargin(C=1.0, intercept="none").dual(*classes(n), kernel=k),
-    "large C": lambda k, n=MANY: qpsvm.SoftMargin(C=1e4).dual(*classes(n), kernel=k),
-    "all bounded": lambda k, n=MANY: qpsvm.SoftMargin(C=1e-5).dual(*classes(n), kernel=k),
-    "weights": lambda k, n=MANY: qpsvm.SoftMargin(C=1.0).dual(*classes(n), kernel=k, sample_weight=UNEVEN[:n]),
-    "copies": lambda k, n=MANY: qpsvm.SoftMargin(C=1.0).dual(*copies(n), kernel=k),
-    "squared hinge": lambda k, n=MANY: qpsvm.SoftMargin(C=1.0, loss="squared_hinge").dual(
-        *classes(n), kernel=k
-    ),
-    "tube": lambda k, n=MANY: qpsvm.EpsilonRegression(C=1.0, epsilon=0.1).dual(*regression(n), kernel=k),
-    "quantile": lambda k, n=MANY: qpsvm.QuantileRegression(C=1.0, tau=0.3).dual(*regression(n), kernel=k),
-    "nu": lambda k, n=MANY: qpsvm.NuClassification(nu=0.5).dual(*classes(n), kernel=k),
-    "nu regression": lambda k, n=MANY: qpsvm.NuRegression(C=1.0, nu=0.3).dual(*regression(n), kernel=k),
-    "one class": lambda k, n=MANY: qpsvm.OneClass(nu=0.1).dual(regression(n)[0], kernel=k),
-    "ball": lambda k, n=MANY: qpsvm.DataDescription(C=0.01).dual(regression(n)[0], kernel=k),
-    "least squares": lambda k, n=MANY: qpsvm.LeastSquares(C=1.0).dual(*classes(n), kernel=k),
+    "hinge": (qpsvm.SoftMargin(C=1.0), classes),
+    "penalised": (qpsvm.SoftMargin(C=1.0, intercept="penalized"), classes),
+    "no intercept": (qpsvm.SoftMargin(C=1.0, intercept="none"), classes),
+    "large C": (qpsvm.SoftMargin(C=1e4), classes),
+    "all bounded": (qpsvm.SoftMargin(C=1e-5), classes),
+    "weights": (qpsvm.SoftMargin(C=1.0), classes),
+    "copies": (qpsvm.SoftMargin(C=1.0), copies),
+    "squared hinge": (qpsvm.SoftMargin(C=1.0, loss="squared_hinge"), classes),
+    "tube": (qpsvm.EpsilonRegression(C=1.0, epsilon=0.1), regression),
+    "quantile": (qpsvm.QuantileRegression(C=1.0, tau=0.3), regression),
+    "nu": (qpsvm.NuClassification(nu=0.5), classes),
+    "nu regression": (qpsvm.NuRegression(C=1.0, nu=0.3), regression),
+    "one class": (qpsvm.OneClass(nu=0.1), samples),
+    "ball": (qpsvm.DataDescription(C=0.01), samples),
+    "least squares": (qpsvm.LeastSquares(C=1.0), classes),
 }
+
+
+def dual(name, kernel=KERNELS["rbf"], n=MANY):
+    formulation, data = FAMILIES[name]
+    more = {"sample_weight": UNEVEN[:n]} if name == "weights" else {}
+    return formulation.dual(*data(n), kernel=kernel, **more)
 
 
 ASKED = {"large C": 1e-8}
@@ -92,7 +98,7 @@ ASKED = {"large C": 1e-8}
 @grid("name, kernel", product(FAMILIES, KERNELS), together=1)
 def test_every_family_by_its_own_strength(name, kernel) -> None:
     is_zero = (name, kernel) == ("nu", "cubic")  # w = 0 is best: the program's own gap is 0 / 0
-    problem = FAMILIES[name](KERNELS[kernel], 300 if is_zero else MANY)
+    problem = dual(name, KERNELS[kernel], 300 if is_zero else MANY)
     found = raw(problem, eps=ASKED.get(name, EPS))
     assert certified(problem, found) <= EPS
     if not is_zero:
@@ -150,7 +156,7 @@ def test_no_bound_is_too_far_for_a_proof(C) -> None:
 
 @pytest.mark.parametrize("name", ["hinge", "penalised", "weights", "squared hinge", "large C"])
 def test_many_parts_by_decomposition(name) -> None:
-    problem = FAMILIES[name](RBF(0.3))
+    problem = dual(name)
     found = raw(problem, eps=ASKED.get(name, EPS), options={"decomposed_size": 500})
     assert found.status is Status.OPTIMAL
     assert certified(problem, found) <= EPS
@@ -205,7 +211,7 @@ def test_samples_that_come_again_are_weights(name, storage, monkeypatch) -> None
 
 
 def test_the_gap_is_told_and_it_is_that_of_the_answer_at_the_end() -> None:
-    problem, events = FAMILIES["quantile"](RBF(0.3)), []
+    problem, events = dual("quantile"), []
     found = raw(problem, callback=events.append)
     gaps = [event.gap for event in events]
     assert gaps[0] is None  # of a part there is no gap
@@ -224,7 +230,7 @@ def test_the_gap_is_told_and_it_is_that_of_the_answer_at_the_end() -> None:
     ],
 )
 def test_as_good_as_another_solver(name) -> None:
-    problem = FAMILIES[name](RBF(0.3), 600)
+    problem = dual(name, n=600)
     own, other = raw(problem), qpsvm.solve(problem, "cvxopt", eps=1e-8)
     costs = [
         qpsvm.certify(problem, each).primal_objective for each in (problem.recover(own), other)
@@ -296,7 +302,7 @@ def test_memory_is_limited_and_the_answer_is_the_same(n, limit) -> None:
 
 
 def test_the_least_memory_that_works_is_said_and_works() -> None:
-    problem = FAMILIES["hinge"](RBF(0.3))
+    problem = dual("hinge")
     with pytest.raises(InvalidParameterError, match="the least that works") as refused:
         qpsvm.solve(problem, "active-set", options={"memory_limit": 10})
     least = int(re.search(r"program is (\d+)", str(refused.value))[1])
@@ -306,7 +312,7 @@ def test_the_least_memory_that_works_is_said_and_works() -> None:
 
 
 def test_from_the_optimum_nothing_is_left_to_do() -> None:
-    problem = FAMILIES["hinge"](RBF(0.3))
+    problem = dual("hinge")
     cold = raw(problem)
     warm = raw(problem, warm_start=cold)
     assert warm.status is Status.OPTIMAL
@@ -315,14 +321,14 @@ def test_from_the_optimum_nothing_is_left_to_do() -> None:
 
 @pytest.mark.parametrize("x", [np.zeros(3), np.full(MANY, np.nan), None], ids=str)
 def test_a_start_of_another_program_is_none(x) -> None:
-    problem = FAMILIES["hinge"](RBF(0.3))
+    problem = dual("hinge")
     start = QPSolution(Status.UNKNOWN, x=x)
     np.testing.assert_array_equal(raw(problem, warm_start=start).x, raw(problem).x)
 
 
 @pytest.mark.parametrize("at", [1, 5, 15, 25])
 def test_stopped_it_hands_out_a_point(at) -> None:
-    problem, calls = FAMILIES["nu"](RBF(0.3)), []
+    problem, calls = dual("nu"), []
 
     def stop(event):
         calls.append(event)
@@ -337,7 +343,7 @@ def test_stopped_it_hands_out_a_point(at) -> None:
 @pytest.mark.parametrize("at", [1, 5, 15, 25])
 @pytest.mark.parametrize("name", ["tube", "hinge"])
 def test_interrupted_it_hands_out_a_point(name, at) -> None:
-    problem, calls = FAMILIES[name](RBF(0.3)), []
+    problem, calls = dual(name), []
 
     def interrupted(event):
         calls.append(event)
@@ -356,7 +362,7 @@ def test_interrupted_after_the_optimum_it_hands_out_that(monkeypatch) -> None:
 
     monkeypatch.setattr(engine, "reduce_gap_rounding", interrupted)
     monkeypatch.setattr(BoxProgram, "gap_rounding_bound", lambda *_: np.inf)
-    problem = FAMILIES["hinge"](RBF(0.3))
+    problem = dual("hinge")
     found = raw(problem)
     assert found.status is Status.INTERRUPTED
     assert certified(problem, found) <= EPS
@@ -364,7 +370,7 @@ def test_interrupted_after_the_optimum_it_hands_out_that(monkeypatch) -> None:
 
 def test_where_rounding_may_cost_more_than_was_asked_for_nothing_is_claimed(monkeypatch) -> None:
     monkeypatch.setattr(BoxProgram, "gap_rounding_bound", lambda *_: 2.0 * EPS)
-    problem = FAMILIES["hinge"](RBF(0.3))
+    problem = dual("hinge")
     found = raw(problem)
     assert found.status is Status.INACCURATE
     assert certified(problem, found) <= EPS
@@ -372,7 +378,7 @@ def test_where_rounding_may_cost_more_than_was_asked_for_nothing_is_claimed(monk
 
 
 def test_limits_of_time_and_iterations() -> None:
-    problem = FAMILIES["hinge"](RBF(0.3))
+    problem = dual("hinge")
     for limit, status in (
         ({"time_limit": 1e-9}, Status.TIME_LIMIT),
         ({"max_iterations": 3}, Status.ITERATION_LIMIT),
@@ -389,7 +395,7 @@ def _is_in_the_box(problem, found) -> None:
 
 
 def test_the_same_bits_every_time_and_in_every_thread() -> None:
-    problem = FAMILIES["hinge"](RBF(0.3))
+    problem = dual("hinge")
     first = raw(problem).x
     found = []
     threads = [threading.Thread(target=lambda: found.append(raw(problem).x)) for _ in range(3)]
@@ -416,7 +422,7 @@ def test_a_kernel_too_large_for_single_precision() -> None:
 
 def test_stopped_at_a_good_point_it_is_still_stopped() -> None:
     """What nobody looked at again is no claim, however small its gap."""
-    problem, events = FAMILIES["hinge"](RBF(0.3)), []
+    problem, events = dual("hinge"), []
     raw(problem, callback=events.append)
     found = raw(problem, max_iterations=len(events) - 1)
     assert found.status is Status.ITERATION_LIMIT
@@ -435,12 +441,12 @@ def test_auto_chooses_it_for_kernels_and_says_why() -> None:
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "1 GB"])
 def test_a_memory_limit_that_is_no_number_of_bytes(limit) -> None:
     with pytest.raises(InvalidParameterError, match="memory_limit"):
-        raw(FAMILIES["hinge"](RBF(0.3)), options={"memory_limit": limit})
+        raw(dual("hinge"), options={"memory_limit": limit})
 
 
 def test_an_option_it_does_not_have() -> None:
     with pytest.raises(InvalidParameterError, match="cache"):
-        raw(FAMILIES["hinge"](RBF(0.3)), options={"cache": 1})
+        raw(dual("hinge"), options={"cache": 1})
 
 
 def test_many_rows_are_for_others() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpsvm.numerics.rows import row_squares
@@ -17,6 +17,7 @@ from qpsvm.solvers.interior_point.newton import NewtonSystem, OfBoth, OfVariable
 from qpsvm.solvers.interior_point.settings import DEFAULTS
 from qpsvm.solvers.starting_points.central import above, between
 from tests import tolerances
+from tests.strategies import examples
 
 seeds = st.integers(0, 10**6)
 
@@ -124,6 +125,7 @@ def test_a_direction_solves_the_whole_system(seed, p, system: type[NewtonSystem]
 
 
 @given(seeds)
+@settings(max_examples=examples(40))
 def test_how_far_a_step_changes_each_gradient(seed) -> None:
     """To within the spread of projections, whatever the unknowns are."""
     for factor, F in factors(seed):
