@@ -9,14 +9,8 @@ Examples
 ('gap', True)
 """
 
-from qpsvm.classical.dual_methods import (
-    admm,
-    coordinate_descent,
-    dual_ascent,
-    frank_wolfe,
-    slsqp,
-    smo,
-)
+from qpsvm.classical.dual_ascent import dual_ascent
+from qpsvm.classical.dual_methods import admm, coordinate_descent, frank_wolfe, slsqp, smo
 from qpsvm.classical.hinge import hinge_cost, hinge_subgradient
 from qpsvm.classical.machines import machine_from_alpha
 from qpsvm.classical.newton import kernel_newton, newton

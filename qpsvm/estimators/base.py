@@ -19,7 +19,7 @@ from qpsvm.estimators.parameters import require_known
 from qpsvm.estimators.persistent import PersistentEstimator, Proof
 from qpsvm.formulations import CrammerSinger
 from qpsvm.formulations.family import Family
-from qpsvm.formulations.multiclass import Reduction
+from qpsvm.formulations.reduction import Reduction
 from qpsvm.kernels import Kernel
 from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.arguments import Samples, Weights

@@ -21,7 +21,7 @@ from qpsvm.formulations.family import Family
 from qpsvm.formulations.prices import ClassWeight
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
-from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arrays import Dense, Vector
 
 

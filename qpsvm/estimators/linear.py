@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from qpsvm.constraints import Constraints
 from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.classifier import QPClassifier
-from qpsvm.estimators.regression import QPRegressor
+from qpsvm.estimators.regressor import QPRegressor
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneVsRest, SoftMargin
 from qpsvm.formulations.family import Family

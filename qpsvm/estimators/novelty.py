@@ -13,10 +13,10 @@ from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import DataDescription, OneClass
-from qpsvm.formulations.family import require_share
+from qpsvm.formulations.parameters import require_share
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
-from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector

@@ -15,7 +15,7 @@ from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import Ranking
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
-from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 

@@ -2,87 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.constraints import Constraints
-from qpsvm.estimators import inputs
-from qpsvm.estimators.base import Formulation, QPEstimator
+from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
+from qpsvm.estimators.regressor import QPRegressor
 from qpsvm.formulations import EpsilonRegression, NuRegression, QuantileRegression
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
-from qpsvm.kernels.indefinite import Indefinite
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arrays import Vector
-
-
-class QPRegressor(RegressorMixin, QPEstimator):
-    """Base class of regressors."""
-
-    def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
-        """Fit the machine: build the program and solve it to ``eps``.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n, d)
-            The kernel matrix (n, n) with ``kernel="precomputed"``; for a kernel function of the
-            caller's, samples of any kind.
-        y : array of shape (n,)
-            Targets.
-        sample_weight : array of shape (n,), optional
-            Factors of C. A weight of 2 is the same as a repeated row, 0 the same as a missing one.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            Data or parameters from which no machine can be built.
-
-        Warns
-        -----
-        ConvergenceWarning
-            The solution is not certified to ``eps``.
-        """
-        return self._fit(X, y, sample_weight)
-
-    def predict(self, X: Samples) -> Any:
-        """Predict a number for every sample, shape (m,).
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            Before ``fit``; other features than in ``fit``.
-        """
-        return self._values(X)
-
-    def predict_certified(self, X: Samples) -> DecisionBounds:  # type: ignore[override]
-        """Predict, with bounds on what the exact optimum predicts.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (m, d)
-
-        Returns
-        -------
-        DecisionBounds
-            ``values``, ``lower`` and ``upper``, shape (m,) each.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            Before ``fit``; other features than in ``fit``.
-        """
-        check_is_fitted(self)
-        bounds: DecisionBounds = self.certificate_.decision_bounds(inputs.samples(self, X))
-        return bounds
 
 
 class SVR(QPRegressor, KernelEstimator):

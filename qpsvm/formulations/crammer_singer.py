@@ -25,15 +25,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from qpsvm.data.preparation import multiclass_training_set
-from qpsvm.formulations.family import (
-    Family,
-    check_parameters,
-)
+from qpsvm.formulations.family import Family
 from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
+from qpsvm.formulations.parameters import check_parameters
 from qpsvm.formulations.prices import ClassWeight, prices
 from qpsvm.kernels import KernelArgument, as_kernel
 from qpsvm.kernels.gram import gram
-from qpsvm.kernels.indefinite import Indefinite, require_policy
+from qpsvm.kernels.indefinite import require_policy
+from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.primal_dual import JointIntercept
 from qpsvm.machines.joint.programs import (

@@ -27,10 +27,8 @@ from typing import Literal
 import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
-from qpsvm.formulations.family import (
-    Classifier,
-    require_price,
-)
+from qpsvm.formulations.family import Classifier
+from qpsvm.formulations.parameters import require_price
 from qpsvm.formulations.prices import ClassWeight, price_factors, prices
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, one_each

@@ -22,7 +22,8 @@ from fractions import Fraction
 import numpy as np
 
 from qpsvm.data.training_sets import RegressionTrainingSet
-from qpsvm.formulations.family import Regressor, require_share
+from qpsvm.formulations.family import Regressor
+from qpsvm.formulations.parameters import require_share
 from qpsvm.formulations.prices import in_range, price_factors, prices
 from qpsvm.formulations.regression import spread
 from qpsvm.kernels.gram import Gram

@@ -34,7 +34,7 @@ from qpsvm.formulations.keywords import explains_keywords
 from qpsvm.formulations.prices import in_range, scaled_product
 from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.kernels.gram import Gram
-from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights

@@ -12,7 +12,7 @@ from qpsvm.kernels.by_name import KernelArgument, as_kernel
 from qpsvm.kernels.functions import RBF, Gamma, Linear, Polynomial, Sigmoid
 from qpsvm.kernels.given import Custom, Precomputed
 from qpsvm.kernels.gram import Gram, gram
-from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.kernels.kernel_repair import KernelRepair
 
 __all__ = [
     "RBF",

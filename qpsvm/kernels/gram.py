@@ -7,13 +7,8 @@ from typing import TypeAlias
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.functions import Linear
 from qpsvm.kernels.given import Precomputed
-from qpsvm.kernels.indefinite import (
-    Indefinite,
-    KernelRepair,
-    negative_eigenvalues_within,
-    repair,
-    require_symmetric,
-)
+from qpsvm.kernels.indefinite import negative_eigenvalues_within, repair, require_symmetric
+from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair
 from qpsvm.numerics.arrays import immutable
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic

@@ -29,33 +29,23 @@ Rump, "Verification of positive definiteness", BIT 46 (2006).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 import numpy as np
 
-from qpsvm.display import short_repr
 from qpsvm.exceptions import IndefiniteKernelError, InvalidParameterError, KernelError
+from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair
 from qpsvm.numerics.arrays import (
     Dense,
-    Vector,
     default_memory_limit,
-    freeze,
     largest_magnitude,
     require_memory,
-    restore_frozen,
     row_blocks,
 )
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.convexity import negative_bound
 from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE, PSD_RTOL, SYMMETRY_RTOL, Quadratic
 from qpsvm.qp.stored_quadratic import DenseQuadratic
-
-Indefinite: TypeAlias = Literal["error", "clip", "flip", "shift"]
-"""What to do with a kernel matrix that has negative eigenvalues."""
-
-FACTOR = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
-"""By how much of itself a negative eigenvalue is raised: ``T = I - FACTOR V_- V_-'``."""
 
 
 def require_policy(policy: object) -> None:
@@ -65,81 +55,6 @@ def require_policy(policy: object) -> None:
         raise InvalidParameterError(
             f"indefinite is {policy!r}; pass one of {', '.join(map(repr, policies))}."
         )
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class KernelRepair:
-    """The repair of an indefinite kernel matrix K of n samples.
-
-    Attributes
-    ----------
-    policy : {"clip", "flip", "shift"}
-    smallest_eigenvalue, norm : float
-        Of K; ``|K|_F``.
-    negative_values : array of shape (m,)
-        The negative eigenvalues, ascending; empty for shift, which needs only the smallest.
-    negative_vectors : array of shape (n, m)
-        Their unit eigenvectors ``V_-``, as columns.
-    shift : float
-        s; zero for clip and flip.
-    """
-
-    policy: Indefinite
-    smallest_eigenvalue: float
-    norm: float
-    negative_values: Vector
-    negative_vectors: Dense
-    shift: float = 0.0
-
-    def __post_init__(self) -> None:
-        freeze(self.negative_values)
-        freeze(self.negative_vectors)
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
-
-    @property
-    def n_negative(self) -> int | None:
-        """Number of negative eigenvalues; None for shift, which does not count them."""
-        return None if self.policy == "shift" else len(self.negative_values)
-
-    @property
-    def frobenius_change(self) -> float:
-        """``|K' - K|_F``."""
-        n = len(self.negative_vectors)
-        return math.hypot(*(FACTOR[self.policy] * self.negative_values), self.shift * math.sqrt(n))
-
-    @property
-    def spectral_change(self) -> float:
-        """``|K' - K|_2``."""
-        return max(self.shift, FACTOR[self.policy] * largest_magnitude(self.negative_values))
-
-    @property
-    def relative_change(self) -> float:
-        """``|K' - K|_F / |K|_F``."""
-        return self.frobenius_change / self.norm
-
-    def coefficients(self, expansion: Vector) -> Vector:
-        """``T beta``, the coefficients of the unrepaired kernel row ``k(x, .)`` of a sample x.
-
-        Parameters
-        ----------
-        expansion : array of shape (n,)
-            beta, the coefficients that belong to K'.
-        """
-        V = self.negative_vectors
-        return expansion - FACTOR[self.policy] * (V @ (V.T @ expansion))
-
-    def __str__(self) -> str:
-        smallest = f"{self.smallest_eigenvalue:.6g}"
-        if self.policy == "shift":
-            done = f"{self.shift:.6g} added to the diagonal for a smallest eigenvalue of {smallest}"
-        else:
-            verb = "set to zero" if self.policy == "clip" else "made positive"
-            plural = "" if self.n_negative == 1 else "s"
-            done = f"{self.n_negative} negative eigenvalue{plural} down to {smallest} {verb}"
-        return f"{self.policy}: {done}; |K' - K| is {self.relative_change:.3g} |K| (Frobenius)"
 
 
 def repair(

@@ -14,7 +14,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
-from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.exact_types import (
     added_attributes,

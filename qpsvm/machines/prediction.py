@@ -13,7 +13,7 @@ from qpsvm.data.samples import as_samples, feature_names
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.numerics.arrays import row_blocks, stored
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution, Status

@@ -23,7 +23,7 @@ from qpsvm.qp.solution import QPSolution
 if TYPE_CHECKING:
     from qpsvm.data.training_sets import TrainingSet
     from qpsvm.kernels import Kernel
-    from qpsvm.kernels.indefinite import KernelRepair
+    from qpsvm.kernels.kernel_repair import KernelRepair
 
 Model = TypeVar("Model", bound=VerifiableModel[Any, Any, Any])
 Solution = TypeVar("Solution", bound=TrainedMachine)

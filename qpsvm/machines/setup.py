@@ -27,7 +27,7 @@ from qpsvm.data.training_sets import TrainingSet
 from qpsvm.display import short_repr
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
-from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.conditions import Conditions, squared_spread
 from qpsvm.machines.norms import SQUARED, Norm
 from qpsvm.machines.solution import SVMSolution

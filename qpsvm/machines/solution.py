@@ -12,7 +12,7 @@ import numpy as np
 from qpsvm.data.training_sets import BinaryTrainingSet, TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
-from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.prediction import KernelMachine, as_float64, self_similarity

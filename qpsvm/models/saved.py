@@ -11,7 +11,7 @@ from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.samples import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.form import Form
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution

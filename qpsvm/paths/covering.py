@@ -15,9 +15,10 @@ import numpy as np
 
 from qpsvm.certificates import certify
 from qpsvm.exceptions import InvalidParameterError, ToleranceNotReachedError
-from qpsvm.formulations.family import Family, require_price
+from qpsvm.formulations.family import Family
+from qpsvm.formulations.parameters import require_price
 from qpsvm.kernels import KernelArgument
-from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
 from qpsvm.paths.cover import CertifiedPath, Part, Witness, relative_gaps
 from qpsvm.paths.settings import DEFAULTS, PathSettings

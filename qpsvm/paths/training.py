@@ -17,7 +17,7 @@ from qpsvm.formulations import EpsilonRegression, NuClassification, OneClass, So
 from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel, KernelArgument, KernelRepair, as_kernel, gram
 from qpsvm.kernels.gram import Gram
-from qpsvm.kernels.indefinite import Indefinite
+from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import SVMProblem

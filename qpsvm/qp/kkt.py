@@ -49,13 +49,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.exact_sums import without_tiny_rows
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, worst_of
+from qpsvm.qp.kkt_scales import backward_error, bound_scale, objective_unit, positive, row_norms
 from qpsvm.qp.program import QuadraticProgram, finite_dot
 from qpsvm.qp.solution import QPSolution
 
@@ -145,29 +145,29 @@ def _measure(
     terms = terms + abs(G).T @ np.abs(z) + abs(A).T @ np.abs(y)
     # what rounding leaves of terms that cancel; nothing is relative to what overflows
     r = np.where((r <= ROUNDING * terms) & np.isfinite(terms), 0.0, r)
-    unit = _objective_unit(program)
+    unit = objective_unit(program)
     gradient_scale = np.maximum(unit, np.maximum(np.abs(program.q), np.abs(Px)))
     stationarity = _residual("stationarity", r, r / gradient_scale)
 
     # primal feasibility, block by block
-    G_norm = _row_norms(G)
+    G_norm = row_norms(G)
     slack = program.h - G @ x
-    G_scale = _positive(np.maximum(G_norm, np.where(np.isfinite(program.h), np.abs(program.h), 0)))
+    G_scale = positive(np.maximum(G_norm, np.where(np.isfinite(program.h), np.abs(program.h), 0)))
     own, right, exponents = without_tiny_rows(G, program.h)
     violation = np.maximum(own @ x - right - np.ldexp(left[: len(slack)], exponents), 0.0)
     inequality = _residual(
-        "inequality", np.ldexp(violation, -exponents), _backward(violation, own, x, right)
+        "inequality", np.ldexp(violation, -exponents), backward_error(violation, own, x, right)
     )
     own, right, exponents = without_tiny_rows(A, program.b)
     mismatch = np.abs(own @ x - right) - np.ldexp(left[len(slack) :], exponents)
     mismatch = np.maximum(mismatch, 0.0)
     equality = _residual(
-        "equality", np.ldexp(mismatch, -exponents), _backward(mismatch, own, x, right)
+        "equality", np.ldexp(mismatch, -exponents), backward_error(mismatch, own, x, right)
     )
 
     lower_slack, upper_slack = x - program.lb, program.ub - x
-    lower_scale = _bound_scale(program.lb, program.ub - program.lb, x)
-    upper_scale = _bound_scale(program.ub, program.ub - program.lb, x)
+    lower_scale = bound_scale(program.lb, program.ub - program.lb, x)
+    upper_scale = bound_scale(program.ub, program.ub - program.lb, x)
     below, above = np.maximum(-lower_slack, 0.0), np.maximum(-upper_slack, 0.0)
     lower_bound = _residual("lower_bound", below, below / lower_scale)
     upper_bound = _residual("upper_bound", above, above / upper_scale)
@@ -176,7 +176,7 @@ def _measure(
     q_scale = max(unit, float(np.max(np.abs(program.q))))
     multipliers = np.concatenate([z, z_lower, z_upper])
     slacks = np.concatenate([slack, lower_slack, upper_slack])
-    norms = np.concatenate([_positive(G_norm), np.ones(2 * x.size)])
+    norms = np.concatenate([positive(G_norm), np.ones(2 * x.size)])
     wrong_sign = np.maximum(-multipliers, 0.0)
     multiplier_sign = _residual("multiplier_sign", wrong_sign, wrong_sign * norms / q_scale)
 
@@ -264,38 +264,3 @@ def _residual(name: str, absolute: Vector, scaled: Vector) -> Residual:
 
 def _largest(values: Vector) -> list[float]:
     return [float(np.max(values, initial=0.0))]  # np.max passes NaN on
-
-
-def _objective_unit(program: QuadraticProgram) -> float:
-    """``min(1, largest coefficient of the objective)``, 1 for an objective of zeros."""
-    largest = max(
-        float(np.max(np.abs(program.q))), float(np.max(np.abs(program.P.diagonal()), initial=0.0))
-    )
-    return min(1.0, largest) if largest > 0.0 else 1.0
-
-
-def _row_norms(matrix: Matrix) -> Vector:
-    """``max_k |M_jk|`` for every row j."""
-    if matrix.shape[0] == 0:
-        return np.zeros(0)
-    if sp.issparse(matrix):
-        return np.asarray(abs(matrix).max(axis=1).toarray()).ravel()
-    return np.asarray(np.max(np.abs(matrix), axis=1))
-
-
-def _positive(scale: Vector) -> Vector:
-    """Sizes of rows, with 1 for rows of zeros."""
-    return np.where(scale > 0.0, scale, 1.0)
-
-
-def _backward(missed: Vector, rows: Matrix, x: Vector, right: Vector) -> Vector:
-    """``missed_j / (sum_k |R_jk x_k| + |right_j|)``; zero where nothing is missed."""
-    terms = np.asarray(abs(rows) @ np.abs(x)) + np.where(np.isfinite(right), np.abs(right), 0.0)
-    return np.where(missed == 0.0, 0.0, missed / np.where(terms > 0.0, terms, 1.0))
-
-
-def _bound_scale(bound: Vector, width: Vector, x: Vector) -> Vector:
-    largest = float(np.max(np.abs(x)))
-    unit = min(1.0, largest) if largest > 0.0 else 1.0
-    size = np.maximum(unit, np.where(np.isfinite(bound), np.abs(bound), unit))
-    return np.where(width > 0.0, np.minimum(width, size), size)

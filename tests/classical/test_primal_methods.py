@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 import qpsvm
 from qpsvm import classical
+from qpsvm.classical.descent import all_samples, averaged, batches, descent, pegasos_step
 from qpsvm.classical.hinge import HingeTask, Iterate
-from qpsvm.classical.subgradient import _all_samples, _averaged, _batches, _descent, pegasos_step
 from tests.classical.cases import CANCER, SETOSA, assert_bounds, optimum, problem
 
 # --- by hand -------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def test_a_step_is_the_one_of_the_page() -> None:
     given = problem("cancer", form="primal", intercept="penalized", average_loss=True, C=2.0)
     labels = np.where(y == 1, 1.0, -1.0)
     v = np.zeros(X.shape[1] + 1)
-    states = _descent(HingeTask(given, bias_first=True), _all_samples(), 0.05)
+    states = descent(HingeTask(given, bias_first=True), all_samples(), 0.05)
     for at in islice(states, 5):
         v = v - 0.05 * classical.hinge_subgradient(v, X, labels, regularization=2.0)[0]
         np.testing.assert_allclose(at.v, v, atol=1e-13)
@@ -117,7 +117,7 @@ def test_the_steps_of_pegasos() -> None:
     X, s = np.asarray(given.data.X), given.data.signs
     lam, w = 1.0 / 4.0, np.zeros(X.shape[1])
     order = np.random.default_rng(7).permutation(len(s))
-    states = _descent(task, _batches(len(s), 1, 7), None, np.sqrt(np.sum(task.prices)))
+    states = descent(task, batches(len(s), 1, 7), None, np.sqrt(np.sum(task.prices)))
     for t, (i, at) in enumerate(zip(order, islice(states, 60), strict=False), 1):
         eta = 1.0 / (lam * t)  # figure 1 of the paper, in its own scale
         loss = s[i] * (w @ X[i]) < 1.0
@@ -130,15 +130,15 @@ def test_alpha_is_what_the_weights_are_made_of() -> None:
     given = problem("cancer", form="primal", intercept="free", average_loss=True, C=3.0)
     X, s = np.asarray(given.data.X), given.data.signs
     for average in ("none", "uniform", "linear"):
-        states = _descent(HingeTask(given), _batches(len(s), 7, 0), None)
-        for at in islice(_averaged(states, average), 40):
+        states = descent(HingeTask(given), batches(len(s), 7, 0), None)
+        for at in islice(averaged(states, average), 40):
             np.testing.assert_allclose(X.T @ (s * at.alpha), at.v, atol=1e-11)
 
 
 def test_averages_are_means() -> None:
     given = problem("cancer", form="primal", average_loss=True)
     plain, uniform, linear = (
-        list(islice(_averaged(_descent(HingeTask(given), _all_samples(), None), kind), 9))
+        list(islice(averaged(descent(HingeTask(given), all_samples(), None), kind), 9))
         for kind in ("none", "uniform", "linear")
     )
     weights = [at.v for at in plain]
@@ -161,7 +161,7 @@ def test_the_bias_first_is_the_bias_apart_for_the_same_objective() -> None:
 
 
 def test_batches_cover_every_sample_once_per_pass() -> None:
-    stream = _batches(10, 4, 0)
+    stream = batches(10, 4, 0)
     for _ in range(3):
         batches = [next(stream) for _ in range(3)]
         assert [len(batch) for batch in batches] == [4, 4, 2]

@@ -20,13 +20,8 @@ from qpsvm.exceptions import (
     KernelError,
     MemoryLimitError,
 )
-from qpsvm.kernels.indefinite import (
-    KernelRepair,
-    repair,
-    require_policy,
-    require_symmetric,
-    smallest_eigenvalue,
-)
+from qpsvm.kernels.indefinite import repair, require_policy, require_symmetric, smallest_eigenvalue
+from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.qp import DenseQuadratic, KernelQuadratic, LowRankQuadratic
 from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE, PSD_RTOL
 from qpsvm.qp.sample_gram import SampleGram

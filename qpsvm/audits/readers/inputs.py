@@ -15,7 +15,7 @@ from qpsvm.data.objects import as_objects, is_numeric
 from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_classes, as_weights
 from qpsvm.exceptions import AuditRefusedError
-from qpsvm.formulations.multiclass import Reduction, Split
+from qpsvm.formulations.reduction import Reduction, Split
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Index, Matrix, Vector
 from qpsvm.numerics.single_precision import Stored

@@ -10,7 +10,7 @@ import numpy as np
 from qpsvm.certificates.rigorous.kernels import entry_errors, expanded, squares
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Precomputed
-from qpsvm.kernels.indefinite import FACTOR, KernelRepair
+from qpsvm.kernels.kernel_repair import FACTOR, KernelRepair
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector, row_blocks

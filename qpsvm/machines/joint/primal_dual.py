@@ -29,7 +29,7 @@ from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.display import short_repr
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.kernels.gram import Gram
-from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.setup import NO_MULTIPLIERS

@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.kernels import Kernel
-from qpsvm.kernels.indefinite import KernelRepair
+from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.prediction import KernelMachine, as_float64
 from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SUPPORT_RTOL

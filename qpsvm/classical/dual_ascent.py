@@ -1,0 +1,106 @@
+"""Gradient ascent on the dual, with the constraints and without them."""
+
+from __future__ import annotations
+
+from qpsvm.classical.dual_runs import require_dual, traced
+from qpsvm.classical.machines import machine_from_alpha
+from qpsvm.classical.recording import Recorder
+from qpsvm.classical.result import ClassicalResult
+from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings, require_above
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.margin import HardMargin, SoftMargin
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.choices import require_flag
+from qpsvm.solvers.classical.dual_ascent import unconstrained
+from qpsvm.solvers.classical.program import DualProgram
+from qpsvm.solvers.classical.settings import ClassicalSettings
+
+
+def dual_ascent(
+    problem: SVMProblem,
+    *,
+    constrained: bool = True,
+    rate: float | None = None,
+    eps: float = 1e-6,
+    max_seconds: float | None = 10.0,
+    max_steps: int | None = None,
+    verbose: bool = False,
+    settings: TraceSettings = DEFAULTS,
+) -> ClassicalResult:
+    """Gradient ascent on the dual, projected onto box and equality or not.
+
+    ``alpha <- proj(alpha + eta (1 - H alpha)),   H = ss' o K``
+
+    Parameters
+    ----------
+    problem : SVMProblem
+        A dual program with bounds and at most one equality row.
+    constrained : bool
+        Project onto ``0 <= alpha <= C`` and ``s'alpha = 0``, both exactly. Without it alpha leaves
+        both, and its value is no bound on anything: the trace has an infinite gap.
+    rate : float, optional
+        eta; ``1 / L`` with an estimate of the largest eigenvalue L of H if None. Above ``2 / L``
+        the ascent diverges.
+    eps : float
+        The certified relative gap to stop at, between 0 and 1.
+    max_seconds : float, optional
+        Seconds of the method, certificates not counted; None for no limit.
+    max_steps : int, optional
+        Steps of the method; None for no limit.
+    verbose : bool
+        Print a line for every checkpoint.
+    settings : TraceSettings
+        When the machine is certified, and by which clock the method is timed.
+
+    Returns
+    -------
+    ClassicalResult
+        The machine, its trace, and the reason why the run ended.
+
+    Raises
+    ------
+    InvalidParameterError
+        An argument outside its domain, or a problem of another kind.
+    UnsupportedProgramError
+        A program with other rows.
+
+    Notes
+    -----
+    Source: ``qpsvm.solvers.classical.dual_ascent``. The machine has weights from support vectors
+    and the intercept averaged over free ones (``machine_from_alpha``).
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=10.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> qpsvm.classical.dual_ascent(problem).relative_gap < 1e-6
+    True
+    >>> qpsvm.classical.dual_ascent(problem, constrained=False, max_steps=3).relative_gap
+    inf
+    """
+    require_flag(constrained, "constrained")
+    if rate is not None:
+        require_above(rate, 0.0, "rate")
+    require_dual(problem, "dual_ascent")
+    is_classifier = isinstance(problem.formulation, SoftMargin | HardMargin)
+    by_hand = is_classifier and problem.model.constraints is None
+    own = ClassicalSettings(rate=rate or 0.0)
+    limits = Limits(eps, max_seconds, max_steps)
+
+    def by_formulas(x: Vector) -> SVMSolution:
+        return machine_from_alpha(problem, x)
+
+    if constrained:
+        machine = by_formulas if by_hand else None
+        return traced(problem, "dual-ascent", own, limits, verbose, settings, machine)
+    if not by_hand:
+        raise InvalidParameterError(
+            "constrained is False, which is for SoftMargin and HardMargin without constraints, got "
+            f"{problem.family}; pass constrained=True."
+        )
+    name = "dual-ascent, unconstrained"
+    dual = DualProgram.of(problem.qp, name)
+    recorder = Recorder(problem, name, by_formulas, limits, settings, verbose, as_it_is=True)
+    return recorder.follow(dual.start(), unconstrained(dual, dual.start(), own))

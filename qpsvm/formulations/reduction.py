@@ -1,0 +1,224 @@
+"""Reductions of several classes to two: the base class, and the problems of the parts.
+
+A reduction names the two-class problems (``splits``) and turns their decision values into votes
+(``combine``). Kernel values are evaluated once for all parts.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypedDict, Unpack
+
+import numpy as np
+
+from qpsvm.constraints import Constraints
+from qpsvm.data.preparation import multiclass_training_set
+from qpsvm.data.targets import as_signs
+from qpsvm.data.training_sets import BinaryTrainingSet, MulticlassTrainingSet
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.family import Classifier, Family
+from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
+from qpsvm.formulations.prices import class_factors
+from qpsvm.kernels import Kernel, KernelArgument, Linear, Precomputed, as_kernel
+from qpsvm.kernels.gram import Gram, gram
+from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair
+from qpsvm.machines.form import Form
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.reduced import ReducedProblem
+from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, freeze
+from qpsvm.numerics.single_precision import SinglePrecision, rows_of
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.sample_gram import SampleGram
+
+
+class Options(TypedDict, total=False):
+    """Keyword arguments of two-class formulations besides the data."""
+
+    constraints: Constraints | None
+    indefinite: Indefinite
+
+
+class Split(NamedTuple):
+    """One two-class problem: its name, the labels of all samples, and a mask of those it uses.
+
+    ``weighs_rest``: whether class weights multiply the weights on the negative side, too.
+    """
+
+    name: str
+    labels: Labels
+    members: Mask
+    weighs_rest: bool = True
+
+
+@dataclass(frozen=True)
+class Reduction(ExplainsKeywords, ABC):
+    """A reduction of a multiclass problem to two-class problems.
+
+    Attributes
+    ----------
+    formulation : object
+        Of two classes: ``SoftMargin``, ``NuClassification``, ``LeastSquares`` and the like.
+    """
+
+    formulation: Family
+
+    def __post_init__(self) -> None:
+        if isinstance(self.formulation, type) or not hasattr(self.formulation, "dual"):
+            raise InvalidParameterError(
+                f"{type(self).__name__} takes a two-class formulation with its parameters, such as "
+                f"SoftMargin(C=1.0), got {self.formulation!r}."
+            )
+
+    __repr__ = Family.__repr__
+
+    @abstractmethod
+    def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
+        """Yield the two-class problems; the larger label has positive decision values."""
+
+    @abstractmethod
+    def combine(self, decisions: Dense, n_classes: int) -> Dense:
+        """Combine one value per problem, shape (m, p), to one per class, shape (m, k)."""
+
+    @abstractmethod
+    def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:
+        """Bounds on ``combine``, shape (m, k) each, from bounds on its arguments."""
+
+    @explains_keywords
+    def primal(
+        self,
+        X: Samples,
+        y: Targets | None,
+        *,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
+        **options: Unpack[Options],
+    ) -> ReducedProblem:
+        """Build the primal programs.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, d)
+            The (n, n) kernel matrix with ``kernel="precomputed"``.
+        y : array of shape (n,)
+            Two or more different labels of any kind.
+        kernel : Kernel, str or callable
+            Parameters that depend on the data (``gamma="scale"``) are those of all samples.
+        sample_weight : array of shape (n,), optional
+        **options
+            Whatever else the two-class formulation takes.
+
+        Returns
+        -------
+        ReducedProblem
+
+        Raises
+        ------
+        InvalidParameterError
+            The formulation is not about two classes.
+        InvalidDataError, KernelError, MemoryLimitError
+            As those of the two-class formulation.
+        """
+        return self._problem("primal", X, y, kernel, sample_weight, options)
+
+    @explains_keywords
+    def dual(
+        self,
+        X: Samples,
+        y: Targets | None,
+        *,
+        kernel: KernelArgument = "linear",
+        sample_weight: Weights | None = None,
+        **options: Unpack[Options],
+    ) -> ReducedProblem:
+        """Build the dual programs; parameters, result and errors as for ``primal``."""
+        return self._problem("dual", X, y, kernel, sample_weight, options)
+
+    def _problem(
+        self,
+        form: Form,
+        X: Samples,
+        y: Targets | None,
+        kernel: KernelArgument,
+        sample_weight: Weights | None,
+        options: Options,
+    ) -> ReducedProblem:
+        function = as_kernel(kernel)
+        data = multiclass_training_set(X, y, function, sample_weight)
+        formulation, factors = self.formulation, np.ones(data.n_samples)
+        class_weight = getattr(formulation, "class_weight", None)
+        if isinstance(class_weight, Mapping):
+            # it names the caller's classes, which a split may have merged
+            factors = class_factors(class_weight, data)
+            formulation = replace(formulation, class_weight=None)  # type: ignore[call-arg]
+        build = _Parts(formulation, form, data, factors, function.resolve(data.X), options)
+        splits = list(self.splits(data.codes, data.classes))
+        problems = tuple(build.problem(split) for split in splits)
+        return ReducedProblem(problems, tuple(s.name for s in splits), data, self, form)
+
+
+class _Parts:
+    """The two-class problems of a reduction, whose kernel values are evaluated once for all."""
+
+    def __init__(
+        self,
+        formulation: Family,
+        form: Form,
+        data: MulticlassTrainingSet,
+        factors: Vector,
+        kernel: Kernel,
+        options: Options,
+    ) -> None:
+        if not isinstance(formulation, Classifier):
+            raise InvalidParameterError(
+                f"A reduction needs a two-class formulation, such as SoftMargin(C=1.0), got "
+                f"{formulation!r}."
+            )
+        self.formulation, self.form, self.options = formulation, form, options
+        self.data, self.factors, self.kernel = data, factors, kernel
+        # what is done with an indefinite matrix depends on all of it, and a primal program holds
+        # its matrix: each part has its own
+        self.whole = None
+        is_shared = form == "dual" and kernel.is_positive_semidefinite
+        if is_shared and not isinstance(kernel, Linear | Precomputed):
+            self.whole = SampleGram(kernel, data.X, positive_semidefinite=True)
+        self.all_samples: tuple[Gram, KernelRepair | None] | None = None
+
+    def problem(self, split: Split) -> SVMProblem:
+        """The two-class problem of one split."""
+        data, members = self.data, np.flatnonzero(split.members)
+        signs, classes = as_signs(np.asarray(split.labels)[members])
+        X = data.X
+        if len(members) < data.n_samples:
+            of_kernel = isinstance(self.kernel, Precomputed)
+            X = X[np.ix_(members, members)] if of_kernel else rows_of(X, members)
+        factors = self.factors[members]
+        if not split.weighs_rest:
+            factors = np.where(signs > 0.0, factors, 1.0)
+        part = BinaryTrainingSet(
+            X=X if isinstance(X, SinglePrecision) else freeze(X),
+            weights=freeze(data.weights[members] * factors),
+            kept=freeze(data.kept[members]),
+            n_given=data.n_given,
+            feature_names=data.feature_names,
+            signs=signs,
+            classes=classes,
+        )
+        return self.formulation.of_training_set(
+            part, self.kernel, self.form, gram=self._gram(part, members), **self.options
+        )
+
+    def _gram(
+        self, part: BinaryTrainingSet, members: Index
+    ) -> tuple[Gram, KernelRepair | None] | None:
+        """The kernel matrix of a part where it can be shared with others, else None."""
+        if len(members) == self.data.n_samples:
+            if self.all_samples is None:
+                indefinite = self.options.get("indefinite", "error")
+                self.all_samples = gram(self.kernel, part.X, indefinite=indefinite)
+            return self.all_samples
+        if self.whole is None:
+            return None
+        return KernelQuadratic(self.whole.sharing(members, part.X)), None

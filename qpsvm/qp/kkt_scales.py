@@ -1,0 +1,48 @@
+"""Scales that residuals of the Karush-Kuhn-Tucker conditions are divided by.
+
+The table of all scales, and why they are what they are, is in ``kkt``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.qp.program import QuadraticProgram
+
+
+def objective_unit(program: QuadraticProgram) -> float:
+    """``min(1, largest coefficient of the objective)``, 1 for an objective of zeros."""
+    largest = max(
+        float(np.max(np.abs(program.q))), float(np.max(np.abs(program.P.diagonal()), initial=0.0))
+    )
+    return min(1.0, largest) if largest > 0.0 else 1.0
+
+
+def row_norms(matrix: Matrix) -> Vector:
+    """``max_k |M_jk|`` for every row j."""
+    if matrix.shape[0] == 0:
+        return np.zeros(0)
+    if sp.issparse(matrix):
+        return np.asarray(abs(matrix).max(axis=1).toarray()).ravel()
+    return np.asarray(np.max(np.abs(matrix), axis=1))
+
+
+def positive(scale: Vector) -> Vector:
+    """Sizes of rows, with 1 for rows of zeros."""
+    return np.where(scale > 0.0, scale, 1.0)
+
+
+def backward_error(missed: Vector, rows: Matrix, x: Vector, right: Vector) -> Vector:
+    """``missed_j / (sum_k |R_jk x_k| + |right_j|)``; zero where nothing is missed."""
+    terms = np.asarray(abs(rows) @ np.abs(x)) + np.where(np.isfinite(right), np.abs(right), 0.0)
+    return np.where(missed == 0.0, 0.0, missed / np.where(terms > 0.0, terms, 1.0))
+
+
+def bound_scale(bound: Vector, width: Vector, x: Vector) -> Vector:
+    """``min(width_i, max(v, |bound_i|))`` with ``v = min(1, max_i |x_i|)``."""
+    largest = float(np.max(np.abs(x)))
+    unit = min(1.0, largest) if largest > 0.0 else 1.0
+    size = np.maximum(unit, np.where(np.isfinite(bound), np.abs(bound), unit))
+    return np.where(width > 0.0, np.minimum(width, size), size)
