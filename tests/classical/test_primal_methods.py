@@ -163,9 +163,9 @@ def test_the_bias_first_is_the_bias_apart_for_the_same_objective() -> None:
 def test_batches_cover_every_sample_once_per_pass() -> None:
     stream = batches(10, 4, 0)
     for _ in range(3):
-        batches = [next(stream) for _ in range(3)]
-        assert [len(batch) for batch in batches] == [4, 4, 2]
-        assert sorted(np.concatenate(batches)) == list(range(10))
+        drawn = [next(stream) for _ in range(3)]
+        assert [len(batch) for batch in drawn] == [4, 4, 2]
+        assert sorted(np.concatenate(drawn)) == list(range(10))
 
 
 def test_a_batch_of_all_samples_is_plain_descent() -> None:
