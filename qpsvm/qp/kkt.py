@@ -26,7 +26,9 @@ coefficients are all tiny is not solved by any point that comes along. The unit 
 
 A row's scaled residual is its componentwise backward error: the smallest relative change of the
 row's numbers that makes the row hold. Dividing by the row's largest entry instead would let a large
-entry that multiplies nothing hide what a small one misses.
+entry that multiplies nothing hide what a small one misses. A machine without hard conditions and
+constraints is the exception: its certificate pays for what rows and bounds are missed by, and a row
+whose variables are all rounding is measured with 1 as their unit.
 
 The duality gap is taken with the multipliers as they are and with repaired ones (negative ones
 set to zero, those of finite bounds read off stationarity), whichever is larger: the repaired ones
@@ -110,18 +112,34 @@ def residuals(
 
 
 def residuals_beside(
-    program: QuadraticProgram, solution: QPSolution, product: Vector | None
+    program: QuadraticProgram,
+    solution: QPSolution,
+    product: Vector | None,
+    *,
+    is_always_feasible: bool,
 ) -> KKTResiduals:
-    """Measure every KKT residual of a program that is convex, with ``P x`` where it is known.
+    """Measure every KKT residual of a program of a training problem, beside its certificate.
 
     Whether P is positive semidefinite is not looked at: the program was built from a kernel that
     was held to its own tolerance.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    solution : QPSolution
+    product : array of shape (n,), optional
+        ``P x``, where it is known.
+    is_always_feasible : bool
+        Of a machine without hard conditions and constraints: the certificate repairs what misses a
+        row or bound, and pays for it. Then 1 is the unit of all variables: rows and bounds of
+        variables that are all rounding are not relative to that rounding.
     """
     vectors, problems = checked_vectors(program, solution)
     if vectors is None or problems:
         return _unusable(problems)
     with np.errstate(all="ignore"):
-        return _measure(program, *vectors, product=product)
+        unit = 1.0 if is_always_feasible else 0.0
+        return _measure(program, *vectors, product=product, unit_of_x=unit)
 
 
 def _measure(
@@ -133,6 +151,7 @@ def _measure(
     z_upper: Vector,
     contradiction: Vector | None = None,
     product: Vector | None = None,
+    unit_of_x: float = 0.0,
 ) -> KKTResiduals:
     G, A = program.G, program.A
     left = np.zeros(G.shape[0] + A.shape[0]) if contradiction is None else contradiction
@@ -156,18 +175,22 @@ def _measure(
     own, right, exponents = without_tiny_rows(G, program.h)
     violation = np.maximum(own @ x - right - np.ldexp(left[: len(slack)], exponents), 0.0)
     inequality = _residual(
-        "inequality", np.ldexp(violation, -exponents), backward_error(violation, own, x, right)
+        "inequality",
+        np.ldexp(violation, -exponents),
+        backward_error(violation, own, x, right, unit_of_x),
     )
     own, right, exponents = without_tiny_rows(A, program.b)
     mismatch = np.abs(own @ x - right) - np.ldexp(left[len(slack) :], exponents)
     mismatch = np.maximum(mismatch, 0.0)
     equality = _residual(
-        "equality", np.ldexp(mismatch, -exponents), backward_error(mismatch, own, x, right)
+        "equality",
+        np.ldexp(mismatch, -exponents),
+        backward_error(mismatch, own, x, right, unit_of_x),
     )
 
     lower_slack, upper_slack = x - program.lb, program.ub - x
-    lower_scale = bound_scale(program.lb, program.ub - program.lb, x)
-    upper_scale = bound_scale(program.ub, program.ub - program.lb, x)
+    lower_scale = bound_scale(program.lb, program.ub - program.lb, x, unit_of_x)
+    upper_scale = bound_scale(program.ub, program.ub - program.lb, x, unit_of_x)
     below, above = np.maximum(-lower_slack, 0.0), np.maximum(-upper_slack, 0.0)
     lower_bound = _residual("lower_bound", below, below / lower_scale)
     upper_bound = _residual("upper_bound", above, above / upper_scale)

@@ -34,15 +34,23 @@ def positive(scale: Vector) -> Vector:
     return np.where(scale > 0.0, scale, 1.0)
 
 
-def backward_error(missed: Vector, rows: Matrix, x: Vector, right: Vector) -> Vector:
-    """``missed_j / (sum_k |R_jk x_k| + |right_j|)``; zero where nothing is missed."""
+def backward_error(
+    missed: Vector, rows: Matrix, x: Vector, right: Vector, unit: float = 0.0
+) -> Vector:
+    """``missed_j / (sum_k |R_jk x_k| + |right_j|)``; zero where nothing is missed.
+
+    With a unit of x the divisor is at least ``max_k |R_jk| unit``.
+    """
     terms = np.asarray(abs(rows) @ np.abs(x)) + np.where(np.isfinite(right), np.abs(right), 0.0)
+    if unit > 0.0:
+        terms = np.maximum(terms, unit * row_norms(rows))
     return np.where(missed == 0.0, 0.0, missed / np.where(terms > 0.0, terms, 1.0))
 
 
-def bound_scale(bound: Vector, width: Vector, x: Vector) -> Vector:
-    """``min(width_i, max(v, |bound_i|))`` with ``v = min(1, max_i |x_i|)``."""
-    largest = float(np.max(np.abs(x)))
-    unit = min(1.0, largest) if largest > 0.0 else 1.0
+def bound_scale(bound: Vector, width: Vector, x: Vector, unit: float = 0.0) -> Vector:
+    """``min(width_i, max(v, |bound_i|))`` with v the unit of x, ``min(1, max_i |x_i|)`` for 0."""
+    if unit == 0.0:
+        largest = float(np.max(np.abs(x)))
+        unit = min(1.0, largest) if largest > 0.0 else 1.0
     size = np.maximum(unit, np.where(np.isfinite(bound), np.abs(bound), unit))
     return np.where(width > 0.0, np.minimum(width, size), size)
