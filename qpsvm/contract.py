@@ -117,7 +117,7 @@ class Contract:
         Its certificate finds a feasible machine and feasible multipliers beside any answer.
         """
         problem = self.problem
-        return isinstance(problem, SVMProblem) and problem.model.always_has_an_optimum
+        return isinstance(problem, TrainingProblem) and problem.model.always_has_an_optimum
 
     def evidence(self, at_most: float, deadline: Deadline) -> QPSolution | None:
         """Search for a proof that there is no optimum, by two linear programs.
