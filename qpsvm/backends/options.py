@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.arguments import is_real_number
+from qpsvm.numerics.arguments import is_finite_number
 
 Own = TypeVar("Own")
 
@@ -65,4 +64,4 @@ def _check(name: str, value: object, default: object) -> None:
 
 
 def _is_non_negative(value: object) -> bool:
-    return is_real_number(value) and math.isfinite(value) and bool(value >= 0)
+    return is_finite_number(value) and bool(value >= 0)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.arguments import is_real_number
+from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.qp.kkt_residuals import Tolerances
 
 
@@ -25,7 +25,7 @@ def require_count(value: object, name: str, words: str = "") -> None:
 
 def require_above(value: object, least: float, name: str, words: str = "") -> None:
     """Raise InvalidParameterError unless value is a finite number above ``least``."""
-    if not (is_real_number(value) and math.isfinite(value) and value > least):
+    if not (is_finite_number(value) and value > least):
         raise InvalidParameterError(
             f"{name} is {value!r}; pass a finite number above {least:g}{words}."
         )

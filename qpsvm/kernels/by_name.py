@@ -6,8 +6,16 @@ from typing import TypeAlias
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
-from qpsvm.kernels.functions import NAMES
-from qpsvm.kernels.given import Custom, KernelFunction
+from qpsvm.kernels.functions import RBF, Linear, Polynomial, Sigmoid
+from qpsvm.kernels.given import Custom, KernelFunction, Precomputed
+
+KERNELS: dict[str, type[Kernel]] = {
+    kind.name: kind for kind in (Linear, Polynomial, RBF, Sigmoid, Precomputed)
+}
+"""Kernels that a name and numbers describe, as in files."""
+
+NAMES: dict[str, type[Kernel]] = KERNELS | {"poly": Polynomial}
+"""Kernel classes by the names that ``kernel="..."`` accepts."""
 
 KernelArgument: TypeAlias = Kernel | str | KernelFunction
 """A kernel, the name of one, or a function ``(X, Z) -> Gram matrix``."""

@@ -26,7 +26,6 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
-from qpsvm.kernels.given import Precomputed
 from qpsvm.kernels.products import (
     FAR,
     common_centre,
@@ -36,7 +35,7 @@ from qpsvm.kernels.products import (
     variance,
 )
 from qpsvm.kernels.rows import CACHED, RowsOfProducts, densified
-from qpsvm.numerics.arguments import is_real_number
+from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.numerics.arrays import Dense, Index, row_blocks
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
@@ -77,7 +76,7 @@ class _WithGamma(Kernel):
                 raise InvalidParameterError(
                     f"gamma is {gamma!r}; pass 'scale', 'auto' or a number above 0."
                 )
-        elif not _is_finite_number(gamma) or not gamma > 0:
+        elif not is_finite_number(gamma) or not gamma > 0:
             raise InvalidParameterError(f"gamma is {gamma!r}; it must be a finite number above 0.")
 
     def resolve(self, X: Stored) -> Self:
@@ -213,7 +212,7 @@ class Polynomial(_WithGamma):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not _is_finite_number(self.degree) or self.degree < 1 or self.degree != int(self.degree):
+        if not is_finite_number(self.degree) or self.degree < 1 or self.degree != int(self.degree):
             raise InvalidParameterError(
                 f"degree is {self.degree!r}; a polynomial kernel needs a whole number from 1 on."
             )
@@ -290,22 +289,9 @@ class Sigmoid(_WithGamma):
         return np.tanh(gram, out=gram)
 
 
-KERNELS: dict[str, type[Kernel]] = {
-    kind.name: kind for kind in (Linear, Polynomial, RBF, Sigmoid, Precomputed)
-}
-"""Kernels that a name and numbers describe, as in files."""
-
-NAMES: dict[str, type[Kernel]] = KERNELS | {"poly": Polynomial}
-"""Kernel classes by the names that ``kernel="..."`` accepts."""
-
-
 # --- parameters ----------------------------------------------------------------------------------
 
 
-def _is_finite_number(value: object) -> bool:
-    return is_real_number(value) and math.isfinite(value)
-
-
 def _require_number(value: object, name: str) -> None:
-    if not _is_finite_number(value):
+    if not is_finite_number(value):
         raise InvalidParameterError(f"{name} is {value!r}; it must be a finite number.")

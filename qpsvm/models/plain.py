@@ -27,7 +27,7 @@ from qpsvm.constraints import LinearConstraints
 from qpsvm.constraints.builders import WeightConstraint
 from qpsvm.constraints.fairness import FairnessBand
 from qpsvm.exceptions import ModelFileError, QPSVMError
-from qpsvm.kernels.functions import KERNELS
+from qpsvm.kernels.by_name import KERNELS
 from qpsvm.numerics.layout import compressed_rows
 
 FORMULATIONS: Mapping[str, type[Any]] = {

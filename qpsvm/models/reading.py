@@ -12,7 +12,7 @@ from qpsvm.files.npz import Arrays
 from qpsvm.formulations import DataDescription
 from qpsvm.formulations.reduction import Reduction
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.kernels.functions import KERNELS
+from qpsvm.kernels.by_name import KERNELS
 from qpsvm.kernels.indefinite import require_policy
 from qpsvm.machines.reduced import ReducedSolution
 from qpsvm.models import checksums, metadata

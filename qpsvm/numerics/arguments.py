@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from typing import TypeAlias, TypeGuard
@@ -36,3 +37,8 @@ def is_real_number(value: object) -> TypeGuard[float]:
     if isinstance(value, int | np.integer):
         return not isinstance(value, bool) and abs(int(value)) <= sys.float_info.max
     return isinstance(value, float | np.floating)
+
+
+def is_finite_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a finite real number; no boolean."""
+    return is_real_number(value) and math.isfinite(value)

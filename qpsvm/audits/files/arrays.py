@@ -22,7 +22,7 @@ from qpsvm.exceptions import ModelFileError
 from qpsvm.files import json_text, npz
 from qpsvm.files.npz import Arrays
 from qpsvm.kernels import Kernel
-from qpsvm.kernels.functions import KERNELS
+from qpsvm.kernels.by_name import KERNELS
 from qpsvm.numerics.arrays import Array, Dense, Vector
 
 MAX_JSON_BYTES = 2**28
