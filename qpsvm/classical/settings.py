@@ -134,7 +134,7 @@ class Limits:
             require_count(self.max_steps, "max_steps", ", or None")
         if self.patience is not None:
             require_count(self.patience, "patience", ", or None")
-        if not (is_real_number(self.min_change) and 0.0 <= self.min_change < 1.0):
+        if not (is_finite_number(self.min_change) and 0.0 <= self.min_change < 1.0):
             raise InvalidParameterError(
                 f"min_change is {self.min_change!r}; pass a number of at least 0 and below 1."
             )
