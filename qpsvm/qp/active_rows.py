@@ -88,7 +88,10 @@ class ActiveRows:
         return np.asarray(np.maximum(room, 0.0) * (1.0 - 2.0 * EPS))
 
     def unit(self, rows: sp.csr_array, size: Vector) -> tuple[Vector, Mask]:
-        """Scale of each variable, its value and what some row would notice; and which are used."""
+        """Positive scale of each variable, and which variables occur in these rows.
+
+        The scale is ``|x_j|`` plus the largest change of ``x_j`` that is within every row's size.
+        """
         share = sp.csr_array(sp.diags_array(1.0 / size) @ abs(rows))
         largest = np.asarray(share.max(axis=0).toarray()).ravel()
         used = largest > 0.0

@@ -14,7 +14,9 @@ from qpsvm.qp.nudging import MissedRows
 def interior_step(
     missed: MissedRows, doubt: Vector, unit: Vector, lower: Vector, upper: Vector
 ) -> Vector | None:
-    """Find a step d that leaves room in all inequalities; None if no point has any.
+    """Find a step d that leaves room in all inequalities; None if the search finds none.
+
+    No step exists where no point has room in all of them; the linear program may also fail.
 
     ``maximise t  subject to  R_k d + t size_k <= -value_k,   R_k d = -value_k in equalities,
     lower + t u <= d <= upper - t u,   t <= 1``, with ``u_j`` at most a quarter of what is between

@@ -19,11 +19,13 @@ class NearestPoint:
     point : array of shape (n,)
         Within its bounds; rows are missed by the rounding of its entries.
     change : array of shape (n,)
-        Of the order of that rounding.
+        From the point to its real neighbour, which no doubles express. Mostly a rounding of the
+        entry; at most a rounding of the terms of a row that the entry must make up for.
     left : array of shape (m,)
-        What the rows miss even then: rounding of rows that contradict each other by no more.
+        Violation of the rows at the real neighbour: rounding of rows that contradict each other by
+        no more.
     blocked : int or None
-        A row that is missed by more than that: nothing is known. None if there is none.
+        A row whose violation is larger: nothing is known. None if there is none.
     worst : float
         The largest of ``left``, relative to the terms of its row.
     """
