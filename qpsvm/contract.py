@@ -254,8 +254,10 @@ class Distance:
 
     def __call__(self, candidate: QPSolution) -> float:
         contract, missed = self._contract, 0.0
-        if isinstance(contract.problem, QuadraticProgram):  # a bound pays near the optimum only
-            measured = residuals(contract.problem, contract.route.own(candidate))
+        if not contract.is_always_feasible:  # a search for a feasible point pays near one only
+            is_bare = isinstance(contract.problem, QuadraticProgram)
+            program = contract.problem if is_bare else contract.program
+            measured = residuals(program, contract.route.own(candidate) if is_bare else candidate)
             eps = contract.settings.eps
             names = {r.name for r in measured if r.name != "natural" and not r.scaled <= eps}
             if not names <= OF_FEASIBILITY:
@@ -266,7 +268,7 @@ class Distance:
         is_start = candidate is self._start.solution
         report = self._start.report if is_start else contract.measure(candidate)
         failed = {check.name for check in report.checks if not check.passed}
-        if is_blocked(report):
+        if is_blocked(report) or breaks_a_constraint(report):
             self._missed = min(self._missed, missed)
             return distance(report)
         if contract.is_always_feasible or not failed or not failed <= OF_FEASIBILITY:
@@ -290,3 +292,9 @@ def distance(report: KKTReport) -> float:
 def is_blocked(report: KKTReport) -> bool:
     """Return whether no point near the answer satisfies the rows of a bare program."""
     return report.bound is not None and report.bound.upper == math.inf
+
+
+def breaks_a_constraint(report: KKTReport) -> bool:
+    """Return whether no machine near the answer satisfies all constraints on (w, b)."""
+    feasible = None if report.certificate is None else report.certificate.feasible
+    return feasible is not None and bool(feasible.blocked)

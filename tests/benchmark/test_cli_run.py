@@ -56,6 +56,12 @@ def test_run_measures_what_was_chosen_and_says_what_is_next(tmp_path, suite):
     assert "--resume" in again.stderr
     assert len(read(store).rows) == len(rows) == 2
 
+
+@pytest.mark.exhaustive
+def test_a_retry_measures_again(tmp_path, suite):
+    store, only = tmp_path / "s.jsonl", ("--only", "C=10.0")
+    assert bench("run", suite, "--store", store, *only).exit_code == 0
+    rows = read(store).rows
     once_more = bench("run", suite, "--store", store, *only, "--resume", "--retry", "optimal")
     assert once_more.exit_code == 0
     repeated = read(store).rows
@@ -103,6 +109,7 @@ def test_list_counts_and_one_suite_in_full(suite):
     assert len(content["programs"]) == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals")
 def test_progress_is_drawn_in_a_terminal(tmp_path, suite):
     import pty

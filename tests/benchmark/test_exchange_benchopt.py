@@ -59,6 +59,7 @@ def test_benchopt_finds_nothing_wrong_with_them(benchmark_folder: Path) -> None:
     benchopt(benchmark_folder, "test", str(benchmark_folder), "--skip-install")
 
 
+@pytest.mark.exhaustive
 def test_a_run_shows_gaps_that_are_certified_here(benchmark_folder: Path, tmp_path: Path) -> None:
     output = tmp_path / "results.parquet"
     solvers = ("libsvm", "liblinear[max_epochs=100000]", "qpsvm[backend=cvxopt,form=dual]")

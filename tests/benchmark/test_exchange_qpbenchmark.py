@@ -87,6 +87,7 @@ def test_qpbenchmark_runs_them(suite: Suite, tmp_path: Path, solver: str) -> Non
         np.testing.assert_allclose(sign * objective, 0.5 / 0.5**2, rtol=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_the_script_exports_a_suite_by_name(tmp_path: Path) -> None:
     """From any folder, to where the test set looks for it."""
     file = tmp_path / "tiny.toml"

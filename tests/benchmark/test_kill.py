@@ -56,6 +56,7 @@ def alive(pid):
     return False
 
 
+@pytest.mark.exhaustive
 def test_killed_half_way_and_resumed_every_cell_is_there_once(tmp_path):
     suite = write(tmp_path / "s.toml", ["cvxopt(form='dual')", "sklearn:SVC"], "1e-2, 1e-8")
     store = tmp_path / "s.jsonl"
@@ -111,6 +112,7 @@ def test_no_process_outlives_its_run(tmp_path, number, code, jobs):
         assert [row.contestant for row in free.read().rows] == ["sklearn:SVC"]
 
 
+@pytest.mark.exhaustive
 @in_proc
 @pytest.mark.filterwarnings("ignore:.* tasks which were still being processed")
 def test_no_process_outlives_a_run_that_raises(tmp_path):

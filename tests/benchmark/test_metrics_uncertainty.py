@@ -95,6 +95,7 @@ def test_intervals_contain_what_they_are_about():
     assert (profile.low < profile.high).any()
 
 
+@pytest.mark.exhaustive
 def test_the_interval_of_a_mean_over_other_runs_holds_as_often_as_it_says():
     exact = {
         m.contestant: m.seconds for m in shifted_geometric_means(times_to(store(TRUTH), TARGET))

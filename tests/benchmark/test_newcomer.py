@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from qpsvm.benchmark import runner
 from qpsvm.benchmark.suites import suite_of
 
@@ -20,6 +22,7 @@ def test_the_file_is_short_and_the_page_shows_it() -> None:
     assert text in shown
 
 
+@pytest.mark.exhaustive
 def test_the_newcomer_is_compared(tmp_path: Path) -> None:
     """Beside a solver that is known, in processes of their own, and judged like everybody."""
     programs = ["SoftMargin(C=0.1, intercept='none')", "SoftMargin(C=0.1)"]

@@ -216,6 +216,7 @@ def test_every_outcome_has_a_sign():
     assert set(runpy.run_path(str(path))["SIGNS"]) == set(OUTCOMES)
 
 
+@pytest.mark.exhaustive
 def test_an_unfinished_run_is_called_so():
     results = synthetic.results()
     cells = len({row.cell for row in results.rows if row.cell.repeat == 0})

@@ -149,6 +149,7 @@ def test_threads_are_what_the_cell_says(tmp_path):
     assert os.environ.get("OMP_NUM_THREADS") != "3"
 
 
+@pytest.mark.exhaustive
 def test_a_file_that_is_called_like_a_package_is_not_that_package(tmp_path, monkeypatch):
     (tmp_path / "cvxopt.py").write_text("raise RuntimeError('a script of the user')\n")
     monkeypatch.chdir(tmp_path)
@@ -168,6 +169,7 @@ def test_a_joblib_backend_runs_a_suite_unchanged(tmp_path, backend):
     assert sorted(row.outcome for row in results.rows) == ["crash", "optimal"]
 
 
+@pytest.mark.exhaustive
 def test_progress_counts_every_row_and_the_time_left_ends_at_zero(tmp_path):
     events = []
     chosen = suite(["cvxopt(form='dual')"], repeats=2, targets=[1e-14])
@@ -198,6 +200,7 @@ def test_a_wrong_name_ends_the_run_before_it_begins(tmp_path, change, message):
     assert not (tmp_path / "s.jsonl").exists()
 
 
+@pytest.mark.exhaustive
 def test_a_contestant_added_later_or_that_failed_is_all_that_is_measured(tmp_path):
     store, flag = tmp_path / "s.jsonl", tmp_path / "repaired"
     moody = tmp_path / "moody.py"

@@ -22,6 +22,7 @@ from qpsvm.benchmark.suites import Suite, load_suite, suite_files, suite_of
 from qpsvm.exceptions import SuiteError
 from tests.processes import run
 from tests.realdata.folder import loader, needs_data
+from tests.strategies import listed
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
@@ -82,7 +83,7 @@ def test_sweeps_are_in_one_piece_from_loose_to_tight(name: str) -> None:
 
 
 @pytest.mark.parametrize("stored", [False, pytest.param(True, marks=needs_data)])
-@pytest.mark.parametrize("name", NAMES)
+@listed("name", NAMES, quick=2)
 def test_names_stand_for_something_and_contestants_take_their_programs(
     name: str, stored: bool
 ) -> None:
@@ -219,6 +220,7 @@ def test_groups_are_lists_that_grids_share() -> None:
 # --- an installed package ------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_a_wheel_has_the_suites(tmp_path: Path) -> None:
     run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],

@@ -52,6 +52,7 @@ def test_another_direction_of_rounding_is_noticed(mode: int) -> None:
     assert qpsvm.certify(problem, solution, rigorous=True).rigorous
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(importlib.util.find_spec("snapml") is None, reason="snapml is not installed")
 def test_subnormal_numbers_that_are_zero_are_noticed() -> None:
     # in a process of its own: the library changes the whole process

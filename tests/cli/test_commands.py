@@ -117,6 +117,7 @@ def test_solve_prints_the_report(iris_libsvm):
     assert CONTROL not in result.output
 
 
+@pytest.mark.exhaustive
 def test_solve_every_option_together(breast_csv, tmp_path):
     result = run(
         "solve", breast_csv, "--label", "diagnosis", "--family", "soft-margin", "--form", "primal",
@@ -280,6 +281,7 @@ def demo(tmp_path, *arguments, page="demo.html"):
     return run("demo", "--samples", 60, "--report", tmp_path / page, *arguments)
 
 
+@pytest.mark.exhaustive
 def test_demo_with_every_backend(tmp_path):
     result = demo(tmp_path)
     assert result.exit_code == 0, result.output
@@ -314,6 +316,7 @@ class Broken(qpsvm.backends.Backend):
         raise ZeroDivisionError("a <b>crash</b>")
 
 
+@pytest.mark.exhaustive
 def test_demo_survives_a_broken_backend(tmp_path, monkeypatch):
     real = qpsvm.backends.registry.get
     monkeypatch.setattr(

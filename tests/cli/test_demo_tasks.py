@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from typer.testing import CliRunner
 
 from qpsvm import backends
@@ -19,6 +18,7 @@ from qpsvm.cli.demo_tasks import (
     problems_on,
     with_fewer_samples,
 )
+from tests.strategies import listed
 
 
 def tasks():
@@ -53,7 +53,7 @@ def test_slow_solvers_are_known_backends():
         assert (kernel, form) in PROGRAMS
 
 
-@pytest.mark.parametrize("named", [("--samples", "60"), ("--backend", "slsqp", "--quick")])
+@listed("named", [("--samples", "60"), ("--backend", "slsqp", "--quick")], quick=1)
 def test_who_asks_for_samples_or_a_backend_gets_them(named, tmp_path):
     few = ("--backend", "ipm") if "--samples" in named else ()
     result = CliRunner().invoke(

@@ -10,6 +10,7 @@ import pytest
 
 import qpsvm
 from tests.processes import PATIENCE, run, started, wait_until
+from tests.strategies import listed
 
 QPSVM = [sys.executable, "-m", "qpsvm"]
 
@@ -63,7 +64,7 @@ def test_import_of_the_package_stays_light():
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize("command", ["demo", "solve"])
+@listed("command", ["solve", "demo"], quick=1)
 def test_output_is_plain_in_a_pipe_even_in_ascii(tmp_path, command):
     data = tmp_path / "data.csv"
     data.write_text("a,b,y\n" + "".join(f"{i},{i % 3},{i > 9}\n" for i in range(20)))

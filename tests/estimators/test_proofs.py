@@ -117,8 +117,7 @@ def test_a_warm_start_reaches_the_same_optimum_in_fewer_iterations() -> None:
 
 
 def test_as_many_workers_as_there_are_give_the_same_bits() -> None:
-    data = datasets.load_digits(return_X_y=True)
-    data = tuple(part[:300] for part in data)
+    data = datasets.load_iris(return_X_y=True)
     serial = SVC(C=5.0).fit(*data)
     for backend in ("threading", "loky"):
         with parallel_config(backend=backend, n_jobs=2):

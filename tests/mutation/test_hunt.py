@@ -56,6 +56,7 @@ def test_a_careless_verifier_is_caught() -> None:
     assert set(outcomes) <= {"FALSE PASS", "refused"}
 
 
+@pytest.mark.exhaustive
 def test_a_draw_is_its_number_and_its_seed() -> None:
     for index in (0, 1, 2, 19):  # one of every part
         first, second = (hunt_in((SEED, index, 4)) for _ in range(2))

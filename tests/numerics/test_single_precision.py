@@ -209,6 +209,7 @@ def test_what_is_not_finite_is_refused_with_its_row() -> None:
         qpsvm.SoftMargin().dual(X, labels(np.array(matrix())))
 
 
+@pytest.mark.exhaustive
 def test_the_engine_makes_no_float64_copy(tmp_path: Path) -> None:
     n, d = 60_000, 120
     np.save(tmp_path / "X.npy", matrix(n, d))

@@ -10,7 +10,7 @@ from qpsvm import reports
 from qpsvm.reports.numbers import figure, residual
 from tests.reports.browser import opened
 from tests.reports.cases import PAGES, report, text
-from tests.strategies import grid
+from tests.strategies import listed
 
 DESKTOP, PHONE = 1280, 390
 
@@ -33,7 +33,7 @@ def page_of(folder, name):
     return path
 
 
-@grid("name, width", product(PAGES, [DESKTOP, PHONE]), together=1)
+@listed("name, width", product(PAGES[::-1], [DESKTOP, PHONE]), quick=4)
 def test_it_is_shown_without_complaint(browser, folder, name, width):
     path, built = page_of(folder, name), report(name)
     browser.open(path, width)

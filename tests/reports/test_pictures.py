@@ -16,6 +16,7 @@ from qpsvm import plotting, reports
 from qpsvm.plotting import picture as shared
 from qpsvm.plotting.picture import DARK, LIGHT
 from tests.reports.cases import MACHINES, SHOWN, SOLVED, report, text
+from tests.strategies import listed
 from tests.tolerances import ON_THE_CURVE
 
 NAMES = {
@@ -43,7 +44,7 @@ def test_every_kind_has_its_pictures(name):
     assert pictures_of(name).keys() == expected
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@listed("name", SHOWN, quick=5)
 def test_pictures_are_drawn_and_described(name):
     for picture in report(name).pictures:
         assert picture.title
