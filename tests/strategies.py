@@ -58,12 +58,12 @@ in_full = pytest.mark.parametrize("share", [0.1, pytest.param(0.4, marks=pytest.
 """For tests that draw their own cases and count what they say: a share of them."""
 
 
-def grid(names: str, settings: Iterable[tuple[Any, ...]], *, together: int = 2) -> Any:
+def grid(names: str, settings: Iterable[tuple[Any, ...]], *, together: int = 1) -> Any:
     """Parametrise a test over a choice of settings, with its larger part for the exhaustive run.
 
-    The quick run keeps so many that any two values that occur together, in any two places, still
-    do in one of them: every family with every form, every form with every kernel, and so on. The
-    exhaustive run adds what it takes for any three.
+    The quick run keeps so many that every value still occurs: every family, every form, every
+    kernel. The exhaustive run adds what it takes for any two that occur together, in any two
+    places: every family with every form, every form with every kernel, and so on.
 
     Parameters
     ----------
@@ -71,8 +71,7 @@ def grid(names: str, settings: Iterable[tuple[Any, ...]], *, together: int = 2) 
         One argument for the whole setting, or as many as it has entries, as pytest takes them.
     settings : iterable of tuples
     together : int
-        How many values at a time in the quick run: with 1 every family occurs, every form, every
-        kernel; the exhaustive run takes one more at a time.
+        How many values at a time in the quick run; the exhaustive run takes one more.
     """
     everything = list(settings)
     quick = covering(everything, together)

@@ -9,11 +9,13 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 
+from tests.strategies import listed
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@listed("path", EXAMPLES, quick=4)  # the site's build runs all of them, too
 def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         runpy.run_path(str(path), run_name="__main__")

@@ -87,7 +87,7 @@ def degenerate(case: Case) -> dict[str, tuple[Data, Any]]:
     return cases
 
 
-@grid("case, kernel", product(CASES, ["linear", "rbf", "smooth"]), together=1)
+@grid("case, kernel", product(CASES, ["linear", "rbf", "smooth"]))
 def test_degenerate_problems_are_no_exception(case: Case, kernel: str) -> None:
     """Linear: many more samples than features. Smooth: a kernel matrix that is nearly constant."""
     k = kernels.RBF(1e-4) if kernel == "smooth" else KERNELS[kernel]
@@ -200,7 +200,7 @@ def test_sparse_samples_and_regression_with_two_variables_per_sample() -> None:
 # --- never worse ----------------------------------------------------------------------------------
 
 
-@grid("case, form", product(CASES, ["primal", "dual"]), together=1)
+@grid("case, form", product(CASES, ["primal", "dual"]))
 def test_the_gap_is_never_larger_than_before(case: Case, form: str) -> None:
     """From exact, nearly exact and spoiled solutions; an exact one comes back as it is."""
     problem = case.build(form, KERNELS["rbf"])

@@ -58,7 +58,7 @@ def interval_overlap(first, second):
     return first.lower <= second.upper and second.lower <= first.upper
 
 
-@grid("name, kernel, intercept", SETTINGS, together=1)
+@grid("name, kernel, intercept", SETTINGS)
 def test_what_a_rough_solution_says_of_the_optimum_is_true(name, kernel, intercept):
     problem, solution, exact = optimum(name, kernel, intercept)
     known = exact.decision_bounds(NEW)

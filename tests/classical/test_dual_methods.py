@@ -38,7 +38,7 @@ SETTINGS = [
 ]
 
 
-@grid("method, kernel, intercept, loss", SETTINGS, together=1)
+@grid("method, kernel, intercept, loss", SETTINGS)
 def test_it_reaches_the_optimum(method: str, kernel: str, intercept: str, loss: str) -> None:
     given = problem(kernel=kernel, intercept=intercept, loss=loss, C=0.1)
     eps = REACHED[method]

@@ -160,7 +160,7 @@ def test_unbounded(backend: str, case: str) -> None:
 MAIN = ("cvxopt", "osqp", "cvxpy", "slsqp")
 
 
-@grid("backend, case", product(MAIN, programs.INFEASIBLE), together=1)
+@grid("backend, case", product(MAIN, programs.INFEASIBLE))
 def test_solving_proves_infeasibility_whatever_the_solver_says(backend: str, case: str) -> None:
     program = programs.INFEASIBLE[case]
     solution = qpsvm.solve(program, backend)
@@ -168,7 +168,7 @@ def test_solving_proves_infeasibility_whatever_the_solver_says(backend: str, cas
     assert farkas_violation(program, solution) <= EVIDENCE
 
 
-@grid("backend, case", product(MAIN, programs.UNBOUNDED), together=1)
+@grid("backend, case", product(MAIN, programs.UNBOUNDED))
 def test_solving_proves_unboundedness_whatever_the_solver_says(backend: str, case: str) -> None:
     program = programs.UNBOUNDED[case]
     solution = qpsvm.solve(program, backend)

@@ -23,6 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from qpsvm import estimators
 from qpsvm.estimators import SVC, SVR, LinearSVC, OneClassSVM, SVMRanker
 from qpsvm.exceptions import UnknownParameterError
+from tests.strategies import listed
 
 ALL = [getattr(estimators, name) for name in estimators.__all__]
 CANCER = datasets.load_breast_cancer(return_X_y=True)
@@ -30,7 +31,7 @@ IRIS = datasets.load_iris(return_X_y=True)
 DIABETES = datasets.load_diabetes(return_X_y=True)
 
 
-@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+@listed("kind", ALL, quick=4)
 def test_scikit_learns_own_checks_pass(kind: type) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what scikit-learn warns of in its own checks

@@ -26,7 +26,7 @@ def run(model: Any, X: Any) -> list[Any]:
     return list(session.run(None, {session.get_inputs()[0].name: X}))
 
 
-@grid("kernel, name", list(ALL), together=1)
+@grid("kernel, name", list(ALL))
 def test_predictions_are_equal(kernel: str, name: str) -> None:
     pytest.importorskip("skl2onnx", reason="pip install 'qpsvm[onnx]'")
     case = ALL[kernel, name]

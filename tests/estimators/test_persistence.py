@@ -67,7 +67,7 @@ def require_same(one: Any, other: Any, case: Case) -> None:
         assert one.score(case.X, case.y, **more) == other.score(case.X, case.y, **more)
 
 
-@grid("kernel, name", list(ALL), together=1)
+@grid("kernel, name", list(ALL))
 def test_round_trips(kernel: str, name: str, tmp_path: Path) -> None:
     case = ALL[kernel, name]
     fitted = case.fitted()

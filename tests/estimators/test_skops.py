@@ -20,7 +20,7 @@ def skops_io() -> Any:
     return pytest.importorskip("skops.io", reason="skops is not installed")
 
 
-@grid("kernel, name", list(ALL), together=1)
+@grid("kernel, name", list(ALL))
 def test_round_trips(kernel: str, name: str) -> None:
     io, case = skops_io(), ALL[kernel, name]
     fitted = case.fitted()

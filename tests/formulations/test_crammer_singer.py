@@ -48,7 +48,7 @@ KERNELS = {
 # the dual first, so that it has the polynomial kernel in the quick run: a primal program of so low
 # a rank takes a hundred times as long
 CASES = list(itertools.product(FORMS[::-1], KERNELS, INTERCEPTS))
-EVERY = grid("form, kernel, intercept", CASES, together=1)
+EVERY = grid("form, kernel, intercept", CASES)
 
 
 def clouds(n=36, k=3, seed=3):
@@ -315,7 +315,7 @@ def test_a_sample_beyond_its_margin_has_no_alpha():
 # --- primal and dual ------------------------------------------------------------------------------
 
 
-@grid("kernel, intercept, k", itertools.product(KERNELS, INTERCEPTS, [2, 4]), together=1)
+@grid("kernel, intercept, k", itertools.product(KERNELS, INTERCEPTS, [2, 4]))
 def test_primal_and_dual_of_different_solvers_agree(kernel, intercept, k):
     samples, labels = clouds(32, k)
     family, options = CrammerSinger(0.5, intercept), {"kernel": KERNELS[kernel]}
@@ -716,7 +716,7 @@ def is_harmless(change, solution):
     )
 
 
-@grid("form, kernel, intercept", CASES, together=1)
+@grid("form, kernel, intercept", CASES)
 def test_every_field_of_a_solution_trips_the_verifier(form, kernel, intercept):
     problem, solution = base(form, kernel, intercept)
     assert qpsvm.verify(problem, solution, eps=EPS).passed

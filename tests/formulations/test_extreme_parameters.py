@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from qpsvm.exceptions import (
     ToleranceNotReachedWarning,
     UnsupportedProgramError,
 )
+from tests.strategies import grid
 
 Build = Callable[[Any], Any]
 FAMILIES: dict[str, tuple[Build, str]] = {
@@ -78,10 +80,10 @@ def test_numbers_out_of_range_are_refused(C: Any) -> None:
         qpsvm.SoftMargin(C=C)
 
 
-@pytest.mark.parametrize("form", ["dual", "primal"])
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("C", [1e-300, 1e150, 1e300])
-@pytest.mark.parametrize("name", FAMILIES)
+@grid(
+    "name, C, backend, form",
+    product(FAMILIES, [1e-300, 1e150, 1e300], BACKENDS, ["dual", "primal"]),
+)
 def test_no_backend_raises_an_error_of_arithmetic(
     name: str, C: float, backend: str, form: str
 ) -> None:

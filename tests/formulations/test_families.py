@@ -31,9 +31,9 @@ Setting = tuple[str, str, str, str]
 SETTINGS: list[Setting] = list(settings())
 DUALS = [s for s in SETTINGS if s[1] == "dual"]
 PRIMALS = [s for s in SETTINGS if s[1] == "primal"]
-EVERY = grid("setting", SETTINGS, together=1)
+EVERY = grid("setting", SETTINGS)
 EVERY_DUAL = grid("setting", DUALS)
-EVERY_PRIMAL = grid("setting", PRIMALS, together=1)
+EVERY_PRIMAL = grid("setting", PRIMALS)
 EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 BOX_OF_ANYTHING = [0.0, -1.0, 1e-300, 1e-9, 1e3, 1e9, np.nan, np.inf, -np.inf]
 
@@ -513,7 +513,6 @@ DEGENERATE_CASES = {
 @grid(
     "name, change, kernel",
     ((name, what, kernel) for name, what in DEGENERATE_CASES for kernel in ("linear", "rbf")),
-    together=1,
 )
 def test_whatever_is_certified_is_the_optimum(name: str, change: str, kernel: str) -> None:
     """Refusing is allowed to one form of the problem, being wrong to none."""

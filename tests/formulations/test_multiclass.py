@@ -151,7 +151,7 @@ TWO_CLASS = (
 
 
 # LIBSVM takes seconds for a linear machine of one class against the rest: not the first kernel
-@grid("reduction, form, kernel", product(REDUCTIONS, FORMS, [RBF, "linear"]), together=1)
+@grid("reduction, form, kernel", product(REDUCTIONS, FORMS, [RBF, "linear"]))
 def test_it_decides_as_scikit_learn_does(reduction, kernel, form):
     reference = {OneVsRest: OneVsRestClassifier, OneVsOne: OneVsOneClassifier}[reduction]
     samples, labels = clouds()
@@ -189,7 +189,7 @@ def test_votes_by_hand():
     np.testing.assert_array_equal(OneVsOne(SoftMargin()).combine(np.zeros((1, 1)), 2), [[1.0, 0.0]])
 
 
-@grid("reduction, form, family", product(REDUCTIONS, FORMS, TWO_CLASS), together=1)
+@grid("reduction, form, family", product(REDUCTIONS, FORMS, TWO_CLASS))
 def test_any_two_class_formulation_will_do(reduction, form, family):
     rng = np.random.default_rng(0)
     codes = np.arange(30) % 3
@@ -232,7 +232,7 @@ def assert_same(problem, other):
     return one, two
 
 
-@grid("reduction, form, kernel", product(REDUCTIONS, FORMS, ["linear", RBF]), together=1)
+@grid("reduction, form, kernel", product(REDUCTIONS, FORMS, ["linear", RBF]))
 def test_a_weight_of_two_is_a_repeated_row_and_zero_a_missing_one(reduction, form, kernel):
     samples, labels = clouds()
     weights = np.array([1.0, 2.0, 0.0, 1.0, 1.0])[np.arange(40) % 5]
@@ -427,7 +427,7 @@ def with_part(solution, place, part):
     return solution.replace(solutions=tuple(solutions))
 
 
-@grid("reduction, form, kernel", product(REDUCTIONS, FORMS, ["linear", RBF]), together=1)
+@grid("reduction, form, kernel", product(REDUCTIONS, FORMS, ["linear", RBF]))
 def test_every_change_trips_the_verifier(reduction, form, kernel):
     problem, solution = base(reduction, form, kernel)
     assert qpsvm.verify(problem, solution, eps=EPS).passed

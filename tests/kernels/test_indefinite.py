@@ -382,7 +382,6 @@ def test_eigenvectors_that_do_not_fit_are_refused_with_bytes_and_another_way(mon
 @grid(
     "position, kept",
     product([(0, 1), (2, 0), (2047, 2048), (2600, 3), (2599, 2600)], [False, True]),
-    together=1,
 )
 def test_one_asymmetric_pair_is_found_wherever_it_is(monkeypatch, position, kept):
     def kernel(rows, columns):

@@ -45,7 +45,7 @@ def every(
         and (not names or s[0] in names)
     ]
     assert chosen
-    return grid("setting", chosen, together=1)
+    return grid("setting", chosen)
 
 
 class Solved:

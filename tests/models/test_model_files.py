@@ -17,7 +17,7 @@ import qpsvm
 from qpsvm import models
 from qpsvm.exceptions import InvalidDataError, ModelFileError, QPSVMError
 from tests.models.sealing import change_metadata, members, reseal, rewrite
-from tests.strategies import examples
+from tests.strategies import examples, listed
 
 EPS = 1e-8
 CASES = [
@@ -190,7 +190,7 @@ def is_accepted(path, X, y):
         return False
 
 
-@pytest.mark.parametrize(("form", "kernel"), CASES, ids=name_of)
+@listed("form, kernel", CASES, quick=2)
 def test_a_change_in_any_array_is_found(tmp_path, form, kernel):
     X, y, problem, solution, report = train(form, kernel)
     path = tmp_path / "model.npz"

@@ -37,7 +37,6 @@ FOUR_LABELS = [-1, -1, 1, 1]
         ["primal", "dual"],
         ["auto", "cvxopt", "osqp", "cvxpy:CLARABEL"],
     ),
-    together=1,
 )
 def test_large_features_do_not_make_every_classifier_optimal(
     size: float, form: str, backend: str
@@ -320,7 +319,6 @@ def test_a_price_beyond_double_precision_is_refused(weight: float) -> None:
 @grid(
     "form, kernel, intercept",
     product(["primal", "dual"], ["linear", "rbf"], ["free", "penalized", "none"]),
-    together=1,
 )
 def test_the_same_point_in_both_classes_is_not_separable(form, kernel, intercept) -> None:
     problem = getattr(qpsvm.HardMargin(intercept), form)(

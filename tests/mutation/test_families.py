@@ -52,7 +52,7 @@ def fifths() -> Iterator[Any]:
     The quick run has all of a dual program's, and of the others one, from setting to setting the
     next: every field is there, with nearly every change of it.
     """
-    covering = grid("setting", SETTINGS, together=1).args[1]
+    covering = grid("setting", SETTINGS).args[1]
     for k, each in enumerate(sorted(covering, key=lambda each: bool(each.marks))):
         (setting,) = each.values
         for part in [k % PARTS] if each.marks else range(PARTS):
@@ -105,7 +105,7 @@ def test_no_change_of_any_size_passes_and_does_harm(
         assert Judge(setting).is_harmless(mutant)
 
 
-@grid("setting", SETTINGS, together=1)
+@grid("setting", SETTINGS)
 def test_a_whole_machine_that_is_not_the_best_does_not_pass(setting: Setting) -> None:
     """Consistent in everything it states: weights, slack, interval and program fit together."""
     problem, solution = certified(setting)

@@ -20,7 +20,7 @@ from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.qp.bounds import bound, repaired
 from qpsvm.qp.implied_bounds import implied_bounds
 from qpsvm.qp.low_rank import LowRankQuadratic
-from tests.strategies import examples, grid, listed, manufactured_program
+from tests.strategies import examples, grid, listed, manufactured_program, numbered
 from tests.tolerances import EXACT
 
 Made = tuple[QuadraticProgram, QPSolution]
@@ -330,7 +330,7 @@ def test_convexity_does_not_depend_on_the_unit(n, storage, size) -> None:
     assert not QuadraticProgram(storage(size * indefinite), nothing).is_convex
 
 
-@pytest.mark.parametrize("seed", range(4))
+@numbered("seed", 4, quick=1)
 def test_thousands_of_terms_that_round_the_same_way_do_not_turn_a_reduced_cost(seed: int) -> None:
     """x_0 in [0, 1e13] with x_k = -a_k x_0: its exact reduced cost, the slope, is below zero."""
     p, random = 5000, np.random.default_rng(seed)

@@ -2,6 +2,7 @@
 
 import warnings
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from qpsvm.qp import QPSolution, QuadraticProgram
 from qpsvm.qp.bounds import bound
 from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.solution import Status
+from tests.strategies import grid, listed
 
 U = 2.0**-52
 FREE = np.inf
@@ -43,16 +45,20 @@ def solved(program: QuadraticProgram) -> QPSolution:
 # --- rows that depend on each other but for rounding ----------------------------------------------
 
 
-@pytest.mark.parametrize("storage", [np.array, sp.csr_array])
-@pytest.mark.parametrize("kind", ["equalities", "inequalities"])
-@pytest.mark.parametrize(("steps", "apart"), [(1.0, 1.0), (100.0, 2.0**10), (1e8, 1.0)])
-def test_rows_that_nearly_repeat_each_other_have_a_far_solution(
-    steps, apart, kind, storage
-) -> None:
+@grid(
+    "far, kind, storage",
+    product(
+        [(1.0, 1.0), (100.0, 2.0**10), (1e8, 1.0)],
+        ["equalities", "inequalities"],
+        [np.array, sp.csr_array],
+    ),
+)
+def test_rows_that_nearly_repeat_each_other_have_a_far_solution(far, kind, storage) -> None:
     """``x_1 + x_2 = 1`` and ``x_1 + (1 + a u) x_2 = 1 + k u`` hold at ``x_2 = k / a`` alone.
 
     (As inequalities: for all ``x_2 >= k / a``.) The point (1, 0) misses one by rounding.
     """
+    steps, apart = far
     rows, right = [[1.0, 1.0], [1.0, 1.0 + apart * U]], [1.0, 1.0 + steps * U]
     if kind == "equalities":
         given = {"A": storage(rows), "b": right}
@@ -67,7 +73,7 @@ def test_rows_that_nearly_repeat_each_other_have_a_far_solution(
         assert program.objective(found.x) == pytest.approx(0.5 * exact**2 - exact, rel=1e-7)
 
 
-@pytest.mark.parametrize("power", [60, 68, 72, 100])
+@listed("power", [72, 60, 68, 100], quick=1)
 def test_what_a_row_is_missed_by_counts_however_little_it_is(power: int) -> None:
     """The rows determine ``x_2 = -t / u``, and t is far below the rounding of their terms."""
     t = 2.0**-power
@@ -191,9 +197,9 @@ def test_the_rank_of_a_product_of_whole_numbers_is_its_inner_dimension(seed: int
     k = min(k, m, n)
     left, right = rng.integers(-9, 10, (m, k)), rng.integers(-9, 10, (k, n))
     exact = min(np.linalg.matrix_rank(left), np.linalg.matrix_rank(right))
-    product = (left @ right) * 2.0 ** rng.integers(-300, 300, (m, 1))
-    for prime in primes_for(product):
-        assert rank(residues(product, prime), prime) == exact
+    found = (left @ right) * 2.0 ** rng.integers(-300, 300, (m, 1))
+    for prime in primes_for(found):
+        assert rank(residues(found, prime), prime) == exact
 
 
 @pytest.mark.parametrize("value", [5e-324, -1e-310, 0.1, -3.0, 1.7e308])
@@ -211,9 +217,9 @@ def test_primes_are_prime(number: int) -> None:
 
 def test_no_row_is_made_for_the_primes() -> None:
     """Fixed variables miss a row by the product of three large primes, 2^-71 of its terms."""
-    product = 2147483647 * 2147483629 * 2147483587
-    high = float(product >> 45 << 45)
-    row = [high, float(product - int(high)), 2.0**163, -(2.0**163), 0.0]
+    number = 2147483647 * 2147483629 * 2147483587
+    high = float(number >> 45 << 45)
+    row = [high, float(number - int(high)), 2.0**163, -(2.0**163), 0.0]
     at_one = np.array([1.0, 1.0, 1.0, 1.0, 0.0])
     q, ones = np.eye(5)[4], np.ones(5)
     program = QuadraticProgram(np.zeros((5, 5)), q, A=[row], b=[0.0], lb=at_one, ub=ones)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.strategies import listed
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "formulations.md"
 PAGES = {
@@ -26,7 +28,7 @@ def blocks(path):
         yield match[1], page.count("\n", 0, match.start(2)) + 1, match[2]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@listed("name", PAGES, quick=4)
 def test_the_blocks_of_a_page_run_one_after_the_other(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -164,11 +164,7 @@ def assert_proof(error, X, y):
     assert "cannot be separated" in str(error)
 
 
-@grid(
-    "intercept, form, backend",
-    product(["free", "penalized"], ["primal", "dual"], BACKENDS),
-    together=1,
-)
+@grid("intercept, form, backend", product(["free", "penalized"], ["primal", "dual"], BACKENDS))
 def test_overlapping_classes_raise_with_a_point_of_both_hulls(intercept, form, backend):
     rng = np.random.default_rng(1)
     y = np.repeat([-1, 1], 15)

@@ -155,7 +155,7 @@ def numbers(words, pattern):
     return None if found is None else [Fraction(number.rstrip(".")) for number in found.groups()]
 
 
-@grid("name, rigorous", product(NAMES, [True, False]), together=1)
+@grid("name, rigorous", product(NAMES, [True, False]))
 def test_sentences_about_the_objective_are_true_of_the_exact_optimum(name, rigorous):
     rng = np.random.default_rng(50 + NAMES.index(name))
     bounded = 0

@@ -58,7 +58,7 @@ def shown(text, suffix):
 # --- the figures ---------------------------------------------------------------------------------
 
 
-@grid("name, suffix", product(SHOWN, FORMATS[::-1]), together=1)  # most as text: pictures are slow
+@grid("name, suffix", product(SHOWN, FORMATS[::-1]))  # most as text: pictures are slow
 def test_figures_are_the_reports(name, suffix):
     built = report(name)
     words = " ".join(shown(text(name, suffix), suffix).split())

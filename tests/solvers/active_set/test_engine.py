@@ -95,7 +95,7 @@ ASKED = {"large C": 1e-8}
 """Rounding may cost 2e-9 there, by the engine's own bound: it claims no less."""
 
 
-@grid("name, kernel", product(FAMILIES, KERNELS), together=1)
+@grid("name, kernel", product(FAMILIES, KERNELS))
 def test_every_family_by_its_own_strength(name, kernel) -> None:
     is_zero = (name, kernel) == ("nu", "cubic")  # w = 0 is best: the program's own gap is 0 / 0
     problem = dual(name, KERNELS[kernel], 300 if is_zero else MANY)

@@ -160,11 +160,7 @@ LARGER = {
 }
 
 
-@grid(
-    "name, intercept, C",
-    product(LARGER, ["free", "penalized"], [1e-3, 1.0, 1e3]),
-    together=1,
-)
+@grid("name, intercept, C", product(LARGER, ["free", "penalized"], [1e-3, 1.0, 1e3]))
 def test_larger_programs_by_a_guess(name, intercept, C) -> None:
     problem = qpsvm.SoftMargin(C=C, intercept=intercept).dual(*LARGER[name]())
     found = raw(problem)
