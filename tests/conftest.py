@@ -1,6 +1,6 @@
 """How much is tried, and what every process of the suite has in common.
 
-Two Hypothesis profiles: ``quick``, the default, draws a tenth of the examples of ``exhaustive``
+Two Hypothesis profiles: ``quick``, the default, draws a twentieth of the examples of ``exhaustive``
 (``--hypothesis-profile=exhaustive``). Neither has a deadline: that a machine is busy is no error.
 """
 
@@ -22,7 +22,7 @@ for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM"):
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # ``tests.strategies.examples`` scales the counts that tests name themselves
-settings.register_profile("quick", deadline=None, max_examples=10)
+settings.register_profile("quick", deadline=None, max_examples=5)
 settings.register_profile("exhaustive", deadline=None, max_examples=100)
 settings.load_profile("quick")
 

@@ -48,7 +48,7 @@ def page_of(thing):
     [
         pytest.param(
             *(name, suffix),
-            marks=pytest.mark.exhaustive if suffix == "html" and name != "one machine" else (),
+            marks=pytest.mark.exhaustive if suffix == "html" else (),
         )
         for name, suffix in product(["report", "one machine", "several machines"], WAYS)
         if (name, suffix) != ("several machines", "html")  # seconds of pictures, as those of one

@@ -20,7 +20,6 @@ from qpsvm.benchmark.suites import Suite, suite_of
 from qpsvm.exceptions import SuiteError
 from qpsvm.qp.exchange import read_parquet
 from tests.processes import run
-from tests.strategies import listed
 
 COMPONENTS = Path(__file__).resolve().parents[2] / "benchmarks" / "qpbenchmark"
 
@@ -65,7 +64,8 @@ def test_programs_too_large_are_left_out(suite: Suite, tmp_path: Path) -> None:
     assert not (tmp_path / "set.parquet").exists()
 
 
-@listed("solver", ["piqp", "clarabel"], quick=1)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("solver", ["piqp", "clarabel"])
 def test_qpbenchmark_runs_them(suite: Suite, tmp_path: Path, solver: str) -> None:
     names = write_test_set(suite, tmp_path / "programs.parquet")
     shutil.copy(COMPONENTS / "support_vector_machines.py", tmp_path)

@@ -85,7 +85,7 @@ def test_killed_half_way_and_resumed_every_cell_is_there_once(tmp_path):
 @pytest.mark.parametrize(
     ("number", "code", "jobs"),
     [
-        (signal.SIGINT, 130, "2"),
+        pytest.param(signal.SIGINT, 130, "2", marks=pytest.mark.exhaustive),
         pytest.param(signal.SIGKILL, -signal.SIGKILL, "1", marks=pytest.mark.exhaustive),
         pytest.param(signal.SIGINT, 130, "1", marks=pytest.mark.exhaustive),
         pytest.param(signal.SIGTERM, 128 + signal.SIGTERM, "2", marks=pytest.mark.exhaustive),

@@ -25,6 +25,7 @@ from tests.benchmark import handmade, synthetic
 from tests.benchmark.synthetic import FAST, LIAR, PEER, TARGETS
 from tests.reports.browser import opened
 from tests.reports.markup import embedded
+from tests.strategies import listed
 from tests.tolerances import ROUNDING
 
 DESKTOP, PHONE = 1280, 390
@@ -94,7 +95,7 @@ def rows_that(keep=lambda _: True):
 # --- as it opens ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
+@listed("width, scheme", [(PHONE, "dark"), (DESKTOP, "light")], quick=1)
 def test_it_is_shown_without_complaint_network_or_overflow(browser, path, width, scheme):
     browser.open(path, width, scheme=scheme)
     assert browser.complaints == []

@@ -18,7 +18,6 @@ from qpsvm.benchmark.rows import OUTCOMES
 from qpsvm.benchmark.suites import suite_of
 from qpsvm.benchmark.worker import measure
 from qpsvm.exceptions import StoreError, SuiteError
-from tests.strategies import listed
 
 TROUBLED = Path(__file__).with_name("troubled.py")
 IRIS = Instance("SoftMargin(C=1.0)", "iris")
@@ -53,7 +52,7 @@ ENDS = {
 }
 
 
-COMMON = ("segfault", "crash_when_asked", "hang", "overrun", "allocate")
+COMMON = ("crash_when_asked", "hang", "overrun")
 RARE = tuple(kind for kind in ENDS if kind not in COMMON)
 KINDS = [COMMON, pytest.param(RARE, marks=pytest.mark.exhaustive)]
 
@@ -159,7 +158,8 @@ def test_a_file_that_is_called_like_a_package_is_not_that_package(tmp_path, monk
 # --- runs -----------------------------------------------------------------------------------------
 
 
-@listed("backend", ["multiprocessing", "loky"], quick=1)  # runs with ``jobs`` use loky
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("backend", ["multiprocessing", "loky"])
 def test_a_joblib_backend_runs_a_suite_unchanged(tmp_path, backend):
     """Loky hands rows back one by one, multiprocessing (and Ray) only when all are there."""
     chosen = suite(["sklearn:SVC", troubled("segfault")])

@@ -83,7 +83,7 @@ def test_sweeps_are_in_one_piece_from_loose_to_tight(name: str) -> None:
 
 
 @pytest.mark.parametrize("stored", [False, pytest.param(True, marks=needs_data)])
-@listed("name", NAMES, quick=2)
+@listed("name", NAMES[::-1], quick=2)
 def test_names_stand_for_something_and_contestants_take_their_programs(
     name: str, stored: bool
 ) -> None:

@@ -31,7 +31,7 @@ IRIS = datasets.load_iris(return_X_y=True)
 DIABETES = datasets.load_diabetes(return_X_y=True)
 
 
-@listed("kind", ALL, quick=4)
+@listed("kind", ALL, quick=3)
 def test_scikit_learns_own_checks_pass(kind: type) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what scikit-learn warns of in its own checks

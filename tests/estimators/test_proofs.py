@@ -116,6 +116,7 @@ def test_a_warm_start_reaches_the_same_optimum_in_fewer_iterations() -> None:
     assert model.fit_status_ == 0
 
 
+@pytest.mark.exhaustive
 def test_as_many_workers_as_there_are_give_the_same_bits() -> None:
     data = datasets.load_iris(return_X_y=True)
     serial = SVC(C=5.0).fit(*data)

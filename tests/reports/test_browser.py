@@ -59,6 +59,7 @@ def test_it_is_shown_without_complaint(browser, folder, name, width):
     assert browser.run("[...document.images].every((i) => i.clientWidth <= innerWidth)")
 
 
+@pytest.mark.exhaustive
 def test_everything_folded_fits_a_phone_too(browser, folder):
     browser.open(page_of(folder, "one vs rest"), PHONE)
     browser.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")

@@ -242,6 +242,7 @@ def test_hostile_texts_stay_texts(evil):
     assert_balanced_latex(reports.text_of(page, "tex"))
 
 
+@pytest.mark.exhaustive
 @listed("evil", [" ".join(EVIL), EVIL[0]], quick=1)
 def test_hostile_texts_stay_texts_in_a_page(evil):
     html = reports.text_of(hostile(evil), "html")

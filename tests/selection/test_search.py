@@ -26,7 +26,6 @@ from qpsvm.selection.machine_bounds import Products, feasible, held_out
 from qpsvm.selection.machines_along_c import at_price, machines_along_c
 from qpsvm.selection.settings import SearchSettings
 from qpsvm.selection.tasks import Classes, Fold, Tube
-from tests.strategies import listed
 
 GRID = {"C": [0.01, 0.3, 10.0, 300.0], "gamma": [0.005, 0.1]}
 
@@ -56,7 +55,8 @@ def same_results(one: Any, other: Any) -> None:
             np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
 
-@listed("kind", [SVRSearch, SVCSearch], quick=1)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kind", [SVRSearch, SVCSearch])
 def test_scikit_learns_own_checks_pass(kind: type) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
