@@ -255,9 +255,10 @@ class Distance:
     def __call__(self, candidate: QPSolution) -> float:
         contract, missed = self._contract, 0.0
         if not contract.is_always_feasible:  # a search for a feasible point pays near one only
-            is_bare = isinstance(contract.problem, QuadraticProgram)
-            program = contract.problem if is_bare else contract.program
-            measured = residuals(program, contract.route.own(candidate) if is_bare else candidate)
+            if isinstance(contract.problem, QuadraticProgram):
+                measured = residuals(contract.problem, contract.route.own(candidate))
+            else:
+                measured = residuals(contract.program, candidate)
             eps = contract.settings.eps
             names = {r.name for r in measured if r.name != "natural" and not r.scaled <= eps}
             if not names <= OF_FEASIBILITY:
