@@ -112,7 +112,7 @@ class Contract:
 
     @property
     def is_always_feasible(self) -> bool:
-        """True of a machine without hard conditions and constraints, where slack makes up for all.
+        """Whether any weights are feasible: no hard margin and no constraints on (w, b).
 
         Its certificate finds a feasible machine and feasible multipliers beside any answer.
         """
@@ -296,6 +296,6 @@ def is_blocked(report: KKTReport) -> bool:
 
 
 def breaks_a_constraint(report: KKTReport) -> bool:
-    """Return whether no machine near the answer satisfies all constraints on (w, b)."""
+    """Return whether the verifier found no weights near the answer that satisfy its constraints."""
     feasible = None if report.certificate is None else report.certificate.feasible
     return feasible is not None and bool(feasible.blocked)

@@ -62,7 +62,7 @@ def averaged(iterates: Iterator[Iterate], average: Average) -> Iterator[Iterate]
 
 
 def all_samples() -> Iterator[Index | slice]:
-    """Every batch is all of the samples."""
+    """Yield all samples as every batch."""
     while True:
         yield slice(None)
 

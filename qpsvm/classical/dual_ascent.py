@@ -1,4 +1,4 @@
-"""Gradient ascent on the dual, with the constraints and without them."""
+"""Gradient ascent on the dual program, projected onto its constraints or unconstrained."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def dual_ascent(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Gradient ascent on the dual, projected onto box and equality or not.
+    """Maximise the dual by gradient steps, projected onto its constraints unless told otherwise.
 
     ``alpha <- proj(alpha + eta (1 - H alpha)),   H = ss' o K``
 

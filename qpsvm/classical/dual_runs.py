@@ -1,4 +1,4 @@
-"""Run a method for the dual program from zero, each of its checkpoints certified."""
+"""Run a textbook method on a dual program, with a certified gap at every checkpoint."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def traced(
     settings: TraceSettings,
     machine: Callable[[Vector], SVMSolution] | None = None,
 ) -> ClassicalResult:
-    """Run a method of ``qpsvm.solvers.classical`` from zero, certified at checkpoints."""
+    """Run a textbook method on a dual program from alpha = 0 and record its certified gaps."""
     require_dual(problem, name.replace("-", "_"))
 
     def best_intercept(x: Vector) -> SVMSolution:

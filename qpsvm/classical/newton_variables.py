@@ -30,20 +30,20 @@ class SquaredHinge(ABC):
         self.size = 0
 
     def start(self) -> Vector:
-        """Zeros."""
+        """Variables to start from: all zero."""
         return np.zeros(self.size)
 
     @abstractmethod
     def values(self, v: Vector) -> Vector:
-        """Compute the decision values ``A v`` of the training samples, shape (n,)."""
+        """Compute the decision values ``f = A v`` of the training samples, shape (n,)."""
 
     @abstractmethod
     def norm(self, v: Vector) -> Vector:
-        """``M v``."""
+        """Gradient ``M v`` of the norm ``1/2 v'M v``."""
 
     @abstractmethod
     def pulled(self, u: Vector) -> Vector:
-        """``A'u``."""
+        """Gradient ``A'u`` of a loss with slopes u in the decision values."""
 
     @abstractmethod
     def target(self, v: Vector, violated: Mask) -> Vector:
@@ -54,25 +54,25 @@ class SquaredHinge(ABC):
         """The solution of the problem that v stands for."""
 
     def slack(self, f: Vector) -> Vector:
-        """``max(0, 1 - s f)``."""
+        """Violations of the margin, ``max(0, 1 - s f)``."""
         return np.maximum(0.0, 1.0 - self.signs * f)
 
     def cost(self, v: Vector, f: Vector) -> float:
-        """``F``."""
+        """The primal objective ``F(v)``, given the decision values f."""
         xi = self.slack(f)
         return 0.5 * float(v @ self.norm(v)) + float(self.prices @ (xi * xi))
 
     def gradient(self, v: Vector, f: Vector) -> Vector:
-        """``M v - 2 A'C s xi``."""
+        """Gradient of the primal objective, ``M v - 2 A'C s xi``."""
         return self.norm(v) - self.pulled(2.0 * self.prices * self.signs * self.slack(f))
 
     def alpha(self, v: Vector) -> Vector:
-        """``2 C_i xi_i``."""
+        """Dual variables, the slopes of the loss: ``2 C_i xi_i``."""
         return 2.0 * self.prices * self.slack(self.values(v))
 
 
 class InWeights(SquaredHinge):
-    """``v = (b, w)`` with samples ``(1, x)``, or w alone without an intercept."""
+    """The variables are the weights: ``v = (b, w)``, or w alone without an intercept."""
 
     def __init__(self, problem: SVMProblem) -> None:
         super().__init__(problem)
@@ -106,7 +106,10 @@ class InWeights(SquaredHinge):
 
 
 class InExpansion(SquaredHinge):
-    """``v = (b, beta)`` with decision values ``K beta + b``; a penalised b is ``sum beta``."""
+    """The variables are coefficients of kernel values: ``v = (b, beta)``, ``f = K beta + b``.
+
+    A penalised b is ``sum beta``, with 1 added to every kernel value.
+    """
 
     def __init__(self, problem: SVMProblem) -> None:
         super().__init__(problem)
@@ -147,7 +150,7 @@ class InExpansion(SquaredHinge):
 
 
 def _solved(matrix: Dense, right: Vector) -> Vector:
-    """The solution of a linear system, that of least norm if it is singular."""
+    """Solve a linear system; of a singular one the least-squares solution of least norm."""
     try:
         return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:

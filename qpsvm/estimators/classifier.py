@@ -123,7 +123,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
     multi_class: str
 
     def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
-        """Fit the machine: build the program and solve it to ``eps``.
+        """Fit the classifier to samples and labels, to a certified relative gap of ``eps``.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
     def fit(
         self, X: Samples, y: Targets | None = None, sample_weight: Weights | None = None
     ) -> Self:
-        """Fit the machine: build the program and solve it to ``eps``.
+        """Fit the region that most samples are in, to a certified relative gap of ``eps``.
 
         Parameters
         ----------

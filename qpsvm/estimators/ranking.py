@@ -103,7 +103,7 @@ class SVMRanker(KernelEstimator):
         *,
         groups: Targets | None = None,
     ) -> Self:
-        """Fit the machine: build the program and solve it to ``eps``.
+        """Fit the ranking to samples and relevances, to a certified relative gap of ``eps``.
 
         Parameters
         ----------

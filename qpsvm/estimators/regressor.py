@@ -17,7 +17,7 @@ class QPRegressor(RegressorMixin, QPEstimator):
     """Base class of regressors."""
 
     def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
-        """Fit the machine: build the program and solve it to ``eps``.
+        """Fit the regression to samples and targets, to a certified relative gap of ``eps``.
 
         Parameters
         ----------

@@ -42,9 +42,10 @@ class Options(TypedDict, total=False):
 
 
 class Split(NamedTuple):
-    """One two-class problem: its name, the labels of all samples, and a mask of those it uses.
+    """One of the two-class problems that a problem of several classes is reduced to.
 
-    ``weighs_rest``: whether class weights multiply the weights on the negative side, too.
+    Its name, the labels of all samples, a mask of the samples it uses, and whether class weights
+    multiply the weights on the negative side, too.
     """
 
     name: str
@@ -96,7 +97,7 @@ class Reduction(ExplainsKeywords, ABC):
         sample_weight: Weights | None = None,
         **options: Unpack[Options],
     ) -> ReducedProblem:
-        """Build the primal programs.
+        """Build the primal program of every two-class machine.
 
         Parameters
         ----------
@@ -133,7 +134,7 @@ class Reduction(ExplainsKeywords, ABC):
         sample_weight: Weights | None = None,
         **options: Unpack[Options],
     ) -> ReducedProblem:
-        """Build the dual programs; parameters, result and errors as for ``primal``."""
+        """Build the dual program of every two-class machine; all else as for ``primal``."""
         return self._problem("dual", X, y, kernel, sample_weight, options)
 
     def _problem(
@@ -160,7 +161,7 @@ class Reduction(ExplainsKeywords, ABC):
 
 
 class _Parts:
-    """The two-class problems of a reduction, whose kernel values are evaluated once for all."""
+    """Builder of two-class problems that share the kernel values of all samples."""
 
     def __init__(
         self,
@@ -187,7 +188,7 @@ class _Parts:
         self.all_samples: tuple[Gram, KernelRepair | None] | None = None
 
     def problem(self, split: Split) -> SVMProblem:
-        """The two-class problem of one split."""
+        """Build the problem of one two-class machine from the samples of its classes."""
         data, members = self.data, np.flatnonzero(split.members)
         signs, classes = as_signs(np.asarray(split.labels)[members])
         X = data.X

@@ -12,10 +12,10 @@ from qpsvm.kernels.given import Custom, KernelFunction, Precomputed
 KERNELS: dict[str, type[Kernel]] = {
     kind.name: kind for kind in (Linear, Polynomial, RBF, Sigmoid, Precomputed)
 }
-"""Kernels that a name and numbers describe, as in files."""
+"""Kernel class of each name that model files contain."""
 
 NAMES: dict[str, type[Kernel]] = KERNELS | {"poly": Polynomial}
-"""Kernel classes by the names that ``kernel="..."`` accepts."""
+"""Kernel class of each name that the argument ``kernel`` of a formulation accepts."""
 
 KernelArgument: TypeAlias = Kernel | str | KernelFunction
 """A kernel, the name of one, or a function ``(X, Z) -> Gram matrix``."""

@@ -19,7 +19,7 @@ Indefinite: TypeAlias = Literal["error", "clip", "flip", "shift"]
 """What to do with a kernel matrix that has negative eigenvalues."""
 
 FACTOR = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
-"""By how much of itself a negative eigenvalue is raised: ``T = I - FACTOR V_- V_-'``."""
+"""Multiple of ``|l|`` that each policy adds to a negative eigenvalue l of the kernel matrix."""
 
 
 @short_repr
@@ -61,22 +61,22 @@ class KernelRepair:
 
     @property
     def frobenius_change(self) -> float:
-        """``|K' - K|_F``."""
+        """Frobenius norm of the change of the kernel matrix, ``|K' - K|_F``."""
         n = len(self.negative_vectors)
         return math.hypot(*(FACTOR[self.policy] * self.negative_values), self.shift * math.sqrt(n))
 
     @property
     def spectral_change(self) -> float:
-        """``|K' - K|_2``."""
+        """Spectral norm of the change of the kernel matrix, ``|K' - K|_2``."""
         return max(self.shift, FACTOR[self.policy] * largest_magnitude(self.negative_values))
 
     @property
     def relative_change(self) -> float:
-        """``|K' - K|_F / |K|_F``."""
+        """Relative change of the kernel matrix, ``|K' - K|_F / |K|_F``."""
         return self.frobenius_change / self.norm
 
     def coefficients(self, expansion: Vector) -> Vector:
-        """``T beta``, the coefficients of the unrepaired kernel row ``k(x, .)`` of a sample x.
+        """Coefficients ``T beta`` of the unrepaired kernel values ``k(x, x_j)`` of a new sample x.
 
         Parameters
         ----------

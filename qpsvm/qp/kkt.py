@@ -118,7 +118,7 @@ def residuals_beside(
     *,
     is_always_feasible: bool,
 ) -> KKTResiduals:
-    """Measure every KKT residual of a program of a training problem, beside its certificate.
+    """Measure how far a training problem's program is from satisfying its optimality conditions.
 
     Whether P is positive semidefinite is not looked at: the program was built from a kernel that
     was held to its own tolerance.

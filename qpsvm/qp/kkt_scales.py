@@ -1,4 +1,4 @@
-"""Scales that residuals of the Karush-Kuhn-Tucker conditions are divided by.
+"""Divisors that make residuals of the optimality conditions relative.
 
 The table of all scales, and why they are what they are, is in ``kkt``.
 """
@@ -13,7 +13,7 @@ from qpsvm.qp.program import QuadraticProgram
 
 
 def objective_unit(program: QuadraticProgram) -> float:
-    """``min(1, largest coefficient of the objective)``, 1 for an objective of zeros."""
+    """Unit of an objective: its largest coefficient, at most 1; 1 for an objective of zeros."""
     largest = max(
         float(np.max(np.abs(program.q))), float(np.max(np.abs(program.P.diagonal()), initial=0.0))
     )
@@ -21,7 +21,7 @@ def objective_unit(program: QuadraticProgram) -> float:
 
 
 def row_norms(matrix: Matrix) -> Vector:
-    """``max_k |M_jk|`` for every row j."""
+    """Largest absolute entry of every row of a matrix, shape (m,)."""
     if matrix.shape[0] == 0:
         return np.zeros(0)
     if sp.issparse(matrix):
@@ -30,16 +30,16 @@ def row_norms(matrix: Matrix) -> Vector:
 
 
 def positive(scale: Vector) -> Vector:
-    """Sizes of rows, with 1 for rows of zeros."""
+    """Replace zeros among divisors by 1."""
     return np.where(scale > 0.0, scale, 1.0)
 
 
 def backward_error(
     missed: Vector, rows: Matrix, x: Vector, right: Vector, unit: float = 0.0
 ) -> Vector:
-    """``missed_j / (sum_k |R_jk x_k| + |right_j|)``; zero where nothing is missed.
+    """Relative violation of every row: ``missed_j / (sum_k |R_jk x_k| + |right_j|)``.
 
-    With a unit of x the divisor is at least ``max_k |R_jk| unit``.
+    Zero where nothing is missed. With a unit of x the divisor is at least ``max_k |R_jk| unit``.
     """
     terms = np.asarray(abs(rows) @ np.abs(x)) + np.where(np.isfinite(right), np.abs(right), 0.0)
     if unit > 0.0:
@@ -48,7 +48,10 @@ def backward_error(
 
 
 def bound_scale(bound: Vector, width: Vector, x: Vector, unit: float = 0.0) -> Vector:
-    """``min(width_i, max(v, |bound_i|))`` with v the unit of x, ``min(1, max_i |x_i|)`` for 0."""
+    """Size of every bound of a variable, which its violation is relative to.
+
+    ``min(width_i, max(v, |bound_i|))`` with v the unit of x, ``min(1, max_i |x_i|)`` for 0.
+    """
     if unit == 0.0:
         largest = float(np.max(np.abs(x)))
         unit = min(1.0, largest) if largest > 0.0 else 1.0
