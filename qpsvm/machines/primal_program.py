@@ -72,6 +72,13 @@ class Layout:
         c = self.model.conditions
         return np.flatnonzero((c.lower != 0.0) & np.isfinite(c.lower))
 
+    @property
+    def has_linear_slack_alone(self) -> bool:
+        """Whether every row is an inequality whose slack costs its size; without constraints."""
+        if self.model.constraints is not None or len(self.inside) > 0:
+            return False
+        return len(self.over) == len(self.inequalities) == len(self.model.conditions)
+
     @cached_property
     def blocks(self) -> dict[str, slice]:
         """Slices of x that hold the parts of the variables, by name."""
@@ -188,7 +195,11 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
     blocks_of = staticmethod(primal_blocks)
 
     def recover(self, qp: QPSolution) -> Evaluation:
-        """Recover w (or beta), b, t, alpha and slack from a solution of the primal program."""
+        """Recover w (or beta), b, t, alpha and slack from a solution of the primal program.
+
+        Where every row has a slack of linear cost, the program's point becomes the machine's: its
+        intercept and its slack are exact, where a solver misses rows by its own tolerance.
+        """
         model, layout = self.model, Layout(self.model)
         n = model.n_weights
         x = vector_or_nan(qp.x, layout.size)
@@ -200,7 +211,7 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
         alpha[layout.inequalities] = z[: len(z) - m]
         alpha[layout.equalities] = -y[: len(y) - k]
         beta = model.expansion(alpha) if follows_from_alpha(model) else x[:n]
-        return model.recovered(
+        found = model.recovered(
             qp,
             alpha,
             expansion=None if model.is_linear else beta,
@@ -209,6 +220,9 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
             b=float(x[n]) if layout.has_b else 0.0,
             t=float(x[n + layout.has_b]) if layout.has_t else 0.0,
         )
+        if np.isnan(x).any() or not layout.has_linear_slack_alone:
+            return found
+        return found.of(found.solution.replace(qp=qp.replace(x=self.to_qp(found).x)))
 
     def to_qp(self, values: DecisionValues) -> QPSolution:
         """Build the primal program's solution from any alpha and (w, b)."""

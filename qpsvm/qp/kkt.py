@@ -22,13 +22,11 @@ natural          ``|min(z_j, s_j)|``, ``|r|, |Ax-b|``  those above, s by ``max_k
 
 Here ``u = min(1, max(max_i |q_i|, max_i P_ii))`` is the objective's own unit: a program whose
 coefficients are all tiny is not solved by any point that comes along. The unit of the variables is
-``v = min(1, max_i |x_i|)``.
+``v = min(1, max_i |x_i|)``; the natural residual, which asks whether a slack is near zero, takes 1.
 
 A row's scaled residual is its componentwise backward error: the smallest relative change of the
 row's numbers that makes the row hold. Dividing by the row's largest entry instead would let a large
-entry that multiplies nothing hide what a small one misses. A machine without hard conditions and
-constraints is the exception: its certificate pays for what rows and bounds are missed by, and a row
-whose variables are all rounding is measured with 1 as their unit.
+entry that multiplies nothing hide what a small one misses.
 
 The duality gap is taken with the multipliers as they are and with repaired ones (negative ones
 set to zero, those of finite bounds read off stationarity), whichever is larger: the repaired ones
@@ -57,7 +55,14 @@ from qpsvm.numerics.exact_sums import without_tiny_rows
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, worst_of
-from qpsvm.qp.kkt_scales import backward_error, bound_scale, objective_unit, positive, row_norms
+from qpsvm.qp.kkt_scales import (
+    backward_error,
+    bound_scale,
+    objective_unit,
+    positive,
+    row_norms,
+    variable_unit,
+)
 from qpsvm.qp.program import QuadraticProgram, finite_dot
 from qpsvm.qp.solution import QPSolution
 
@@ -112,34 +117,18 @@ def residuals(
 
 
 def residuals_beside(
-    program: QuadraticProgram,
-    solution: QPSolution,
-    product: Vector | None,
-    *,
-    is_always_feasible: bool,
+    program: QuadraticProgram, solution: QPSolution, product: Vector | None
 ) -> KKTResiduals:
     """Measure how far a training problem's program is from satisfying its optimality conditions.
 
     Whether P is positive semidefinite is not looked at: the program was built from a kernel that
     was held to its own tolerance.
-
-    Parameters
-    ----------
-    program : QuadraticProgram
-    solution : QPSolution
-    product : array of shape (n,), optional
-        ``P x``, where it is known.
-    is_always_feasible : bool
-        Of a machine without hard conditions and constraints: the certificate repairs what misses a
-        row or bound, and pays for it. Then 1 is the unit of all variables: rows and bounds of
-        variables that are all rounding are not relative to that rounding.
     """
     vectors, problems = checked_vectors(program, solution)
     if vectors is None or problems:
         return _unusable(problems)
     with np.errstate(all="ignore"):
-        unit = 1.0 if is_always_feasible else 0.0
-        return _measure(program, *vectors, product=product, unit_of_x=unit)
+        return _measure(program, *vectors, product=product)
 
 
 def _measure(
@@ -151,7 +140,6 @@ def _measure(
     z_upper: Vector,
     contradiction: Vector | None = None,
     product: Vector | None = None,
-    unit_of_x: float = 0.0,
 ) -> KKTResiduals:
     G, A = program.G, program.A
     left = np.zeros(G.shape[0] + A.shape[0]) if contradiction is None else contradiction
@@ -175,25 +163,20 @@ def _measure(
     own, right, exponents = without_tiny_rows(G, program.h)
     violation = np.maximum(own @ x - right - np.ldexp(left[: len(slack)], exponents), 0.0)
     inequality = _residual(
-        "inequality",
-        np.ldexp(violation, -exponents),
-        backward_error(violation, own, x, right, unit_of_x),
+        "inequality", np.ldexp(violation, -exponents), backward_error(violation, own, x, right)
     )
     own, right, exponents = without_tiny_rows(A, program.b)
     mismatch = np.abs(own @ x - right) - np.ldexp(left[len(slack) :], exponents)
     mismatch = np.maximum(mismatch, 0.0)
     equality = _residual(
-        "equality",
-        np.ldexp(mismatch, -exponents),
-        backward_error(mismatch, own, x, right, unit_of_x),
+        "equality", np.ldexp(mismatch, -exponents), backward_error(mismatch, own, x, right)
     )
 
     lower_slack, upper_slack = x - program.lb, program.ub - x
-    lower_scale = bound_scale(program.lb, program.ub - program.lb, x, unit_of_x)
-    upper_scale = bound_scale(program.ub, program.ub - program.lb, x, unit_of_x)
+    width, unit_of_x = program.ub - program.lb, variable_unit(x)
     below, above = np.maximum(-lower_slack, 0.0), np.maximum(-upper_slack, 0.0)
-    lower_bound = _residual("lower_bound", below, below / lower_scale)
-    upper_bound = _residual("upper_bound", above, above / upper_scale)
+    lower_bound = _residual("lower_bound", below, below / bound_scale(program.lb, width, unit_of_x))
+    upper_bound = _residual("upper_bound", above, above / bound_scale(program.ub, width, unit_of_x))
 
     # multipliers: non-negative, and zero where there is no bound to push against
     q_scale = max(unit, float(np.max(np.abs(program.q))))
@@ -220,7 +203,8 @@ def _measure(
     duality_gap = _residual("duality_gap", gap, gap / objective_scale)
 
     # natural residual: |min(z_j, s_j)|, the distance to the nearer of the two cases
-    scales = np.concatenate([G_scale, lower_scale, upper_scale])
+    bounds = [bound_scale(bound, width, 1.0) for bound in (program.lb, program.ub)]
+    scales = np.concatenate([G_scale, *bounds])
     nearer = np.abs(np.minimum(multipliers, slacks))
     nearer_scaled = np.abs(np.minimum(multipliers * norms / q_scale, slacks / scales))
     natural = Residual(

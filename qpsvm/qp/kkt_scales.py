@@ -34,26 +34,22 @@ def positive(scale: Vector) -> Vector:
     return np.where(scale > 0.0, scale, 1.0)
 
 
-def backward_error(
-    missed: Vector, rows: Matrix, x: Vector, right: Vector, unit: float = 0.0
-) -> Vector:
+def backward_error(missed: Vector, rows: Matrix, x: Vector, right: Vector) -> Vector:
     """Relative violation of every row: ``missed_j / (sum_k |R_jk x_k| + |right_j|)``.
 
-    Zero where nothing is missed. With a unit of x the divisor is at least ``max_k |R_jk| unit``.
+    Zero where nothing is missed.
     """
     terms = np.asarray(abs(rows) @ np.abs(x)) + np.where(np.isfinite(right), np.abs(right), 0.0)
-    if unit > 0.0:
-        terms = np.maximum(terms, unit * row_norms(rows))
     return np.where(missed == 0.0, 0.0, missed / np.where(terms > 0.0, terms, 1.0))
 
 
-def bound_scale(bound: Vector, width: Vector, x: Vector, unit: float = 0.0) -> Vector:
-    """Size of every bound of a variable, which its violation is relative to.
+def variable_unit(x: Vector) -> float:
+    """Unit of the variables: the largest entry of x, at most 1; 1 for a point of zeros."""
+    largest = float(np.max(np.abs(x)))
+    return min(1.0, largest) if largest > 0.0 else 1.0
 
-    ``min(width_i, max(v, |bound_i|))`` with v the unit of x, ``min(1, max_i |x_i|)`` for 0.
-    """
-    if unit == 0.0:
-        largest = float(np.max(np.abs(x)))
-        unit = min(1.0, largest) if largest > 0.0 else 1.0
+
+def bound_scale(bound: Vector, width: Vector, unit: float) -> Vector:
+    """Size of every bound of a variable, ``min(width_i, max(unit, |bound_i|))``."""
     size = np.maximum(unit, np.where(np.isfinite(bound), np.abs(bound), unit))
     return np.where(width > 0.0, np.minimum(width, size), size)

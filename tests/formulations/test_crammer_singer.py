@@ -353,16 +353,16 @@ def test_to_qp_and_recover_are_inverse_and_keep_the_optimum(form, kernel, interc
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_rows_of_samples_beyond_their_margins_may_hold_a_solvers_noise(intercept):
-    """All entries of such a row are zero at the optimum, and come back as rounding."""
+def test_a_solvers_noise_in_rows_of_zeros_is_moved_and_not_forgiven(intercept):
+    """All entries of the row of a sample beyond its margins are zero at the optimum."""
     problem, solution = base("dual", "linear", intercept)
     x, rng = solution.qp.x, np.random.default_rng(7)
     noise = 1e-12 * rng.uniform(-1.0, 1.0, x.size)
-    noisy = np.where(np.abs(x) < 1e-12, noise, x)
-    missed = np.abs(problem.qp.A @ noisy - problem.qp.b) / (abs(problem.qp.A) @ np.abs(noisy))
+    noisy = solution.qp.replace(x=np.where(np.abs(x) < 1e-12, noise, x))
+    missed = np.abs(problem.qp.A @ noisy.x - problem.qp.b) / (abs(problem.qp.A) @ np.abs(noisy.x))
     assert np.max(missed) > 0.1
-    mutant = solution.replace(qp=solution.qp.replace(x=noisy))
-    assert qpsvm.verify(problem, mutant, eps=EPS).passed
+    assert not qpsvm.verify(problem, solution.replace(qp=noisy), eps=EPS).passed
+    assert qpsvm.verify(problem, problem.recover(noisy), eps=EPS).passed
 
 
 def test_multipliers_of_the_dual_are_what_the_docstring_says():

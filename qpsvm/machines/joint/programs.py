@@ -46,12 +46,25 @@ class JointDualRecovery(ModelRecovery[JointModel]):
         return blocks({f"tau_{m + 1}": n for m in range(k)})
 
     def recover(self, qp: QPSolution) -> JointEvaluation:
-        """Recover weights, intercepts, tau and slack from a solution of the dual program."""
+        """Recover weights, intercepts, tau and slack from a solution of the dual program.
+
+        Rows of tau that miss their conditions are moved to the nearest ones that do not, and the
+        program's solution with them: at the optimum many rows are zero, and the rounding that a
+        solver leaves there is no small violation of such a row.
+        """
         model, (n, k) = self.model, self.model.own.shape
-        tau = vector_or_nan(qp.x, n * k).reshape(k, n).T
-        return model.recovered(
+        given = vector_or_nan(qp.x, n * k).reshape(k, n).T
+        tau = model.feasible_dual(given)
+        found = model.recovered(
             qp, tau, expansion=tau, coef=model.coef(tau), intercept=model.intercepts(tau)
         )
+        if np.isnan(tau).any() or np.array_equal(tau, given):
+            return found
+        moved = self.to_qp(found)
+        qp = qp.replace(
+            x=moved.x, z=moved.z, y=moved.y, z_lower=moved.z_lower, z_upper=moved.z_upper
+        )
+        return found.of(found.solution.replace(qp=qp))
 
     def to_qp(self, values: JointDecisions) -> QPSolution:
         """Build the dual program's solution from any tau and weights.

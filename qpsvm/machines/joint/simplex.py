@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.precision import EPS
 
 
 def nearest_rows(V: Dense, upper: Dense) -> Dense:
@@ -24,7 +25,8 @@ def nearest_rows(V: Dense, upper: Dense) -> Dense:
     Returns
     -------
     array of shape (n, k)
-        With NaN where V has one, and only in such rows.
+        Rows that satisfy both conditions up to rounding stay as they are. NaN where V has one,
+        and only in such rows.
 
     Notes
     -----
@@ -42,4 +44,6 @@ def nearest_rows(V: Dense, upper: Dense) -> Dense:
     theta = (np.cumsum(values, axis=1) + held) / np.arange(1, V.shape[1] + 1)
     free = np.count_nonzero(values - bounds < theta, axis=1)
     chosen = np.take_along_axis(theta, np.maximum(free - 1, 0)[:, None], 1)
-    return np.asarray(np.minimum(V - chosen, upper))
+    holds = np.abs(np.sum(V, axis=1)) <= V.shape[1] * EPS * np.sum(np.abs(V), axis=1)
+    holds &= np.all(upper >= V, axis=1) & np.all(np.isfinite(V), axis=1)
+    return np.where(holds[:, None], V, np.minimum(V - chosen, upper))
