@@ -79,7 +79,8 @@ def wrong_names(groups: list[Names]) -> dict[str, str]:
     return json.loads(result.stdout)
 
 
-@pytest.mark.parametrize("apart", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("apart", [False, True])
 def test_every_name_in_the_documentation_and_in_messages_resolves(apart: bool) -> None:
     """Those of one module in one interpreter, or each in its own."""
     found = {
@@ -93,6 +94,7 @@ def test_every_name_in_the_documentation_and_in_messages_resolves(apart: bool) -
     assert wrong_names(list(groups.values())) == {}
 
 
+@pytest.mark.exhaustive
 def test_a_name_that_does_not_exist_is_found_out() -> None:
     assert set(wrong_names([[("qpsvm.nothing", False)], [("qpsvm.reports", True)]])) == {
         "qpsvm.nothing",

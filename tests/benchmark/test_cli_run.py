@@ -38,6 +38,7 @@ def bench(*arguments):
     return CliRunner().invoke(app, ["bench", *map(str, arguments)])
 
 
+@pytest.mark.exhaustive
 def test_run_measures_what_was_chosen_and_says_what_is_next(tmp_path, suite):
     store = tmp_path / "s.jsonl"
     only = ("--only", "C=10.0", "--contestant", "osqp(form='primal')")

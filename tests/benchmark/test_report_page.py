@@ -28,6 +28,8 @@ from tests.reports.markup import embedded
 from tests.strategies import listed
 from tests.tolerances import ROUNDING
 
+pytestmark = pytest.mark.exhaustive  # pages in a browser
+
 DESKTOP, PHONE = 1280, 390
 PENALISED = "SoftMargin(intercept='penalized')"
 FREE_KIND, PENALISED_KIND = "SoftMargin, linear", "SoftMargin(intercept='penalized'), linear"

@@ -68,6 +68,7 @@ def ends(tmp_path_factory, request):
     return found
 
 
+@pytest.mark.exhaustive
 def test_every_end_is_a_row(ends):
     for kind, row in ends.items():
         outcome, message = ENDS[kind]

@@ -12,6 +12,8 @@ from tests.reports.browser import opened
 from tests.reports.cases import PAGES, report, text
 from tests.strategies import listed
 
+pytestmark = pytest.mark.exhaustive  # pages in a browser
+
 DESKTOP, PHONE = 1280, 390
 
 
