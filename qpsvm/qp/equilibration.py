@@ -95,7 +95,10 @@ def _largest(M: Sparse, axis: int) -> Vector:
 
 def _spread(sizes: Vector) -> float:
     used = sizes[sizes > 0.0]
-    return float(np.max(used) / np.min(used)) if len(used) else 1.0
+    if len(used) == 0:
+        return 1.0
+    with np.errstate(over="ignore"):  # of denormal numbers: infinitely far apart
+        return float(np.max(used) / np.min(used))
 
 
 def _diagonal(values: Vector) -> Sparse:

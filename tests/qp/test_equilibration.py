@@ -87,3 +87,12 @@ def test_scaling_keeps_a_low_rank_hessian_low_rank() -> None:
     scaled = scale(QuadraticProgram(P, np.zeros(8)), D, objective=3.0)[0]
     assert isinstance(scaled.P, LowRankQuadratic)
     np.testing.assert_allclose(scaled.P.to_dense(), 3.0 * D[:, None] * P.to_dense() * D)
+
+
+def test_denormal_entries_are_scaled_without_a_warning() -> None:
+    G = sp.csc_array(np.array([[5e-310, 1.0], [0.0, 3e8]]))
+    program = QuadraticProgram(sp.eye_array(2, format="csc"), np.ones(2), G, np.ones(2))
+    scaled = equilibrate(program)[0]
+    assert np.isfinite(scaled.G.data).all()
+    problem = qpsvm.SoftMargin().primal([[5e-310, 1.0], [1e-309, -1.0], [2e-310, 1.0]], [1, 0, 1])
+    assert qpsvm.solve(problem).status is Status.OPTIMAL
