@@ -157,7 +157,7 @@ class Certificate:
         """
         if self.enclosure is not None:
             return self.enclosure.gap_upper
-        upper = OUTWARD * (self.spread + self.rounding * self._size) + UNDERFLOW
+        upper = OUTWARD * (self.distance + self.rounding * self._size) + UNDERFLOW
         return upper if math.isfinite(upper) else math.inf
 
     @property

@@ -50,6 +50,29 @@ class ModelRecovery(ABC, Generic[Model]):
         return self.blocks_of(self.model)
 
 
+SMALL_MOVE = 1e-2
+"""Largest move of a program's point, relative to its unit, by which a recovery may repair it: what
+``dual_repair`` allows at ``eps = 1e-4``."""
+
+
+def repaired_program(qp: QPSolution, own: QPSolution, unit: float) -> QPSolution:
+    """Return a solver's answer with the vectors of the machine that was recovered from it.
+
+    The answer as it is where one of its vectors is missing, not finite or of another shape, or
+    where the point would move by more than ``SMALL_MOVE`` units: nothing is made of an answer that
+    is none.
+    """
+    names = ("x", "z", "y", "z_lower", "z_upper")
+    for given, found in ((getattr(qp, name), getattr(own, name)) for name in names):
+        if given is None or given.shape != found.shape:
+            return qp
+        if not (np.isfinite(given).all() and np.isfinite(found).all()):
+            return qp
+    if qp.x is None or own.x is None or not np.max(np.abs(own.x - qp.x)) <= SMALL_MOVE * unit:
+        return qp
+    return qp.replace(x=own.x, z=own.z, y=own.y, z_lower=own.z_lower, z_upper=own.z_upper)
+
+
 def of_machine(x: Vector, z: Any, y: Any, z_lower: Vector, z_upper: Vector) -> QPSolution:
     """The solution of a program that was built from a machine, and not by a solver."""
     return QPSolution(

@@ -12,7 +12,14 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.machines.blocks import NO_WEIGHTS, ModelRecovery, blocks, of_machine, vector_or_nan
+from qpsvm.machines.blocks import (
+    NO_WEIGHTS,
+    ModelRecovery,
+    blocks,
+    of_machine,
+    repaired_program,
+    vector_or_nan,
+)
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
@@ -74,7 +81,7 @@ class Layout:
 
     @property
     def has_linear_slack_alone(self) -> bool:
-        """Whether every row is an inequality whose slack costs its size; without constraints."""
+        """Whether all rows are inequalities with a slack of linear cost, and none a constraint."""
         if self.model.constraints is not None or len(self.inside) > 0:
             return False
         return len(self.over) == len(self.inequalities) == len(self.model.conditions)
@@ -197,8 +204,9 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
     def recover(self, qp: QPSolution) -> Evaluation:
         """Recover w (or beta), b, t, alpha and slack from a solution of the primal program.
 
-        Where every row has a slack of linear cost, the program's point becomes the machine's: its
-        intercept and its slack are exact, where a solver misses rows by its own tolerance.
+        Where every row has a slack of linear cost, the point of the program's solution is moved to
+        that of the machine, whose intercept and slack are the best for its weights: a solver misses
+        rows by its own tolerance. Its multipliers stay.
         """
         model, layout = self.model, Layout(self.model)
         n = model.n_weights
@@ -220,9 +228,11 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
             b=float(x[n]) if layout.has_b else 0.0,
             t=float(x[n + layout.has_b]) if layout.has_t else 0.0,
         )
-        if np.isnan(x).any() or not layout.has_linear_slack_alone:
+        if not layout.has_linear_slack_alone:
             return found
-        return found.of(found.solution.replace(qp=qp.replace(x=self.to_qp(found).x)))
+        own = qp.replace(x=self.to_qp(found).x)
+        unit = max(1.0, float(np.max(np.abs(x))))  # NaN stays 1
+        return found.of(found.solution.replace(qp=repaired_program(qp, own, unit)))
 
     def to_qp(self, values: DecisionValues) -> QPSolution:
         """Build the primal program's solution from any alpha and (w, b)."""

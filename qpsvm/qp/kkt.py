@@ -22,7 +22,8 @@ natural          ``|min(z_j, s_j)|``, ``|r|, |Ax-b|``  those above, s by ``max_k
 
 Here ``u = min(1, max(max_i |q_i|, max_i P_ii))`` is the objective's own unit: a program whose
 coefficients are all tiny is not solved by any point that comes along. The unit of the variables is
-``v = min(1, max_i |x_i|)``; the natural residual, which asks whether a slack is near zero, takes 1.
+``v = min(1, max_i |x_i|)``; the natural residual, which asks whether a slack is near zero,
+takes ``v = 1``.
 
 A row's scaled residual is its componentwise backward error: the smallest relative change of the
 row's numbers that makes the row hold. Dividing by the row's largest entry instead would let a large

@@ -365,6 +365,30 @@ def test_a_solvers_noise_in_rows_of_zeros_is_moved_and_not_forgiven(intercept):
     assert qpsvm.verify(problem, problem.recover(noisy), eps=EPS).passed
 
 
+@pytest.mark.parametrize("size", [1e3, 1e9, 1e15])
+def test_no_dual_variables_bound_the_optimum_from_above(size):
+    """Shifts of a row are projected away, whose rounding grows with them."""
+    problem, solution = base("dual", "linear", "none")
+    optimum, rng = qpsvm.certify(problem, solution).primal_objective, np.random.default_rng(3)
+    for _ in range(40):
+        shift = size * rng.uniform(-1.5, 1.5, size=(len(solution.alpha), 1))
+        shifted = solution.replace(alpha=solution.alpha + shift)
+        assert qpsvm.certify(problem, shifted).dual_objective <= optimum * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("change", ["missing", "nan", "inf", "far"])
+def test_an_answer_that_is_none_is_not_repaired(change):
+    problem, solution = base("dual", "linear", "none")
+    qp, shifts = solution.qp, np.tile(np.arange(1.0, 37.0), 3)
+    mutants = {
+        "missing": qp.replace(x=qp.x + 1e-12 * shifts, y=None),
+        "nan": qp.replace(x=qp.x + 1e-12 * shifts, z_upper=np.full(len(qp.x), np.nan)),
+        "inf": qp.replace(x=np.where(shifts == 3.0, np.inf, qp.x)),
+        "far": qp.replace(x=qp.x + shifts),
+    }
+    assert not qpsvm.verify(problem, problem.recover(mutants[change]), eps=EPS).passed
+
+
 def test_multipliers_of_the_dual_are_what_the_docstring_says():
     problem, solution = base("dual", "linear", "none")
     own = problem.model.own

@@ -536,3 +536,16 @@ def test_what_conflicts_with_the_margins_is_named(form: str) -> None:
 def test_no_constraints_are_an_empty_list() -> None:
     problem = qpsvm.SoftMargin().primal([[0.0], [1.0]], [0, 1], constraints=[])
     assert problem.model.constraints is None
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308, -1e9])
+def test_slack_that_is_none_is_not_repaired(value: float) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    problem = qpsvm.SoftMargin().primal(X, X[:, 0] + 0.3 * X[:, 1] > 0.1)
+    qp = qpsvm.solve(problem).qp
+    assert qp.x is not None
+    broken = qp.replace(x=np.where(np.arange(len(qp.x)) < 3, qp.x, value))
+    assert not qpsvm.verify(problem, problem.recover(broken)).passed
+    nudged = qp.replace(x=np.where(np.arange(len(qp.x)) < 3, qp.x, qp.x - 1e-6))
+    assert not qpsvm.verify(problem.qp, nudged).passed
+    assert qpsvm.verify(problem, problem.recover(nudged)).passed

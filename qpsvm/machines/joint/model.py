@@ -93,7 +93,8 @@ class JointModel(JointPair):
             square = float(np.sum((norms @ v) ** 2))
         square += self.constant * float(np.sum(np.sum(v, axis=0) ** 2))
         hidden = self.negative_curvature_price(evaluation.point)
-        return EPS * (float(np.sum(v[self.own])) + 0.5 * square) + hidden
+        # rows of tau sum to zero up to the rounding of their k terms, times a decision value
+        return self.n_classes * EPS * (float(np.sum(v[self.own])) + square) + hidden
 
     def negative_curvature_price(self, tau: Dense) -> float:
         """Bound on the error of the duality gap by negative eigenvalues of K; 0 without any."""

@@ -9,11 +9,19 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.machines.blocks import NO_WEIGHTS, ModelRecovery, blocks, of_machine, vector_or_nan
+from qpsvm.machines.blocks import (
+    NO_WEIGHTS,
+    ModelRecovery,
+    blocks,
+    of_machine,
+    repaired_program,
+    vector_or_nan,
+)
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.joint.evaluation import JointEvaluation
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.primal_dual import JointDecisions
+from qpsvm.machines.joint.solution import alpha_unit
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.repeated import RepeatedQuadratic
@@ -48,23 +56,26 @@ class JointDualRecovery(ModelRecovery[JointModel]):
     def recover(self, qp: QPSolution) -> JointEvaluation:
         """Recover weights, intercepts, tau and slack from a solution of the dual program.
 
-        Rows of tau that miss their conditions are moved to the nearest ones that do not, and the
-        program's solution with them: at the optimum many rows are zero, and the rounding that a
-        solver leaves there is no small violation of such a row.
+        At the optimum many rows of tau are zero, and the rounding that a solver leaves in such a
+        row violates it by as much as the row has. Where that is all, tau becomes the nearest
+        feasible one, and the program's solution that of its machine, multipliers included.
         """
-        model, (n, k) = self.model, self.model.own.shape
-        given = vector_or_nan(qp.x, n * k).reshape(k, n).T
-        tau = model.feasible_dual(given)
-        found = model.recovered(
+        given = vector_or_nan(qp.x, self.model.own.size).reshape(self.model.own.shape[::-1]).T
+        tau = self.model.feasible_dual(given)
+        if np.array_equal(tau, given, equal_nan=True):
+            return self._of_tau(qp, given)
+        found = self._of_tau(qp, tau)
+        unit = float(np.max(alpha_unit(tau, self.model.box)))
+        moved = repaired_program(qp, self.to_qp(found), unit)
+        return (
+            self._of_tau(qp, given) if moved is qp else found.of(found.solution.replace(qp=moved))
+        )
+
+    def _of_tau(self, qp: QPSolution, tau: Dense) -> JointEvaluation:
+        model = self.model
+        return model.recovered(
             qp, tau, expansion=tau, coef=model.coef(tau), intercept=model.intercepts(tau)
         )
-        if np.isnan(tau).any() or np.array_equal(tau, given):
-            return found
-        moved = self.to_qp(found)
-        qp = qp.replace(
-            x=moved.x, z=moved.z, y=moved.y, z_lower=moved.z_lower, z_upper=moved.z_upper
-        )
-        return found.of(found.solution.replace(qp=qp))
 
     def to_qp(self, values: JointDecisions) -> QPSolution:
         """Build the dual program's solution from any tau and weights.

@@ -25,8 +25,8 @@ def nearest_rows(V: Dense, upper: Dense) -> Dense:
     Returns
     -------
     array of shape (n, k)
-        Rows that satisfy both conditions up to rounding stay as they are. NaN where V has one,
-        and only in such rows.
+        Rows that satisfy both conditions up to rounding stay as they are. Rows with NaN or
+        infinite entries have NaN.
 
     Notes
     -----
@@ -38,12 +38,19 @@ def nearest_rows(V: Dense, upper: Dense) -> Dense:
     >>> nearest_rows(np.array([[3.0, -1.0, 0.5]]), np.array([[2.0, 0.0, 0.0]]))
     array([[ 2.  , -1.75, -0.25]])
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        # the first projection rounds in units of V, which may be far larger than a feasible row
+        return _projected(_projected(V, upper), upper)
+
+
+def _projected(V: Dense, upper: Dense) -> Dense:
+    sums, sizes = np.sum(V, axis=1), np.sum(np.abs(V), axis=1)
+    holds = np.isfinite(sizes) & (np.abs(sums) <= V.shape[1] * EPS * sizes)
+    holds &= np.all(upper >= V, axis=1)
     order = np.argsort(V - upper, axis=1)
     values, bounds = np.take_along_axis(V, order, 1), np.take_along_axis(upper, order, 1)
     held = np.sum(bounds, axis=1, keepdims=True) - np.cumsum(bounds, axis=1)
     theta = (np.cumsum(values, axis=1) + held) / np.arange(1, V.shape[1] + 1)
     free = np.count_nonzero(values - bounds < theta, axis=1)
     chosen = np.take_along_axis(theta, np.maximum(free - 1, 0)[:, None], 1)
-    holds = np.abs(np.sum(V, axis=1)) <= V.shape[1] * EPS * np.sum(np.abs(V), axis=1)
-    holds &= np.all(upper >= V, axis=1) & np.all(np.isfinite(V), axis=1)
     return np.where(holds[:, None], V, np.minimum(V - chosen, upper))
