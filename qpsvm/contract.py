@@ -112,9 +112,9 @@ class Contract:
 
     @property
     def is_always_feasible(self) -> bool:
-        """Whether any weights are feasible: no hard margin and no constraints on (w, b).
+        """Whether all weights are feasible: there is no hard margin and no constraint on (w, b).
 
-        Its certificate finds a feasible machine and feasible multipliers beside any answer.
+        The certificate of such a problem finds feasible variables beside any answer.
         """
         problem = self.problem
         return isinstance(problem, TrainingProblem) and problem.model.always_has_an_optimum
@@ -296,6 +296,6 @@ def is_blocked(report: KKTReport) -> bool:
 
 
 def breaks_a_constraint(report: KKTReport) -> bool:
-    """Return whether the verifier found no weights near the answer that satisfy its constraints."""
+    """Return whether the answer misses a constraint and no weights near it satisfy them all."""
     feasible = None if report.certificate is None else report.certificate.feasible
     return feasible is not None and bool(feasible.blocked)

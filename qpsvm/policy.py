@@ -138,7 +138,7 @@ def _ask(state: SolveState) -> SolveState:
 
 
 def _measure(state: SolveState) -> SolveState:
-    """The verifier measures what the backend answered; a claim without proof is none."""
+    """Let the verifier measure the backend's answer, and drop a status that is not proven."""
     contract, answer = state.contract, state.answer
     assert answer is not None
     if answer.status in NO_OPTIMUM and not contract.is_proof(answer):

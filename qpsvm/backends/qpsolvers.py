@@ -184,9 +184,9 @@ def _bounds(bounds: Vector) -> Vector | None:
 
 
 def _translated(answer: qpsolvers.Solution, program: QuadraticProgram) -> QPSolution:
-    """The multipliers; those of a constraint the program does not have are zero or empty.
+    """Convert an answer of qpsolvers; multipliers of constraints that are not there are zero.
 
-    Where qpsolvers has a point but no multipliers, the ones that fit the point best.
+    Where qpsolvers has a point but no multipliers, those are computed that fit the point best.
     """
     x = _vector(answer.x, program.n_variables)
     bounded = bool(np.isfinite(program.lb).any() or np.isfinite(program.ub).any())

@@ -193,7 +193,7 @@ def _digest(samples: Samples) -> bytes:
 
 
 def _warm_up(contestant: Contestant, cell: Cell, samples: Samples) -> None:
-    """Fit a few samples, so that what is loaded at the first call is not timed."""
+    """Fit a few samples before the clock starts: the first call loads and compiles code."""
     X, y = samples.X, samples.y
     chosen = np.arange(min(2 * _WARM_UP_SAMPLES, X.shape[0]))
     if y is not None:

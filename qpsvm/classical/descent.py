@@ -62,7 +62,7 @@ def averaged(iterates: Iterator[Iterate], average: Average) -> Iterator[Iterate]
 
 
 def all_samples() -> Iterator[Index | slice]:
-    """Yield all samples as every batch."""
+    """Yield batches without end, each of all samples."""
     while True:
         yield slice(None)
 

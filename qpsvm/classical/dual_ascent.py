@@ -29,7 +29,7 @@ def dual_ascent(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Maximise the dual by gradient steps, projected onto its constraints unless told otherwise.
+    """Maximise the dual objective by gradient steps, each projected onto the constraints.
 
     ``alpha <- proj(alpha + eta (1 - H alpha)),   H = ss' o K``
 

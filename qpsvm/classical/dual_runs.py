@@ -28,7 +28,7 @@ def traced(
     settings: TraceSettings,
     machine: Callable[[Vector], SVMSolution] | None = None,
 ) -> ClassicalResult:
-    """Run a textbook method on a dual program from alpha = 0 and record its certified gaps."""
+    """Run a textbook method on a dual program and record the certified gap as it goes."""
     require_dual(problem, name.replace("-", "_"))
 
     def best_intercept(x: Vector) -> SVMSolution:

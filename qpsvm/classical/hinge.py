@@ -164,14 +164,14 @@ def with_ones(X: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """A linear machine with the dual variables that its steps have added up.
+    """A linear machine during a sub-gradient method, with the dual variables of its steps.
 
     Attributes
     ----------
     v : array of shape (d,) or (d + 1,)
         Weights, the bias first where it is one of them.
     b : float
-        The bias apart from the weights; 0 without one.
+        The bias that is not one of the weights; 0 without one.
     alpha : array of shape (n,)
         ``w = sum_i alpha_i s_i x_i`` throughout: the lower bound of the certificate.
     """
@@ -181,7 +181,7 @@ class Iterate:
     alpha: Vector
 
     def towards(self, other: Iterate, share: float) -> Iterate:
-        """``self + share (other - self)``."""
+        """Return the point between this one and another, ``self + share (other - self)``."""
         return Iterate(
             self.v + share * (other.v - self.v),
             self.b + share * (other.b - self.b),
@@ -189,18 +189,19 @@ class Iterate:
         )
 
     def scaled(self, factor: float) -> Iterate:
-        """All of it times a factor."""
+        """Return the machine with weights, bias and dual variables multiplied by a factor."""
         return Iterate(factor * self.v, factor * self.b, factor * self.alpha)
 
 
 class HingeTask:
-    """The samples of a linear training problem, with the bias first or apart.
+    """A linear training problem as sub-gradient methods need it: samples, signs and prices.
 
     Parameters
     ----------
     problem : SVMProblem
         Of a linear classifier.
     bias_first : bool
+        Whether the bias is the weight of a first feature of ones, and not a variable of its own.
     """
 
     def __init__(self, problem: SVMProblem, *, bias_first: bool = False) -> None:
@@ -215,17 +216,17 @@ class HingeTask:
         self.penalty = 1.0 if model.intercept == "penalized" else 0.0
 
     def start(self) -> Iterate:
-        """All zeros."""
+        """Return the machine with all variables zero, where methods start."""
         return Iterate(np.zeros(self.Z.shape[1]), 0.0, np.zeros(self.n))
 
     def margins(self, at: Iterate, rows: Index | slice = slice(None)) -> Vector:
-        """``s_i f(x_i)`` of some samples."""
+        """Compute the margins ``s_i f(x_i)`` of some samples."""
         return np.asarray(self.signs[rows] * (self.Z[rows] @ at.v + at.b))
 
     def stepped(
         self, at: Iterate, counted: Vector, eta: float, rows: Index | slice, decay: float = 1.0
     ) -> Iterate:
-        """One step: ``w <- w - eta (decay w - sum_i c_i s_i x_i)``, and the same for b and alpha.
+        """Take one step: ``w <- w - eta (decay w - sum_i c_i s_i x_i)``, likewise b and alpha.
 
         Parameters
         ----------
@@ -247,6 +248,6 @@ class HingeTask:
         return Iterate(v, b, alpha)
 
     def machine(self, at: Iterate) -> SVMSolution:
-        """The iterate as a solution of the problem."""
+        """Return the iterate as a solution of the problem."""
         b, w = (float(at.v[0]), at.v[1:]) if self.bias_first else (at.b, at.v)
         return stated(self.problem, at.alpha, coef=w, intercept=b)

@@ -20,7 +20,7 @@ from qpsvm.numerics.arrays import Dense, Mask, Vector, as_dense, is_sparse
 
 
 class SquaredHinge(ABC):
-    """The squared hinge of decision values ``f = A v``, plus the norm ``1/2 v'M v``."""
+    """Objective ``1/2 v'M v + sum_i C_i max(0, 1 - s_i f_i)^2`` of decision values ``f = A v``."""
 
     def __init__(self, problem: SVMProblem) -> None:
         c = problem.model.conditions
@@ -30,7 +30,7 @@ class SquaredHinge(ABC):
         self.size = 0
 
     def start(self) -> Vector:
-        """Variables to start from: all zero."""
+        """Return ``v = 0``, where the iterations start."""
         return np.zeros(self.size)
 
     @abstractmethod
@@ -39,11 +39,11 @@ class SquaredHinge(ABC):
 
     @abstractmethod
     def norm(self, v: Vector) -> Vector:
-        """Gradient ``M v`` of the norm ``1/2 v'M v``."""
+        """Compute ``M v``, the gradient of ``1/2 v'M v``."""
 
     @abstractmethod
     def pulled(self, u: Vector) -> Vector:
-        """Gradient ``A'u`` of a loss with slopes u in the decision values."""
+        """Compute ``A'u``, the gradient in v of a loss whose derivatives in the values f are u."""
 
     @abstractmethod
     def target(self, v: Vector, violated: Mask) -> Vector:
@@ -51,28 +51,28 @@ class SquaredHinge(ABC):
 
     @abstractmethod
     def machine(self, v: Vector) -> SVMSolution:
-        """The solution of the problem that v stands for."""
+        """Return the machine with these variables, as a solution of the problem."""
 
     def slack(self, f: Vector) -> Vector:
-        """Violations of the margin, ``max(0, 1 - s f)``."""
+        """Compute by how much each sample violates the margin, ``max(0, 1 - s_i f_i)``."""
         return np.maximum(0.0, 1.0 - self.signs * f)
 
     def cost(self, v: Vector, f: Vector) -> float:
-        """The primal objective ``F(v)``, given the decision values f."""
+        """Compute the primal objective, given the decision values f."""
         xi = self.slack(f)
         return 0.5 * float(v @ self.norm(v)) + float(self.prices @ (xi * xi))
 
     def gradient(self, v: Vector, f: Vector) -> Vector:
-        """Gradient of the primal objective, ``M v - 2 A'C s xi``."""
+        """Compute the gradient of the primal objective, ``M v - 2 A'(C s xi)``."""
         return self.norm(v) - self.pulled(2.0 * self.prices * self.signs * self.slack(f))
 
     def alpha(self, v: Vector) -> Vector:
-        """Dual variables, the slopes of the loss: ``2 C_i xi_i``."""
+        """Compute the dual variables ``2 C_i xi_i``, the derivatives of the loss."""
         return 2.0 * self.prices * self.slack(self.values(v))
 
 
 class InWeights(SquaredHinge):
-    """The variables are the weights: ``v = (b, w)``, or w alone without an intercept."""
+    """The objective as a function of the weights: ``v = (b, w)``, or w without an intercept."""
 
     def __init__(self, problem: SVMProblem) -> None:
         super().__init__(problem)
@@ -106,9 +106,10 @@ class InWeights(SquaredHinge):
 
 
 class InExpansion(SquaredHinge):
-    """The variables are coefficients of kernel values: ``v = (b, beta)``, ``f = K beta + b``.
+    """The objective as a function of the coefficients of kernel values, ``f = K beta + b``.
 
-    A penalised b is ``sum beta``, with 1 added to every kernel value.
+    The variables are ``v = (b, beta)``. A penalised b is ``sum beta``, with 1 added to every kernel
+    value.
     """
 
     def __init__(self, problem: SVMProblem) -> None:
@@ -150,7 +151,7 @@ class InExpansion(SquaredHinge):
 
 
 def _solved(matrix: Dense, right: Vector) -> Vector:
-    """Solve a linear system; of a singular one the least-squares solution of least norm."""
+    """Solve a linear system; if it is singular, return its least-squares solution of least norm."""
     try:
         return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:

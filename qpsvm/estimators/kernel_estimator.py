@@ -42,7 +42,7 @@ class KernelEstimator(QPEstimator):
         return kernel_of(self, X, weights)
 
     def _scale(self, machine: SVMSolution, weights: Vector) -> float:
-        """By what scikit-learn's decision function is larger than the formulation's."""
+        """Factor between scikit-learn's decision function and the formulation's."""
         del machine, weights
         return 1.0
 

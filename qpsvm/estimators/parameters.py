@@ -1,4 +1,4 @@
-"""Parameters of other estimators that ours do not have, and what to use in their place."""
+"""Parameters of scikit-learn's estimators that qpsvm's do not have, and what to use instead."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ INSTEAD = {
 
 
 def require_known(estimator: type, parameters: Mapping[str, object]) -> None:
-    """Refuse parameters that an estimator does not have, with what takes their place.
+    """Raise UnknownParameterError for a parameter that an estimator does not have.
+
+    The message says what to use instead.
 
     Raises
     ------
     UnknownParameterError
-        For the first of them; a TypeError, as Python's own.
+        For the first of them. It is a TypeError, too.
     """
     for name in parameters:
         known = parameters_of(estimator)

@@ -42,10 +42,17 @@ class Options(TypedDict, total=False):
 
 
 class Split(NamedTuple):
-    """One of the two-class problems that a problem of several classes is reduced to.
+    """The samples, and their labels, of one two-class problem that is part of a reduction.
 
-    Its name, the labels of all samples, a mask of the samples it uses, and whether class weights
-    multiply the weights on the negative side, too.
+    Attributes
+    ----------
+    name : str
+    labels : array of shape (n,)
+        Labels of all samples.
+    members : array of bool, shape (n,)
+        The samples that take part.
+    weighs_rest : bool
+        Whether class weights apply to the samples of the negative class, too.
     """
 
     name: str
@@ -97,7 +104,7 @@ class Reduction(ExplainsKeywords, ABC):
         sample_weight: Weights | None = None,
         **options: Unpack[Options],
     ) -> ReducedProblem:
-        """Build the primal program of every two-class machine.
+        """Build a training problem that solves the primal program of every two-class machine.
 
         Parameters
         ----------
@@ -134,7 +141,10 @@ class Reduction(ExplainsKeywords, ABC):
         sample_weight: Weights | None = None,
         **options: Unpack[Options],
     ) -> ReducedProblem:
-        """Build the dual program of every two-class machine; all else as for ``primal``."""
+        """Build a training problem that solves the dual program of every two-class machine.
+
+        Arguments, result and errors are those of ``primal``.
+        """
         return self._problem("dual", X, y, kernel, sample_weight, options)
 
     def _problem(
@@ -161,7 +171,7 @@ class Reduction(ExplainsKeywords, ABC):
 
 
 class _Parts:
-    """Builder of two-class problems that share the kernel values of all samples."""
+    """Builds the two-class problems of a reduction, which share kernel values."""
 
     def __init__(
         self,
@@ -188,7 +198,7 @@ class _Parts:
         self.all_samples: tuple[Gram, KernelRepair | None] | None = None
 
     def problem(self, split: Split) -> SVMProblem:
-        """Build the problem of one two-class machine from the samples of its classes."""
+        """Build the two-class problem of one split."""
         data, members = self.data, np.flatnonzero(split.members)
         signs, classes = as_signs(np.asarray(split.labels)[members])
         X = data.X
@@ -214,7 +224,7 @@ class _Parts:
     def _gram(
         self, part: BinaryTrainingSet, members: Index
     ) -> tuple[Gram, KernelRepair | None] | None:
-        """The kernel matrix of a part where it can be shared with others, else None."""
+        """Return the kernel matrix of a two-class problem if others share its values, else None."""
         if len(members) == self.data.n_samples:
             if self.all_samples is None:
                 indefinite = self.options.get("indefinite", "error")

@@ -12,10 +12,10 @@ from qpsvm.kernels.given import Custom, KernelFunction, Precomputed
 KERNELS: dict[str, type[Kernel]] = {
     kind.name: kind for kind in (Linear, Polynomial, RBF, Sigmoid, Precomputed)
 }
-"""Kernel class of each name that model files contain."""
+"""Kernel classes by the names that stand for them in model files."""
 
 NAMES: dict[str, type[Kernel]] = KERNELS | {"poly": Polynomial}
-"""Kernel class of each name that the argument ``kernel`` of a formulation accepts."""
+"""Kernel classes by the names that the argument ``kernel`` of a formulation accepts."""
 
 KernelArgument: TypeAlias = Kernel | str | KernelFunction
 """A kernel, the name of one, or a function ``(X, Z) -> Gram matrix``."""

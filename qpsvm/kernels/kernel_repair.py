@@ -61,22 +61,24 @@ class KernelRepair:
 
     @property
     def frobenius_change(self) -> float:
-        """Frobenius norm of the change of the kernel matrix, ``|K' - K|_F``."""
+        """Size of the change of the kernel matrix, ``|K' - K|_F`` (Frobenius norm)."""
         n = len(self.negative_vectors)
         return math.hypot(*(FACTOR[self.policy] * self.negative_values), self.shift * math.sqrt(n))
 
     @property
     def spectral_change(self) -> float:
-        """Spectral norm of the change of the kernel matrix, ``|K' - K|_2``."""
+        """Size of the change of the kernel matrix, ``|K' - K|_2`` (spectral norm)."""
         return max(self.shift, FACTOR[self.policy] * largest_magnitude(self.negative_values))
 
     @property
     def relative_change(self) -> float:
-        """Relative change of the kernel matrix, ``|K' - K|_F / |K|_F``."""
+        """Size of the change of the kernel matrix, relative to its own, ``|K' - K|_F / |K|_F``."""
         return self.frobenius_change / self.norm
 
     def coefficients(self, expansion: Vector) -> Vector:
-        """Coefficients ``T beta`` of the unrepaired kernel values ``k(x, x_j)`` of a new sample x.
+        """Compute the coefficients with which a new sample x is predicted, ``sum_j c_j k(x, x_j)``.
+
+        ``c = T beta``: new samples do not see the repair.
 
         Parameters
         ----------

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from qpsvm.display import short_repr
+from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import QPSolution, Status
 
@@ -50,17 +51,12 @@ class ModelRecovery(ABC, Generic[Model]):
         return self.blocks_of(self.model)
 
 
-SMALL_MOVE = 1e-2
-"""Largest move of a program's point, relative to its unit, by which a recovery may repair it: what
-``dual_repair`` allows at ``eps = 1e-4``."""
-
-
 def repaired_program(qp: QPSolution, own: QPSolution, unit: float) -> QPSolution:
-    """Return a solver's answer with the vectors of the machine that was recovered from it.
+    """Replace a solver's vectors by those of the machine that was recovered from them.
 
-    The answer as it is where one of its vectors is missing, not finite or of another shape, or
-    where the point would move by more than ``SMALL_MOVE`` units: nothing is made of an answer that
-    is none.
+    The solver's answer is returned unchanged if one of its vectors is missing, not finite or of
+    another shape, or if x would change by more than ``MachineSettings.largest_repair`` units: the
+    machine would then hide that the solver failed.
     """
     names = ("x", "z", "y", "z_lower", "z_upper")
     for given, found in ((getattr(qp, name), getattr(own, name)) for name in names):
@@ -68,7 +64,8 @@ def repaired_program(qp: QPSolution, own: QPSolution, unit: float) -> QPSolution
             return qp
         if not (np.isfinite(given).all() and np.isfinite(found).all()):
             return qp
-    if qp.x is None or own.x is None or not np.max(np.abs(own.x - qp.x)) <= SMALL_MOVE * unit:
+    allowed = MACHINES.largest_repair * unit
+    if qp.x is None or own.x is None or not np.max(np.abs(own.x - qp.x)) <= allowed:
         return qp
     return qp.replace(x=own.x, z=own.z, y=own.y, z_lower=own.z_lower, z_upper=own.z_upper)
 

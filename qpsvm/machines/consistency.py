@@ -27,13 +27,10 @@ from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.machines.samples import SampleTable
+from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.machines.verifiable import Implication
 from qpsvm.numerics.precision import TINY
-
-CANCELLING = 1e-4
-"""Share of the terms of ``sum_i s_i a_i phi(x_i)`` below which w counts as cancelled: with the
-tolerance sqrt(eps) = 1e-4 the difference may then be 1e-8 of the terms."""
 
 
 def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
@@ -137,7 +134,8 @@ def implications(
     if follows and (form == "dual" or follows_from_alpha(model)):
         conditions = model.conditions
         sizes = abs(conditions.rows).T @ alpha_unit(solution.alpha, conditions)  # of each sample
-        sizes = np.where(sizes > 0.0, sizes, 1.0)  # a sample without any condition
+        # a sample without any condition has no size of its own
+        sizes = np.where(sizes > 0.0, sizes, np.max(sizes))
         own = math.nan if solution.expansion is None else solution.expansion / sizes
         yield "expansion", own, evaluation.implied.expansion / sizes
 
@@ -168,7 +166,9 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
         assert expected is not None  # only a linear machine has a coef
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
         columns = np.asarray(abs(model.data.X).T @ np.abs(implied.expansion))
-        size = max(float(np.linalg.norm(solution.coef)), CANCELLING * _norm(columns), floor)
+        size = max(
+            float(np.linalg.norm(solution.coef)), MACHINES.cancelling * _norm(columns), floor
+        )
         apart = np.abs(solution.coef - expected)
         distance = _norm(apart)
         if model.n_constraints:  # a weight that is fixed to be large must not hide the others
@@ -177,7 +177,7 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     elif solution.expansion is not None:
         step = solution.expansion - implied.expansion
         terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied.expansion))
-        size = max(_root(evaluation.square), CANCELLING * terms, floor)
+        size = max(_root(evaluation.square), MACHINES.cancelling * terms, floor)
         distance = _root(step @ model.kernel_product(step)) if step.any() else 0.0
     else:
         return math.inf

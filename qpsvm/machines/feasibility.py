@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from qpsvm.display import short_repr
 from qpsvm.machines.losses import slopes
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
+from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Mask, Vector
@@ -24,10 +25,6 @@ from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 from qpsvm.qp.row_proofs import prove_rows
-
-SOLVER_TOLERANCE = 1e-6
-"""Share of a row's terms by which solvers miss it: up to this, recovery moves the weights until
-they satisfy the row; a machine that misses by more is left as it is, for the verifier to refuse."""
 
 
 @short_repr
@@ -168,8 +165,8 @@ def cleaned(model: PrimalDualPair, solution: SVMSolution) -> SVMSolution:
     if model.constraints is None or solution.coef is None:
         return solution
     missed = missed_constraints(model, solution)
-    if not missed.any() or not (missed <= SOLVER_TOLERANCE).all():
-        beyond = missed > SOLVER_TOLERANCE
+    if not missed.any() or not (missed <= MACHINES.missed_row).all():
+        beyond = missed > MACHINES.missed_row
         if not beyond.any() or not _is_noise(model, solution, beyond):
             return solution
     found = feasible_machine(model, solution)
@@ -196,7 +193,7 @@ def _is_noise(model: PrimalDualPair, solution: SVMSolution, beyond: Mask) -> boo
     rows = sp.csr_array(rules.rows)[np.flatnonzero(beyond)]
     touched = np.unique(rows.indices)
     return bool(
-        np.sum(effect[touched]) <= SOLVER_TOLERANCE * max(float(np.max(effect)), model.unit)
+        np.sum(effect[touched]) <= MACHINES.missed_row * max(float(np.max(effect)), model.unit)
     )
 
 

@@ -22,22 +22,11 @@ from qpsvm.display import short_repr
 from qpsvm.machines.losses import losses
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.repair import sums_hold, with_sum, with_width
+from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues, TrainingSetup
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.precision import EPS, TINY
-
-SMALL_WEIGHTS = 1e-3
-"""Where the optimum may be exactly zero, a gap relative to it would ask for more digits than its
-terms have. An objective is then no less than that of weights this much smaller than the samples
-allow."""
-
-SMALL_MOVE = 1e-2
-"""The same where w = 0 is known to be optimal: weights that move a decision value by this share of
-a unit."""
-
-SMALLEST_MARGIN = 1e-100
-"""Weights with a smaller margin count as not separating: their squares would underflow."""
 
 
 @short_repr
@@ -103,7 +92,7 @@ class PrimalDualPair(TrainingSetup):
         size = self.penalty(solution, values.square)
         if self.is_hard and self.constraints is None:
             smallest = float(np.min(self.row_values(scores, b) / c.required))
-            if not smallest > SMALLEST_MARGIN:
+            if not smallest > MACHINES.smallest_margin:
                 return math.inf
             return size / min(1.0, smallest) ** 2
         v = self.violations(scores, b, t)
@@ -212,13 +201,15 @@ class PrimalDualPair(TrainingSetup):
             return 0.0  # they set a scale of their own
         if c.relative_to_spread:
             # the objective of a w as large as the samples allow, but for the intercept
-            return min(1.0, 0.5 * SMALL_WEIGHTS**2 * c.unit * self.unit)
+            return min(1.0, 0.5 * MACHINES.smallest_weights**2 * c.unit * self.unit)
         if self.is_hard or not self._zero_weights_are_optimal():
             return 0.0
         # the objective of a w that moves some decision value by that share of a unit
         largest = max(float(np.max(np.abs(self.gram.diagonal()))), TINY)
         # np.square: the square of a large unit is infinite, not an OverflowError
-        return float(min(1.0, 0.5 * c.norm_weight * np.square(SMALL_MOVE * c.unit) / largest))
+        return float(
+            min(1.0, 0.5 * c.norm_weight * np.square(MACHINES.least_change * c.unit) / largest)
+        )
 
     def _zero_weights_are_optimal(self) -> bool:
         """Return whether w = 0 costs no more than rounding."""

@@ -81,7 +81,7 @@ class Layout:
 
     @property
     def has_linear_slack_alone(self) -> bool:
-        """Whether all rows are inequalities with a slack of linear cost, and none a constraint."""
+        """Whether every row of the program is a condition on samples with slack of linear cost."""
         if self.model.constraints is not None or len(self.inside) > 0:
             return False
         return len(self.over) == len(self.inequalities) == len(self.model.conditions)
@@ -204,9 +204,9 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
     def recover(self, qp: QPSolution) -> Evaluation:
         """Recover w (or beta), b, t, alpha and slack from a solution of the primal program.
 
-        Where every row has a slack of linear cost, the point of the program's solution is moved to
-        that of the machine, whose intercept and slack are the best for its weights: a solver misses
-        rows by its own tolerance. Its multipliers stay.
+        A solver satisfies rows only to its own tolerance. Where every row has slack of linear cost,
+        the x of the program's solution is therefore replaced by the x of the machine, which has
+        the best intercept and slack for these weights. The multipliers are kept.
         """
         model, layout = self.model, Layout(self.model)
         n = model.n_weights

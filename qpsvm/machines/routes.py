@@ -19,20 +19,12 @@ from qpsvm.machines.dual_program import DualRecovery
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution
-
-FEW = 3000
-"""Variables, up to which the primal program is solved for a badly scaled dual one: the solvers that
-keep the digits factor a matrix of all of them."""
-
-
-BAD_SPREAD = 1e4
-"""Ratio of sizes from which the primal program is solved for a dual one. The rounding of alpha
-moves decision values by its square, in units of the last place of C: below 1e4 by 1e-8."""
 
 
 class Route(Protocol):
@@ -153,7 +145,10 @@ def _by_primal(problem: SVMProblem) -> ByPrimal | None:
     model = problem.model
     if not (model.is_linear and isinstance(problem.recovery, DualRecovery)):
         return None
-    if model.constraints is None or problem.qp.n_variables + model.n_weights > FEW:
+    if (
+        model.constraints is None
+        or problem.qp.n_variables + model.n_weights > MACHINES.most_primal_variables
+    ):
         return None
-    reduced = Reduced.of(primal_program(model), BAD_SPREAD)
+    reduced = Reduced.of(primal_program(model), MACHINES.bad_spread)
     return ByPrimal(problem, reduced) if reduced.is_scaled else None

@@ -29,8 +29,9 @@ import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.display import Table, short_repr
+from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues, TrainingSetup
-from qpsvm.machines.solution import SUPPORT_RTOL, alpha_unit, support_threshold
+from qpsvm.machines.solution import alpha_unit, support_threshold
 from qpsvm.numerics.arrays import Index, Vector
 
 CASES = ("zero", "free", "bound")
@@ -169,8 +170,10 @@ def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
         violation = np.abs(relative - target)
         threshold = support_threshold(alpha, c)
         # an end that is small beside the other alphas is reached to a share of itself
-        near_lower = np.minimum(threshold, np.where(c.lower < 0.0, -SUPPORT_RTOL * c.lower, np.inf))
-        near_upper = np.minimum(threshold, SUPPORT_RTOL * c.upper)
+        near_lower = np.minimum(
+            threshold, np.where(c.lower < 0.0, -MACHINES.support * c.lower, np.inf)
+        )
+        near_upper = np.minimum(threshold, MACHINES.support * c.upper)
         at_lower, at_upper = alpha <= c.lower + near_lower, alpha >= c.upper - near_upper
         case = np.where(at_lower & (c.lower == 0.0), 0, np.where(at_lower | at_upper, 2, 1))
         decision = scores + solution.intercept

@@ -16,12 +16,9 @@ from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.prediction import KernelMachine, as_float64, self_similarity
+from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.arrays import Index, Vector, freeze, restore_frozen
 from qpsvm.qp.solution import QPSolution
-
-SUPPORT_RTOL = 1e-6
-"""A sample supports the solution when ``alpha_i`` is above this share of ``alpha_unit``: an
-interior-point solver leaves 1e-9 where the optimum has zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +108,7 @@ class SVMSolution(KernelMachine):
 
     @cached_property
     def support(self) -> Index:
-        """Support vectors, as rows of the caller's X: ``|alpha| > SUPPORT_RTOL * alpha_unit``."""
+        """Support vectors, as rows of the caller's X: ``|alpha| > 1e-6 * alpha_unit``."""
         used = np.abs(self.alpha) > support_threshold(self.alpha, self.conditions)
         samples = np.unique(self.conditions.rows[np.flatnonzero(used)].indices)
         return np.asarray(freeze(self.data.kept[samples]))
@@ -173,4 +170,4 @@ def alpha_unit(alpha: Vector, conditions: Conditions) -> Vector:
 
 def support_threshold(alpha: Vector, conditions: Conditions) -> Vector:
     """The ``|alpha|`` above which a sample counts as a support vector, shape (N,)."""
-    return SUPPORT_RTOL * alpha_unit(alpha, conditions)
+    return MACHINES.support * alpha_unit(alpha, conditions)

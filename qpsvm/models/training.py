@@ -1,4 +1,4 @@
-"""The training set of a model file: who the samples were, and those that predictions need."""
+"""The training set of a model file: the data that identify it, and that predictions need."""
 
 from __future__ import annotations
 

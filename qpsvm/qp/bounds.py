@@ -58,7 +58,7 @@ a variable inside bounds further apart than that is made stationary like one wit
 def bound(
     program: QuadraticProgram, x: Vector, z: Vector, y: Vector
 ) -> tuple[ProgramBound, FeasiblePair]:
-    """Bound the distance of x from the optimum, whatever the multipliers are worth.
+    """Bound how far the objective at x is from its optimum, from any multipliers.
 
     Parameters
     ----------
@@ -261,9 +261,10 @@ class _Bounding:
     def _price(
         self, x: Vector, w: Vector, z: Vector, g: Vector, point: NearestPoint, moved: NearestPoint
     ) -> float:
-        """Bound what the gap grows by from (x, w, y, z) in doubles to the real ones beside them.
+        """Bound how much larger the gap is at the exactly feasible point than at the computed one.
 
-        These are what satisfies the rows; their changes are known but for their signs.
+        Beside (x, w, y, z) in double precision there are real numbers that satisfy the rows
+        exactly. How far away these are is known for every variable, in which direction is not.
         """
         program = self.program
         if not (point.change.any() or moved.change.any()):

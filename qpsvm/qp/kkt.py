@@ -120,10 +120,22 @@ def residuals(
 def residuals_beside(
     program: QuadraticProgram, solution: QPSolution, product: Vector | None
 ) -> KKTResiduals:
-    """Measure how far a training problem's program is from satisfying its optimality conditions.
+    """Measure how far the solution of a training problem's program is from being optimal.
 
-    Whether P is positive semidefinite is not looked at: the program was built from a kernel that
-    was held to its own tolerance.
+    The same as ``kkt_residuals``, without testing whether P is positive semidefinite: the kernel
+    from which the program was built has been tested, with a tolerance of its own.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+        The program of a training problem.
+    solution : QPSolution
+    product : array of shape (n,), optional
+        P x, where the caller has computed it; computed here if None.
+
+    Returns
+    -------
+    KKTResiduals
     """
     vectors, problems = checked_vectors(program, solution)
     if vectors is None or problems:

@@ -76,7 +76,7 @@ class SampleQuadratic(Quadratic):
     def restricted(
         self, kept: Index, diag: Vector | None = None, *, copied_below: float = 1.0
     ) -> Self:
-        """The Hessian of some variables, without the samples that none of them looks at.
+        """Return the Hessian of some of the variables, on the samples that these need.
 
         Parameters
         ----------

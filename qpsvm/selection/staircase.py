@@ -186,7 +186,7 @@ class Point:
         return Point(self.f + length * rates[0], self.beta + length * rates[1], self.steps)
 
     def with_step(self, sample: int, step: int) -> Point:
-        """The point with one sample on another step."""
+        """Return the point with one sample on another step."""
         steps = self.steps.copy()
         steps[sample] = step
         return Point(self.f, self.beta, steps)
@@ -199,7 +199,7 @@ class Point:
         i: int,
         unit: float,
     ) -> Event:
-        """Find the first sample that comes to the end of its step; sample i is not looked at.
+        """Find the first sample other than i that comes to the end of its step.
 
         Parameters
         ----------

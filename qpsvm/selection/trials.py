@@ -71,7 +71,7 @@ class Machines:
 
 
 def by_trials(tableau: Tableau, samples: Index) -> Machines:
-    """Find machines without one sample each; those whose trials do not end are left away.
+    """Find machines without one sample each; those whose trials do not end are left out.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def optimal(tableau: Tableau) -> tuple[Index, Vector] | None:
 
 
 def of_steps(tableau: Tableau, steps: Steps, samples: Index) -> Machines:
-    """The machines of given steps; those that the steps do not determine are left away."""
+    """Return the machines of given steps, without those that the steps do not determine."""
     trial = Trial.of(tableau, steps, samples)
     return trial.machines(trial.is_determined)
 

@@ -297,6 +297,21 @@ def test_a_sample_in_no_pair_is_no_obstacle() -> None:
     assert qpsvm.solve(problem, "cvxopt").status is Status.OPTIMAL
 
 
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+def test_a_sample_in_no_pair_has_no_part_in_the_expansion(C: float) -> None:
+    kernel = qpsvm.kernels.RBF(1.0)
+    problem = qpsvm.Ranking(C).dual(
+        [[0.0], [1.0], [3.0]], [0, 1, 2], groups=[0, 0, 1], kernel=kernel
+    )
+    solution = qpsvm.solve(problem, "cvxopt")
+    assert solution.expansion is not None
+    assert solution.expansion[2] == 0.0
+    wrong = solution.expansion.copy()
+    wrong[2] = 1e-7 * np.max(np.abs(wrong))
+    assert qpsvm.verify(problem, solution).passed
+    assert not qpsvm.verify(problem, solution.replace(expansion=wrong)).passed
+
+
 @pytest.mark.parametrize("form", ["primal", "dual"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_targets_that_need_no_weights_are_solved(form: str, kernel: str) -> None:

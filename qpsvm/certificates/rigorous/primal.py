@@ -10,7 +10,7 @@ import numpy as np
 from qpsvm.certificates.rigorous.figures import larger, price_error, required, smaller
 from qpsvm.constraints import LinearConstraints
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.primal_dual import SMALLEST_MARGIN
+from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Matrix, Vector, is_sparse
 from qpsvm.numerics.balls import Ball, outward, product, sum_upper, up
@@ -70,7 +70,7 @@ def margin_lower(rows: Ball, p: Ball) -> float:
     """Lower bound of ``min(1, smallest margin)`` of a hard margin; 0 if it may not separate."""
     worst = np.min(rows.lower / p.upper) * (1.0 - 2.0**-50)
     margin = float(np.minimum(1.0, worst))  # NaN stays NaN
-    return margin if margin > SMALLEST_MARGIN else 0.0
+    return margin if margin > MACHINES.smallest_margin else 0.0
 
 
 def _losses(model: SupportVectorModel, v: Ball, error: float) -> Vector:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.machines.consistency import CANCELLING, follows_from_alpha, same_repair
+from qpsvm.machines.consistency import follows_from_alpha, same_repair
 from qpsvm.machines.exact_types import require_own_support, require_stored, same_data, same_kernel
 from qpsvm.machines.form import Form
 from qpsvm.machines.joint import samples
@@ -20,6 +20,7 @@ from qpsvm.machines.joint.primal_dual import JointPair
 from qpsvm.machines.joint.samples import ClassTable
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
 from qpsvm.machines.negative_curvature import joint_price
+from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.verifiable import Implication
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY
@@ -159,7 +160,7 @@ class JointModel(JointPair):
             return math.inf
         own = math.sqrt(evaluation.square)
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
-        size = max(own, CANCELLING * float(np.linalg.norm(terms)), TINY)
+        size = max(own, MACHINES.cancelling * float(np.linalg.norm(terms)), TINY)
         ratio = math.sqrt(distance) / size
         return ratio if math.isfinite(ratio) else math.inf
 

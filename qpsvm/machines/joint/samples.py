@@ -26,7 +26,7 @@ from qpsvm.machines.joint.primal_dual import JointPair
 from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import alpha_unit
 from qpsvm.machines.samples import MarginSummary, SampleTable
-from qpsvm.machines.solution import SUPPORT_RTOL
+from qpsvm.machines.settings import MACHINES
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +64,7 @@ def class_table(model: JointPair, evaluation: JointEvaluation) -> ClassTable:
         unit = alpha_unit(alpha, model.box)[:, None]
         target = nearest_rows(alpha / unit - (decisions - own), upper / unit)
         violation = np.abs(alpha / unit - target)
-        size, threshold = np.abs(alpha), SUPPORT_RTOL * unit
+        size, threshold = np.abs(alpha), MACHINES.support * unit
         case = np.where(
             size <= threshold, 0, np.where(size >= model.box[:, None] - threshold, 2, 1)
         )

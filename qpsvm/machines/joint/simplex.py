@@ -44,6 +44,7 @@ def nearest_rows(V: Dense, upper: Dense) -> Dense:
 
 
 def _projected(V: Dense, upper: Dense) -> Dense:
+    """Project every row of V onto ``{v: sum v = 0, v <= upper}``, up to rounding in units of V."""
     sums, sizes = np.sum(V, axis=1), np.sum(np.abs(V), axis=1)
     holds = np.isfinite(sizes) & (np.abs(sums) <= V.shape[1] * EPS * sizes)
     holds &= np.all(upper >= V, axis=1)

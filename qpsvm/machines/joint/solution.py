@@ -12,8 +12,8 @@ from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.prediction import KernelMachine, as_float64
+from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import NO_MULTIPLIERS
-from qpsvm.machines.solution import SUPPORT_RTOL
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze, restore_frozen
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.solution import QPSolution
@@ -88,7 +88,7 @@ class JointSolution(KernelMachine):
     @cached_property
     def support(self) -> Index:
         """Rows of the caller's X whose alphas are not zero."""
-        used = np.max(np.abs(self.alpha), axis=1) > SUPPORT_RTOL * alpha_unit(
+        used = np.max(np.abs(self.alpha), axis=1) > MACHINES.support * alpha_unit(
             self.alpha, self.upper
         )
         return np.asarray(freeze(self.data.kept[used]))

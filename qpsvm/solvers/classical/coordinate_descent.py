@@ -29,9 +29,10 @@ from qpsvm.solvers.classical.settings import ClassicalSettings
 
 
 def coordinates(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
-    """Iterates, one for every variable that is looked at; the array changes in place.
+    """Minimise over one variable after the other, and yield x after each.
 
-    They end after a pass that changes nothing.
+    The same array is yielded every time, and changed in place. The iterates end after a pass over
+    all variables that changes none of them.
 
     Raises
     ------

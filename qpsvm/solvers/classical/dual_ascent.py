@@ -29,7 +29,7 @@ from qpsvm.solvers.classical.settings import ClassicalSettings
 
 
 def projected(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
-    """Iterates ``x <- proj(x - eta (P x + q))``, each feasible."""
+    """Yield the iterates of projected gradient descent, ``x <- proj(x - eta (P x + q))``."""
     eta = step_size(program, settings)
     while True:
         x = program.project(x - eta * program.gradient(x))
@@ -37,7 +37,7 @@ def projected(program: DualProgram, x: Vector, settings: ClassicalSettings) -> I
 
 
 def unconstrained(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
-    """Iterates ``x <- x - eta (P x + q)``, feasible only by accident."""
+    """Yield the iterates of gradient descent, ``x <- x - eta (P x + q)``; no constraint is kept."""
     eta = step_size(program, settings)
     while True:
         x = x - eta * program.gradient(x)
@@ -45,7 +45,7 @@ def unconstrained(program: DualProgram, x: Vector, settings: ClassicalSettings) 
 
 
 def step_size(program: DualProgram, settings: ClassicalSettings) -> float:
-    """``eta``: the caller's, or ``1 / L`` with L from the power method."""
+    """Return eta: the caller's, or ``1 / L`` with L, the norm of P, from the power method."""
     if settings.rate > 0.0:
         return settings.rate
     v = np.random.default_rng(0).standard_normal(program.size)
