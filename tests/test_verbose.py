@@ -16,6 +16,7 @@ from qpsvm.backends.settings import Progress
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.qp import QuadraticProgram
 from tests.conformance.backends import ALL
+from tests.processes import run
 
 PROGRAMS = {
     "without active bounds": QuadraticProgram(np.eye(3), np.full(3, -0.5), lb=0.0, ub=1.0),
@@ -46,6 +47,30 @@ def test_every_backend_is_silent(backend: str, capfd: pytest.CaptureFixture[str]
     said = capfd.readouterr()
     assert said.out == ""
     assert said.err == ""
+
+
+FIRST_SOLVES = """
+import sys, warnings
+from qpsvm.backends import Settings, get
+from qpsvm.exceptions import UnsupportedProgramError
+from qpsvm.qp import QuadraticProgram
+warnings.simplefilter("ignore")
+for name in sys.argv[1:]:
+    for P in ([[1.0]], None):
+        try:
+            get(name).solve(QuadraticProgram(P, [1.0], lb=0.0, ub=1.0), Settings())
+        except UnsupportedProgramError:
+            pass
+"""
+
+
+@pytest.mark.parametrize("bridge", ["cvxpy", "qpsolvers"])
+def test_a_process_s_first_solve_is_silent(bridge: str) -> None:
+    """Some solvers print a banner once per process, from C code that buffers until the exit."""
+    names = [name for name in ALL if name.partition(":")[0] == bridge]
+    child = run([sys.executable, "-c", FIRST_SOLVES, *names], check=True)
+    assert child.stdout == ""
+    assert child.stderr == ""
 
 
 @pytest.mark.parametrize("backend", ["ipm", "active-set", "slsqp"])

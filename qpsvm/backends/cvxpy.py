@@ -13,7 +13,7 @@ import numpy as np
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.bridge import PACKAGES, NativeOptions, SolverOptions
 from qpsvm.backends.cvxpy_options import CONSTRAINED, OPTIONS
-from qpsvm.backends.printing import silenced
+from qpsvm.backends.printing import silence_highs_banner, silenced
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.program import QuadraticProgram
@@ -100,6 +100,8 @@ class CVXPYBackend(Backend):
         )
         # "accept_unknown" is read while inverting: keep the point of a solver that got stuck
         inverse[-1].solver_options = options
+        if chosen == "HIGHS" and not settings.verbose:
+            silence_highs_banner()
         try:
             with silenced(unless=settings.verbose):
                 raw = chain.solve_via_data(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import sys
 import threading
 from collections.abc import Iterator
@@ -105,3 +107,17 @@ def silenced(*, unless: bool = False) -> Iterator[None]:
             stream.silent.remove(me)
             if not stream.silent and sys.stdout is stream:
                 sys.stdout = stream.stream
+
+
+@functools.cache
+def silence_highs_banner() -> None:
+    """Prevent the two lines that HiGHS prints when a process makes its first HiGHS model.
+
+    CVXPY and qpsolvers switch the output off after the constructor of ``highspy.Highs``, which has
+    printed by then (highspy 1.16). The lines belong to the first model that runs in a process, so
+    one that runs without a console uses them up.
+    """
+    highspy = importlib.import_module("highspy")
+    model = highspy.Highs.__base__()  # the C++ class, whose constructor prints nothing
+    model.setOptionValue("log_to_console", False)
+    model.run()

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.bridge import PACKAGES, SolverOptions
 from qpsvm.backends.equalities import independent_equalities
-from qpsvm.backends.printing import silenced
+from qpsvm.backends.printing import silence_highs_banner, silenced
 from qpsvm.backends.qpsolvers_options import (
     DEFINITE,
     DENSE,
@@ -110,6 +110,8 @@ class QPSolversBackend(Backend):
         prefers_sparse = program.P.prefers_sparse and self.solver not in DENSE
         problem = _problem(qpsolvers, program, prefers_sparse or self.solver in sparse_only)
         clock = Clock(self.label, settings)
+        if self.solver == "highs" and not settings.verbose:
+            silence_highs_banner()
         try:
             with silenced(unless=settings.verbose):
                 answer = qpsolvers.solve_problem(
