@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -97,7 +98,32 @@ class TrainingProblem(Generic[Model, Solution]):
     def canonical(
         self, storage: Storage = "natural", *, memory_limit: int | None = None
     ) -> CanonicalForm:
-        """Return ``P, q, G, h, A, b``; see ``QuadraticProgram.canonical``."""
+        """Return the program as P, q, G, h, A, b: minimise 1/2 x'Px + q'x; Gx <= h, Ax = b.
+
+        Parameters
+        ----------
+        storage : {"natural", "dense", "sparse", "cvxopt"}
+            ``"natural"``: each matrix as the program stores it; ``"dense"``: NumPy arrays;
+            ``"sparse"``: CSC arrays; ``"cvxopt"``: CVXOPT's own matrices, for
+            ``cvxopt.solvers.qp(*problem.canonical("cvxopt"))``.
+        memory_limit : int, optional
+            Bytes any one dense matrix may take (default: a quarter of the machine's memory).
+
+        Returns
+        -------
+        CanonicalForm
+            A named tuple that unpacks into the six. ``from_canonical`` converts a solver's
+            solution of them to the machine.
+
+        Raises
+        ------
+        MemoryLimitError
+            A dense matrix would be larger than the limit.
+        MissingPackageError
+            ``"cvxopt"`` without CVXOPT.
+        InvalidProgramError
+            Unknown storage.
+        """
         return self.qp.canonical(storage, memory_limit=memory_limit)
 
     def recover(self, qp_solution: QPSolution) -> Solution:
@@ -109,8 +135,13 @@ class TrainingProblem(Generic[Model, Solution]):
         Raises
         ------
         InvalidParameterError
-            Not a QPSolution.
+            Not a QPSolution. What a solver made of ``canonical()`` is for ``from_canonical``.
         """
+        if isinstance(qp_solution, Mapping):
+            raise InvalidParameterError(
+                "recover takes a QPSolution, got a mapping; pass what cvxopt.solvers.qp or another "
+                "solver returned for problem.canonical() to problem.from_canonical."
+            )
         _require(qp_solution, QPSolution, "recover")
         solution: Solution = self.evaluate(qp_solution).solution
         return solution

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from cvxopt import solvers
 
 import qpsvm
-from qpsvm.exceptions import InvalidProgramError, MissingPackageError
+from qpsvm.exceptions import InvalidParameterError, InvalidProgramError, MissingPackageError
 from qpsvm.qp import QPSolution, QuadraticProgram, Status, from_canonical, residuals
 
 TIGHT = {"show_progress": False, "abstol": 1e-11, "reltol": 1e-11, "feastol": 1e-11}
@@ -62,6 +62,12 @@ def test_what_cvxopt_returns_is_verified(name, form):
     ):
         assert type(machine) is problem.solution_type
         assert proven(problem, machine, EPS)
+
+
+def test_recover_names_the_way_for_what_cvxopt_returns():
+    problem = PROBLEMS["soft margin"]("dual")
+    with pytest.raises(InvalidParameterError, match=r"got a mapping; .* problem\.from_canonical"):
+        problem.recover(cvxopts(problem))
 
 
 @pytest.mark.parametrize("form", ["dual", "primal"])
