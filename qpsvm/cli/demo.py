@@ -42,7 +42,7 @@ def demo(
     ] = False,
     seconds: Annotated[
         float, typer.Option(help="Time limit of each solve, for backends that have one.")
-    ] = 15.0,
+    ] = 5.0,
 ) -> None:
     """Solve four support vector machines with every installed backend and compare the answers.
 
@@ -147,7 +147,13 @@ def _run(
 def _solve_row(
     problem: SVMProblem, name: str, kernel: str, form: str, *, eps: float, seconds: float
 ) -> tuple[ComparisonRow, _Answer | None]:
-    """Solve with one backend and return its table row, also after an error."""
+    """Solve with one backend and return its table row, also after an error.
+
+    Linear algebra has one thread: with several, a program of this size takes a hundred times as
+    long on a machine whose cores are busy, and the seconds of two solvers cannot be compared.
+    """
+    from threadpoolctl import threadpool_limits
+
     import qpsvm
     from qpsvm import exceptions, reports
     from qpsvm.qp import Status
@@ -159,7 +165,7 @@ def _solve_row(
     trace: list[Progress] = []
     began = time.perf_counter()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
             warnings.simplefilter("ignore")
             solution = qpsvm.solve(
                 problem, name, eps=eps, time_limit=seconds, callback=trace.append
@@ -208,7 +214,7 @@ def _print(source: str, comparison: Comparison, left_out: tuple[str, ...], elaps
     out.print(rows)
     out.print(
         "gap: certified relative duality gap; KKT: worst scaled residual of the program; SVs: "
-        "support vectors; s: seconds of wall clock",
+        "support vectors; s: seconds of wall clock, one thread",
         soft_wrap=True,
     )
     for outcome, name, programs, reason in comparison.reasons():

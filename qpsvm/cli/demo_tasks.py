@@ -10,12 +10,17 @@ if TYPE_CHECKING:
 
 PROGRAMS = (("linear", "dual"), ("linear", "primal"), ("rbf", "dual"), ("rbf", "primal"))
 FEW_SAMPLES = 100
-"""Samples for a solver that would take many seconds on all: its time grows with their cube."""
+"""Samples for a solver that is slow on all: its time grows with the cube of their number."""
 
 SLOW = frozenset(
     {
         *(("slsqp", kernel, form) for kernel, form in PROGRAMS),
+        ("classical:dual-ascent", "rbf", "dual"),
+        ("classical:frank-wolfe", "rbf", "dual"),
+        ("classical:slsqp", "linear", "dual"),
+        ("classical:slsqp", "rbf", "dual"),
         ("cvxopt", "rbf", "primal"),
+        ("cvxpy", "rbf", "primal"),
         ("cvxpy:CLARABEL", "rbf", "primal"),
         ("cvxpy:HIGHS", "linear", "primal"),
         ("cvxpy:HIGHS", "rbf", "primal"),
@@ -23,10 +28,12 @@ SLOW = frozenset(
         ("qpsolvers:cvxopt", "rbf", "primal"),
         ("qpsolvers:highs", "linear", "primal"),
         ("qpsolvers:highs", "rbf", "primal"),
+        ("qpsolvers:piqp", "rbf", "primal"),
+        ("qpsolvers:qpalm", "rbf", "primal"),
     }
 )
-"""Backends that get fewer samples of a program, with kernel and form: on all samples they take more
-than four seconds of processor time, measured or extrapolated from 250 samples by the cube."""
+"""Backends that get fewer samples of a program, with kernel and form: on all samples they take
+about a second of processor time or more, on one thread. With them the demo takes twice as long."""
 
 PARTNER = "auto"
 """Backend that also solves every program of fewer samples, so that each answer has a comparison."""
