@@ -129,6 +129,7 @@ def _resolved(backend: str | Backend) -> Backend:
 def _ask(state: SolveState) -> SolveState:
     """The backend solves."""
     backend = state.contract.backend
+    state.announce_start()
     settings = state.settings.replace(deadline=state.deadline)
     answer = backend.solve(state.contract.program, settings)
     if state.call.settings.warm_start is not None and not backend.capabilities.warm_start:

@@ -157,16 +157,23 @@ class SolveState:
         """The same state, with the deadline of the whole call."""
         return replace(self, deadline=self.call.deadline)
 
-    def announce(self, stage: str) -> None:
-        """Print a line or tell the callback, where the caller asked for it."""
-        settings, report = self.call.settings, self.best.report
-        event = Progress(
-            stage,
-            self.contract.backend.label,
-            seconds=self.call.seconds(),
-            objective=report.objective,
-            residual=report.worst,
+    def announce_start(self) -> None:
+        """Report that the backend begins, with the size of its program, if the caller asked."""
+        program = self.contract.program
+        self._report_progress(
+            "start",
+            n_variables=program.n_variables,
+            n_rows=program.n_inequalities + program.n_equalities,
         )
+
+    def announce(self, stage: str) -> None:
+        """Report the next stage with the figures of the best answer, if the caller asked."""
+        report = self.best.report
+        self._report_progress(stage, objective=report.objective, residual=report.worst)
+
+    def _report_progress(self, stage: str, **figures: Any) -> None:
+        settings, label = self.call.settings, self.contract.backend.label
+        event = Progress(stage, label, seconds=self.call.seconds(), **figures)
         if settings.verbose:
             print(line_of(event), flush=True)
         if settings.callback is not None:

@@ -249,8 +249,10 @@ def test_what_a_callback_raises_comes_out_as_it_is(backend: str) -> None:
     def careless(event: Progress) -> None:
         raise ZeroDivisionError(event.stage)
 
-    with pytest.raises(ZeroDivisionError, match="solve"):
+    with pytest.raises(ZeroDivisionError, match="start"):
         qpsvm.solve(PROBLEM, backend, callback=careless)
+    with pytest.raises(ZeroDivisionError, match="solve"):
+        get(backend).solve(PROBLEM.qp, Settings(callback=careless))
 
 
 def test_interrupted_while_it_is_verified_an_answer_is_not_lost(monkeypatch) -> None:
@@ -345,7 +347,7 @@ def test_evidence_is_looked_for_before_a_polish_that_is_in_vain(backend: str, fo
     events: list[Progress] = []
     with pytest.raises(NotSeparableError):
         qpsvm.solve(problem, backend, callback=events.append)
-    assert {event.stage for event in events} <= {"solve", "done"}
+    assert {event.stage for event in events} <= {"start", "solve", "done"}
 
 
 @pytest.mark.parametrize(

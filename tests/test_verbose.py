@@ -80,8 +80,10 @@ def test_solvers_without_lines_of_their_own_get_some(
     events: list[Progress] = []
     solution = qpsvm.solve(machine(), backend, verbose=True, callback=events.append)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(events) <= FIRST_LINES
+    assert len(lines) == len(events) <= FIRST_LINES + 1
     assert all(line.startswith(f"{backend}: ") for line in lines)
+    assert events.pop(0).stage == "start"
+    assert lines.pop(0).startswith(f"{backend}: start, 60 variables, 1 rows, ")
     iterations = [event for event in events if event.stage == "solve"]
     assert len(iterations) >= 1
     assert f"iteration {iterations[-1].iteration}," in lines[len(iterations) - 1]
@@ -89,6 +91,23 @@ def test_solvers_without_lines_of_their_own_get_some(
     assert solution.status.value == "optimal"
     qpsvm.solve(machine(), backend)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("backend", ["cvxpy:CLARABEL", "qpsolvers:piqp"])
+def test_a_solver_without_a_callback_is_announced(
+    backend: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events: list[Progress] = []
+    problem = qpsvm.SoftMargin(C=1.0).primal(np.eye(4), [1, 1, -1, -1])
+    qpsvm.solve(problem, backend, callback=events.append)
+    assert capsys.readouterr().out == ""
+    start, *others = events
+    assert (start.stage, start.backend, start.iteration) == ("start", backend, None)
+    assert (start.n_variables, start.n_rows) == (problem.qp.n_variables, problem.qp.n_inequalities)
+    assert others[-1].stage == "done"
+    assert all(event.n_variables is None for event in others)
+    qpsvm.solve(problem, backend, verbose=True)
+    assert f"{backend}: start, {start.n_variables} variables" in capsys.readouterr().out
 
 
 def test_fast_iterations_are_not_all_printed(capsys: pytest.CaptureFixture[str]) -> None:

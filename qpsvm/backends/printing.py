@@ -25,8 +25,12 @@ def line_of(event: Progress) -> str:
     --------
     >>> line_of(Progress("solve", "ipm", 7, 0.25, objective=-3.5, gap=1e-3))
     'ipm: iteration 7, objective -3.500000e+00, gap 1.0e-03, 0.25 s'
+    >>> line_of(Progress("start", "cvxpy:CLARABEL", n_variables=1200, n_rows=400))
+    'cvxpy:CLARABEL: start, 1200 variables, 400 rows, 0.00 s'
     """
     parts = [event.stage if event.iteration is None else f"iteration {event.iteration}"]
+    if event.n_variables is not None:
+        parts.append(f"{event.n_variables} variables, {event.n_rows} rows")
     for name, value, style in (
         ("objective", event.objective, ".6e"),
         ("gap", event.gap, ".1e"),

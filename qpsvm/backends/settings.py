@@ -24,8 +24,8 @@ class Progress:
     Attributes
     ----------
     stage : str
-        ``"solve"`` while the solver iterates; ``"polish"``, ``"escalate"``, ``"second backend"``
-        and ``"done"`` around it.
+        ``"start"`` before a backend begins, ``"solve"`` while it iterates; ``"polish"``,
+        ``"escalate"``, ``"second backend"`` and ``"done"`` after it.
     backend : str
     iteration : int or None
         The solver's own count.
@@ -36,6 +36,9 @@ class Progress:
         Worst residual as the solver (stage "solve") or the verifier (other stages) measures it.
     gap : float or None
         Relative duality gap of the best point so far, where the solver knows it.
+    n_variables, n_rows : int or None
+        Size of the program that the backend gets, at stage "start": its variables, and its rows of
+        G and A together.
     """
 
     stage: str
@@ -45,10 +48,13 @@ class Progress:
     objective: float | None = None
     residual: float | None = None
     gap: float | None = None
+    n_variables: int | None = None
+    n_rows: int | None = None
 
 
 Callback: TypeAlias = Callable[[Progress], object]
-"""Called with each event. Returning exactly ``False`` asks the solver to stop."""
+"""Called with each event. Returning exactly ``False`` asks the solver to stop, except at stage
+``"start"``, where what it returns is ignored."""
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,8 @@ class SolveStatus:
         """Store an event of the solve and show it."""
         self.events.append(event)
         text = f"{event.backend}: {event.stage}"
+        if event.n_variables is not None:
+            text += f", {event.n_variables} variables, {event.n_rows} rows"
         if event.iteration is not None:
             text += f", iteration {event.iteration}"
         if event.gap is not None:
