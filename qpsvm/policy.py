@@ -20,7 +20,7 @@ from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.routes import ByPrimal, route_of
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solve_state import NUMBERS, Call, Result, SolveState
+from qpsvm.solve_state import POLICY, Call, Result, SolveState
 from qpsvm.solvers.polish.dispatch import polish
 from qpsvm.solvers.polish.settings import DEFAULTS
 from qpsvm.solvers.work_budget import WorkBudget
@@ -97,7 +97,7 @@ def _first_state(call: Call) -> SolveState:
     if contract.backend.watches_progress and not stands_by:
         return first
     gives_way = stands_by and settings.max_iterations is None
-    share = call.deadline.share(NUMBERS.first_share)
+    share = call.deadline.share(POLICY.first_share)
     return replace(first, settings=settings.replace(gives_way=gives_way), deadline=share)
 
 
@@ -169,7 +169,7 @@ def _polish(state: SolveState) -> SolveState:
     polished = polish(
         contract.program,
         best.solution,
-        goal=contract.settings.eps * NUMBERS.polish_share,
+        goal=contract.settings.eps * POLICY.polish_share,
         measure=Distance(best),
         budget=WorkBudget(limit=DEFAULTS.work_limit, deadline=state.deadline),
     )
@@ -197,7 +197,7 @@ def _attempt_again(state: SolveState) -> SolveState:
     """The same backend once more, with a smaller ``eps`` and without a warm start."""
     state.announce("escalate")
     first, eps = state.best, state.call.settings.eps
-    tighter = max(eps * NUMBERS.tighter, NUMBERS.smallest_eps)
+    tighter = max(eps * POLICY.tighter, POLICY.smallest_eps)
     settings = state.settings.replace(eps=tighter, attempt=1, warm_start=None)
     second = _run(ATTEMPT, replace(state, settings=settings, found=None))
     spent = first.solution.statistics.solve_seconds
@@ -218,7 +218,7 @@ def _may_ask_another(state: SolveState) -> bool:
         if status in (Status.TIME_LIMIT, Status.INTERRUPTED) and not state.reached_own_limit:
             return False
         rounding = state.contract.route.gradient_rounding(best.own.solution.qp)
-        hopeless = rounding > NUMBERS.hopeless * state.call.settings.eps
+        hopeless = rounding > POLICY.hopeless * state.call.settings.eps
         return not (best.is_at_rounding and hopeless)
     return (status not in _STOPPED or state.reached_own_limit) and not best.is_at_rounding
 
@@ -249,16 +249,16 @@ def _ask_another(state: SolveState) -> SolveState:
 def _may_have_no_optimum(state: SolveState) -> bool:
     if not state.is_open or state.was_interrupted or not state.contract.can_lack_an_optimum:
         return False
-    return not state.best.report.worst < NUMBERS.optimum_within
+    return not state.best.report.worst < POLICY.optimum_within
 
 
 def _search_briefly(state: SolveState) -> SolveState:
     """A polish and a second attempt are in vain where there is no optimum."""
-    return _search(state, NUMBERS.first_search_seconds)
+    return _search(state, POLICY.first_search_seconds)
 
 
 def _search_longer(state: SolveState) -> SolveState:
-    return _search(state.with_all_time(), NUMBERS.search_seconds)
+    return _search(state.with_all_time(), POLICY.search_seconds)
 
 
 def _search(state: SolveState, at_most: float) -> SolveState:

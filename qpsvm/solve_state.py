@@ -54,7 +54,7 @@ class PolicySettings:
     hopeless: float = 1e3
 
 
-NUMBERS = PolicySettings()
+POLICY = PolicySettings()
 
 
 @dataclass(frozen=True, eq=False)

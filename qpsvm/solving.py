@@ -41,7 +41,7 @@ from qpsvm.qp.evidence_search import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solve_state import NUMBERS
+from qpsvm.solve_state import POLICY
 
 Solution = TypeVar("Solution")
 
@@ -277,7 +277,7 @@ def _no_machine(problem: SVMProblem, solution: QPSolution, settings: Settings) -
     if is_asked and not deadline.has_passed():
         # rules that take part in a proof may still be innocent: the samples alone come first
         free = without_constraints(problem)
-        seconds = min(NUMBERS.search_seconds, deadline.remaining())
+        seconds = min(POLICY.search_seconds, deadline.remaining())
         evidence = find_infeasibility(free.qp, seconds)
         alone = None if evidence is None else certify_infeasible(free, evidence)
         if alone is not None and alone.passed:
@@ -311,7 +311,11 @@ def _warm_start(problem: TrainingProblem[Any, Any] | QuadraticProgram, start: An
                     "warm_start is a solution with another number of samples than the problem; "
                     "pass one with as many samples, or none."
                 )
-            return _carried(svm, start) if isinstance(svm, SVMProblem) else svm.to_qp(start)
+            return (
+                _transferred_warm_start(svm, start)
+                if isinstance(svm, SVMProblem)
+                else svm.to_qp(start)
+            )
         except InvalidParameterError:
             raise
         except InvalidDataError as error:
@@ -333,7 +337,7 @@ def _warm_start(problem: TrainingProblem[Any, Any] | QuadraticProgram, start: An
     return start
 
 
-def _carried(problem: SVMProblem, start: SVMSolution) -> QPSolution:
+def _transferred_warm_start(problem: SVMProblem, start: SVMSolution) -> QPSolution:
     """The warm start as a solution of this program; x alone for a large kernel program.
 
     Multipliers would take a pass over the kernel matrix, and who goes through it column by column

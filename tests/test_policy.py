@@ -18,7 +18,7 @@ from qpsvm.machines.problem import TrainingProblem
 from qpsvm.numerics.deadline import NEVER, Deadline
 from qpsvm.policy import STEPS, solve_by_policy
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
-from qpsvm.solve_state import NUMBERS, Result
+from qpsvm.solve_state import POLICY, Result
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.termination import is_slow
 from qpsvm.solving import solve_with
@@ -270,7 +270,7 @@ def test_the_first_backend_of_auto_has_a_share_of_the_limit(stage: Any) -> None:
     stage(first, second)
     timed(PROGRAM, 300.0)
     limits = [settings.time_limit or np.inf for settings in first.asked]
-    assert 0.0 < limits[0] <= NUMBERS.first_share * 300.0
+    assert 0.0 < limits[0] <= POLICY.first_share * 300.0
     assert second.asked[0].deadline is not None
     assert second.asked[0].deadline.at == 301.0
     named = Lost()

@@ -20,7 +20,7 @@ from qpsvm.reports.grade import Evidence, Grade
 OWN_PREDICTIONS = "own_predictions"
 """Name of the check that compares a model's own predictions with those of its stored numbers."""
 
-ROUNDED = 1e-8
+ACCUMULATED_ROUNDING = 1e-8
 """Rounding of a gradient that was added up in millions of steps, relative to its entries."""
 
 NEARLY = 0.995
@@ -175,8 +175,8 @@ class AuditedMachine:
 
         With an intercept between M and m no sample's condition is missed by more than ``m - M``,
         and a sample's share of the gap is at most that times the price of the sample. LIBSVM adds
-        up its gradient step by step, for which ROUNDED of the largest decision value is added to
-        the tolerance. Where LIBSVM scales the program, nothing is said.
+        up its gradient step by step, for which ACCUMULATED_ROUNDING of the largest decision value
+        is added to the tolerance. Where LIBSVM scales the program, nothing is said.
         """
         model = self.problem.model
         if tolerance is None or not isinstance(model, SupportVectorModel):
@@ -187,7 +187,7 @@ class AuditedMachine:
         if is_scaled or proof is None or not np.isfinite(c.upper).all():
             return None
         largest = float(np.max(np.abs(proof.evaluation.scores), initial=1.0))
-        return (tolerance + ROUNDED * largest) * float(np.sum(c.upper))
+        return (tolerance + ACCUMULATED_ROUNDING * largest) * float(np.sum(c.upper))
 
     def to_dict(self) -> dict[str, object]:
         """All fields except arrays, in plain Python types, for JSON."""

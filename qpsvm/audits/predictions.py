@@ -28,8 +28,8 @@ RIGOROUS_SAMPLES = 20_000
 """Training samples up to which rounding is enclosed and not estimated. With 20,000 samples the
 enclosure takes about as long as the exact solve (8 s beside 11 s); it grows with their square."""
 
-ROUNDED = 64.0 * EPS
-"""Share of a combined value that its own rounding is below: sums of a few dozen terms."""
+COMBINED_ROUNDING = 64.0 * EPS
+"""Bound on the rounding of a value combined from a few dozen terms, relative to its size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,4 +164,7 @@ def _combined(values: list[Range], combine: Combine, n_classes: int) -> Range:
             worst[:, m] = combine(np.where(rises[:, m], lower, upper), n_classes)[:, m]
             best[:, m] = combine(np.where(rises[:, m], upper, lower), n_classes)[:, m]
         # what adding up votes and decision values may have rounded
-        return Range(worst - ROUNDED * (1.0 + np.abs(worst)), best + ROUNDED * (1.0 + np.abs(best)))
+        return Range(
+            worst - COMBINED_ROUNDING * (1.0 + np.abs(worst)),
+            best + COMBINED_ROUNDING * (1.0 + np.abs(best)),
+        )

@@ -24,8 +24,8 @@ from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.machines import SVMSolution
 from qpsvm.qp import QPSolution, Status
 
-TINY = float(np.finfo(np.float64).tiny)
-"""Smallest normal number: nothing is divided by less."""
+SMALLEST_SCALE = float(np.finfo(np.float64).tiny)
+"""Least scale of a relative gap: the smallest normal number."""
 
 SEARCH_SECONDS = 10.0
 """Time for the search for an optimum of a program that is said to have none, seconds."""
@@ -127,7 +127,7 @@ def _measured(answer: Answer, report: KKTReport) -> Judged:
     primal = dual = size = math.nan
     if certificate is not None:
         primal, dual = certificate.primal_objective, certificate.dual_objective
-        size = max(abs(primal), certificate.floor, TINY)
+        size = max(abs(primal), certificate.floor, SMALLEST_SCALE)
     return Judged(
         outcome,
         _claimed(answer),
@@ -193,7 +193,7 @@ def _weights_alone(problem: Problem, answer: Answer) -> Judged:
         outcome,
         _claimed(answer),
         primal=primal,
-        size=max(abs(primal), problem.model.objective_floor, TINY),
+        size=max(abs(primal), problem.model.objective_floor, SMALLEST_SCALE),
         message="weights without multipliers: a bound from above only",
     )
 

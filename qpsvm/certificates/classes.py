@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from qpsvm.certificates.optimum import OUTWARD
+from qpsvm.certificates.optimum import NORM_ROUNDING
 from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.certificates.rigorous.figures import own_norms
 from qpsvm.certificates.rigorous.kernels import gram_product
@@ -34,7 +34,7 @@ def screen_classes(model: JointModel, evaluation: JointEvaluation, radius: float
     norms = root(own_norms(model) ** 2 + model.constant)
     errors = _decision_errors(model, solution, decisions)
     errors += 4.0 * EPS * (1.0 + np.max(np.abs(decisions), axis=1))
-    reach = OUTWARD * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None] + UNDERFLOW
+    reach = NORM_ROUNDING * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None] + UNDERFLOW
     reach = np.where(own, 0.0, reach)
     surely, possibly = c - reach, c + reach
     idle = possibly < _largest_other(surely)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.certificates.optimum import OUTWARD, score_errors
+from qpsvm.certificates.optimum import NORM_ROUNDING, score_errors
 from qpsvm.certificates.predictions import wins
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import decision_enclosure
@@ -138,7 +138,7 @@ def compare(
     n = len(own.lower)
     with np.errstate(all="ignore"):
         farthest = np.maximum(optimum.upper - own.lower, own.upper - optimum.lower)
-        change = OUTWARD * float(np.max(farthest, initial=0.0))
+        change = NORM_ROUNDING * float(np.max(farthest, initial=0.0))
     change = change if math.isfinite(change) else math.inf
     if not has_labels:
         return PredictionComparison(n, None, None, change, rigorous)

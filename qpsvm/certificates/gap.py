@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qpsvm.certificates.classes import screen_classes
-from qpsvm.certificates.optimum import OUTWARD, Optimum, locate
+from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, locate
 from qpsvm.certificates.predictions import (
     CertifiedPredictions,
     DecisionBounds,
@@ -138,7 +138,7 @@ class Certificate:
         There is no ``max(1, ...)`` below: the optimum of a classifier is above zero, and with large
         features or a small C it is far below one. An absolute gap would then prove nothing.
         """
-        return self.distance / self._size if math.isfinite(self.distance) else math.inf
+        return self.distance / self._objective_scale if math.isfinite(self.distance) else math.inf
 
     @property
     def rigorous(self) -> bool:
@@ -157,11 +157,12 @@ class Certificate:
         """
         if self.enclosure is not None:
             return self.enclosure.gap_upper
-        upper = OUTWARD * (self.distance + self.rounding * self._size) + UNDERFLOW
+        upper = NORM_ROUNDING * (self.distance + self.rounding * self._objective_scale) + UNDERFLOW
         return upper if math.isfinite(upper) else math.inf
 
     @property
-    def _size(self) -> float:
+    def _objective_scale(self) -> float:
+        """Scale that duality gaps are relative to: the larger of abs(primal) and the floor."""
         return max(abs(self.primal_objective), self.floor, float(np.finfo(float).tiny))
 
     def passed(self, eps: float) -> bool:
@@ -171,7 +172,7 @@ class Certificate:
     @property
     def relative_gap_upper(self) -> float:
         """``gap_upper / max(|primal objective|, floor)``, the gap that decides the verdict."""
-        return self.gap_upper / self._size if math.isfinite(self.gap_upper) else math.inf
+        return self.gap_upper / self._objective_scale if math.isfinite(self.gap_upper) else math.inf
 
     # --- the ball --------------------------------------------------------------------------------
 
@@ -194,7 +195,7 @@ class Certificate:
             scaling = short * math.sqrt(2.0 * max(upper, 0.0) / curvature)
         if self.enclosure is None and self.feasible is not None:
             scaling = self.feasible.distance
-        return OUTWARD * (math.sqrt(2.0 * self.gap_upper / curvature) + scaling)
+        return NORM_ROUNDING * (math.sqrt(2.0 * self.gap_upper / curvature) + scaling)
 
     def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds:
         """``lower <= f*(x) <= upper`` for every row x of X and every exact optimum f*.

@@ -42,9 +42,9 @@ from qpsvm.numerics.balls import UNDERFLOW, root
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
-OUTWARD = 1.0 + 2.0**-30
-"""Covers the rounding of any norm or product of non-negative numbers with up to a million terms,
-as far as none of them underflows: ``UNDERFLOW`` is added for that."""
+NORM_ROUNDING = 1.0 + 2.0**-30
+"""Factor that covers the rounding of any norm or product of non-negative numbers with up to a
+million terms, as far as none of them underflows: ``UNDERFLOW`` is added for that."""
 
 NOTHING = Interval(0.0, 0.0)
 
@@ -104,7 +104,7 @@ def locate(
     centre = centre_of(model)
     apart = distances(model, centre, model.data.X, _own_squares(model))
     errors = score_errors(model, evaluation, rigorous) + EPS * abs(b)
-    rows = OUTWARD * np.asarray(abs(c.rows) @ (radius * apart + errors)) + UNDERFLOW
+    rows = NORM_ROUNDING * np.asarray(abs(c.rows) @ (radius * apart + errors)) + UNDERFLOW
     rows += required(model).rad + EPS * (np.abs(c.required) + np.abs(v) + abs(c.width_sign * t))
     known = _offsets(model, v + c.width_sign * t, rows)
     moves = _is_flat(model, v, rows)
@@ -115,7 +115,7 @@ def locate(
     # what overflows is not known
     low, high = np.where(np.isfinite(v), low, np.nan), np.where(np.isfinite(v), high, np.nan)
     pad = 4.0 * EPS * (np.abs(v) + abs(t) + rows + np.maximum(np.abs(low), np.abs(high)))
-    away = 0.0 if centre is None else OUTWARD * radius * float(root(centre @ centre))
+    away = 0.0 if centre is None else NORM_ROUNDING * radius * float(root(centre @ centre))
     if model.constant:
         away = radius
     lower, upper = b + known.shift.lower, b + known.shift.upper
@@ -152,14 +152,14 @@ def distances(model: SupportVectorModel, centre: Vector | None, X: Any, squares:
     """
     if centre is not None:
         return feature_norms(model.kernel, X, centre)
-    return OUTWARD * np.asarray(root(squares + model.constant))
+    return NORM_ROUNDING * np.asarray(root(squares + model.constant))
 
 
 def _own_squares(model: SupportVectorModel) -> Vector:
     """``k(x_i, x_i)`` of the training samples; upper bounds if a function computes them."""
     if exact_kernel(model) is None:
         return np.abs(model.gram.diagonal())
-    return np.asarray(OUTWARD * own_norms(model) ** 2)
+    return np.asarray(NORM_ROUNDING * own_norms(model) ** 2)
 
 
 def score_errors(model: SupportVectorModel, evaluation: Evaluation, rigorous: bool) -> Vector:

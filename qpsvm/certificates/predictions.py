@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.certificates.optimum import OUTWARD, Optimum, distances
+from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, distances
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import Table
@@ -131,12 +131,14 @@ def decision_bounds(
     values, errors = decision_enclosure(solution, X, given)
     with np.errstate(all="ignore"):
         if optimum is not None and isinstance(model, SupportVectorModel):
-            reach = OUTWARD * (radius * distances(model, optimum.centre, samples, own) + errors)
+            reach = NORM_ROUNDING * (
+                radius * distances(model, optimum.centre, samples, own) + errors
+            )
             lower = values - reach + optimum.shift.lower
             upper = values + reach + optimum.shift.upper
         else:
             constant = model.constant if isinstance(model, JointModel) else 0.0
-            reach = OUTWARD * (radius * np.sqrt(own + constant)[:, None] + errors)
+            reach = NORM_ROUNDING * (radius * np.sqrt(own + constant)[:, None] + errors)
             lower, upper = values - reach, values + reach
         pad = 4.0 * EPS * (np.abs(values) + reach)
     return DecisionBounds(
@@ -186,7 +188,7 @@ def own_squares(kernel: Kernel, samples: Any, given: ArrayLike | None = None) ->
         A precomputed kernel, and no numbers are given.
     """
     if not isinstance(kernel, Precomputed):
-        return OUTWARD * feature_norms(kernel, samples) ** 2
+        return NORM_ROUNDING * feature_norms(kernel, samples) ** 2
     values = None if given is None else np.asarray(given, dtype=np.float64)
     if values is None or values.shape != (samples.shape[0],) or not np.isfinite(values).all():
         raise InvalidDataError(

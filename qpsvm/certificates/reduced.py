@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.display import LINES, first_lines, short_repr
-from qpsvm.machines.reduced import Reduction
+from qpsvm.machines.reduced import CombinationRule
 
 MACHINES = 18
 """Machines that are printed: a screen has room for them and a few notes."""
@@ -64,7 +64,7 @@ class ReducedCertificate(Generic[AnyProof]):
 
     names: tuple[str, ...]
     certificates: tuple[AnyProof, ...]
-    reduction: Reduction
+    reduction: CombinationRule
     data: MulticlassTrainingSet
 
     @property

@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.linalg
 
-from qpsvm.certificates.optimum import OUTWARD, Optimum
+from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum
 from qpsvm.certificates.rigorous.feasible import feasible_ball
 from qpsvm.certificates.rigorous.figures import (
     exact_kernel,
@@ -229,7 +229,7 @@ def _entry_rounding(model: SupportVectorModel, U: Index) -> float:
         left, right = rows @ errors.left, rows @ errors.right
         growth += float((1.0 + np.max(errors.rows)) * (1.0 + np.max(errors.columns)) - 1.0)
     ranks = growth * float(norms @ norms) + math.sqrt(float(left @ left) * float(right @ right))
-    return OUTWARD * (ranks / c.norm_weight + len(U) * UNDERFLOW)
+    return NORM_ROUNDING * (ranks / c.norm_weight + len(U) * UNDERFLOW)
 
 
 def _weights_below(A: Dense, rounding: float) -> Vector | None:

@@ -238,13 +238,13 @@ class HingeTask:
         decay : float
             1 with the norm in the objective, 0 without it.
         """
-        pull = counted * self.signs[rows]
-        v = (1.0 - eta * decay) * at.v + eta * np.asarray(self.Z[rows].T @ pull)
+        signed = counted * self.signs[rows]
+        v = (1.0 - eta * decay) * at.v + eta * np.asarray(self.Z[rows].T @ signed)
         alpha = (1.0 - eta * decay) * at.alpha
         alpha[rows] += eta * counted
         b = at.b
         if self.has_bias:
-            b += eta * (float(np.sum(pull)) - decay * self.penalty * b)
+            b += eta * (float(np.sum(signed)) - decay * self.penalty * b)
         return Iterate(v, b, alpha)
 
     def machine(self, at: Iterate) -> SVMSolution:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.classical.settings import NUMBERS
+from qpsvm.classical.settings import METHODS
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.machines.intercept import Interval
@@ -75,7 +75,7 @@ def machine_from_alpha(problem: SVMProblem, alpha: ArrayLike) -> SVMSolution:
         return machine
     if model.intercept == "penalized":  # b is the weight of a feature of ones
         return _with_intercept(problem, machine, float(c.signs @ a))
-    free = (a > NUMBERS.inside * _unit(a, c.upper)) & (a < c.upper * (1.0 - NUMBERS.inside))
+    free = (a > METHODS.inside * _unit(a, c.upper)) & (a < c.upper * (1.0 - METHODS.inside))
     if not free.any():
         return _with_intercept(problem, machine, machine.intercept_interval.midpoint)
     scores = model.decision_values(machine).scores

@@ -29,7 +29,7 @@ from qpsvm.classical.machines import require_problem
 from qpsvm.classical.newton_variables import InExpansion, InWeights, SquaredHinge
 from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import DEFAULTS, NUMBERS, Limits, TraceSettings
+from qpsvm.classical.settings import DEFAULTS, METHODS, Limits, TraceSettings
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arrays import Vector
@@ -147,10 +147,10 @@ def _steps(F: SquaredHinge) -> Iterator[Vector]:
         while True:
             ahead = v + t * d
             values = F.values(ahead)
-            if F.cost(ahead, values) <= before + NUMBERS.sufficient_decrease * t * slope:
+            if F.cost(ahead, values) <= before + METHODS.sufficient_decrease * t * slope:
                 break
             t *= 0.5
-            if t < NUMBERS.shortest_step:
+            if t < METHODS.shortest_step:
                 return
         v, f = ahead, values
         yield v

@@ -42,7 +42,7 @@ class SquaredHinge(ABC):
         """Compute ``M v``, the gradient of ``1/2 v'M v``."""
 
     @abstractmethod
-    def pulled(self, u: Vector) -> Vector:
+    def adjoint(self, u: Vector) -> Vector:
         """Compute ``A'u``, the gradient in v of a loss whose derivatives in the values f are u."""
 
     @abstractmethod
@@ -64,7 +64,7 @@ class SquaredHinge(ABC):
 
     def gradient(self, v: Vector, f: Vector) -> Vector:
         """Compute the gradient of the primal objective, ``M v - 2 A'(C s xi)``."""
-        return self.norm(v) - self.pulled(2.0 * self.prices * self.signs * self.slack(f))
+        return self.norm(v) - self.adjoint(2.0 * self.prices * self.signs * self.slack(f))
 
     def alpha(self, v: Vector) -> Vector:
         """Compute the dual variables ``2 C_i xi_i``, the derivatives of the loss."""
@@ -90,7 +90,7 @@ class InWeights(SquaredHinge):
     def norm(self, v: Vector) -> Vector:
         return np.asarray(self.M * v)
 
-    def pulled(self, u: Vector) -> Vector:
+    def adjoint(self, u: Vector) -> Vector:
         return np.asarray(self.Z.T @ u)
 
     def target(self, v: Vector, violated: Mask) -> Vector:
@@ -125,7 +125,7 @@ class InExpansion(SquaredHinge):
     def norm(self, v: Vector) -> Vector:
         return np.concatenate([[0.0], self.K @ v[1:]])
 
-    def pulled(self, u: Vector) -> Vector:
+    def adjoint(self, u: Vector) -> Vector:
         return np.concatenate([[float(np.sum(u)) if self.kind == "free" else 0.0], self.K @ u])
 
     def target(self, v: Vector, violated: Mask) -> Vector:

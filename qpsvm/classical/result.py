@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from qpsvm.classical.settings import NUMBERS
+from qpsvm.classical.settings import METHODS
 from qpsvm.display import Column, Table
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector, freeze
@@ -92,7 +92,7 @@ class Trace(Table):
         x = np.asarray(getattr(self, over), dtype=np.float64)
         shown = (x > 0.0) & np.isfinite(self.gap)
         axes.plot(
-            x[shown], np.maximum(self.gap[shown], NUMBERS.smallest_drawn_gap), label=label or None
+            x[shown], np.maximum(self.gap[shown], METHODS.smallest_drawn_gap), label=label or None
         )
         axes.set_xscale("log")
         axes.set_yscale("log")

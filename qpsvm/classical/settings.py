@@ -97,7 +97,7 @@ class MethodSettings:
     smallest_drawn_gap: float = 1e-16
 
 
-NUMBERS = MethodSettings()
+METHODS = MethodSettings()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CommandResult:
     """The result of a command: its report, warnings and JSON entries.
 
     Attributes
@@ -33,7 +33,7 @@ class Outcome:
     extra: dict[str, object] | None = None
 
 
-def finish(outcome: Outcome, *, report_path: Path | None, as_json: bool) -> None:
+def finish(outcome: CommandResult, *, report_path: Path | None, as_json: bool) -> None:
     """Print the outcome, write the report, and raise the exit code."""
     from qpsvm import reports
     from qpsvm.reports.text import print_page

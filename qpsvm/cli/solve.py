@@ -18,7 +18,7 @@ from qpsvm.cli.options import (
     KernelName,
     LabelColumn,
 )
-from qpsvm.cli.outcome import Outcome, finish
+from qpsvm.cli.outcome import CommandResult, finish
 from qpsvm.cli.printing import note
 from qpsvm.cli.progress import SolveStatus
 
@@ -109,7 +109,7 @@ def solve(
         note(f"Model written to {model}")
     elif model is not None:
         note("Model not written: it is not verified. A larger --eps would accept it.")
-    outcome = Outcome(
+    outcome = CommandResult(
         "solve",
         built,
         warnings=tuple(str(entry.message) for entry in caught),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from qpsvm.cli.options import REPORT_HELP, DataFormat, LabelColumn
-from qpsvm.cli.outcome import Outcome, finish
+from qpsvm.cli.outcome import CommandResult, finish
 
 
 def verify(
@@ -31,4 +31,4 @@ def verify(
     solution = saved.solution(problem)
     verified = saved.verify(data.X, data.y, eps=eps)
     built = reports.build(problem, solution, verified, source=f"{file} (model {model})")
-    finish(Outcome("verify", built), report_path=report, as_json=as_json)
+    finish(CommandResult("verify", built), report_path=report, as_json=as_json)

@@ -13,7 +13,7 @@ from qpsvm.data.targets import as_weights
 from qpsvm.kernels import Precomputed
 from qpsvm.numerics.arrays import Vector
 
-NUMBERS = (np.float64, np.float32)
+SAMPLE_TYPES = (np.float64, np.float32)
 """Precisions that are not converted; others become the first."""
 
 
@@ -31,13 +31,13 @@ def training_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
         return X, y
     tags = estimator.__sklearn_tags__()
     if y is None and not tags.target_tags.required:
-        return validate_data(estimator, X, accept_sparse="csr", dtype=NUMBERS), None
+        return validate_data(estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES), None
     checked: tuple[Any, Any] = validate_data(
         estimator,
         X,
         y,
         accept_sparse="csr",
-        dtype=NUMBERS,
+        dtype=SAMPLE_TYPES,
         y_numeric=tags.estimator_type != "classifier",
         ensure_min_samples=estimator._fewest_samples,
     )
@@ -54,7 +54,7 @@ def samples(estimator: Any, X: Any) -> Any:
     """
     if takes_objects(estimator, X):
         return X
-    return validate_data(estimator, X, accept_sparse="csr", dtype=NUMBERS, reset=False)
+    return validate_data(estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES, reset=False)
 
 
 def takes_objects(estimator: Any, X: Any) -> bool:

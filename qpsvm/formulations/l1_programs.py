@@ -60,7 +60,7 @@ def l1_blocks(model: SupportVectorModel) -> dict[str, slice]:
 
 
 def l1_dual(model: SupportVectorModel) -> QuadraticProgram:
-    """The dual program in ``(alpha, z, y)`` with rows ``pull <= 1`` and ``-pull <= 1``."""
+    """The dual program in ``(alpha, z, y)`` with rows ``-1 <= adjoint <= 1``."""
     c, constraints = model.conditions, model.constraints
     columns = [sp.csc_array((c.rows @ _features(model)).T)]
     q, lower, upper, balance = [-c.required], [c.lower], [c.upper], [c.signs]
@@ -70,12 +70,12 @@ def l1_dual(model: SupportVectorModel) -> QuadraticProgram:
         q.append(constraints.right)
         lower.append(constraints.lower)
         upper.append(np.full(len(constraints), np.inf))
-    pull = sp.hstack(columns, format="csc")
+    adjoint = sp.hstack(columns, format="csc")
     free = model.intercept == "free"
     return QuadraticProgram(
         None,
         np.concatenate(q),
-        G=sp.vstack([pull, -pull], format="csc"),
+        G=sp.vstack([adjoint, -adjoint], format="csc"),
         h=np.ones(2 * model.n_weights),
         A=np.concatenate(balance)[None, :] if free else None,
         b=np.zeros(1) if free else None,
@@ -115,11 +115,11 @@ class L1PrimalRecovery(ModelRecovery[SupportVectorModel]):
         if weights is None:
             return NO_WEIGHTS
         b = [solution.intercept] * (model.intercept != "none")
-        pull = model.pull(DualPoint(solution.alpha, solution.constraint_multipliers))
+        adjoint = model.adjoint(DualPoint(solution.alpha, solution.constraint_multipliers))
         m = model.n_inequalities
         multipliers = solution.constraint_multipliers
         x = np.concatenate([np.maximum(weights, 0.0), np.maximum(-weights, 0.0), b, solution.slack])
-        at_bound = [1.0 - pull, 1.0 + pull, np.zeros(len(b)), solution.upper - solution.alpha]
+        at_bound = [1.0 - adjoint, 1.0 + adjoint, np.zeros(len(b)), solution.upper - solution.alpha]
         return of_machine(
             x=x,
             z=np.concatenate([solution.alpha, multipliers[:m]]),

@@ -153,8 +153,8 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     """``|w - w(alpha)| / |w|`` with ``w(alpha) = sum_k a_k sum_i R_ki phi(x_i) / kappa``.
 
     The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``. Of a 1-norm, whose
-    weights do not follow from alpha: ``|w|_1 - w'pull``, relative, because a weight is not zero
-    only where the pull is its sign.
+    weights do not follow from alpha: ``|w|_1 - w'adjoint``, relative, because a weight is not zero
+    only where the adjoint is its sign.
     """
     if not model.norm.weights_follow:
         return _idle_pull(model, evaluation.solution)
@@ -191,10 +191,10 @@ def _idle_pull(model: PrimalDualPair, solution: SVMSolution) -> float:
     weights = solution.coef if model.is_linear else solution.expansion
     if weights is None:
         return math.inf
-    pull = model.pull(DualPoint(solution.alpha, solution.constraint_multipliers))
+    adjoint = model.adjoint(DualPoint(solution.alpha, solution.constraint_multipliers))
     size = float(np.sum(np.abs(weights)))
-    excess = max(0.0, float(np.max(np.abs(pull))) - 1.0)
-    idle = abs(size - float(weights @ pull)) / max(size, TINY)
+    excess = max(0.0, float(np.max(np.abs(adjoint))) - 1.0)
+    idle = abs(size - float(weights @ adjoint)) / max(size, TINY)
     worst = max(excess, idle)
     return worst if math.isfinite(worst) else math.inf
 

@@ -23,7 +23,7 @@ from qpsvm.numerics import contents
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.solution import QPSolution, Status
 
-NUMBERS = (bool, int, float, np.float64, np.float32, np.int64, np.int32)
+NUMBER_TYPES = (bool, int, float, np.float64, np.float32, np.int64, np.int32)
 """Types whose instances are equal where their values are."""
 
 _NONE = type(None)
@@ -111,7 +111,7 @@ def same_kernel(own: object, other: object) -> bool:
     if is_dataclass(own):
         for field in fields(own):
             mine, theirs = getattr(own, field.name), getattr(other, field.name)
-            both_numbers = type(mine) in NUMBERS and type(theirs) in NUMBERS
+            both_numbers = type(mine) in NUMBER_TYPES and type(theirs) in NUMBER_TYPES
             if type(mine) is not type(theirs) and not both_numbers:
                 return False
     return (own == other) is True

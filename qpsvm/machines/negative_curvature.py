@@ -18,8 +18,8 @@ from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.numerics.arrays import Dense, Mask, Vector
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
-OUTWARD = 1.0 + 1e-9
-"""More than the rounding of the few sums below."""
+PRICE_ROUNDING = 1.0 + 1e-9
+"""Factor that covers the rounding of the sums in a price."""
 
 
 def negative_curvature_price(model: PrimalDualPair, alpha: Vector, upper: float) -> float:
@@ -41,7 +41,7 @@ def negative_curvature_price(model: PrimalDualPair, alpha: Vector, upper: float)
     lower, highest = _ends(model, upper)
     reach = np.maximum(alpha - lower, highest - alpha)
     moved = np.asarray(abs(model.conditions.rows).T @ reach) / model.conditions.norm_weight
-    price = OUTWARD * 0.5 * delta * float(moved @ moved)
+    price = PRICE_ROUNDING * 0.5 * delta * float(moved @ moved)
     return price if price >= 0.0 else np.inf  # NaN is no price
 
 
@@ -52,7 +52,7 @@ def joint_price(delta: float, tau: Dense, own: Mask, box: Vector) -> float:
     highest = np.where(own, box[:, None], 0.0)
     lowest = highest - box[:, None]
     reach = np.maximum(tau - lowest, highest - tau)
-    price = OUTWARD * 0.5 * delta * float(np.sum(reach * reach))
+    price = PRICE_ROUNDING * 0.5 * delta * float(np.sum(reach * reach))
     return price if price >= 0.0 else np.inf
 
 

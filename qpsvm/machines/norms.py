@@ -52,19 +52,21 @@ class Norm(ABC):
 
     @abstractmethod
     def size_upper(self, w: Ball) -> float:
-        """``|w|^2`` or ``|w|_1`` of explicit weights, from above."""
+        """Upper bound of ``|w|^2`` or ``|w|_1`` of explicit weights."""
 
     @abstractmethod
     def expansion_upper(self, beta: Vector, scores: Ball) -> float:
-        """The same of an expansion whose ``K beta`` is known."""
+        """Upper bound of ``|w|^2`` or ``|beta|_1`` of a kernel expansion with known ``K beta``."""
 
     @abstractmethod
-    def pull_upper(self, pull: Ball) -> float:
-        """``|X'R'a|^2``, or its largest entry, from above."""
+    def dual_size_upper(self, adjoint: Ball) -> float:
+        """Upper bound of the dual norm of the adjoint ``X'R'a``: its square, or largest entry."""
 
     @abstractmethod
-    def expanded_pull_upper(self, beta: Ball, products: Ball, norms: Vector, rest: float) -> float:
-        """The same without explicit features.
+    def expanded_dual_size_upper(
+        self, beta: Ball, products: Ball, norms: Vector, rest: float
+    ) -> float:
+        """Upper bound of the dual norm of the adjoint ``K R'a``, for kernels.
 
         ``products`` are those of the middle of beta with K, ``norms`` are ``|phi(x_i)|``, and
         ``rest`` is at least ``sum_i |phi(x_i)|`` times the radius of beta_i.
@@ -72,11 +74,11 @@ class Norm(ABC):
 
     @abstractmethod
     def penalty_upper(self, size: float, kappa: float, b: float) -> float:
-        """The penalty of weights of this size and of a penalised intercept, from above."""
+        """Upper bound of the penalty on weights of this size and on a penalised intercept."""
 
     @abstractmethod
-    def dual_lower(self, linear: float, pull: float, kappa: float, squares: Vector) -> float:
-        """The dual objective from below: ``linear`` less penalty and ``squares / 2``."""
+    def dual_lower(self, linear: float, dual_size: float, kappa: float, squares: Vector) -> float:
+        """Lower bound of the dual objective: ``linear`` less penalty and ``squares / 2``."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +103,12 @@ class SquaredNorm(Norm):
     def expansion_upper(self, beta: Vector, scores: Ball) -> float:
         return max(sum_upper((Ball.exact(beta) * scores).upper), 0.0)
 
-    def pull_upper(self, pull: Ball) -> float:
-        return squared_norm(pull)
+    def dual_size_upper(self, adjoint: Ball) -> float:
+        return squared_norm(adjoint)
 
-    def expanded_pull_upper(self, beta: Ball, products: Ball, norms: Vector, rest: float) -> float:
+    def expanded_dual_size_upper(
+        self, beta: Ball, products: Ball, norms: Vector, rest: float
+    ) -> float:
         del norms
         square = sum_upper((Ball.exact(beta.mid) * products).upper)
         return float(outward((root(square) + rest) ** 2))
@@ -112,8 +116,8 @@ class SquaredNorm(Norm):
     def penalty_upper(self, size: float, kappa: float, b: float) -> float:
         return float(outward(0.5 * (kappa * size + b * b)))
 
-    def dual_lower(self, linear: float, pull: float, kappa: float, squares: Vector) -> float:
-        return float(down(linear - 0.5 * sum_upper([outward(pull / kappa), *squares])))
+    def dual_lower(self, linear: float, dual_size: float, kappa: float, squares: Vector) -> float:
+        return float(down(linear - 0.5 * sum_upper([outward(dual_size / kappa), *squares])))
 
 
 @dataclass(frozen=True)
@@ -141,10 +145,12 @@ class AbsoluteNorm(Norm):
         del scores
         return sum_upper(np.abs(beta))
 
-    def pull_upper(self, pull: Ball) -> float:
-        return float(np.max(pull.magnitude))
+    def dual_size_upper(self, adjoint: Ball) -> float:
+        return float(np.max(adjoint.magnitude))
 
-    def expanded_pull_upper(self, beta: Ball, products: Ball, norms: Vector, rest: float) -> float:
+    def expanded_dual_size_upper(
+        self, beta: Ball, products: Ball, norms: Vector, rest: float
+    ) -> float:
         del beta
         return float(np.max(outward(products.magnitude + norms * rest)))
 
@@ -152,10 +158,10 @@ class AbsoluteNorm(Norm):
         del kappa, b
         return size
 
-    def dual_lower(self, linear: float, pull: float, kappa: float, squares: Vector) -> float:
+    def dual_lower(self, linear: float, dual_size: float, kappa: float, squares: Vector) -> float:
         del kappa, squares
-        # divided by what brings |pull|_inf down to 1, everything stays feasible
-        return float(down(linear / np.maximum(1.0, pull))) if linear > 0.0 else linear
+        # divided by what brings |X'R'a|_inf down to 1, everything stays feasible
+        return float(down(linear / np.maximum(1.0, dual_size))) if linear > 0.0 else linear
 
 
 SQUARED = SquaredNorm()

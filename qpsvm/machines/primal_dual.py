@@ -112,7 +112,7 @@ class PrimalDualPair(TrainingSetup):
 
         Clip to the box; then move the sums that have to have a value there (``(R 1)'a``, ``1'a``),
         see ``repair``. Where feasible points form a cone, the best multiple is taken:
-        ``t = p'a / a'Pa``; where ``pull`` is bounded, what exceeds the bound is scaled down.
+        ``t = p'a / a'Pa``; where ``adjoint`` is bounded, what exceeds the bound is scaled down.
         """
         c = self.conditions
         a: Vector = np.minimum(np.maximum(alpha, c.lower), c.upper)
@@ -132,13 +132,16 @@ class PrimalDualPair(TrainingSetup):
             if linear > 0.0 and square > 0.0:
                 a, mu = a * (linear / square), mu * (linear / square)
         if not self.norm.weights_follow:
-            largest = float(np.max(np.abs(self.pull(DualPoint(a, mu)))))
+            largest = float(np.max(np.abs(self.adjoint(DualPoint(a, mu)))))
             if not largest <= 1.0:
                 a, mu = a / largest, mu / largest
         return DualPoint(a, mu)
 
-    def pull(self, point: DualPoint) -> Vector:
-        """``X'R'a - G'z - A'y``, or ``K R'a`` without explicit features, over kappa."""
+    def adjoint(self, point: DualPoint) -> Vector:
+        """The adjoint of the conditions, applied to dual variables.
+
+        ``(X'R'a - G'z - A'y) / kappa``, or ``K R'a / kappa`` without explicit features.
+        """
         beta = self.expansion(point.alpha)
         if self.is_linear:
             return self.weights(beta, point.constraint_multipliers)

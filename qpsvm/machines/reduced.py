@@ -19,7 +19,7 @@ from qpsvm.numerics.arrays import Dense
 from qpsvm.qp.solution import Status
 
 
-class Reduction(Protocol):
+class CombinationRule(Protocol):
     """Protocol of multiclass reductions: how values of two-class machines are combined."""
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense: ...
@@ -44,7 +44,7 @@ class ReducedProblem:
     problems: tuple[SVMProblem, ...]
     names: tuple[str, ...]
     data: MulticlassTrainingSet
-    reduction: Reduction
+    reduction: CombinationRule
     form: Form
 
     @property
@@ -104,7 +104,7 @@ class ReducedSolution(Machine):
 
     solutions: tuple[SVMSolution, ...]
     data: MulticlassTrainingSet
-    reduction: Reduction
+    reduction: CombinationRule
 
     @property
     def classes(self) -> Any:

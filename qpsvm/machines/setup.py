@@ -177,8 +177,8 @@ class TrainingSetup:
             w = np.asarray(self.data.X.T @ expansion)
         if self.constraints is None or multipliers.size == 0:
             return w
-        pull = np.asarray(self.constraints.rows[:, :-1].T @ multipliers)
-        return w - pull / self.conditions.norm_weight
+        constraint_part = np.asarray(self.constraints.rows[:, :-1].T @ multipliers)
+        return w - constraint_part / self.conditions.norm_weight
 
     def decision_values(
         self, solution: SVMSolution, product: Vector | None = None

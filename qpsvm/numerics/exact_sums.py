@@ -135,7 +135,7 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     array([1.])
     """
     m = rows.shape[0]
-    value, doubt = np.empty(m), np.zeros(m)
+    value, rational_error = np.empty(m), np.zeros(m)
     with np.errstate(all="ignore"):  # what overflows is infinite
         size: Vector = np.asarray(abs(rows) @ np.abs(x)) + np.abs(right)
     if sp.issparse(rows):
@@ -158,7 +158,9 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
         for k in range(begin, end):
             own = slice(ends[k], ends[k + 1])
             if underflows[k]:
-                value[k], doubt[k] = _rational_sum(entries[own], x[columns[own]], float(right[k]))
+                value[k], rational_error[k] = _rational_sum(
+                    entries[own], x[columns[own]], float(right[k])
+                )
             elif is_known[k]:
                 i = k - begin
                 value[k] = _sum([*terms[places[i] : places[i + 1]], constants[i]])
@@ -167,7 +169,7 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     with np.errstate(all="ignore"):
         is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (x[columns] != 0.0)
         lost = np.diff(np.concatenate([[0], np.cumsum(is_tiny)])[ends]) * 2.0**-1072
-        error = np.where(underflows, doubt, 0.5 * EPS * np.abs(value) + lost)
+        error = np.where(underflows, rational_error, 0.5 * EPS * np.abs(value) + lost)
     return RowResiduals(value, size, error)
 
 

@@ -32,7 +32,7 @@ from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Vector
 from qpsvm.paths.training import Training
 
-OUTWARD = 1.0 + 1e-14
+GAP_ROUNDING = 1.0 + 1e-14
 """Covers the rounding of the few operations between the bounds and a gap."""
 
 
@@ -100,7 +100,7 @@ def relative_gaps(
     found = list[float]()
     for place in places:
         upper = machine.upper_at(training, place.C)
-        gap = OUTWARD * max(upper - place.lower, 0.0)
+        gap = GAP_ROUNDING * max(upper - place.lower, 0.0)
         size = upper if by_objective else machine.floor
         found.append(gap / size if math.isfinite(gap) and size > 0.0 else math.inf)
     return found
@@ -202,7 +202,7 @@ class CertifiedPath(Table):
         lower = float(np.interp(C, self.bounds[:, 0], self.bounds[:, 1]))  # V is concave
         upper = machine.upper_at(self.training, float(C))
         size = max(upper, machine.floor)
-        gap = OUTWARD * max(upper - lower, 0.0)
+        gap = GAP_ROUNDING * max(upper - lower, 0.0)
         return gap / size if math.isfinite(gap) and size > 0.0 else math.inf
 
     def problem_at(self, C: float) -> SVMProblem:

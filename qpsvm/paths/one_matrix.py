@@ -20,7 +20,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS
-from qpsvm.paths.program import FEW, ParametricProgram
+from qpsvm.paths.program import COPIED_ROWS_SHARE, ParametricProgram
 from qpsvm.paths.settings import PathSettings
 from qpsvm.paths.training import Training, verified
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -152,7 +152,7 @@ class KernelProducts:
         """Multiply by a kernel matrix that is kept in memory."""
         K, absolute = gram.dense, np.abs(expansions)
         used = np.flatnonzero(absolute.any(axis=1))
-        few = FEW * len(used) <= len(K)
+        few = COPIED_ROWS_SHARE * len(used) <= len(K)
         sizes = K[used].T @ absolute[used] if few else K @ absolute  # K is symmetric
         sizes *= 1.0 + 4.0 * len(K) * EPS
         return cls(gram, expansions, gram.products(expansions), sizes)

@@ -31,8 +31,8 @@ from qpsvm.paths.training import Training
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
 
-FEW = 3
-"""Rows of a kernel matrix are copied where they are at most one in so many."""
+COPIED_ROWS_SHARE = 3
+"""The rows used of a kernel matrix are copied if they are at most one row in so many."""
 
 
 class Affine(NamedTuple):
@@ -97,7 +97,7 @@ class ParametricProgram:
             return self.P.products(V)
         K, sums = self.P.gram.dense, np.column_stack([self.P.selection.gather(v) for v in V.T])
         used = np.flatnonzero(sums.any(axis=1))
-        few = FEW * len(used) <= len(K)
+        few = COPIED_ROWS_SHARE * len(used) <= len(K)
         products = K[used].T @ sums[used] if few else K @ sums  # K is symmetric
         pairs = zip(V.T, products.T, strict=True)
         return np.column_stack([self.P.from_product(v, product) for v, product in pairs])

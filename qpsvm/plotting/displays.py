@@ -111,6 +111,6 @@ def legend(axes: Axes, style: Style, handles: Sequence[Artist], *, above: bool) 
         facecolor=style.paper,
         edgecolor=style.grid,
         framealpha=0.85,
-        fontsize=picture.SMALL - 1.0,
+        fontsize=picture.SMALL_TEXT - 1.0,
         handlelength=1.4,
     )

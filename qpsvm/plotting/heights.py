@@ -116,7 +116,7 @@ class Heights(Picture):
         lines = axes.contour(
             *grid, levels=surface.levels, colors=[style.ink], linewidths=0.6, alpha=0.6
         )
-        axes.clabel(lines, fontsize=picture.SMALL - 2.0)
+        axes.clabel(lines, fontsize=picture.SMALL_TEXT - 2.0)
         x, y = self.points.T
         many = len(x) > picture.RASTERISED
         coloured: dict[str, Any] = {"c": style.soft}

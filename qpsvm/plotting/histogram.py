@@ -170,7 +170,7 @@ class Histogram(Picture):
         if self._in_rows:
             axes.text(
                 0.0, 1.0, text, transform=axes.transAxes, ha="left", va="bottom",
-                color=style.ink, fontfamily=picture.FONT, fontsize=picture.SMALL,
+                color=style.ink, fontfamily=picture.FONT, fontsize=picture.SMALL_TEXT,
             )  # fmt: skip
 
     def _bins(self) -> list[float]:

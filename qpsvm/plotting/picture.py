@@ -26,7 +26,7 @@ that its text is neither cut nor tiny there."""
 
 FONT = "DejaVu Sans"
 """Comes with Matplotlib: the same everywhere."""
-TEXT, SMALL = 11.0, 10.0
+TEXT, SMALL_TEXT = 11.0, 10.0
 
 RASTERISED = 2_000
 """More points than that become one image inside the SVG: each would take a hundred bytes."""
@@ -151,7 +151,7 @@ def new_axes(figure: Figure, style: Style, *where: Any, **options: Any) -> Axes:
     """Add axes with only a left and a bottom line."""
     axes: Axes = figure.add_subplot(*where, **options)
     axes.patch.set_alpha(0.0)
-    axes.tick_params(colors=style.soft, labelsize=SMALL, labelfontfamily=FONT, which="both")
+    axes.tick_params(colors=style.soft, labelsize=SMALL_TEXT, labelfontfamily=FONT, which="both")
     axes.grid(color=style.grid, linewidth=0.6)
     axes.set_axisbelow(True)
     for name, spine in axes.spines.items():
@@ -179,7 +179,7 @@ def legend(
         ncols=columns,
         frameon=False,
         labelcolor=style.ink,
-        prop=FontProperties(family=FONT, size=SMALL),
+        prop=FontProperties(family=FONT, size=SMALL_TEXT),
         handlelength=1.4,
         handletextpad=0.5,
         columnspacing=1.2,

@@ -142,7 +142,7 @@ class Checks(Picture):
             )  # fmt: skip
             axes.plot([check.tolerance], [i], marker="|", markersize=11.0, color=style.ink)
         names = [check.name.replace("_", " ") for check in ordered]
-        axes.set_yticks(rows, names, fontfamily=picture.FONT, fontsize=picture.SMALL)
+        axes.set_yticks(rows, names, fontfamily=picture.FONT, fontsize=picture.SMALL_TEXT)
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
         picture.label(axes, style, "scaled residual")

@@ -34,7 +34,7 @@ class ActiveRows:
     is_equality : bool array of shape (k,)
     size : array of shape (k,)
         Sizes of their terms.
-    value, doubt : arrays of shape (k,)
+    value, error : arrays of shape (k,)
         Residuals ``R (x + change) - r``, and bounds on their errors.
     over : array of shape (k,)
         Violations.
@@ -62,7 +62,7 @@ class ActiveRows:
         self.size: Vector = self._sizes[self.index]
         self.rows = given.rows.take(self.index)
         residuals = self.residuals(self.index)
-        self.value, self.doubt = residuals.value, residuals.error
+        self.value, self.error = residuals.value, residuals.error
         self.over: Vector = np.where(
             self.is_equality, np.abs(self.value), np.maximum(self.value, 0.0)
         )

@@ -14,8 +14,8 @@ Multipliers of the bounds are read off stationarity. Stationarity in a variable 
 that it would press on is a condition on (w, y, z), one row of a system like ``Gx <= h``.
 
 Rounding is estimated, not enclosed. A Hessian that is semidefinite only up to rounding
-(``convexity``) costs what the curvature in doubt can do over the bounds of x: without bounds there
-is no bound on the optimum.
+(``convexity``) costs what the negative curvature hidden by rounding can lower the objective by over
+the bounds of x: without bounds there is no bound on the optimum.
 
 Sources: Boyd and Vandenberghe, *Convex Optimization*, section 5.5.3; for bounds from multipliers
 that are nearly feasible Jansson, "Rigorous lower and upper bounds in linear programming", *SIAM
@@ -138,12 +138,12 @@ class _Bounding:
         # of a program whose rows contradict each other by the rounding of their numbers
         rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
         rounding += self._price_of_contradiction(x, moved.left)
-        doubt = hidden_curvature_price(program, w, y, z)
+        price = hidden_curvature_price(program, w, y, z)
         reason = ""
-        if not math.isfinite(doubt):
+        if not math.isfinite(price):
             reason = "P has curvature that rounding hides, in variables without bounds"
         return ProgramBound(
-            objective, upper, upper - gap - doubt, upper_rounding + rounding, reason
+            objective, upper, upper - gap - price, upper_rounding + rounding, reason
         ), pair
 
     def _gap(

@@ -1,4 +1,4 @@
-"""Test of convexity: a Hessian's semidefiniteness, and the doubt that rounding leaves.
+"""Test of convexity: a Hessian's semidefiniteness, and the diagonal shift that rounding requires.
 
 A stored matrix is seldom semidefinite to the last bit: a rounded Gram matrix has eigenvalues of
 ``-1e-17``. Three answers are possible, in this order:
@@ -49,13 +49,13 @@ class Convexity:
     ----------
     is_convex : bool
         Positive semidefinite, as far as double precision can tell.
-    doubt : array of shape (n,)
-        ``P + diag(doubt)`` is positive semidefinite; zero where P itself is, infinite where it
+    shift : array of shape (n,)
+        ``P + diag(shift)`` is positive semidefinite; zero where P itself is, infinite where it
         is not.
     """
 
     is_convex: bool
-    doubt: Vector
+    shift: Vector
 
     @classmethod
     def proven(cls, n: int) -> Convexity:
@@ -73,19 +73,19 @@ def of_matrix(matrix: Matrix) -> Convexity:
 
     Examples
     --------
-    >>> of_matrix(np.diag([1.0, 0.0])).doubt
+    >>> of_matrix(np.diag([1.0, 0.0])).shift
     array([0., 0.])
     >>> of_matrix(np.diag([1.0, -1e-16])).is_convex
     False
     """
     n = matrix.shape[0]
-    doubt = np.zeros(n)
+    shift = np.zeros(n)
     for index, block in _blocks(matrix):
-        found = _doubt_of(block) if len(index) <= DENSE_SIZE else _doubt_of_large(block)
+        found = _shift_of(block) if len(index) <= DENSE_SIZE else _shift_of_large(block)
         if found is None:
             return Convexity.refuted(n)
-        doubt[index] = found
-    return Convexity(True, doubt)
+        shift[index] = found
+    return Convexity(True, shift)
 
 
 def negative_bound(matrix: Dense, tolerance: float) -> float:
@@ -105,12 +105,12 @@ def negative_bound(matrix: Dense, tolerance: float) -> float:
     >>> negative_bound(np.array([[1.0, 1.0 + 1e-12], [1.0 + 1e-12, 1.0]]), 1e-10)
     1e-10
     """
-    doubt = _doubt_of(matrix) if len(matrix) else 0.0
-    return tolerance if doubt is None else min(doubt, max(tolerance, 0.0))
+    shift = _shift_of(matrix) if len(matrix) else 0.0
+    return tolerance if shift is None else min(shift, max(tolerance, 0.0))
 
 
-def _doubt_of(block: Dense) -> float | None:
-    """The doubt about a dense symmetric matrix; None if it is not convex."""
+def _shift_of(block: Dense) -> float | None:
+    """The diagonal shift of a dense symmetric matrix; None if it is not convex."""
     n = len(block)
     if n == 1:
         return 0.0 if block[0, 0] >= 0.0 else None
@@ -123,8 +123,8 @@ def _doubt_of(block: Dense) -> float | None:
     return math.ldexp(2.0 * rounding, exponent) if is_definite_dense(scaled, rounding) else None
 
 
-def _doubt_of_large(block: Sparse) -> float | None:
-    """The doubt about a symmetric block that stays sparse; None if it is not convex."""
+def _shift_of_large(block: Sparse) -> float | None:
+    """The diagonal shift of a symmetric block that stays sparse; None if it is not convex."""
     entries, exponent = _of_size_one(block.data)
     scaled = block.copy()
     scaled.data = entries

@@ -54,7 +54,7 @@ def correction(active: ActiveRows, must: Mask, is_left: Mask) -> Vector | None:
             return None
         outwards = 1.0 + (len(found) + 8.0) * EPS
         moved = np.asarray(abs(active.rows) @ found) * outwards
-        room = np.where(active.is_equality, np.inf, -active.value - active.doubt)
+        room = np.where(active.is_equality, np.inf, -active.value - active.error)
         short = ~chosen & ~is_left & ~(moved <= room)  # NaN is short
         if not short.any():
             far = np.asarray(abs(active.given.rows.take(active.far)) @ found)
@@ -69,7 +69,7 @@ def _of_chosen(active: ActiveRows, chosen: Mask) -> Vector | None:
     rows, size = sp.csr_array(active.rows[index]), np.maximum(active.size[chosen], TINY)
     unit, used = active.unit(rows, size)
     room = active.room()
-    missed = (np.abs(active.value) + active.doubt)[chosen]
+    missed = (np.abs(active.value) + active.error)[chosen]
     far = FEASIBILITY.movable_distance * float(np.max(missed / size)) * unit
     for least in (far, 0.0 * far):
         movable = np.where(used & (room > least), room, 0.0)

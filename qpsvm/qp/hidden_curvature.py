@@ -16,15 +16,15 @@ from qpsvm.qp.program import QuadraticProgram
 
 
 def hidden_curvature_price(program: QuadraticProgram, w: Vector, y: Vector, z: Vector) -> float:
-    """``1/2 sum_j doubt_j max |x_j - w_j|^2`` over the feasible x that are better than x."""
-    doubt = program.convexity.doubt
-    if not doubt.any():
+    """``1/2 sum_j shift_j max |x_j - w_j|^2`` over the feasible x that are better than x."""
+    shift = program.convexity.shift
+    if not shift.any():
         return 0.0
     lower, upper = implied_bounds(program)
     reach = np.maximum(np.maximum(upper - w, w - lower), 0.0)
-    if np.isinf(reach[doubt > 0.0]).any():
+    if np.isinf(reach[shift > 0.0]).any():
         reach = np.full(len(w), _reach_in_cone(program, w, y, z)) + np.abs(w)
-    return 0.5 * float(np.sum(np.where(doubt > 0.0, doubt * reach**2, 0.0)))
+    return 0.5 * float(np.sum(np.where(shift > 0.0, shift * reach**2, 0.0)))
 
 
 def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> float:
@@ -43,7 +43,7 @@ def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> floa
         return math.inf
     Px = p.P.matvec(x)
     k = 2.0 * float(np.min(Px + p.A.T @ y + p.G.T @ z)) / s - float(x @ Px) / (s * s)
-    k -= 2.0 * float(np.max(p.convexity.doubt))
+    k -= 2.0 * float(np.max(p.convexity.shift))
     if not k > 0.0:
         return math.inf
     steepest = float(np.max(np.abs(p.q)))

@@ -12,7 +12,7 @@ from qpsvm.qp.nudging import MissedRows
 
 
 def interior_step(
-    missed: MissedRows, doubt: Vector, unit: Vector, lower: Vector, upper: Vector
+    missed: MissedRows, error: Vector, unit: Vector, lower: Vector, upper: Vector
 ) -> Vector | None:
     """Find a step d that leaves room in all inequalities; None if the search finds none.
 
@@ -26,7 +26,7 @@ def interior_step(
     ----------
     missed : MissedRows
         All rows that bind, near or far.
-    doubt : array of shape (m,)
+    error : array of shape (m,)
         Bounds on the error of the residuals.
     unit : array of shape (n,)
         Positive scale of each variable.
@@ -73,6 +73,6 @@ def interior_step(
     )  # fmt: skip
     if found.x is None or not found.x[n] > FEASIBILITY.least_room:
         return None
-    over = np.where(is_equality, 0.0, np.maximum(missed.value, 0.0) + doubt) / size
+    over = np.where(is_equality, 0.0, np.maximum(missed.value, 0.0) + error) / size
     share = FEASIBILITY.beyond * float(np.max(over, initial=TINY)) / float(found.x[n])
     return np.asarray(unit * found.x[:n] * min(share, 1.0))

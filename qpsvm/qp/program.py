@@ -207,7 +207,7 @@ class QuadraticProgram:
 
     @property
     def convexity(self) -> Convexity:
-        """Test whether P is positive semidefinite, with the doubt that rounding leaves."""
+        """Test whether P is semidefinite, with the shift that rounding requires."""
         known: Convexity | None = getattr(self, "_convexity", None)
         if known is None:
             known = self.P.convexity()

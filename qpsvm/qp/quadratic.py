@@ -168,7 +168,7 @@ class Quadratic(ABC):
         return float(np.max(np.abs(self.matvec(x))[used] / terms[used], initial=0.0))
 
     def convexity(self) -> Convexity:
-        """Test whether P is positive semidefinite, with the doubt that rounding leaves."""
+        """Test whether P is semidefinite, with the shift that rounding requires."""
         matrix = getattr(self, "matrix", None)
         if self.is_psd_by_construction:
             return Convexity.proven(self.size)

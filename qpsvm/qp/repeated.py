@@ -65,7 +65,7 @@ class RepeatedQuadratic(Quadratic):
 
     def convexity(self) -> Convexity:
         own = self.part.convexity()
-        return Convexity(own.is_convex, np.tile(own.doubt, self.times))
+        return Convexity(own.is_convex, np.tile(own.shift, self.times))
 
     def is_positive_semidefinite(self) -> bool:
         return self.part.is_positive_semidefinite()

@@ -131,13 +131,13 @@ def _result(
         return replace(found, blocked=_worst(active, is_left))
     whole = np.zeros(len(found.left))
     whole[active.index] = left
-    is_off = ~(np.where(active.is_equality, over, active.value) + active.doubt <= 0.0)  # NaN is off
+    is_off = ~(np.where(active.is_equality, over, active.value) + active.error <= 0.0)  # NaN is off
     must = is_off & ~is_left
     if not must.any():
         return replace(found, change=active.change, left=whole)
     size = correction(active, must, is_left)
     if size is None and prices:
-        whole[active.index] = np.maximum(left, over + active.doubt)
+        whole[active.index] = np.maximum(left, over + active.error)
         return replace(found, change=active.change, left=whole)
     if size is None:
         return replace(found, blocked=_worst(active, must))

@@ -32,7 +32,7 @@ from qpsvm.reports.predictions import prediction_clauses
 
 Tone: TypeAlias = Literal["good", "neutral", "bad"]
 
-FAR = 0.01
+WRONG_EXCESS = 0.01
 """Share of the objective: proven to be more than this above the optimum, an answer is wrong.
 Users who round their results to two digits see such a difference; smaller ones are bounded."""
 
@@ -180,7 +180,9 @@ class Evidence:
             return Grade.WRONG
         if compared is not None and compared.all_same:
             return Grade.SAME_PREDICTIONS
-        return Grade.WRONG if self.excess is not None and self.excess > FAR else Grade.BOUNDED
+        return (
+            Grade.WRONG if self.excess is not None and self.excess > WRONG_EXCESS else Grade.BOUNDED
+        )
 
     @property
     def headline(self) -> Headline:

@@ -24,8 +24,8 @@ __all__ = [
 
 NOTHING = "-"
 
-SMALL, LARGE = 1e-3, 10.0
-"""Shares in between are written as percentages."""
+SMALLEST_PERCENTAGE, LARGEST_PERCENTAGE = 1e-3, 10.0
+"""Shares from the first to below the second are written as percentages."""
 
 WHOLE = 0.1
 """From this share on whole percentages will do."""
@@ -157,9 +157,9 @@ def share(part: float) -> str:
     >>> share(0.25), share(0.012), share(1e-5), share(12.0)
     ('25%', '1.2%', '1.0e-05 of its value', '12 times its value')
     """
-    if part < SMALL:
+    if part < SMALLEST_PERCENTAGE:
         return f"{part:.1e} of its value"
-    if part >= LARGE:
+    if part >= LARGEST_PERCENTAGE:
         return f"{part:.3g} times its value"
     return f"{part:.0%}" if part >= WHOLE else f"{100.0 * part:.2g}%"
 

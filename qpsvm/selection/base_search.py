@@ -26,7 +26,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
 from qpsvm.selection import grid, scores
 from qpsvm.selection.choice import Choice
-from qpsvm.selection.cv_results import Outcome, cv_results
+from qpsvm.selection.cv_results import FoldScore, cv_results
 from qpsvm.selection.search_run import Learner, SearchRun
 from qpsvm.selection.tasks import Fold, Task
 
@@ -154,7 +154,7 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
         self.n_splits_ = len(folds)
         return folds
 
-    def _store(self, candidates: list[grid.Candidate], outcomes: list[list[Outcome]]) -> None:
+    def _store(self, candidates: list[grid.Candidate], outcomes: list[list[FoldScore]]) -> None:
         """Set the attributes that describe the search."""
         self.cv_results_ = results = cv_results(candidates, outcomes)
         self.best_index_ = int(results["rank_test_score"].argmin())

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
-from qpsvm.selection.settings import NUMBERS
+from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.tableau import Tableau
 
 
@@ -47,7 +47,7 @@ def solved(tableau: Tableau, row: Index, column: Index, right: Dense) -> Dense:
         is_inside = places < sizes[chosen, None]
         entries = starts[chosen, None] + np.where(is_inside, places, 0)
         solution = None
-        if width <= NUMBERS.small_block:
+        if width <= LEAVE_ONE_OUT.small_block:
             solution = _of_similar_size(tableau, column[entries], is_inside, right[entries])
         if solution is not None:
             found[entries[is_inside]] = solution[is_inside]
@@ -89,5 +89,5 @@ def _of_similar_size(tableau: Tableau, index: Index, is_inside: Mask, right: Den
         return None
     norms *= np.max(np.sum(np.abs(solution[:, :, :width]), axis=1), axis=1)
     solution = scale[:, :, None] * solution[:, :, width:]
-    solution[~(norms < 1.0 / NUMBERS.dependent)] = np.nan
+    solution[~(norms < 1.0 / LEAVE_ONE_OUT.dependent)] = np.nan
     return np.asarray(solution)

@@ -28,7 +28,7 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.compensated import Total, product
-from qpsvm.selection.settings import NUMBERS
+from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import Staircase
 
 Entries: TypeAlias = tuple[Index, Index]
@@ -108,11 +108,13 @@ class LeftOutBounds:
         sizes = np.abs(rates)
         g = -np.einsum("ij,ij->i", at.excess, rates)
         of_g = np.einsum("ij,ij->i", at.rounding, sizes)
-        of_g += NUMBERS.rounding * np.abs(b) * np.sum(sizes, axis=1)  # the sum of rates is rounded
+        of_g += (
+            LEAVE_ONE_OUT.rounding * np.abs(b) * np.sum(sizes, axis=1)
+        )  # the sum of rates is rounded
         of_rates = rates @ K.T
         of_rates *= rates
         kappa = np.sum(of_rates, axis=1)
-        kappa += NUMBERS.rounding * np.sum(np.abs(of_rates, out=of_rates), axis=1)
+        kappa += LEAVE_ONE_OUT.rounding * np.sum(np.abs(of_rates, out=of_rates), axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.fmin.reduce(room / sizes, axis=1)  # none where both are zero
             mu = np.minimum(np.sqrt(2.0 * gap / kappa), reach)
@@ -172,7 +174,7 @@ class _Machines:
         rounding = np.abs(of_beta)
         rounding += np.abs(b)[:, None]
         rounding += stair.sizes
-        rounding *= NUMBERS.rounding
+        rounding *= LEAVE_ONE_OUT.rounding
         return cls(beta, None, of_beta, excess, rounding)
 
     @classmethod
@@ -206,7 +208,7 @@ class _Machines:
         excess = np.ascontiguousarray(total.value.T)
         root = np.sqrt(np.diagonal(K))  # abs(K_jl) <= root_j root_l
         terms = root * (np.abs(beta) @ root)[:, None] + np.abs(b)[:, None] + stair.sizes
-        rounding = NUMBERS.rounding * (np.abs(excess) + NUMBERS.compensated * terms)
+        rounding = LEAVE_ONE_OUT.rounding * (np.abs(excess) + LEAVE_ONE_OUT.compensated * terms)
         return cls(beta, rest, of_beta, excess, rounding)
 
     def gap(self, stair: Staircase, left: Entries) -> Vector:

@@ -15,7 +15,7 @@ from qpsvm.selection.scores import ScoreInterval
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FoldScore:
     """One candidate on one fold.
 
     Attributes
@@ -36,14 +36,14 @@ class Outcome:
 
 
 def cv_results(
-    candidates: Sequence[Candidate], outcomes: Sequence[Sequence[Outcome]]
+    candidates: Sequence[Candidate], outcomes: Sequence[Sequence[FoldScore]]
 ) -> dict[str, Any]:
     """Build ``cv_results_``.
 
     Parameters
     ----------
     candidates : list of m dicts
-    outcomes : m lists of one Outcome per fold
+    outcomes : m lists of one FoldScore per fold
     """
     results: dict[str, Any] = {}
     for name in ("fit", "score"):
@@ -68,7 +68,7 @@ def cv_results(
     return results
 
 
-def _array(outcomes: Sequence[Sequence[Outcome]], value: Any) -> Dense:
+def _array(outcomes: Sequence[Sequence[FoldScore]], value: Any) -> Dense:
     return np.array([[value(each) for each in folds] for folds in outcomes], dtype=np.float64)
 
 

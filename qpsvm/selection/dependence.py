@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.selection.settings import NUMBERS
+from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import AT_A, Staircase
 
 
@@ -35,7 +35,7 @@ def independent(
     array of shape (n,)
     """
     beta = beta.copy()
-    for _ in range(NUMBERS.rounds):
+    for _ in range(LEAVE_ONE_OUT.rounds):
         steps = staircase.steps(beta, share)
         F = np.flatnonzero(np.abs(steps) == 1)
         if not len(F):
@@ -45,7 +45,7 @@ def independent(
         if intercept:
             M += largest  # of no direction along which the sum of coefficients changes
         # semidefinite: a direction v is in the kernel exactly if v'Mv is zero
-        R, order, rank, _ = dpstrf(M, tol=NUMBERS.dependent * largest)
+        R, order, rank, _ = dpstrf(M, tol=LEAVE_ONE_OUT.dependent * largest)
         if rank == len(F):
             return beta
         order = order - 1

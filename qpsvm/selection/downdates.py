@@ -7,7 +7,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.selection.dependence import independent
 from qpsvm.selection.following import followed
-from qpsvm.selection.settings import NUMBERS
+from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import Staircase
 from qpsvm.selection.tableau import Tableau
 from qpsvm.selection.trials import Machines, by_trials, of_steps, optimal
@@ -37,8 +37,8 @@ def full_tableau(
     K: Dense, stair: Staircase, beta: Vector, *, has_intercept: bool
 ) -> Tableau | None:
     """The tableau of the optimal machine, from coefficients that are nearly its own."""
-    share = NUMBERS.end_of_step
-    for _ in range(NUMBERS.rounds):
+    share = LEAVE_ONE_OUT.end_of_step
+    for _ in range(LEAVE_ONE_OUT.rounds):
         beta = independent(K, beta, stair, share, intercept=has_intercept)
         steps = stair.steps(beta, share)
         tableau = Tableau.of(K, stair, steps, has_intercept=has_intercept)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.numerics.arrays import Index, Vector
-from qpsvm.selection.settings import NUMBERS
+from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import AT_A, Point
 from qpsvm.selection.tableau import Tableau
 
@@ -21,7 +21,7 @@ def followed(tableau: Tableau, i: int) -> Index | None:
     """The steps of the machine without sample i, shape (n,); None if they are not found."""
     at, way = Point(tableau.f, tableau.beta, tableau.steps), -float(np.sign(tableau.beta[i]))
     rates = _rates(tableau, i, at.steps)
-    for _ in range(NUMBERS.events):
+    for _ in range(LEAVE_ONE_OUT.events):
         if rates is None:
             return None
         event = at.until_event(tableau.staircase, rates, way, i, tableau.unit)

@@ -39,7 +39,7 @@ from qpsvm.selection.bounds import LeftOutBounds
 from qpsvm.selection.downdates import downdates, full_tableau
 from qpsvm.selection.refinement import machine_bounds, refined_bounds
 from qpsvm.selection.refit import refit
-from qpsvm.selection.settings import NUMBERS
+from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import Staircase
 from qpsvm.selection.tableau import Tableau
 from qpsvm.solving import solve
@@ -158,7 +158,7 @@ def leave_one_out(
     n = problem.data.n_samples
     require_memory(n, 3 * n, "Leaving one out", "use fewer samples, or cross-validation.")
     K = _kernel_matrix(problem)
-    full = solve(problem, eps=NUMBERS.full_eps, warm_start=solution)
+    full = solve(problem, eps=LEAVE_ONE_OUT.full_eps, warm_start=solution)
     proof = certify(problem, full)
     found = _Found.by_certificate(problem, proof, np.diagonal(K))
     has_intercept = problem.model.conditions.intercept == "free"
@@ -228,7 +228,7 @@ class _Found:
     def by_downdates(self, K: Dense, tableau: Tableau) -> None:
         """Settle the samples without which the machine is found from the tableau."""
         left = np.flatnonzero(~self.is_known)
-        for lot in np.array_split(left, math.ceil(len(left) / NUMBERS.lot)):
+        for lot in np.array_split(left, math.ceil(len(left) / LEAVE_ONE_OUT.lot)):
             machines = downdates(tableau, lot)
             self._take(machines.samples, machine_bounds(K, tableau, machines))
             known = self.radius[machines.samples] <= self.tolerance(
@@ -241,7 +241,7 @@ class _Found:
     def _take(self, samples: Index, bounds: LeftOutBounds) -> None:
         """Settle samples by bounds that are better than what is known, and than a refit's."""
         taken = (bounds.radius < self.radius[samples]) & (
-            (bounds.relative_gap <= NUMBERS.refit_eps)
+            (bounds.relative_gap <= LEAVE_ONE_OUT.refit_eps)
             | (bounds.radius <= self.tolerance(bounds.values))
         )
         chosen = samples[taken]

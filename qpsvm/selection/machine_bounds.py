@@ -33,9 +33,9 @@ from qpsvm.machines.intercept import Interval, best_shifts, enclosing_shifts
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY
-from qpsvm.selection.settings import NUMBERS, SEARCH
+from qpsvm.selection.settings import LEAVE_ONE_OUT, SEARCH
 from qpsvm.selection.staircase import Staircase
-from qpsvm.solvers.box.program import ROUNDED
+from qpsvm.solvers.box.program import GRADIENT_ROUNDING
 
 
 @short_repr
@@ -77,7 +77,7 @@ class Products:
     def of(cls, K: Dense, norms: Vector, beta: Dense, *, more_digits: bool = False) -> Products:
         """``K beta`` for K of shape (m, n), and norms of its m samples."""
         if more_digits:
-            return cls(compensated.product(K, beta), norms, NUMBERS.compensated)
+            return cls(compensated.product(K, beta), norms, LEAVE_ONE_OUT.compensated)
         return cls(K @ beta, norms)
 
 
@@ -110,7 +110,7 @@ def held_out(
     column : int
         The machine's, in both.
     """
-    size = ROUNDED * float(np.linalg.norm(trained.norms * beta))
+    size = GRADIENT_ROUNDING * float(np.linalg.norm(trained.norms * beta))
     w, out = trained.values[:, column], others.values[:, column]
     sides = _Sides.of(stair, w, size * trained.precision * trained.norms, trained.norms)
     b = sides.best_intercept

@@ -15,7 +15,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import freeze
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
-from qpsvm.selection.settings import NUMBERS
+from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.solving import solve
 
 
@@ -53,7 +53,7 @@ def refit(problem: SVMProblem, full: SVMSolution, i: int, square: float) -> tupl
     formulation: Any = problem.formulation
     part = formulation.of_training_set(left, problem.kernel, "dual")
     start = None if given else full  # a kernel matrix does not say which samples are the same
-    machine = solve(part, eps=NUMBERS.refit_eps, warm_start=start)
+    machine = solve(part, eps=LEAVE_ONE_OUT.refit_eps, warm_start=start)
     sample = data.X[[i]][:, others] if given else rows_of(data.X, np.array([i]))
     squares = [square] if given else None
     bounds = certify(part, machine).decision_bounds(sample, squares=squares)

@@ -70,9 +70,9 @@ def of_classes(
     y: Labels, found: Predictions, scoring: Scoring, weights: Vector | None = None
 ) -> ScoreInterval:
     """The score of labels; see ``require_scoring`` for what scoring may be."""
-    if scoring is not None and scoring not in CLASSES:
+    if scoring is not None and scoring not in CLASSIFICATION_SCORES:
         return _by_scorer(y, found, scoring, _Classes(found, np.unique(y)), weights)
-    metric = CLASSES["accuracy" if scoring is None else str(scoring)]
+    metric = CLASSIFICATION_SCORES["accuracy" if scoring is None else str(scoring)]
     score = float(metric(y, found.labels, sample_weight=weights))
     if found.decided.all():
         return _known(score)
@@ -94,13 +94,13 @@ def of_numbers(
     """The score of predicted numbers; see ``require_scoring`` for what scoring may be."""
     name = "r2" if scoring is None else scoring
     answers = _Numbers(found)
-    if not isinstance(name, str) or name not in NUMBERS:
+    if not isinstance(name, str) or name not in REGRESSION_SCORES:
         return _by_scorer(y, found, name, answers, weights)
     score = _by_scorer(y, found, name, answers, weights).score
     least = np.maximum(np.maximum(found.lower - y, y - found.upper), 0.0)
     most = np.maximum(np.abs(found.lower - y), np.abs(found.upper - y))
     own = np.ones(len(y)) if weights is None else weights
-    worst, best = (NUMBERS[name](y, errors, own) for errors in (most, least))
+    worst, best = (REGRESSION_SCORES[name](y, errors, own) for errors in (most, least))
     rounding = SEARCH.same_score * (1.0 + abs(score))  # the two formulas round differently
     return ScoreInterval(score, min(score, worst) - rounding, max(score, best) + rounding)
 
@@ -114,7 +114,7 @@ def require_scoring(scoring: Scoring, *, is_classifier: bool) -> None:
     """
     if scoring is None or callable(scoring):
         return
-    known = tuple(CLASSES if is_classifier else NUMBERS)
+    known = tuple(CLASSIFICATION_SCORES if is_classifier else REGRESSION_SCORES)
     if not isinstance(scoring, str) or scoring not in (*known, *metrics.get_scorer_names()):
         raise InvalidParameterError(
             f"scoring is {scoring!r}; pass {', '.join(map(repr, known))}, for which there are "
@@ -128,7 +128,7 @@ def _accuracy(y: Labels, labels: Labels, sample_weight: Vector | None) -> float:
     return float(np.average(labels == y, weights=sample_weight))
 
 
-CLASSES: dict[str, Callable[..., float]] = {
+CLASSIFICATION_SCORES: dict[str, Callable[..., float]] = {
     "accuracy": _accuracy,
     "balanced_accuracy": metrics.balanced_accuracy_score,
 }
@@ -147,7 +147,7 @@ def _squares(errors: Vector, weights: Vector) -> float:
     return float(np.average(errors**2, weights=weights))
 
 
-NUMBERS: dict[str, Callable[[Vector, Vector, Vector], float]] = {
+REGRESSION_SCORES: dict[str, Callable[[Vector, Vector, Vector], float]] = {
     "r2": _r2,
     "neg_mean_squared_error": lambda _, errors, own: -_squares(errors, own),
     "neg_root_mean_squared_error": lambda _, errors, own: -math.sqrt(_squares(errors, own)),

@@ -17,7 +17,7 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.numerics.arrays import Dense, Vector, all_finite
 from qpsvm.selection.choice import Choice
-from qpsvm.selection.cv_results import Outcome, cv_results
+from qpsvm.selection.cv_results import FoldScore, cv_results
 from qpsvm.selection.fold_machines import FoldResult, refine_fold, run_fold
 from qpsvm.selection.grid import Candidate
 from qpsvm.selection.scores import Predictions, ScoreInterval
@@ -75,7 +75,7 @@ class SearchRun:
     eps: float
     n_jobs: int | None
 
-    def outcomes(self) -> list[list[Outcome]]:
+    def outcomes(self) -> list[list[FoldScore]]:
         """Train and score everything, and refine what leaves the choice open."""
         shared = self._shared()
         if shared is None:
@@ -113,7 +113,7 @@ class SearchRun:
             )
         return K
 
-    def _on_shared(self, shared: SharedKernels) -> list[list[Outcome]]:
+    def _on_shared(self, shared: SharedKernels) -> list[list[FoldScore]]:
         groups = self._groups()
         C = np.sort(np.unique([each["C"] for each in self.candidates]).astype(np.float64))
         results = Parallel(n_jobs=self.n_jobs, prefer="threads", pre_dispatch="n_jobs")(
@@ -121,7 +121,7 @@ class SearchRun:
             for K, task in self._tasks(shared, groups)
             for fold in self.folds
         )
-        found: list[list[Outcome]] = [[] for _ in self.candidates]
+        found: list[list[FoldScore]] = [[] for _ in self.candidates]
         places = iter(results)
         for rows in groups:
             by_fold = [next(places) for _ in self.folds]
@@ -158,20 +158,20 @@ class SearchRun:
         weights = np.ones(self.X.shape[0]) if self.weights is None else self.weights
         return self.learner.task(candidate, weights)
 
-    def _outcome(self, fold: Fold, result: FoldResult, k: int) -> Outcome:
+    def _outcome(self, fold: Fold, result: FoldResult, k: int) -> FoldScore:
         return self._scored(
             fold, result.predictions[k], result.fit_seconds[k], result.score_seconds[k]
         )
 
     def _scored(
         self, fold: Fold, found: Predictions, fit_seconds: float, score_seconds: float
-    ) -> Outcome:
+    ) -> FoldScore:
         weights = None if self.weights is None else self.weights[fold.test]
         score = self.learner.score(self.y[fold.test], found, weights)
         proven = float(np.mean(found.decided))
-        return Outcome(score, proven, found.gap, float(fit_seconds), float(score_seconds))
+        return FoldScore(score, proven, found.gap, float(fit_seconds), float(score_seconds))
 
-    def _refine(self, shared: SharedKernels, found: list[list[Outcome]]) -> bool:
+    def _refine(self, shared: SharedKernels, found: list[list[FoldScore]]) -> bool:
         """Solve machines more accurately that leave open which candidate is best."""
         is_changed, left = False, SEARCH.most_refined
         for row in self._open_rows(found):
@@ -190,7 +190,7 @@ class SearchRun:
                     found[row][k], is_changed = new, True
         return is_changed
 
-    def _open_rows(self, found: list[list[Outcome]]) -> list[int]:
+    def _open_rows(self, found: list[list[FoldScore]]) -> list[int]:
         """Candidates that may be better than the best, and the best, if it is not known."""
         results = cv_results(self.candidates, found)
         score, low = results["mean_test_score"], results["mean_test_score_lower"]
@@ -205,7 +205,7 @@ class SearchRun:
         return [best, *is_open] if is_open else []
 
     # --- one estimator for each candidate and fold ------------------------------------------------
-    def _separate(self) -> list[list[Outcome]]:
+    def _separate(self) -> list[list[FoldScore]]:
         X = self.X.tocsr() if sp.issparse(self.X) else self.X
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(run_separately)(

@@ -59,7 +59,7 @@ class LeaveOneOutSettings:
     compensated: float = 2.0**-20
 
 
-NUMBERS = LeaveOneOutSettings()
+LEAVE_ONE_OUT = LeaveOneOutSettings()
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
-from qpsvm.selection.settings import NUMBERS
+from qpsvm.selection.settings import LEAVE_ONE_OUT
 
 AT_LOWEST, AT_C, AT_ZERO, AT_A, AT_UPPER = -2, -1, 0, 1, 2
 """Names of the five steps of a staircase, from the smallest coefficient to the largest."""
@@ -216,7 +216,7 @@ class Point:
         x, dx = np.where(vertical, self.beta, self.f), way * np.where(vertical, rates[1], rates[0])
         for kind, size in ((vertical, 1.0), (~vertical, unit)):  # what only rounding moves stays
             largest = float(np.max(np.abs(dx[kind]), initial=1e-3 * size))
-            dx[kind & (np.abs(dx) <= NUMBERS.moved * largest)] = 0.0
+            dx[kind & (np.abs(dx) <= LEAVE_ONE_OUT.moved * largest)] = 0.0
         low, high = (ends[steps + 2, np.arange(len(x))] for ends in stair.ends)
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(dx > 0.0, (high - x) / dx, np.where(dx < 0.0, (low - x) / dx, np.inf))

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dsytrf, dsytri
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
-from qpsvm.selection.settings import NUMBERS
+from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import Staircase
 
 
@@ -135,7 +135,7 @@ class Tableau:
         block = scale[:, None] * self.T[index[:, None], index] * scale
         norm = np.abs(block).sum(axis=0).max()
         lu, pivots, info = dgetrf(block)
-        if info or not dgecon(lu, norm)[0] > NUMBERS.dependent:
+        if info or not dgecon(lu, norm)[0] > LEAVE_ONE_OUT.dependent:
             return None
         return np.asarray(scale[:, None] * dgetrs(lu, pivots, scale[:, None] * right)[0])
 
@@ -158,14 +158,14 @@ def _inverse(M: Dense) -> Dense | None:
         return None
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     norms = [np.max(np.sum(np.abs(A), axis=0), initial=0.0) for A in (M, inverse)]
-    return inverse if norms[0] * norms[1] < 1.0 / NUMBERS.dependent else None
+    return inverse if norms[0] * norms[1] < 1.0 / LEAVE_ONE_OUT.dependent else None
 
 
 def _equals(K: Dense) -> Index:
     """Return group numbers of the samples: equal for samples with equal kernel rows, shape (n,)."""
     sums = K @ np.random.default_rng(0).uniform(1.0, 2.0, len(K))
     order = np.argsort(sums)
-    is_next = np.diff(sums[order], prepend=-np.inf) > NUMBERS.noise * np.max(np.abs(sums))
+    is_next = np.diff(sums[order], prepend=-np.inf) > LEAVE_ONE_OUT.noise * np.max(np.abs(sums))
     numbers = np.empty(len(K), dtype=np.int64)
     numbers[order] = np.cumsum(is_next)
     return numbers

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.selection.blocks import solved, spread
-from qpsvm.selection.settings import NUMBERS
+from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import ABOVE, BELOW, Staircase
 from qpsvm.selection.tableau import Tableau
 
@@ -82,7 +82,7 @@ def by_trials(tableau: Tableau, samples: Index) -> Machines:
     steps = np.tile(tableau.steps.astype(np.int8), (len(samples), 1))
     low, high = _ends(tableau.staircase)
     found = []
-    for _ in range(NUMBERS.trials):
+    for _ in range(LEAVE_ONE_OUT.trials):
         trial = Trial.of(tableau, steps, samples)
         is_stable = trial.improve(low, high)  # in place
         found.append(trial.machines(is_stable & trial.is_determined))
@@ -114,7 +114,7 @@ def _ends(staircase: Staircase) -> tuple[Dense, Dense]:
     """The ends of all steps, shape (5, n), as far out as rounding may take a value."""
     low, high = (ends.copy() for ends in staircase.ends)
     widths = np.maximum(staircase.upper, -staircase.lowest)
-    for ends, outwards in ((low, -NUMBERS.noise), (high, NUMBERS.noise)):
+    for ends, outwards in ((low, -LEAVE_ONE_OUT.noise), (high, LEAVE_ONE_OUT.noise)):
         ends[1::2] += outwards * widths
         flat = ends[::2]
         np.add(flat, outwards * np.maximum(np.abs(flat), 1.0), out=flat, where=np.isfinite(flat))

@@ -15,7 +15,8 @@ CANCELLED = 1e-9
 NEGLIGIBLE_GRADIENT_REL = 1e-8
 """Of the largest cost, a change that nobody sees."""
 
-TINY = 1e-300
+SMALLEST_DIVISOR = 1e-300
+"""Least value of an objective or distance that others are divided by."""
 
 
 def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
@@ -32,6 +33,6 @@ def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
     """
     if q.any():
         share = NEGLIGIBLE_GRADIENT_REL * float(np.max(np.abs(q)))
-        return max(FLOOR * unit * float(x @ x), 0.5 * share * share / unit, TINY)
+        return max(FLOOR * unit * float(x @ x), 0.5 * share * share / unit, SMALLEST_DIVISOR)
     total = float(np.sum(np.abs(x)))
-    return max(CANCELLED * unit * total * total, TINY)
+    return max(CANCELLED * unit * total * total, SMALLEST_DIVISOR)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from qpsvm.numerics.cholesky import Bordered, Cholesky
 from qpsvm.numerics.workspace import Memory
-from qpsvm.solvers.box.curvature import FEW, UPDATED, DenseCurvature
+from qpsvm.solvers.box.curvature import SMALLEST_UPDATED, UPDATED, DenseCurvature
 from tests.tolerances import ROUNDING
 
-N = 2 * FEW
+N = 2 * SMALLEST_UPDATED
 
 
 def matrix(seed: int, rank: int = 40) -> np.ndarray:
@@ -22,8 +22,8 @@ def matrix(seed: int, rank: int = 40) -> np.ndarray:
 
 @given(
     st.integers(0, 10**6),
-    st.integers(0, FEW // UPDATED // 2),
-    st.integers(0, FEW // UPDATED // 2),
+    st.integers(0, SMALLEST_UPDATED // UPDATED // 2),
+    st.integers(0, SMALLEST_UPDATED // UPDATED // 2),
     st.sampled_from([1.0, 1e-2, 1e-5]),
     st.sampled_from([(), (1,), (3,)]),
 )
@@ -31,8 +31,10 @@ def test_a_few_variables_more_and_a_few_less(seed, n_added, n_removed, sigma, sh
     """What both find leaves the same residual: rounding in terms of the condition number."""
     rng, P = np.random.default_rng(seed), matrix(seed)
     order = rng.permutation(N)
-    factored = np.sort(order[: FEW + 20])
-    free = np.sort(np.concatenate([order[n_removed : FEW + 20], order[-n_added or N :]]))
+    factored = np.sort(order[: SMALLEST_UPDATED + 20])
+    free = np.sort(
+        np.concatenate([order[n_removed : SMALLEST_UPDATED + 20], order[-n_added or N :]])
+    )
     curvature = DenseCurvature(P)
     assert isinstance(curvature.factor(factored, sigma), Cholesky)
     solve = curvature.factor(free, sigma)
@@ -50,14 +52,14 @@ def test_after_many_changes_or_another_sigma_the_factor_is_new() -> None:
     assert isinstance(curvature.factor(every[: -N // UPDATED], 1.0), Bordered)
     assert isinstance(curvature.factor(every[: N - N // UPDATED - 1], 1.0), Cholesky)
     assert isinstance(curvature.factor(every[:-1], 0.1), Cholesky)
-    assert isinstance(curvature.factor(every[: FEW // 2], 1.0), Cholesky)
+    assert isinstance(curvature.factor(every[: SMALLEST_UPDATED // 2], 1.0), Cholesky)
 
 
 def test_where_the_complement_is_singular_the_factor_is_new() -> None:
     P = np.zeros((N, N))
-    P[:FEW, :FEW] = np.eye(FEW)
+    P[:SMALLEST_UPDATED, :SMALLEST_UPDATED] = np.eye(SMALLEST_UPDATED)
     curvature = DenseCurvature(P)
-    first = np.arange(FEW + 1)
+    first = np.arange(SMALLEST_UPDATED + 1)
     curvature.factor(first[:-1], 0.0)
     with pytest.raises(np.linalg.LinAlgError):
         curvature.factor(first, 0.0)

@@ -183,7 +183,7 @@ def rounded_gram(bounded: float) -> QuadraticProgram:
 
 def test_curvature_that_rounding_hides_is_paid_for_within_bounds() -> None:
     program = rounded_gram(1.0)
-    assert 0.0 < np.max(program.convexity.doubt) < 1e-12
+    assert 0.0 < np.max(program.convexity.shift) < 1e-12
     solution = qpsvm.solve(program)
     assert solution.status is Status.OPTIMAL
 
@@ -219,7 +219,7 @@ def test_bounds_that_rows_imply_count_as_bounds() -> None:
 
 def test_a_factor_is_semidefinite_without_doubt() -> None:
     F = np.random.default_rng(0).normal(size=(40, 2))
-    assert not QuadraticProgram(LowRankQuadratic(F), np.ones(40)).convexity.doubt.any()
+    assert not QuadraticProgram(LowRankQuadratic(F), np.ones(40)).convexity.shift.any()
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csc_array])
@@ -227,7 +227,7 @@ def test_blocks_are_looked_at_one_by_one(storage: Any) -> None:
     P = np.zeros((7, 7))
     P[1:4, 1:4] = 1.0  # exactly semidefinite
     P[5, 5] = 2.0
-    assert not QuadraticProgram(storage(P), np.zeros(7)).convexity.doubt.any()
+    assert not QuadraticProgram(storage(P), np.zeros(7)).convexity.shift.any()
     P[2, 3] = P[3, 2] = 1.0 + 1e-9
     assert not QuadraticProgram(storage(P), np.zeros(7)).is_convex
 
@@ -326,7 +326,7 @@ def test_convexity_does_not_depend_on_the_unit(n, storage, size) -> None:
     nothing = np.zeros(n)
     good = QuadraticProgram(storage(size * definite), nothing)
     assert good.is_convex
-    assert not good.convexity.doubt.any()
+    assert not good.convexity.shift.any()
     assert not QuadraticProgram(storage(size * indefinite), nothing).is_convex
 
 

@@ -33,7 +33,7 @@ REMEDY = "the file is damaged or written by hand; save the model again"
 _BLOCK = 2**20
 """Lines are taken together up to this many bytes: temporaries stay small."""
 
-_NUMBERS = re.compile(rb"(?:[ \t]*+" + NUMBER + END + rb")*+[ \t]*+")
+_LINE_OF_NUMBERS = re.compile(rb"(?:[ \t]*+" + NUMBER + END + rb")*+[ \t]*+")
 _ONE_NUMBER = re.compile(NUMBER)
 _WORD = re.compile(rb"[^ \t]+")
 _NOT_TEXT = re.compile(rb"[^\t\n -~]")
@@ -127,7 +127,7 @@ class TextFile:
         ModelFileError
             A word that is no finite decimal number.
         """
-        if not _NUMBERS.fullmatch(text):
+        if not _LINE_OF_NUMBERS.fullmatch(text):
             self.require_numbers(text, line, what)
         if not text.strip():
             return np.zeros(0)

@@ -110,13 +110,15 @@ def _target(found: Comparison, key: str) -> Iterator[Block]:
     yield _contestants_table(found.contestants, key)
     if found.rankings:
         yield _rankings_table(found.rankings, key)
-    changed = sorted((change for change in found.times if change.differs), key=_size, reverse=True)
+    changed = sorted(
+        (change for change in found.times if change.differs), key=_magnitude, reverse=True
+    )
     if changed:
         yield _times_table(changed, key)
 
 
-def _size(change: TimeChange) -> float:
-    """Size of a change, for sorting: largest where only one run reached the gap."""
+def _magnitude(change: TimeChange) -> float:
+    """Magnitude of a change of time, ``|log ratio|``; infinite if only one run reached the gap."""
     return abs(change.log_ratio) if change.a.reached and change.b.reached else math.inf
 
 

@@ -48,7 +48,7 @@ def joint_enclosure(model: JointModel, solution: JointSolution) -> Enclosure:
         else:
             w = transposed_product(X, Ball.exact(solution.expansion))
         scores, size = product(X, w), squared_norm(w)
-        pull = squared_norm(transposed_product(X, tau))
+        dual_size = squared_norm(transposed_product(X, tau))
     else:
         k, own = model.n_classes, np.asarray(solution.expansion)
         products = gram_product(
@@ -59,9 +59,9 @@ def joint_enclosure(model: JointModel, solution: JointSolution) -> Enclosure:
         rest = product(own_norms(model)[None], Ball.exact(tau.rad)).upper[0]
         squares = (Ball.exact(tau.mid) * middle).upper
         roots = [root(sum_upper(column)) for column in squares.T]
-        pull = sum_upper(outward((np.array(roots) + rest) ** 2))
+        dual_size = sum_upper(outward((np.array(roots) + rest) ** 2))
     upper = _primal(model, solution, scores, size)
-    lower = float(down(_dual(model, tau, pull) - model.negative_curvature_price(tau.mid)))
+    lower = float(down(_dual(model, tau, dual_size) - model.negative_curvature_price(tau.mid)))
     return Enclosure(upper, feasible=True, dual_lower=lower)
 
 
@@ -95,10 +95,10 @@ def _primal(model: JointModel, solution: JointSolution, scores: Ball, size: floa
     return sum_upper([outward(0.5 * size), *outward(0.5 * b * b), *losses])
 
 
-def _dual(model: JointModel, tau: Ball, pull: float) -> float:
+def _dual(model: JointModel, tau: Ball, dual_size: float) -> float:
     """Lower bound of ``sum_i tau_{i,y_i} - 1/2 sum_m (|w_m|^2 + b_m^2)``."""
     sums = transposed_product(np.ones((len(tau.mid), 1)), tau)
     b = model.constant * sums.magnitude
-    square = sum_upper([pull, *outward(b * b).ravel()])
+    square = sum_upper([dual_size, *outward(b * b).ravel()])
     lower = float(down(sum_lower(tau[model.own].lower) - 0.5 * square))
     return lower if math.isfinite(lower) else -math.inf

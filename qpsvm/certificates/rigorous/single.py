@@ -52,13 +52,14 @@ class _Weights:
         ``w'phi(x_i)`` of the machine as it predicts.
     size : float
         ``|w|^2``, or ``|w|_1`` of an L1-norm, from above.
-    pull : float
-        ``|kappa w(a)|^2`` of the dual variables, from above; of an L1-norm ``|kappa w(a)|_inf``.
+    dual_size : float
+        Upper bound of ``|kappa w(a)|^2`` of the dual variables; of ``|kappa w(a)|_inf`` for the
+        1-norm.
     """
 
     scores: Ball
     size: float
-    pull: float
+    dual_size: float
 
 
 def single_enclosure(model: SupportVectorModel, solution: SVMSolution) -> Enclosure:
@@ -71,7 +72,7 @@ def single_enclosure(model: SupportVectorModel, solution: SVMSolution) -> Enclos
     else:
         weights = _expanded(model, model.gram.gram, solution, beta)
     upper, feasible, margin = _primal(model, solution, weights)
-    lower = _dual(model, dual, weights.pull)
+    lower = _dual(model, dual, weights.dual_size)
     lower = float(down(lower - negative_curvature_price(model, dual.alpha.mid, upper)))
     return Enclosure(upper, feasible, lower, margin)
 
@@ -80,13 +81,13 @@ def dual_lower(model: SupportVectorModel, dual: FeasibleBall, upper: float) -> f
     """Lower bound of the dual objective at the feasible point in a ball."""
     beta = product(sp.csr_array(model.conditions.rows.T), dual.alpha)
     if isinstance(model.gram, LowRankQuadratic):
-        return _dual(model, dual, _explicit_pull(model, beta, dual.multipliers))
+        return _dual(model, dual, _explicit_dual_size(model, beta, dual.multipliers))
     products = gram_product(model.gram.gram, exact_kernel(model), beta.mid[:, None])
     norms = own_norms(model)
     rest = sum_upper(outward(norms * beta.rad))
-    pull = model.norm.expanded_pull_upper(beta, products[:, 0], norms, rest)
+    dual_size = model.norm.expanded_dual_size_upper(beta, products[:, 0], norms, rest)
     price = negative_curvature_price(model, dual.alpha.mid, upper)
-    return float(down(_dual(model, dual, pull) - price))
+    return float(down(_dual(model, dual, dual_size) - price))
 
 
 def _unknown(model: SupportVectorModel) -> FeasibleBall:
@@ -103,16 +104,16 @@ def _explicit(
         w = Ball.exact(solution.coef)
     else:
         w = transposed_product(X, Ball.exact(solution.expansion))
-    pull = _explicit_pull(model, beta, multipliers)
-    return _Weights(product(X, w), model.norm.size_upper(w), pull)
+    dual_size = _explicit_dual_size(model, beta, multipliers)
+    return _Weights(product(X, w), model.norm.size_upper(w), dual_size)
 
 
-def _explicit_pull(model: SupportVectorModel, beta: Ball, multipliers: Ball) -> float:
-    pull = transposed_product(model.data.X, beta)
+def _explicit_dual_size(model: SupportVectorModel, beta: Ball, multipliers: Ball) -> float:
+    adjoint = transposed_product(model.data.X, beta)
     if model.constraints is not None:
         rows = model.constraints.rows[:, :-1]
-        pull -= transposed_product(rows, multipliers)
-    return model.norm.pull_upper(pull)
+        adjoint -= transposed_product(rows, multipliers)
+    return model.norm.dual_size_upper(adjoint)
 
 
 def _expanded(
@@ -124,8 +125,8 @@ def _expanded(
     scores, middle = products[:, 0], products[:, 1]
     norms = own_norms(model)
     rest = sum_upper(outward(norms * beta.rad))
-    pull = model.norm.expanded_pull_upper(beta, middle, norms, rest)
-    return _Weights(scores, model.norm.expansion_upper(own, scores), pull)
+    dual_size = model.norm.expanded_dual_size_upper(beta, middle, norms, rest)
+    return _Weights(scores, model.norm.expansion_upper(own, scores), dual_size)
 
 
 def _primal(
@@ -138,7 +139,7 @@ def _primal(
     return objective_upper(model, solution, weights.scores, penalty)
 
 
-def _dual(model: SupportVectorModel, dual: FeasibleBall, pull: float) -> float:
+def _dual(model: SupportVectorModel, dual: FeasibleBall, dual_size: float) -> float:
     """Lower bound of ``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + [b^2] + d'a^2)``."""
     c, rules, alpha = model.conditions, model.constraints, dual.alpha
     gains = (required(model) * alpha).lower
@@ -152,5 +153,5 @@ def _dual(model: SupportVectorModel, dual: FeasibleBall, pull: float) -> float:
     error = price_error(model.data.weights, len(c))
     curved = outward(larger(c.curvature, error) * alpha.magnitude * alpha.magnitude)
     squares = np.array([outward(b * b), *curved])
-    lower = model.norm.dual_lower(linear, pull, c.norm_weight, squares)
+    lower = model.norm.dual_lower(linear, dual_size, c.norm_weight, squares)
     return lower if math.isfinite(lower) else -math.inf

@@ -35,7 +35,7 @@ from qpsvm.qp.transforms import drop_infinite_rows
 if TYPE_CHECKING:
     import pyarrow.parquet
 
-NUMBERS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
+NUMBER_COLUMNS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 
 
 def write_parquet(
@@ -75,7 +75,7 @@ def write_parquet(
     """
     pa, pq = _pyarrow()
     numbers = pa.list_(pa.float64())
-    schema = pa.schema([(key, numbers) for key in NUMBERS] + [("name", pa.string())])
+    schema = pa.schema([(key, numbers) for key in NUMBER_COLUMNS] + [("name", pa.string())])
     # a row group per program: only one of them is dense at a time
     with (
         writing(path) as stream,
@@ -153,7 +153,7 @@ def read_parquet(path: Path) -> dict[str, QuadraticProgram]:
             file.scan_contents()  # raises on damage, on which reading the metadata would abort
             _require_size(file.metadata)
             for group in range(file.num_row_groups):
-                table = file.read_row_group(group, columns=[*NUMBERS, "name"])
+                table = file.read_row_group(group, columns=[*NUMBER_COLUMNS, "name"])
                 for row in range(table.num_rows):
                     _add(programs, {key: table.column(key)[row] for key in table.column_names})
     except (DataFileError, InvalidProgramError) as error:
@@ -177,7 +177,7 @@ def _pyarrow() -> tuple[ModuleType, ModuleType]:
 
 def _require_columns(schema: pyarrow.Schema, types: ModuleType) -> None:
     """Check the columns: lists of numbers or null, and a text."""
-    for key in (*NUMBERS, "name"):
+    for key in (*NUMBER_COLUMNS, "name"):
         fields = schema.get_all_field_indices(key)
         if len(fields) != 1:
             raise DataFileError(f"it has {len(fields)} columns {key!r} instead of one.")
@@ -210,7 +210,7 @@ def _add(programs: dict[str, QuadraticProgram], row: Mapping[str, pyarrow.Scalar
     if name is None or name in programs:
         raise DataFileError(f"the name {name!r} is missing or comes twice.")
     try:
-        programs[name] = _program({key: _vector(row[key]) for key in NUMBERS})
+        programs[name] = _program({key: _vector(row[key]) for key in NUMBER_COLUMNS})
     except (DataFileError, InvalidProgramError) as error:
         raise DataFileError(f"program {name!r}: {error}") from error
 

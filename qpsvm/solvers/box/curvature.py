@@ -24,8 +24,8 @@ the time of another one."""
 SOUND = 1e-6
 """Sigma, relative to the largest curvature, below which an updated factor loses too many digits."""
 
-FEW = 200
-"""Variables whose matrix is factored in no time."""
+SMALLEST_UPDATED = 200
+"""Factors of at most so many variables are computed anew, which takes no longer than an update."""
 
 
 class Curvature(ABC):
@@ -111,7 +111,12 @@ class DenseCurvature(Curvature):
 
     def factor(self, free: Index, sigma: float) -> Solve:
         is_sound = sigma >= SOUND * float(np.max(np.diagonal(self.matrix), initial=0.0))
-        if self._last is not None and self._last[1] == sigma and len(free) > FEW and is_sound:
+        if (
+            self._last is not None
+            and self._last[1] == sigma
+            and len(free) > SMALLEST_UPDATED
+            and is_sound
+        ):
             bordered = self._bordered(free, *self._last)
             if bordered is not None:
                 return bordered

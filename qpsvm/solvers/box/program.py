@@ -30,14 +30,14 @@ MAX_ROWS = 32
 FEW_COLUMNS = 1000
 """A factor with more of them saves nothing over working sets."""
 
-ROWS_HOLD = 1e-13
-"""Violation of a row that is only rounding, relative to its terms."""
+ROW_ROUNDING = 1e-13
+"""Largest violation of a row that counts as rounding, relative to its terms."""
 
 MISSED = 1e-6
 """Violation of a row, relative to its terms, with which a point is none of the program."""
 
-ROUNDED = 32.0 * float(np.finfo(np.float64).eps)
-"""Residuals of so many roundings count as zero, relative to their terms."""
+GRADIENT_ROUNDING = 32.0 * float(np.finfo(np.float64).eps)
+"""Bound on the rounding of an entry of the gradient, relative to the norm of its terms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ class BoxProgram:
         A curvature and an x that are large need not have met.
         """
         others = np.abs(self.q) + np.abs(point.y) @ np.abs(self.A)
-        return np.asarray(np.maximum(self.rounding(point.x), ROUNDED * others))
+        return np.asarray(np.maximum(self.rounding(point.x), GRADIENT_ROUNDING * others))
 
     def rounding(self, d: Vector) -> Vector:
         """Estimated rounding error of every entry of ``P d``.
@@ -160,7 +160,7 @@ class BoxProgram:
         of these.
         """
         size = np.sqrt(self.diagonal)
-        return ROUNDED * float(np.linalg.norm(size * d)) * size
+        return GRADIENT_ROUNDING * float(np.linalg.norm(size * d)) * size
 
     def gap_rounding_bound(self, point: Point) -> float:
         """Bound on what rounding of gradients of uncertain sign may add to the relative gap."""
@@ -184,7 +184,7 @@ class BoxProgram:
     def _missed(self, x: Vector) -> Vector:
         """``|Ax - b|``; zero where that is only rounding."""
         missed = np.abs(self.A @ x - self.b)
-        missed[missed <= ROWS_HOLD * (np.abs(self.A) @ np.abs(x) + np.abs(self.b))] = 0.0
+        missed[missed <= ROW_ROUNDING * (np.abs(self.A) @ np.abs(x) + np.abs(self.b))] = 0.0
         return missed
 
     def of_variables(

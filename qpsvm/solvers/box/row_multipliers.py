@@ -12,7 +12,8 @@ from qpsvm.solvers.box.program import BoxProgram
 
 STEPS = 30
 SMALLEST_WEIGHT = 1e-6
-ROWS_HOLD = 1e-14
+ROWS_SOLVED = 1e-14
+"""Violation of the rows at which the Newton steps end, relative to the rows' terms."""
 
 
 def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Vector:
@@ -28,7 +29,7 @@ def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Ve
         r = program.gradient(Px, y)
         target = x - r / k
         missed = A @ program.clip(target) - b
-        if (np.abs(missed) <= ROWS_HOLD * terms).all():
+        if (np.abs(missed) <= ROWS_SOLVED * terms).all():
             break
         moving = A[:, program.is_free(target)]
         weights, vectors = np.linalg.eigh(moving @ moving.T / k)

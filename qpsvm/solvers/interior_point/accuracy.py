@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.solvers.interior_point.residuals import Residuals
-from qpsvm.solvers.interior_point.variables import FAR, Variables
+from qpsvm.solvers.interior_point.variables import NO_BOUND_DISTANCE, Variables
 from qpsvm.solvers.interior_point.workspace import Workspace
 
 
@@ -64,7 +64,7 @@ class Accuracy:
             natural = max(natural, float(np.max(nearer)))
             room = np.where(r > 0.0, s, t)
             if work.has_bounds is not None:
-                is_free = room == FAR
+                is_free = room == NO_BOUND_DISTANCE
                 free = max(free, float(np.max(np.abs(r[is_free]), initial=0.0)))
                 room[is_free] = 0.0
             products += float(np.abs(r) @ room)

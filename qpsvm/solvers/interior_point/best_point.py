@@ -10,7 +10,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.solvers.interior_point.accuracy import Accuracy
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.residuals import Residuals
-from qpsvm.solvers.interior_point.variables import FAR, Variables
+from qpsvm.solvers.interior_point.variables import NO_BOUND_DISTANCE, Variables
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,6 @@ class BestPoint:
         """Compute x in the box, with ``b - A x`` spread over variables with room."""
         p, it = self.program, self.variables
         room = np.minimum(it.s, it.t)
-        weighted = p.A * np.where(room < FAR, room, 1.0) ** 2
+        weighted = p.A * np.where(room < NO_BOUND_DISTANCE, room, 1.0) ** 2
         shares = np.linalg.lstsq(weighted @ p.A.T, self.residuals.rows, rcond=None)[0]
         return np.asarray(np.clip(it.x + shares @ weighted, p.lower, p.upper))

@@ -16,7 +16,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Vector
 from qpsvm.solvers.interior_point.program import FactorProgram
 
-FAR = float(np.sqrt(np.finfo(np.float64).max))
+NO_BOUND_DISTANCE = float(np.sqrt(np.finfo(np.float64).max))
 """Distance of a bound that does not exist. Finite, so that its product with 0 is 0; the root,
 since sums and products of it with other numbers must not overflow."""
 
@@ -31,7 +31,8 @@ class Variables:
     Attributes
     ----------
     x, s, t : arrays of shape (n,)
-        The variables and their distances from both bounds, ``FAR`` where there is no bound.
+        The variables and their distances from both bounds, ``NO_BOUND_DISTANCE`` where there
+        is none.
     z, v : arrays of shape (n,)
         Multipliers of the lower and of the upper bounds, 0 where there is no bound.
     y : array of shape (p,)
@@ -72,8 +73,8 @@ def starting_point(program: FactorProgram) -> Variables:
     y, w = np.zeros(len(p.b)), p.offset.copy()
     return Variables(
         x=x,
-        s=np.where(has_lower, x - p.lower, FAR),
-        t=np.where(has_upper, p.upper - x, FAR),
+        s=np.where(has_lower, x - p.lower, NO_BOUND_DISTANCE),
+        t=np.where(has_upper, p.upper - x, NO_BOUND_DISTANCE),
         z=np.where(has_lower, np.maximum(gradient, 0.0) + scale, 0.0),
         v=np.where(has_upper, np.maximum(-gradient, 0.0) + scale, 0.0),
         y=y,

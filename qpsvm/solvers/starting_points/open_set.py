@@ -20,7 +20,7 @@ from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.termination import REACHED
-from qpsvm.solvers.negligible import TINY
+from qpsvm.solvers.negligible import SMALLEST_DIVISOR
 from qpsvm.solvers.starting_points import coordinate_descent
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish
@@ -94,7 +94,7 @@ class OpenSet:
         if not smoothed.evaluate()[1] <= own.easy_gap * descended.cost:
             return None
         distance, fewest = np.abs(g), own.easy_open_per_weight * p.F.rank
-        distance /= max(_smallest(distance, fewest), TINY)
+        distance /= max(_smallest(distance, fewest), SMALLEST_DIVISOR)
         return self._settled(g, distance, fewest=fewest)
 
     def _by_smoothing(self, descended: Descended | None = None) -> SearchResult | None:
