@@ -23,7 +23,6 @@ from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp.bounds import repaired
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.evidence_search import find_infeasibility, find_unboundedness
-from qpsvm.qp.kkt import residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import verify, verify_evaluated
@@ -39,25 +38,6 @@ class Solvable(Protocol[Solution_co]):
 
 
 NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
-
-OF_FEASIBILITY = frozenset(
-    {
-        "inequality",
-        "equality",
-        "lower_bound",
-        "upper_bound",
-        "feasibility",
-        "natural",
-        "certified_gap",
-    }
-)
-"""Checks that a point fails because it misses rows or bounds; moving it there mends them."""
-
-OF_ROWS = ("inequality", "equality", "lower_bound", "upper_bound")
-
-NEARER = 0.5
-"""Share of what an earlier point missed the rows by, at which another search for a point that
-satisfies them is worth its time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,48 +214,6 @@ class Attempt:
             if is_blocked(following.report):  # the search has failed twice
                 break
         return best
-
-
-class Distance:
-    """The distance of a polish's candidates from optimality, which the polish reduces.
-
-    The worst check of a candidate, or of the nearest point that satisfies the rows. Without the
-    second a polish would go on because of a row all of whose terms are rounding.
-
-    Parameters
-    ----------
-    start : Attempt
-        What the polish begins with.
-    """
-
-    def __init__(self, start: Attempt) -> None:
-        self._start, self._contract = start, start.contract
-        self._missed = math.inf
-
-    def __call__(self, candidate: QPSolution) -> float:
-        contract, missed = self._contract, 0.0
-        if not contract.is_always_feasible:  # a search for a feasible point pays near one only
-            if isinstance(contract.problem, QuadraticProgram):
-                measured = residuals(contract.problem, contract.route.own(candidate))
-            else:
-                measured = residuals(contract.program, candidate)
-            eps = contract.settings.eps
-            names = {r.name for r in measured if r.name != "natural" and not r.scaled <= eps}
-            if not names <= OF_FEASIBILITY:
-                return measured.worst
-            missed = max(r.scaled for r in measured if r.name in OF_ROWS)
-            if missed > NEARER * self._missed:  # no nearer to the rows than what was blocked
-                return 1.0 + measured.worst
-        is_start = candidate is self._start.solution
-        report = self._start.report if is_start else contract.measure(candidate)
-        failed = {check.name for check in report.checks if not check.passed}
-        if is_blocked(report) or breaks_a_constraint(report):
-            self._missed = min(self._missed, missed)
-            return distance(report)
-        if contract.is_always_feasible or not failed or not failed <= OF_FEASIBILITY:
-            return report.worst
-        moved = next(repaired(contract.program, candidate), candidate)
-        return min(report.worst, contract.measure(moved).worst)
 
 
 def distance(report: KKTReport) -> float:

@@ -14,10 +14,11 @@ from typing import Any
 
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Settings
-from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, Distance, is_blocked
+from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, is_blocked
 from qpsvm.exceptions import BackendError
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.routes import ByPrimal, route_of
+from qpsvm.polish_distance import PolishDistance
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solve_state import POLICY, Call, Result, SolveState
@@ -170,7 +171,7 @@ def _polish(state: SolveState) -> SolveState:
         contract.program,
         best.solution,
         goal=contract.settings.eps * POLICY.polish_share,
-        measure=Distance(best),
+        measure=PolishDistance(best),
         budget=WorkBudget(limit=DEFAULTS.work_limit, deadline=state.deadline),
     )
     if polished is best.solution:

@@ -35,6 +35,7 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import terms_per_row
+from qpsvm.qp.complementarity_gap import complementarity_gap, finite_or_zero
 from qpsvm.qp.hidden_curvature import hidden_curvature_price
 from qpsvm.qp.implied_bounds import implied_bounds
 from qpsvm.qp.nearest import nearest_feasible
@@ -133,7 +134,7 @@ class _Bounding:
             j = int(self._rows[moved.blocked])
             reason = f"no multipliers near those given make x[{j}] stationary"
             return ProgramBound(objective, upper, -math.inf, upper_rounding, reason), pair
-        gap, rounding = self._gap(x, w, z, g, error)
+        gap, rounding = complementarity_gap(program, x, w, z, g, error)
         rounding += self._price(x, w, z, g, point, moved)
         # of a program whose rows contradict each other by the rounding of their numbers
         rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
@@ -146,26 +147,6 @@ class _Bounding:
             objective, upper, upper - gap - price, upper_rounding + rounding, reason
         ), pair
 
-    def _gap(
-        self, x: Vector, w: Vector, z: Vector, g: Vector, error: Vector
-    ) -> tuple[float, float]:
-        """The gap by complementarity, and its rounding."""
-        program = self.program
-        below, above = x - program.lb, program.ub - x
-        known = np.isfinite(program.h)
-        slack = np.maximum(np.where(known, program.h - program.G @ x, 0.0), 0.0)
-        sizes = abs(program.G) @ np.abs(x) + np.where(known, np.abs(program.h), 0.0)
-        apart = x - w
-        square = 0.5 * float(apart @ program.P.matvec(apart)) if apart.any() else 0.0
-        pressed = np.where(g > 0.0, below, np.where(g < 0.0, above, 0.0)) * np.abs(g)
-        gap = float(np.sum(pressed)) + float(z @ slack) + max(square, 0.0)
-        steps = terms_per_row(program.G) + 2.0
-        # a reduced cost within its rounding may press on the other bound
-        unsure = np.abs(g) <= error
-        reach = np.where(g > 0.0, below, above)
-        reach = np.where(unsure, np.maximum(_finite(below), _finite(above)), reach)
-        return gap, float(error @ _finite(reach)) + 0.5 * EPS * float((z * steps) @ sizes)
-
     # --- stationarity ----------------------------------------------------------------------------
 
     def _stationary(self, x: Vector, y: Vector, z: Vector) -> Any:
@@ -175,7 +156,7 @@ class _Bounding:
         g, error = self._reduced_costs(w, y, z)
         is_lower, is_upper = np.isfinite(program.lb), np.isfinite(program.ub)
         free = ~is_lower & ~is_upper
-        widest = np.maximum(_finite(x - program.lb), _finite(program.ub - x))
+        widest = np.maximum(finite_or_zero(x - program.lb), finite_or_zero(program.ub - x))
         allowed = NEGLIGIBLE * max(1.0, abs(program.objective(x)))
         far = is_lower & is_upper & (np.abs(g) <= error) & (error * widest > allowed)
         is_equality = free | far
@@ -282,7 +263,7 @@ class _Bounding:
         reach = np.asarray(G @ dx)
         slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + reach
         dg = abs(program.A).T @ dy + G.T @ dz + P.term_sizes(dw)
-        widest = np.maximum(_finite(x - program.lb), _finite(program.ub - x)) + dx
+        widest = np.maximum(finite_or_zero(x - program.lb), finite_or_zero(program.ub - x)) + dx
         apart = dx + dw
         curved = float(np.abs(P.matvec(x - w)) @ apart) + 0.5 * float(apart @ P.term_sizes(apart))
         return float(np.abs(g) @ dx + z @ reach + dz @ slack + dg @ widest) + curved
@@ -298,7 +279,3 @@ class _Bounding:
         reach = np.maximum(np.maximum(x - lower, upper - x), 0.0)[self._rows]
         is_priced = left > 0.0
         return float(reach[is_priced] @ left[is_priced])
-
-
-def _finite(distance: Vector) -> Vector:
-    return np.where(np.isfinite(distance), distance, 0.0)
