@@ -42,7 +42,7 @@ NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 
 @dataclass(frozen=True, eq=False)
 class Contract:
-    """One program to be solved by one backend, and how its answers are measured.
+    """Program to be solved by one backend, with the measurement of its answers.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class Contract:
         return self.route.reduced.program
 
     def measure(self, solution: QPSolution) -> KKTReport:
-        """The verifier's report on a solution of the reduced program, mapped back."""
+        """Return the verifier's report on a solution of the reduced program, mapped back."""
         return self.attempt(solution).report
 
     def attempt(self, solution: QPSolution) -> Attempt:
-        """A solution of the reduced program with the verifier's report."""
+        """Map a solution of the reduced program back, and verify it."""
         own, eps = self.route.evaluate(solution), self.settings.eps
         if isinstance(self.problem, TrainingProblem):
             return Attempt(solution, verify_evaluated(self.problem, own, eps=eps), self, own)
@@ -83,7 +83,7 @@ class Contract:
 
     @property
     def can_lack_an_optimum(self) -> bool:
-        """False for an SVM without hard conditions and constraints: it is feasible and bounded.
+        """Return whether the problem may be infeasible or unbounded.
 
         Also where another program than the problem's is solved: its evidence is none of the
         problem's program.
@@ -92,7 +92,7 @@ class Contract:
 
     @property
     def is_always_feasible(self) -> bool:
-        """Whether all weights are feasible: there is no hard margin and no constraint on (w, b).
+        """Return whether all weights are feasible: no hard margin, no constraint on (w, b).
 
         The certificate of such a problem finds feasible variables beside any answer.
         """
@@ -138,7 +138,7 @@ class Attempt:
 
     @property
     def is_settled(self) -> bool:
-        """Verified to be optimal, or proved to have no optimum."""
+        """Return whether the answer is verified, or the absence of an optimum proven."""
         return self.report.passed or self.solution.status in NO_OPTIMUM
 
     def better_of(self, other: Attempt) -> Attempt:
@@ -175,7 +175,7 @@ class Attempt:
 
     @property
     def is_hopeless(self) -> bool:
-        """Return whether a polish of an answer that misses by rounding alone is no use.
+        """Return whether polish cannot make an answer pass that fails by rounding alone.
 
         It can find digits that round better, unless the certificate itself says that rounding
         exceeds ``eps``, or the residuals are those of a program that is not the one polished.
@@ -185,7 +185,7 @@ class Attempt:
         return exceeds or not isinstance(contract.route, Direct)
 
     def repaired(self, deadline: Deadline) -> Attempt:
-        """The nearest point that satisfies rows and bounds, with multipliers that go with it.
+        """Find the nearest point that satisfies rows and bounds, with matching multipliers.
 
         A solver's answer satisfies both to its own tolerance, and a verdict asks for more. First
         the point and the multipliers of the machine that was recovered from the answer: a solver's
@@ -217,7 +217,7 @@ class Attempt:
 
 
 def distance(report: KKTReport) -> float:
-    """The distance of an answer from passing: its worst check.
+    """Distance of an answer from passing: its worst check.
 
     Where there is no bound on the optimum, 1 more than the worst of the other checks: answers
     without one are compared as well.

@@ -103,7 +103,7 @@ def _first_state(call: Call) -> SolveState:
 
 
 def _others(state: SolveState) -> Iterator[SolveState]:
-    """The backends that are asked after the first one, each with the rest of the time."""
+    """Yield the initial state of every further backend."""
     call, first = state.call, state.contract
     route, settings = first.route, call.settings
     if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
@@ -128,7 +128,7 @@ def _resolved(backend: str | Backend) -> Backend:
 
 
 def _ask(state: SolveState) -> SolveState:
-    """The backend solves."""
+    """Solve the program with this state's backend."""
     backend = state.contract.backend
     state.announce_start()
     settings = state.settings.replace(deadline=state.deadline)
@@ -153,7 +153,7 @@ def _measure(state: SolveState) -> SolveState:
 
 
 def _repair(state: SolveState) -> SolveState:
-    """The answer moves onto rows and bounds that it misses by little."""
+    """Move the answer onto rows and bounds that it slightly violates."""
     return replace(state, found=state.best.repaired(state.deadline))
 
 
@@ -164,7 +164,7 @@ def _may_polish(state: SolveState) -> bool:
 
 
 def _polish(state: SolveState) -> SolveState:
-    """The active set that the answer suggests is solved for."""
+    """Polish the answer by solving for its active set."""
     state.announce("polish")
     contract, best = state.contract, state.best
     polished = polish(
@@ -195,7 +195,7 @@ def _may_attempt_again(state: SolveState) -> bool:
 
 
 def _attempt_again(state: SolveState) -> SolveState:
-    """The same backend once more, with a smaller ``eps`` and without a warm start."""
+    """Solve again with the same backend, a smaller ``eps`` and no warm start."""
     state.announce("escalate")
     first, eps = state.best, state.call.settings.eps
     tighter = max(eps * POLICY.tighter, POLICY.smallest_eps)
@@ -225,7 +225,7 @@ def _may_ask_another(state: SolveState) -> bool:
 
 
 def _ask_another(state: SolveState) -> SolveState:
-    """Another backend does the same steps; a first one that gave way may then go on."""
+    """Repeat the steps with a second backend; resume the first if it gave way."""
     for other in _others(state):
         replace(state, contract=other.contract).announce("second backend")
         first = state.best
@@ -254,7 +254,7 @@ def _may_have_no_optimum(state: SolveState) -> bool:
 
 
 def _search_briefly(state: SolveState) -> SolveState:
-    """A polish and a second attempt are in vain where there is no optimum."""
+    """Search briefly for a proof that there is no optimum, before the polish."""
     return _search(state, POLICY.first_search_seconds)
 
 
@@ -272,7 +272,7 @@ def _search(state: SolveState, at_most: float) -> SolveState:
 
 
 def _decide(state: SolveState) -> SolveState:
-    """The final status."""
+    """Set the final status."""
     found = state.best
     if found.solution.status not in NO_OPTIMUM:
         status = _status(state)
@@ -294,7 +294,7 @@ def _status(state: SolveState) -> Status:
 
 
 def _result(state: SolveState) -> Result:
-    """The problem's own solution; a note says which program was solved, and why by this backend."""
+    """Build the solution of the problem as given, with a note on program and backend."""
     found = state.best
     route, statistics = found.contract.route, found.solution.statistics
     notes = filter(None, (state.reason, statistics.note, route.reduced.note))
@@ -321,7 +321,7 @@ def _is_first_attempt(state: SolveState) -> bool:
 
 
 def _may_repair(state: SolveState) -> bool:
-    """A search for a point that satisfies the rows which has failed is not made again."""
+    """Return whether no earlier repair of this answer failed."""
     return state.is_open and not state.gave_way and not is_blocked(state.best.report)
 
 

@@ -1,4 +1,4 @@
-"""The programs through which a machine is polished, and the way back."""
+"""Programs through which a machine is polished, with the maps of solutions back."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class OfProblem:
         return self.problem.qp
 
     def start(self, solution: Any) -> QPSolution:
-        """The solution of the program that the machine stands for."""
+        """Build the solution of the program from the machine."""
         qp = self.problem.to_qp(solution)
         for name in ("x", "z", "y", "z_lower", "z_upper"):
             require_finite_vector(getattr(qp, name), name, InvalidDataError)
@@ -94,7 +94,7 @@ class ByAlpha:
         self.recovery = DualRecovery(problem.model)
 
     def start(self, solution: SVMSolution) -> QPSolution:
-        """A feasible point near the solution, with its multipliers."""
+        """Find a feasible dual point near the solution, with its multipliers."""
         model = self.problem.model
         point = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
         b, t = (v if math.isfinite(v) else 0.0 for v in (solution.intercept, solution.width))
@@ -104,7 +104,7 @@ class ByAlpha:
         return full.replace(statistics=statistics_of(solution))
 
     def evaluate(self, qp: QPSolution) -> Evaluation:
-        """The machine of exactly feasible alphas, in the form of the problem, evaluated."""
+        """Evaluate the machine of exactly feasible alphas, in the problem's form."""
         model, blocks = self.problem.model, self.recovery.blocks
         x = np.asarray(qp.x)
         n = blocks["alpha"].stop
@@ -120,7 +120,7 @@ class ByAlpha:
 
 
 def polish_route(problem: TrainingProblem[Any, Any] | QuadraticProgram) -> Route:
-    """The dual program over a box, where the problem has one, else its own program."""
+    """Choose the dual program over a box, if the problem has one, else its own program."""
     if isinstance(problem, QuadraticProgram):
         return OfProgram(problem)
     has_dual = isinstance(problem, SVMProblem) and isinstance(
@@ -135,14 +135,14 @@ def statistics_of(solution: Any) -> SolveStatistics:
 
 
 def finite_or_zero(vector: Vector | None, size: int) -> Vector:
-    """A vector with zeros for what is missing or not finite."""
+    """Replace a missing vector, or non-finite entries, by zeros."""
     if vector is None or vector.shape != (size,):
         return np.zeros(size)
     return np.where(np.isfinite(vector), vector, 0.0)
 
 
 def require_finite_vector(vector: Any, name: str, error: type[QPSVMError]) -> None:
-    """Raise unless there is a vector, and it is finite."""
+    """Raise an error unless a vector is present and finite."""
     if vector is None:
         raise error(f"The solution has no {name}; polish needs a point to begin with.")
     bad = np.argwhere(~np.isfinite(vector))

@@ -146,13 +146,13 @@ class _Request:
         return WorkBudget(watch=watch, deadline=self.deadline)
 
     def goes_on(self, budget: WorkBudget, label: str) -> bool:
-        """Tell the callback how far the polish is; return False when it asks to stop."""
+        """Report progress to the callback; return False when it asks to stop."""
         seconds = self.deadline.clock() - self.began
         event = Progress("polish", label, budget.factorisations, seconds, residual=budget.residual)
         return self.callback is None or self.callback(event) is not False
 
     def score(self, report: KKTReport) -> float:
-        """``1 + gap`` while the gap is too large, then the worst check (at most 1)."""
+        """Distance from passing: ``1 + gap`` while the gap is too large, then the worst check."""
         gap = report.relative_gap
         return min(report.worst, 1.0) if gap <= self.eps else 1.0 + gap
 

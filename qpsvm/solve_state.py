@@ -1,4 +1,4 @@
-"""State of one call of ``qpsvm.solve`` between its steps, and the numbers of the solve policy."""
+"""State of one call of ``qpsvm.solve`` between its steps, and the policy's settings."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Call:
 
     @property
     def deadline(self) -> Deadline:
-        """When the whole call has to end."""
+        """Deadline of the whole call."""
         return self.settings.deadline or NEVER
 
     def seconds(self) -> float:
@@ -125,7 +125,7 @@ class SolveState:
 
     @property
     def best(self) -> Attempt:
-        """The best answer so far, once there is one."""
+        """Best answer so far; there must be one."""
         assert self.found is not None
         return self.found
 
@@ -182,7 +182,7 @@ class SolveState:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The end of a solve.
+    """Result of a solve: solution, machine and report.
 
     Attributes
     ----------

@@ -260,7 +260,7 @@ def _solve_parts(
 def put_together(
     problem: ReducedProblem, answers: Sequence[Answer[SVMSolution]]
 ) -> Answer[ReducedSolution]:
-    """The answer to a reduction from the answers to its parts, in their order."""
+    """Combine the answers to the parts of a reduction, in their order."""
     machines = tuple(answer.solution for answer in answers)
     parts = zip(problem.names, answers, strict=True)
     return Answer(
@@ -270,7 +270,7 @@ def put_together(
 
 
 def _no_machine(problem: SVMProblem, solution: QPSolution, settings: Settings) -> NoOptimumError:
-    """The error for a problem without optimum: inseparable classes or conflicting constraints."""
+    """Build the error for a problem without optimum: inseparable classes or conflicts."""
     proof = certify_infeasible(problem, solution)
     deadline = settings.deadline or NEVER
     is_asked = problem.model.constraints is not None and problem.model.is_hard
@@ -338,7 +338,7 @@ def _warm_start(problem: TrainingProblem[Any, Any] | QuadraticProgram, start: An
 
 
 def _transferred_warm_start(problem: SVMProblem, start: SVMSolution) -> QPSolution:
-    """The warm start as a solution of this program; x alone for a large kernel program.
+    """Transfer a warm start to this program; x alone for a large kernel program.
 
     Multipliers would take a pass over the kernel matrix, and who goes through it column by column
     has no use for them.

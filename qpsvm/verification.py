@@ -110,7 +110,7 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
 def verify_evaluated(
     problem: TrainingProblem[Any, Any], evaluation: Any, *, eps: float = 1e-8
 ) -> KKTReport:
-    """``verify`` of a solution that was evaluated by ``problem.evaluate``."""
+    """Verify a solution that was evaluated by ``problem.evaluate``."""
     return _verify_svm(problem, evaluation.solution, evaluation, Tolerances(eps))
 
 
@@ -205,7 +205,7 @@ def _measure_svm(
 def _about_constraints(
     problem: TrainingProblem[Any, Any], solution: Any, certificate: Certificate, eps: float
 ) -> Iterator[str]:
-    """Notes on the most violated constraint on (w, b), and on one that blocks a bound."""
+    """Notes on the most violated constraint on (w, b), and one that blocks the upper bound."""
     if certificate.feasible is None:
         return
     is_near = certificate.infeasibility <= eps  # False for NaN

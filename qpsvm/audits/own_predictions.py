@@ -165,7 +165,7 @@ def _plain(answer: MatrixLike) -> Array:
 
 
 def _last(model: Estimator) -> Estimator:
-    """The final estimator of a pipeline; any other model itself."""
+    """Return the final estimator of a pipeline; any other model unchanged."""
     steps = getattr(model, "steps", None)
     return _last(steps[-1][1]) if isinstance(steps, list) and steps else model
 

@@ -151,7 +151,7 @@ def _squares(problem: Problem, X: Stored) -> Vector | None:
 
 
 def _combined(values: list[Range], combine: Combine, n_classes: int) -> Range:
-    """Interval of each class's combined value, each machine's interval at its worse end."""
+    """Interval of each class's combined value, from the intervals of the machines."""
     n_machines = len(values)
     lower = np.column_stack([one.lower for one in values])
     upper = np.column_stack([one.upper for one in values])

@@ -93,7 +93,7 @@ def _values(machine: AuditedMachine, samples: Stored) -> Dense:
 
 
 def _takes_all(machine: AuditedMachine, samples: Stored) -> bool:
-    """Return whether the machine's program has all samples, so that kernel values can be reused."""
+    """Return whether the machine's program contains all samples, so that K can be reused."""
     return machine.problem.data.n_samples == int(samples.shape[0])
 
 

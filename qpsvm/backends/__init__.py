@@ -1,4 +1,4 @@
-"""Backends: one module per solver, no SVM in sight.
+"""Backends: adapters to quadratic programming solvers, one module each.
 
 ``get(name).solve(program, Settings(eps=1e-8))`` returns a ``QPSolution`` whose status is the
 solver's claim; ``qpsvm.qp.kkt.residuals`` says whether it is true.

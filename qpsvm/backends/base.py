@@ -115,7 +115,7 @@ class Backend(ABC):
         return self.name
 
     def missing_modules(self) -> tuple[str, ...]:
-        """Required modules that are not installed; nothing is imported to find out."""
+        """Return the required modules that are not installed, without importing any."""
         return tuple(m for m in self.required_modules if not _installed(m))
 
     def version(self) -> str:
@@ -123,7 +123,7 @@ class Backend(ABC):
         return installed_version(self.distribution)
 
     def install_command(self) -> str:
-        """The pip line that provides what is missing."""
+        """The pip command that installs the missing modules."""
         return f"pip install {self.distribution}"
 
     def load(self) -> None:  # noqa: B027 - most have nothing to load
@@ -217,7 +217,7 @@ class Backend(ABC):
     def _reduced_warm_start(
         self, program: QuadraticProgram, warm_start: QPSolution
     ) -> QPSolution | None:
-        """The warm start in the reduced program's variables; None when it does not fit."""
+        """Convert the warm start to the reduced program's variables; None if it does not fit."""
         if not self.capabilities.warm_start or program.n_inequalities != _length(warm_start.z):
             return None
         if drop_infinite_rows(program)[0] is not program:

@@ -70,7 +70,7 @@ class SolverOptions:
     quadratic: bool = True
 
     def build(self, settings: Settings) -> NativeOptions:
-        """The settings by the solver's own names; those of ``settings.options`` win."""
+        """Settings by the solver's names, overridden by ``settings.options``."""
         eps = max(settings.eps * self.factor, self.floor)
         options: NativeOptions = dict.fromkeys(self.tolerances, eps)
         iterations = settings.max_iterations or self.default_iterations
@@ -84,7 +84,7 @@ class SolverOptions:
         return options | dict(settings.options)
 
     def not_passed_on(self, settings: Settings) -> str:
-        """The limits that this solver has no setting for, in words."""
+        """Describe the limits that this solver has no setting for."""
         missing = []
         if settings.time_limit is not None and self.time is None:
             missing.append("time limit")

@@ -114,7 +114,7 @@ class _Watcher:
         return self.status is not None
 
     def measure(self, x: Vector) -> float:
-        """The objective at the feasible point nearest to x, which becomes the answer."""
+        """Evaluate the objective at the feasible point nearest to x, and keep that point."""
         self.x = x = self.dual.project(x)
         g = self.dual.gradient(x)
         self.gap = self.dual.relative_gap(x, g, self.dual.multiplier(x, g))
@@ -124,7 +124,7 @@ class _Watcher:
 
 
 def _known(warm: QPSolution | None, n: int) -> Vector | None:
-    """The x of a warm start, if it has the size of this program."""
+    """Return the x of a warm start if it has the program's size, else None."""
     if warm is None or warm.x is None or warm.x.shape != (n,) or not np.isfinite(warm.x).all():
         return None
     return np.array(warm.x)

@@ -1,4 +1,4 @@
-"""Names of settings of each of CVXPY's solvers, and what each cannot take."""
+"""Table of CVXPY's solvers: names of their settings, and their limitations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dependent equality rows, for the solvers that break down on them."""
+"""Removal of dependent equality rows, for solvers that break down on them."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ def choose(program: QuadraticProgram) -> tuple[str, str]:
 
 
 def choose_again(program: QuadraticProgram, first: str) -> tuple[str, str]:
-    """The second backend, for when the one of ``choose`` did not succeed, and the reason.
+    """Choose the second backend, after the one of ``choose`` did not succeed; with the reason.
 
     An interior-point method of the other kind (dense or sparse) while that is affordable, else
     OSQP, which rarely fails altogether.

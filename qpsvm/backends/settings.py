@@ -223,7 +223,7 @@ class Clock:
         residual: float | None = None,
         gap: float | None = None,
     ) -> Status | None:
-        """Like ``tick``, for solvers that can leave their loop: the reason to stop, or None."""
+        """Report to the callback; return the status with which to stop, or None."""
         callback = self.settings.callback
         if callback is not None:
             event = Progress(

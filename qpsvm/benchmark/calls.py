@@ -36,7 +36,7 @@ class Call:
 
 
 def parse(text: str) -> Call:
-    """The call that ``text`` writes.
+    """Parse the text of a call, such as ``SoftMargin(C=1.0)``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The judge: measure any answer to a program, and believe no claim of it.
+"""Measurement of any answer to a program, independent of the solver's own claims.
 
 The arithmetic is that of ``qpsvm.audit``: numbers become a solution of the program that was asked
 for (``qpsvm.audits.solution_of``), ``qpsvm.verify`` measures it, and ``qpsvm.certify_infeasible``

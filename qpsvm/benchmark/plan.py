@@ -1,4 +1,4 @@
-"""Cells still to be measured, as a function of a suite and its rows so far.
+"""Plan of a benchmark run: the cells still to be measured, from a suite and its rows so far.
 
 Nothing else is remembered, so a run that was killed continues as if it had not been. A plan holds
 at most one accuracy and one repeat of each sweep and cell: all programs at loose accuracy come

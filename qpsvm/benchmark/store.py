@@ -51,7 +51,7 @@ class Store:
         self._stream = stream
 
     def read(self) -> Results:
-        """Read what has been written so far."""
+        """Read all rows written so far."""
         return read(self.path)
 
     def begin(self, header: Mapping[str, object]) -> None:

@@ -26,7 +26,7 @@ DENSE_FROM = 0.5
 
 
 def folder() -> Path:
-    """Folder in which stored sets are looked for."""
+    """Path of the folder of stored sets."""
     beside_the_project = Path(__file__).resolve().parents[3] / "shared" / "data"
     return Path(os.environ.get(FOLDER, beside_the_project))
 

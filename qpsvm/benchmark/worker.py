@@ -150,7 +150,7 @@ def _loaded(cell: Cell) -> Samples:
 
 
 def _nobody(phase: str, row: Row) -> None:
-    """Ignore the phases of a measurement in this process."""
+    """Receive a phase of a measurement and do nothing."""
     del phase, row
 
 

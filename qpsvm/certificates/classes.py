@@ -59,7 +59,7 @@ def _decision_errors(model: JointModel, solution: JointSolution, decisions: Dens
 
 
 def _largest_other(values: np.ndarray) -> np.ndarray:
-    """For every entry, the largest other entry of its row; -inf where that is NaN."""
+    """Largest other entry of its row for every entry; -inf where that is NaN."""
     values = np.where(np.isnan(values), -np.inf, values)
     first = np.argmax(values, axis=1)
     rows = np.arange(len(values))

@@ -75,7 +75,7 @@ def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraint
 
 
 def without_constraints(problem: SVMProblem) -> SVMProblem:
-    """The same family and data as a primal program, without constraints on (w, b).
+    """Build the primal program of the same family and data, without constraints on (w, b).
 
     Parameters
     ----------

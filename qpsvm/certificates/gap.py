@@ -93,7 +93,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """``primal - dual``: the objective exceeds the optimum by at most this, but for rounding.
+        """Duality gap ``primal - dual``, which bounds the objective minus the optimum.
 
         Where nothing is rounded at all it is not negative.
         """
@@ -127,7 +127,7 @@ class Certificate:
 
     @property
     def spread(self) -> float:
-        """Difference of the largest and smallest of the three objectives that bound the optimum."""
+        """Range of the three objectives that bound the optimum, largest minus smallest."""
         highest = np.maximum(self.primal_objective, self.feasible_objective)
         return float(highest - np.minimum(self.primal_objective, self.dual_objective))
 
@@ -178,7 +178,7 @@ class Certificate:
 
     @property
     def weight_error(self) -> float:
-        """``|w - w*| <= sqrt(2 gap / kappa)``: the primal objective is strongly convex in w.
+        """Bound on the distance to the optimal weights, ``sqrt(2 gap / kappa)``.
 
         With a penalised intercept that of (w, b) together. An infeasible (w, b) of a hard margin
         adds its distance ``infeasibility * |w'|`` from the feasible multiple w' that the gap is
@@ -198,7 +198,7 @@ class Certificate:
         return NORM_ROUNDING * (math.sqrt(2.0 * self.gap_upper / curvature) + scaling)
 
     def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds:
-        """``lower <= f*(x) <= upper`` for every row x of X and every exact optimum f*.
+        """Bounds on the exact optimum's decision value for every row of X.
 
         ``|f*(x) - f(x)| <= weight_error |phi(x) - c| + |shift of the intercept|``
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DecisionBounds(Table):
-    """``lower <= f*(x) <= upper`` for the decision function f* of every exact optimum.
+    """Bounds on decision values, ``lower <= f*(x) <= upper`` for every exact optimum f*.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def decision_bounds(
 
 
 def certified(data: TrainingSet, bounds: DecisionBounds) -> CertifiedPredictions:
-    """Labels that are equal for all decision values within the bounds.
+    """Labels, with a mark for those constant over all decision values within the bounds.
 
     Raises
     ------

@@ -102,7 +102,7 @@ class Screening(Table):
 
     @property
     def strictly_complementary(self) -> bool | None:
-        """True if proven: no condition is met exactly with its alpha at a bound; else None."""
+        """Return True if strict complementarity is proven, else None."""
         return None if self.count("undecided") else True
 
 
@@ -189,7 +189,7 @@ def _by_curvature(
 def _with_known_values(
     model: SupportVectorModel, solution: SVMSolution, known: Vector, U: Index
 ) -> DualPoint | None:
-    """A feasible point near alpha with the known values outside U; None if repair changes these."""
+    """Feasible dual point near alpha with proven variables fixed, or None."""
     c = model.conditions
     values = known.copy()
     values[U] = np.minimum(np.maximum(solution.alpha[U], c.lower[U]), c.upper[U])
@@ -268,7 +268,7 @@ def fixes_intercept(model: SupportVectorModel, screening: Screening) -> bool:
 def _looks_degenerate(
     model: SupportVectorModel, evaluation: Evaluation, relative_gap: float
 ) -> Vector:
-    """Rows that are met exactly with alpha at a bound, up to the accuracy reached."""
+    """Mask of conditions that seem to be met exactly with alpha at a bound."""
     c, solution, scores = model.conditions, evaluation.solution, evaluation.scores
     v = model.violations(scores, solution.intercept, solution.width)
     unit = model.unit_of(model.row_values(scores, solution.intercept))

@@ -1,4 +1,4 @@
-"""The methods of the textbooks, each with a trace of certified gaps.
+"""Classical training methods, each with a trace of certified gaps.
 
 Examples
 --------

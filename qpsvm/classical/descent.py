@@ -26,7 +26,7 @@ def descent(
     rate: float | None,
     radius: float = math.inf,
 ) -> Iterator[Iterate]:
-    """Iterates of sub-gradient descent, one per batch; the ball has ``radius``."""
+    """Yield the iterates of projected sub-gradient descent, one per batch."""
     at = task.start()
     for t, rows in enumerate(batches, 1):
         eta = pegasos_step(t) if rate is None else rate
@@ -46,7 +46,7 @@ def pegasos_step(t: int) -> float:
 
 
 def averaged(iterates: Iterator[Iterate], average: Average) -> Iterator[Iterate]:
-    """The iterates, their running mean, or the running mean with weights t."""
+    """Yield the iterates, their running mean, or the running mean with weights t."""
     require_choice(average, ("none", "uniform", "linear"), "average")
     if average == "none":
         return iterates
@@ -68,7 +68,7 @@ def all_samples() -> Iterator[Index | slice]:
 
 
 def batches(n: int, size: int, seed: int) -> Iterator[Index | slice]:
-    """Consecutive batches of the samples in an order that is drawn anew for every pass."""
+    """Yield consecutive batches of the samples, shuffled for every pass."""
     require_count(size, "batch_size")
     if size > n:
         raise InvalidParameterError(

@@ -1,4 +1,4 @@
-"""The textbooks' methods for the dual program, each with its trace.
+"""Classical methods for the dual program: SLSQP, SMO, coordinate descent, Frank-Wolfe, ADMM.
 
 The loops are in ``qpsvm.solvers.classical``, one module per method with its equation; here each
 iterate is certified as the machine it stands for.
@@ -23,7 +23,7 @@ def slsqp(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """SciPy's solver for nonlinear programs on the dual, with exact derivatives.
+    """Maximise the dual objective with SciPy's SLSQP and exact derivatives.
 
     ``minimise 1/2 alpha'H alpha - 1'alpha,  gradient H alpha - 1,  Jacobian of s'alpha: s``
 
@@ -70,7 +70,7 @@ def smo(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Sequential minimal optimisation: two dual variables at a time, solved by hand.
+    """Sequential minimal optimisation: maximise the dual over two variables at a time.
 
     ``a_i x_i <- a_i x_i + t,   a_j x_j <- a_j x_j - t,   t = (G_j - G_i) / kappa, clipped``
 
@@ -119,7 +119,7 @@ def coordinate_descent(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Dual coordinate descent: one dual variable at a time, for a penalised intercept or none.
+    """Dual coordinate descent: maximise the dual over one variable at a time.
 
     ``alpha_i <- clip(alpha_i - (s_i w'x_i - 1) / k(x_i, x_i), 0, C_i),   w = sum s_i alpha_i x_i``
 
@@ -171,7 +171,7 @@ def frank_wolfe(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Frank-Wolfe on the dual: towards the best vertex of the feasible set, no projections.
+    """Frank-Wolfe method on the dual: steps towards vertices of the feasible set.
 
     ``v = argmin { g'v : v feasible },   alpha <- alpha + t (v - alpha),   g = H alpha - 1``
 
@@ -219,7 +219,7 @@ def admm(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """The alternating direction method of multipliers on the dual: row and box in turn.
+    """Alternating direction method of multipliers on the dual: equality row and box in turn.
 
     ``x <- argmin { f(x) + rho/2 |x - z + u|^2 : s'x = 0 },  z <- clip(x + u),  u <- u + x - z``
 

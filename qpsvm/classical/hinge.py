@@ -128,7 +128,7 @@ def hinge_subgradient(
 def _checked(
     weights: ArrayLike, X: Any, y: ArrayLike, regularization: float, intercept: float | None
 ) -> tuple[Vector, Any, Vector, float]:
-    """The weights, the samples (with a first column of ones for a bias first), labels and b."""
+    """Check weights, samples (with a column of ones for the bias), labels and b."""
     require_above(regularization, 0.0, "regularization")
     if intercept is not None and not (is_real_number(intercept) and np.isfinite(intercept)):
         raise InvalidParameterError(
@@ -194,7 +194,7 @@ class Iterate:
 
 
 class HingeTask:
-    """A linear training problem as sub-gradient methods need it: samples, signs and prices.
+    """Samples, signs and prices of a linear training problem, for sub-gradient methods.
 
     Parameters
     ----------

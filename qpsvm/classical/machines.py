@@ -1,4 +1,4 @@
-r"""Machines from what a classical method holds: dual variables, weights, or an expansion.
+r"""Machines made of dual variables, weights, or the coefficients of an expansion.
 
 Weights from support vectors, and the intercept averaged over the free ones, as the textbooks do::
 
@@ -85,7 +85,7 @@ def machine_from_alpha(problem: SVMProblem, alpha: ArrayLike) -> SVMSolution:
 
 
 def recovered(problem: SVMProblem, x: Vector) -> SVMSolution:
-    """The machine of a point of the dual program, with the best intercept for its weights."""
+    """Recover the machine of a dual point, with the best intercept for its weights."""
     # a copy: some methods change their iterate in place
     return problem.recover(QPSolution(Status.UNKNOWN, x=x.copy()))
 
@@ -98,7 +98,7 @@ def stated(
     expansion: Vector | None = None,
     intercept: float = 0.0,
 ) -> SVMSolution:
-    """The machine with these weights and this intercept, and alpha for the lower bound."""
+    """Build the machine with given weights and intercept, and alpha for the lower bound."""
     model = problem.model
     if coef is not None:  # the weights say it all, unless the program is about alpha
         expansion = model.expansion(alpha) if problem.form == "dual" else None

@@ -1,4 +1,4 @@
-"""The primal of the squared hinge, in weights and in an expansion, as Newton's method needs it.
+"""The squared-hinge primal as a function of weights or of expansion coefficients.
 
 Both have the cost ``F(v) = 1/2 |w|^2 + sum_i C_i max(0, 1 - s_i f(x_i))^2``; they differ in the
 variables v, in the norm, and in the system whose solution is the minimum on a set of violations.

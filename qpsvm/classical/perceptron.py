@@ -1,4 +1,4 @@
-"""The perceptron criterion: some separating line, and not the widest.
+"""The perceptron criterion, whose minimisers separate the classes without a widest margin.
 
     J(w, b) = 1/N sum_i max(0, -s_i (w'x_i + b))
 

@@ -143,7 +143,7 @@ class Recorder(Generic[State]):
             self._reason = "patience"
 
     def _judged(self, solution: SVMSolution) -> SVMSolution:
-        """The solution with its program's point, and with the status that the verifier gives it."""
+        """The solution with its program's point and the verifier's status."""
         with np.errstate(all="ignore"):
             qp = self.problem.to_qp(solution)
             own = SolveStatistics(

@@ -1,4 +1,4 @@
-"""The result of a classical method: its last machine, and how it came there."""
+"""The result of a classical method: its last machine and its trace."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(Table):
-    """A method's way to the optimum: a row for the start and for every checkpoint.
+    """Steps, costs, certified gaps and seconds of a method, one row per checkpoint.
 
     Attributes
     ----------
@@ -59,14 +59,14 @@ class Trace(Table):
         return dict(vars(self))
 
     def order(self) -> npt.NDArray[np.intp]:
-        """The last rows come first in print: there the method ends."""
+        """Indices of the rows in print: the last ones first."""
         return np.arange(len(self))[::-1]
 
     def __repr__(self) -> str:
         return super().__repr__().replace("the worst", "the last", 1)
 
     def plot(self, ax: Axes | None = None, *, over: str = "seconds", label: str = "") -> Axes:
-        """Draw the certified gap, both axes logarithmic.
+        """Plot the certified gap against steps or seconds, both axes logarithmic.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class ClassicalResult:
 
     @property
     def steps(self) -> int:
-        """Steps of the method."""
+        """Number of steps that the method took."""
         return int(self.trace.step[-1])
 
     @property

@@ -1,4 +1,4 @@
-"""Settings of a trace: at which steps a method's machine is certified, and by which clock."""
+"""Settings of a trace: the checkpoints at which a machine is certified, and the clock."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TraceSettings:
             )
 
     def after(self, step: int) -> int:
-        """The checkpoint after the one at this step."""
+        """Return the checkpoint that follows a given step."""
         return max(step + 1, self.first, math.ceil(self.growth * step))
 
 

@@ -37,7 +37,7 @@ def audit(
     report: Annotated[Path | None, typer.Option(help=REPORT_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say whether a trained model is the optimum of its program, and if not, why."""
+    """Verify a trained model against the optimum of its program, and explain a difference."""
     if model.suffix.lower() in PICKLES:
         _refuse_to_unpickle(model, file)
     if file is None:

@@ -1,4 +1,4 @@
-"""Certified predictions of models that were read from a file, which need the training data."""
+"""Certified predictions of models read from a file, given their training data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from qpsvm.datasets import DataFile
 
 
 def certified_columns(model: Any, X: Any, training: DataFile) -> dict[str, Any]:
-    """Predictions with what is proven of them, as columns by name.
+    """Predictions and their certified bounds, as columns by name.
 
     Parameters
     ----------

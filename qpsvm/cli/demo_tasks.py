@@ -1,4 +1,4 @@
-"""Programs of the demo, and which solver gets which of them on how many samples."""
+"""Programs of the demo, and the number of samples that each backend gets of them."""
 
 from __future__ import annotations
 

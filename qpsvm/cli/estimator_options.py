@@ -102,7 +102,7 @@ def parsed(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _factor(pair: str) -> tuple[Any, float]:
-    """A label, as a number if it is one, and its factor."""
+    """Parse a class label and its weight."""
     label, equals, factor = pair.rpartition("=")
     try:
         if not (equals and label):

@@ -62,12 +62,12 @@ def _common(
     report: Annotated[Path | None, typer.Option("--report", help=REPORT_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> dict[str, Any]:
-    """The options that all estimators have in common, by name."""
+    """Options that all estimators have in common, by name."""
     return dict(locals())
 
 
 def _command_of(name: str) -> Callable[..., None]:
-    """A function with the common options and those of an estimator, for typer."""
+    """Build a command from the common options and those of an estimator, for typer."""
     from qpsvm import estimators
 
     kind = getattr(estimators, name)

@@ -85,7 +85,7 @@ def run(estimator: Any, request: Request) -> None:
 
 
 def _require_possible(estimator: Any, request: Request) -> None:
-    """Refuse, before anything is solved, what would fail afterwards."""
+    """Refuse options with which writing the results would fail after the fit."""
     from qpsvm import reports
 
     name = type(estimator).__name__
@@ -119,7 +119,7 @@ def _read(estimator: Any, request: Request) -> DataFile:
 
 
 def _fitted(estimator: Any, X: Any, data: DataFile) -> dict[str, Any]:
-    """Fit the estimator; return what there is to say of it."""
+    """Fit the estimator; return a summary of the result by name."""
     options = {"groups": data.groups} if takes_groups(estimator) else {}
     estimator.fit(X, data.y, **options)
     score_name, score = score_of(estimator, X, data.y, data.groups)

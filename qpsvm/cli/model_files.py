@@ -1,4 +1,4 @@
-"""Model files, as the commands write and read them: estimators, and models of formulations.
+"""Reading and writing of model files: estimators, and models of formulations.
 
 A model with scaled features is written as that of its formulation, which knows the scaling and
 applies it to every sample; all others are written as estimators.
@@ -14,7 +14,7 @@ from qpsvm.exceptions import ModelFileError
 
 
 class Kind(Enum):
-    """Kinds of models, by what they predict."""
+    """Kinds of predictions: labels, numbers, ranks, novelties."""
 
     LABELS = "labels"
     NUMBERS = "numbers"

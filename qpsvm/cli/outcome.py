@@ -1,4 +1,4 @@
-"""The last step of ``solve`` and ``verify``: print, write the report, exit."""
+"""Output of ``solve`` and ``verify``: print, write the report, exit."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from qpsvm.exceptions import InvalidDataError
 
 
 def samples_for(model: Any, data: DataFile, file: Path) -> Any:
-    """The samples of a file as the model takes them: its columns, in its order.
+    """Select the columns of a data file that the model was trained on, in its order.
 
     Where file and model have names of columns, they decide; columns that the model does not know
     are left out. A LIBSVM file may lack the last features, which are zero then.

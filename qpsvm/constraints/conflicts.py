@@ -1,4 +1,4 @@
-"""Rows of constraints that contradict each other, by the multipliers that prove it."""
+"""Rows of constraints that contradict each other, found by the multipliers of the proof."""
 
 from __future__ import annotations
 

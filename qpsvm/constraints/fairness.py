@@ -1,4 +1,4 @@
-"""The covariance of a sensitive column and f(x), bounded."""
+"""Fairness constraint: a bound on the covariance of a sensitive column and f(x)."""
 
 from __future__ import annotations
 

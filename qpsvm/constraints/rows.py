@@ -130,7 +130,7 @@ class LinearConstraints:
 
     @cached_property
     def intercept_column(self) -> Vector:
-        """Coefficient of the intercept in each row: the last column."""
+        """Coefficients of the intercept, the last column of the rows."""
         return np.asarray(freeze(as_dense(self.rows[:, [-1]]).ravel()))
 
     @property

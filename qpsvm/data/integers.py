@@ -1,4 +1,4 @@
-"""Integers that float64 cannot represent: beyond 2^53 only some are.
+"""Integers that float64 cannot represent exactly: some beyond 2^53.
 
 Two identifiers such as 9007199254740992 and 9007199254740993 would become the same number, and no
 error would say so.

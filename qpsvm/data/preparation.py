@@ -1,4 +1,4 @@
-"""Make training sets of what the caller has, leaving out samples of weight zero."""
+"""Construction of checked training sets, without samples of weight zero."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of
 
 
 class _Checked(TypedDict):
-    """The fields that every training set has."""
+    """Fields that all training sets have."""
 
     X: Stored
     weights: Vector
@@ -106,7 +106,7 @@ def _require_samples(present: list[bool], classes: Labels, remedy: str) -> None:
 def _samples(
     X: Samples, n_labels: int | None, kernel: Kernel, sample_weight: Weights | None
 ) -> _Checked:
-    """Check the fields that every training set has."""
+    """Check the fields that all training sets have."""
     samples = samples_for(kernel, X)
     n = samples.shape[0]
     if n_labels is not None and n_labels != n:

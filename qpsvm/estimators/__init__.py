@@ -1,4 +1,4 @@
-"""Scikit-learn estimators that are exact and say what is proven.
+"""Scikit-learn estimators of exact SVMs, with certificates and certified predictions.
 
 Parameters, fitted attributes and conventions are those of ``sklearn.svm``; ``certificate_``,
 ``report()`` and ``predict_certified`` say how good the model is.

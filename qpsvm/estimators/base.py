@@ -1,4 +1,4 @@
-"""The base of all estimators: scikit-learn's conventions around ``qpsvm.solve``."""
+"""Base class of all estimators: scikit-learn's conventions around ``qpsvm.solve``."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class QPEstimator(PersistentEstimator, ABC):
         return self
 
     def _fitted(self, weights: Vector) -> None:
-        """Store figures that depend on the weights of the samples, such as a scale."""
+        """Store figures that depend on the sample weights, such as a scale."""
 
     def _options(self) -> dict[str, Any]:
         """Keyword arguments of ``dual`` beside data, kernel and weights, if they are given."""
@@ -235,7 +235,7 @@ class QPEstimator(PersistentEstimator, ABC):
     # --- scikit-learn -----------------------------------------------------------------------------
     @property
     def n_iter_(self) -> Any:
-        """Iterations of the backend: a number, or an array with one for every program."""
+        """Number of iterations of the backend, or an array with one for every program."""
         check_is_fitted(self)
         parts = getattr(self._predictor, "solutions", None)
         if parts is None:

@@ -176,7 +176,7 @@ class Graph:
         return self.node("Gather", label_array(outputs.classes), place, axis=0), scores
 
     def _votes(self, values: Any, k: int, *, break_ties: bool) -> Any:
-        """Votes and what decides between equal ones, shape (n, k), as ``OneVsOne.combine``."""
+        """Votes of each class plus a tie-break, shape (n, k), as in ``OneVsOne.combine``."""
         pairs = list(itertools.combinations(range(k), 2))
         for_first, for_second = np.zeros((2, len(pairs), k))
         for p, (i, j) in enumerate(pairs):

@@ -51,7 +51,7 @@ def solve_in_parallel(
 
 
 def _whole_gram(part: SVMProblem) -> tuple[Dense, Index] | None:
-    """Kernel values that a part shares with others, and the rows that are its own.
+    """Shared kernel matrix of a part, and the rows of it that the part uses.
 
     Processes get them as an argument, which joblib stores once for all: without them they would
     evaluate their own, which differ by rounding.

@@ -1,4 +1,4 @@
-"""Saving, loading and proving of fitted estimators: what is kept of a fit."""
+"""Saving and loading of fitted estimators, and certificates of loaded ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PersistentEstimator(BaseEstimator):
         """Arrange support vectors and coefficients of the solution as scikit-learn does."""
 
     def _needs_names(self, X: Any) -> bool:
-        """Whether constraints may refer to columns by name."""
+        """Return whether constraints may refer to columns by name."""
         return getattr(self, "constraints", None) is not None and hasattr(X, "columns")
 
     # --- the fit ----------------------------------------------------------------------------------
@@ -138,6 +138,6 @@ class PersistentEstimator(BaseEstimator):
             self.__dict__.update(state)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """The state that pickle and copy keep: everything, with problem and proof."""
+        """State for pickle and copy: all attributes, with problem and certificate."""
         del protocol
         return copyreg.__newobj__, (type(self),), dict(vars(self))  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ QUICK_SAMPLES = 2_000
 
 
 def has_quick_certificate(estimator: Any) -> bool:
-    """Return whether the certificate of a fitted estimator is there, or takes a moment."""
+    """Return whether the certificate is known or takes little time to compute."""
     is_there = "certificate" in vars(estimator._proof)
     return is_there or bool(estimator.solution_.data.n_given <= QUICK_SAMPLES)
 
@@ -39,7 +39,7 @@ def certificate_line(estimator: Any) -> str:
 
 
 def as_shown(estimator: Any) -> Any:
-    """The estimator itself, or a copy whose certificate is a remark that it is not computed."""
+    """The estimator, or a copy with a remark in place of a certificate not yet computed."""
     if not hasattr(estimator, "solution_") or has_quick_certificate(estimator):
         return estimator
     proof = SimpleNamespace(

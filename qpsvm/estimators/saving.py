@@ -58,7 +58,7 @@ def _description(estimator: Any) -> dict[str, object]:
 
 
 def restore(estimator: Any, arrays: Arrays, model: SavedModel | None = None) -> None:
-    """Fill an estimator that is new with the parameters and numbers of a saved one.
+    """Fill a new estimator with the parameters and numbers of a saved one.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def restore(estimator: Any, arrays: Arrays, model: SavedModel | None = None) -> 
 
 
 def proven(estimator: Any, X: Any, y: Any, **groups: Any) -> tuple[Any, Any]:
-    """The problem and the solution of a loaded estimator, from its training data.
+    """Problem and solution of a loaded estimator, rebuilt from its training data.
 
     Raises
     ------

@@ -49,7 +49,7 @@ class SupportVectors:
 
     @cached_property
     def machines(self) -> tuple[KernelMachine, ...]:
-        """The machines: one, or those of a reduction."""
+        """Machines of the solution: one, or the parts of a reduction."""
         solution = self.solution
         return solution.solutions if isinstance(solution, ReducedSolution) else (solution,)
 
@@ -130,7 +130,7 @@ class SupportVectors:
 
 
 class AllCoefficients(SupportVectors):
-    """The samples with any coefficient other than zero, however small, in the same layout.
+    """Samples with nonzero coefficients, however small, in scikit-learn's layout.
 
     Files of other programs have no weights of a linear kernel besides: there every coefficient
     counts, also those that are too small to make a sample a support vector.

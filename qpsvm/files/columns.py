@@ -1,4 +1,4 @@
-"""The roles of the columns of a table: features, the label, and groups of samples."""
+"""Roles of a table's columns: features, label, and groups of samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Column: TypeAlias = str | int | None
 
 @dataclass(frozen=True)
 class Wanted:
-    """Columns that are no features, as the caller names them.
+    """Columns that the caller names as label or groups.
 
     Attributes
     ----------

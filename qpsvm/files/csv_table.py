@@ -78,7 +78,7 @@ def _csv_rows(source: str) -> tuple[list[list[str]], list[int]]:
 
 
 def _header(rows: list[list[str]], wanted: Wanted) -> tuple[str, ...] | None:
-    """The first row if it is a header: without numbers, or with a column's name that was given."""
+    """First row of a file if it is a header: no numbers, or a column name that was asked for."""
     first = [cell.strip() for cell in rows[0]]
     named = any(name in first and not is_number(name) for name in wanted.names)
     return tuple(first) if named or not any(map(is_number, first)) else None

@@ -1,4 +1,4 @@
-"""SVM families, one module each: their parameters, and the conditions they put on samples."""
+"""SVM families, one module each: parameters, and conditions on the samples."""
 
 from qpsvm.formulations.crammer_singer import CrammerSinger
 from qpsvm.formulations.l1_norm import L1Norm

@@ -79,7 +79,7 @@ class Family(ExplainsKeywords, ABC):
 
     @abstractmethod
     def conditions(self, data: Any, gram: Gram) -> Conditions:
-        """The conditions on the samples; ``gram`` is the unsigned kernel matrix."""
+        """Build the conditions on the samples; ``gram`` is the unsigned kernel matrix."""
 
     @explains_keywords
     def primal(
@@ -161,7 +161,7 @@ class Family(ExplainsKeywords, ABC):
         sample_weight: Weights | None,
         **more: Any,
     ) -> tuple[TrainingSet, Kernel]:
-        """The training set and the kernel; ``more`` is what the family's ``training_set`` takes."""
+        """Check data and kernel; ``more`` is passed on to ``training_set``."""
         function = as_kernel(kernel)
         data = self.training_set(X, y, function, sample_weight, **more)
         return data, function.resolve(data.X)
@@ -176,7 +176,7 @@ class Family(ExplainsKeywords, ABC):
         *,
         gram: tuple[Gram, KernelRepair | None] | None = None,
     ) -> SVMProblem:
-        """The program for a checked training set and a kernel whose parameters are numbers.
+        """Build the program for a checked training set and a kernel with numeric parameters.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class Family(ExplainsKeywords, ABC):
         indefinite: Indefinite,
         known: tuple[Gram, KernelRepair | None] | None,
     ) -> SupportVectorModel:
-        """The conditions of the family on these samples."""
+        """Build the model: the family's conditions on these samples."""
         require_policy(indefinite)
         given = constraints
         if isinstance(given, list | tuple) and not given:

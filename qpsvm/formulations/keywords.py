@@ -1,4 +1,4 @@
-"""Keywords in the wrong place: a formulation has the parameters, its program has the data."""
+"""Errors for keyword arguments in the wrong place: of a formulation, or of its program."""
 
 from __future__ import annotations
 

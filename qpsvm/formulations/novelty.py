@@ -46,7 +46,7 @@ from qpsvm.machines.solution import SVMSolution
 
 @dataclass(frozen=True, repr=False)
 class OneClass(Unlabelled):
-    """The hyperplane that separates most of the data from the origin, as far out as possible.
+    """Hyperplane that separates most of the data from the origin with the largest distance.
 
     ``minimize 1/2 w'w - rho + 1/(nu n) sum_i max(0, rho - w'phi(x_i))``,
     ``f(x) = w'phi(x) - rho``

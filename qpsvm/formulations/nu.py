@@ -1,4 +1,4 @@
-"""The nu families, whose programs choose the width: ``NuClassification``, ``NuRegression``.
+"""The nu families, which optimise the width: ``NuClassification``, ``NuRegression``.
 
 nu-classification, with signs s and weights ``u_i`` (``1/n``; sample weights are divided by their
 sum, class weights multiply them)::

@@ -115,7 +115,7 @@ def price_factors(
 
 
 def scaled_product(factors: list[VectorLike], divisor: float | np.floating = 1.0) -> Vector:
-    """A product of up to five numbers or arrays over a divisor, all not negative.
+    """Product of up to five non-negative numbers or arrays, over a divisor.
 
     Significands and exponents are multiplied apart: only the result can leave the range of double
     precision. A product that underflows on its way to an ordinary number would lose its digits.

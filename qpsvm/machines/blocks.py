@@ -52,7 +52,7 @@ class ModelRecovery(ABC, Generic[Model]):
 
 
 def repaired_program(qp: QPSolution, own: QPSolution, unit: float) -> QPSolution:
-    """Replace a solver's vectors by those of the machine that was recovered from them.
+    """Replace a solver's vectors by those computed from the machine that was recovered.
 
     The solver's answer is returned unchanged if one of its vectors is missing, not finite or of
     another shape, or if x would change by more than ``MachineSettings.largest_repair`` units: the
@@ -71,7 +71,7 @@ def repaired_program(qp: QPSolution, own: QPSolution, unit: float) -> QPSolution
 
 
 def of_machine(x: Vector, z: Any, y: Any, z_lower: Vector, z_upper: Vector) -> QPSolution:
-    """The solution of a program that was built from a machine, and not by a solver."""
+    """Build a program's solution from vectors computed from a machine, not by a solver."""
     return QPSolution(
         Status.UNKNOWN,
         x=x,

@@ -77,7 +77,7 @@ class DualRecovery(ModelRecovery[SupportVectorModel]):
     blocks_of = staticmethod(dual_blocks)
 
     def recover(self, qp: QPSolution) -> Evaluation:
-        """w, b, alpha and slack from a solution of the dual program."""
+        """Recover w, b, alpha and slack from a solution of the dual program."""
         model, c = self.model, self.model.conditions
         n = len(c)
         x = vector_or_nan(qp.x, n + model.n_constraints)

@@ -1,4 +1,4 @@
-"""A candidate machine on the training samples: all that takes a pass over them, computed once.
+"""Evaluation of a candidate machine on the training samples, each product computed once.
 
 Objectives, rounding, tables and certificates of one candidate are functions of a few products:
 ``K beta`` or ``X w`` of the machine as it predicts, the weights that its dual variables imply, and
@@ -54,7 +54,7 @@ class Evaluation(DecisionValues):
     dual_scores: Vector | None
 
     def of(self, solution: SVMSolution) -> Evaluation:
-        """The same for another solution with these weights and dual variables."""
+        """Attach this evaluation to another solution with equal weights and dual variables."""
         return replace(self, solution=solution)
 
 
@@ -109,7 +109,7 @@ def evaluated(
 def hessian_product(
     model: PrimalDualPair, evaluation: Evaluation, P: Quadratic, x: Vector | None
 ) -> Vector | None:
-    """``P x`` where it follows from products that are known; None otherwise.
+    """Compute ``P x`` from known products; None where it does not follow from them.
 
     That is where P is a Hessian over the model's own kernel matrix, and x are the dual variables
     whose weights were evaluated.
@@ -151,7 +151,7 @@ def _products(multiply: Callable[[Dense], Dense], vectors: Sequence[Vector]) -> 
 
 
 def _size_bound(model: PrimalDualPair, expansion: Vector) -> Vector:
-    """At least ``|K| |beta|``, shape (n,), because ``|k(x, z)| <= |phi(x)| |phi(z)|``."""
+    """Upper bound of ``|K| |beta|``, shape (n,), as ``|k(x, z)| <= |phi(x)| |phi(z)|``."""
     norms = np.sqrt(np.abs(model.gram.diagonal()))
     return np.asarray(norms * float(norms @ np.abs(expansion)))
 

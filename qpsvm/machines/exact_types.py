@@ -93,7 +93,7 @@ def require_own_support(solution: Any) -> None:
 
 
 def stored_program_solution(qp: Any) -> QPSolution:
-    """A plain QPSolution itself; one of unknown status without vectors for any other."""
+    """Return a plain QPSolution; replace any other by one of unknown status without vectors."""
     if type(qp) is not QPSolution or any(added_attributes(qp)):
         return QPSolution(Status.UNKNOWN)
     vectors = (qp.x, qp.z, qp.y, qp.z_lower, qp.z_upper)

@@ -1,4 +1,4 @@
-"""The intercepts that are exactly optimal for given weights.
+"""Optimal intercepts for given weights, exactly.
 
 For fixed weights the objective is a convex function of the intercept b alone::
 
@@ -151,7 +151,7 @@ def enclosing_shifts(
 
 
 def _last_step(targets: Vector, lower: Vector, upper: Vector, price: float, error: float) -> float:
-    """The leftmost possible minimiser: left of it the derivative phi' is certainly negative."""
+    """Leftmost possible minimiser: left of it, the derivative phi' is certainly negative."""
     order = np.argsort(targets, kind="stable")
     right, rounding = _slopes_right_of_steps(order, lower, upper, price)
     # of the partial sums as well: a bound now, no longer a typical size
@@ -201,7 +201,7 @@ def signed(
 
 
 def _at_steps(targets: Vector, lower: Vector, upper: Vector, price: float) -> Interval:
-    """Minimisers where every slope jumps from upper to lower at its target."""
+    """Minimisers where every slope jumps at its target from the upper to the lower value."""
     order = np.argsort(targets, kind="stable")
     right, rounding = _slopes_right_of_steps(order, lower, upper, price)
     if price - float(np.sum(upper)) >= -rounding:  # phi' is zero left of all targets

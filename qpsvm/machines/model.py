@@ -40,7 +40,7 @@ class SupportVectorModel(PrimalDualPair):
     def evaluate(
         self, solution: SVMSolution, multiply: Callable[[Dense], Dense] | None = None
     ) -> Evaluation:
-        """All that takes a pass over the training samples, of one candidate; see ``evaluated``."""
+        """Evaluate a candidate on the training samples, in one pass over them."""
         return evaluated(self, solution, multiply)
 
     def dual_objective(self, evaluation: Evaluation) -> float:

@@ -1,4 +1,4 @@
-"""The price of kernel matrices that are positive semidefinite up to a tolerance only.
+"""Bound on the gap's error from slightly negative kernel eigenvalues.
 
 Weak duality needs ``x'Kx >= 0``. Where a matrix that callers give has eigenvalues down to
 ``-delta``, a dual point and a machine with coefficients beta satisfy::
@@ -46,7 +46,7 @@ def negative_curvature_price(model: PrimalDualPair, alpha: Vector, upper: float)
 
 
 def joint_price(delta: float, tau: Dense, own: Mask, box: Vector) -> float:
-    """``negative_curvature_price`` of a machine with one decision function per class."""
+    """Bound on the gap's error by negative eigenvalues of K, one decision function per class."""
     if not delta > 0.0:
         return 0.0
     highest = np.where(own, box[:, None], 0.0)
@@ -57,7 +57,7 @@ def joint_price(delta: float, tau: Dense, own: Mask, box: Vector) -> float:
 
 
 def _ends(model: PrimalDualPair, upper: float) -> tuple[Vector, Vector]:
-    """Bound the dual variables of every optimum, by their box and an upper bound of the objective.
+    """Bounds of the dual variables of every optimum, from their box and the objective.
 
     A quadratic loss is at most the objective: ``d a^2 / 2 <= upper``. And where dual points may be
     scaled down, the best multiple of an optimum is the optimum itself: ``p'a <= 2 upper``.

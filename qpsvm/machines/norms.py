@@ -1,4 +1,4 @@
-"""The norm of the weights in an objective: half the square of the Euclidean one, or the 1-norm.
+"""Norms of the weights in an objective: half the squared Euclidean norm, or the 1-norm.
 
 An objective is the norm's ``penalty`` plus prices and losses. What follows from dual variables a
 depends on the norm alone::
@@ -38,15 +38,15 @@ class Norm(ABC):
 
     @abstractmethod
     def curvature(self, kappa: float) -> float:
-        """The objective minus ``curvature/2 |w|^2`` is convex."""
+        """Modulus of strong convexity c: the objective minus ``c/2 |w|^2`` is convex."""
 
     @abstractmethod
     def penalty(self, weights: Vector | None, square: float, kappa: float) -> float:
-        """The penalty, of ``w`` or ``beta`` and of ``|w|^2``."""
+        """Penalty on weights ``w`` or ``beta``, given ``|w|^2``."""
 
     @abstractmethod
     def dual_penalty(self, square: float, kappa: float) -> float:
-        """Twice the penalty in the dual objective, from ``|w(a)|^2``."""
+        """Twice the penalty in the dual objective, given ``|w(a)|^2``."""
 
     # --- enclosures ------------------------------------------------------------------------------
 
@@ -56,7 +56,7 @@ class Norm(ABC):
 
     @abstractmethod
     def expansion_upper(self, beta: Vector, scores: Ball) -> float:
-        """Upper bound of ``|w|^2`` or ``|beta|_1`` of a kernel expansion with known ``K beta``."""
+        """Upper bound of ``|w|^2`` or ``|beta|_1`` of a kernel expansion."""
 
     @abstractmethod
     def dual_size_upper(self, adjoint: Ball) -> float:
@@ -83,7 +83,7 @@ class Norm(ABC):
 
 @dataclass(frozen=True)
 class SquaredNorm(Norm):
-    """``kappa/2 |w|^2``."""
+    """Squared Euclidean norm of the weights, ``kappa/2 |w|^2``."""
 
     weights_follow = True
 
@@ -122,7 +122,7 @@ class SquaredNorm(Norm):
 
 @dataclass(frozen=True)
 class AbsoluteNorm(Norm):
-    """``|w|_1``, or ``|beta|_1`` without explicit features; kappa is 1."""
+    """1-norm ``|w|_1``, or ``|beta|_1`` without explicit features; kappa is 1."""
 
     weights_follow = False
 

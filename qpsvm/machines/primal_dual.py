@@ -54,7 +54,7 @@ class DualPoint:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class DualWeights:
-    """The weights that belong to dual variables.
+    """Weights that dual variables imply, with products of theirs.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class PrimalDualPair(TrainingSetup):
         return value
 
     def dual_weights(self, point: DualPoint) -> DualWeights:
-        """The weights that belong to dual variables."""
+        """Compute the weights that dual variables imply."""
         beta = self.expansion(point.alpha)
         w = self.coef(beta, point.constraint_multipliers)
         square = float(w @ w) if w is not None else float(beta @ self.kernel_product(beta))
@@ -189,7 +189,7 @@ class PrimalDualPair(TrainingSetup):
 
     @property
     def norm_curvature(self) -> float:
-        """The objective minus half of this times ``|w|^2`` is convex: kappa, or 0 for a 1-norm."""
+        """Modulus of strong convexity of the objective in w: kappa, or 0 for a 1-norm."""
         return self.norm.curvature(self.conditions.norm_weight)
 
     @cached_property

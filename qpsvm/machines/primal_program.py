@@ -44,7 +44,7 @@ class Layout:
 
     @property
     def has_b(self) -> int:
-        """1 with an intercept, else 0."""
+        """Number of intercepts: 1, or 0 without one."""
         return int(self.model.intercept != "none")
 
     @property
@@ -69,19 +69,19 @@ class Layout:
 
     @cached_property
     def over(self) -> Index:
-        """Rows with a linear slack for values that are too small."""
+        """Rows with a linear slack for values below the required one."""
         c = self.model.conditions
         return np.flatnonzero(~c.is_hard & np.isfinite(c.upper))
 
     @cached_property
     def under(self) -> Index:
-        """Rows with a linear slack for values that are too large."""
+        """Rows with a linear slack for values above the required one."""
         c = self.model.conditions
         return np.flatnonzero((c.lower != 0.0) & np.isfinite(c.lower))
 
     @property
     def has_linear_slack_alone(self) -> bool:
-        """Whether every row of the program is a condition on samples with slack of linear cost."""
+        """Return whether all rows are conditions on samples with slack of linear cost."""
         if self.model.constraints is not None or len(self.inside) > 0:
             return False
         return len(self.over) == len(self.inequalities) == len(self.model.conditions)

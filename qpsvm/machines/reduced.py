@@ -92,7 +92,7 @@ class ReducedProblem:
 
 @dataclass(frozen=True, eq=False)
 class ReducedSolution(Machine):
-    """Two-class machines that together decide between several classes.
+    """Two-class machines that together choose one of several classes.
 
     Attributes
     ----------

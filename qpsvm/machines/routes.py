@@ -48,7 +48,7 @@ class Route(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Direct:
-    """The route by the problem's own program, reduced.
+    """Route through the problem's own program, reduced.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Direct:
 
 @dataclass(frozen=True, eq=False)
 class ByPrimal:
-    """The route of a dual problem by its primal program, whose weights do not depend on alpha.
+    """Route of a dual problem through its primal program, whose weights do not depend on alpha.
 
     Attributes
     ----------

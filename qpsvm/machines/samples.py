@@ -1,4 +1,4 @@
-"""The KKT conditions one by one, and the textbook figures of a machine.
+"""KKT conditions sample by sample, and textbook figures of a machine.
 
 A condition asks its row value ``r = R f`` to reach ``p`` (less ``e t`` where the program chooses a
 width t); for a classifier r is the margin ``s_i f(x_i)`` and p is 1. At the optimum there are three

@@ -1,4 +1,4 @@
-"""Settings of trained machines: when weights or dual variables count as zero, what is repaired."""
+"""Settings of trained machines: thresholds for zero weights and dual variables, and repairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training problem's data and kernel, with the maps from dual variables to weights and values.
+"""Data and kernel of a training problem, with the maps from dual variables to weights.
 
 ``conditions`` has the problem that is solved here. With ``f(x_i) = g_i + b`` and, for a kernel
 without explicit features, ``w = sum_i beta_i phi(x_i)``, ``|w|^2 = beta'K beta`` and
@@ -43,7 +43,7 @@ NO_MULTIPLIERS: Vector = np.zeros(0)
 @short_repr
 @dataclass(frozen=True, eq=False)
 class DecisionValues:
-    """A machine on the training samples.
+    """Decision values of a machine on the training samples.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class TrainingSetup:
         return np.asarray(self.conditions.rows.T @ alpha) / self.conditions.norm_weight
 
     def coef(self, expansion: Vector, multipliers: Vector = NO_MULTIPLIERS) -> Vector | None:
-        """``weights`` for the linear kernel, None for the others."""
+        """Weights of the features for the linear kernel, None for the others."""
         return self.weights(expansion, multipliers) if self.is_linear else None
 
     def weights(self, expansion: Vector, multipliers: Vector = NO_MULTIPLIERS) -> Vector:

@@ -70,7 +70,7 @@ def transfer_warm_start(model: SupportVectorModel, start: SVMSolution) -> SVMSol
 
 
 def _known(model: SupportVectorModel, start: SVMSolution) -> tuple[Index, Index]:
-    """Indices of the conditions that both problems have: in the start, and in the problem."""
+    """Match conditions of the warm start and of the problem; return both indices."""
     n, N = model.data.n_samples, len(model.conditions)
     given, asked = start.data.n_samples, len(start.conditions)
     both = start.conditions, model.conditions
@@ -129,7 +129,7 @@ def _keys(data: TrainingSet, conditions: Conditions, sparse: bool) -> Any:
 
 
 def _occurrence(keys: Any) -> Any:
-    """For every key, the number of equal keys before it."""
+    """Number of equal keys before each key."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])

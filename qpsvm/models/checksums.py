@@ -34,7 +34,7 @@ def digest(array: Array) -> str:
 
 
 def sealed(metadata: Array) -> Arrays:
-    """The metadata of a file with the member that holds their checksum."""
+    """Add the checksum of the metadata to a file's members."""
     own = np.frombuffer(bytes.fromhex(digest(metadata)), dtype=np.uint8)
     return {"metadata": metadata, OF_METADATA: own}
 

@@ -1,4 +1,4 @@
-"""Comparison of what a file predicts with, and the solution that was verified."""
+"""Comparison of a file's prediction data with the verified solution."""
 
 from __future__ import annotations
 

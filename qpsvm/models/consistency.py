@@ -1,4 +1,4 @@
-"""Checks that the numbers of a model file go together before a machine is made of them."""
+"""Consistency checks on the numbers of a model file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content of a model file as arrays by name: one of them is JSON text, all others numbers."""
+"""Content of a model file as arrays by name: JSON text and numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def contents_of(
     estimator: Mapping[str, object] | None = None,
     support: bool = False,
 ) -> Arrays:
-    """The arrays of a model file.
+    """Collect the arrays of a model file.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def contents_of(
 
 
 def with_estimator(contents: Arrays, estimator: Mapping[str, object]) -> Arrays:
-    """The same arrays with another description of the estimator.
+    """Replace the description of the estimator in a file's arrays.
 
     Raises
     ------

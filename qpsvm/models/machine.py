@@ -1,4 +1,4 @@
-"""A machine with the numbers of its solution and the samples that it predicts with."""
+"""Saved machine: the numbers of a solution, and the samples that predictions need."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ INTEGERS = ("kept", "support")
 
 @dataclass(frozen=True, eq=False)
 class SavedMachine(KernelMachine):
-    """A machine that predicts, without the samples that it does not need for that.
+    """Machine that predicts, with only the samples that its predictions need.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The numbers of all machines of a model, end to end in one array for each name.
+"""Packing of the numbers of all machines of a model into one array per name.
 
 The metadata have the shapes: ``{"alpha": [20], "intercept": []}`` for every machine. A file has as
 many arrays for forty-five machines as for one.

@@ -1,4 +1,4 @@
-"""The training set of a model file: the data that identify it, and that predictions need."""
+"""Training set of a model file: data that identify it, and that predictions need."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def all_finite(values: npt.ArrayLike) -> bool:
 
 
 def restore_frozen(instance: object, state: Mapping[str, object]) -> None:
-    """``__setstate__`` of immutable classes: pickling forgets that arrays are read-only."""
+    """Implement ``__setstate__`` so that unpickled arrays are read-only again."""
     for name, value in state.items():
         if isinstance(value, np.ndarray) or sp.issparse(value):
             freeze(value)

@@ -136,7 +136,7 @@ class Ball:
 
 
 def within(x: Dense, k: int) -> Ball:
-    """A ball around x that contains the result without k roundings of products and quotients."""
+    """Ball around x that contains the exact result if each entry went through k roundings."""
     return Ball(x, outward(gamma(k) * np.abs(x)))
 
 

@@ -1,4 +1,4 @@
-"""The moment by which a computation has to end."""
+"""Deadline of a computation, shared by all of its parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Deadline:
-    """The moment by which a computation has to end; every part of it looks at the same one.
+    """Moment by which a computation has to end, shared by all of its parts.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Deadline:
         return self.at < math.inf
 
     def remaining(self) -> float:
-        """Seconds that are left: zero once the deadline has passed, infinite without a limit."""
+        """Seconds left: zero once the deadline has passed, infinite without a limit."""
         return max(self.at - self.clock(), 0.0) if self.is_set else math.inf
 
     def has_passed(self) -> bool:

@@ -113,7 +113,7 @@ class Merged:
         return np.clip(x, *self.bounds)
 
     def _with_most_room(self, x: Vector) -> Index:
-        """Find, in every group of equal variables, the one farthest from its bounds."""
+        """Index, for every group of equal variables, of the one farthest from its bounds."""
         room = np.minimum(x - self.bounds[0], self.bounds[1] - x)
         order = np.lexsort((room, self.group))
         last = np.append(np.flatnonzero(np.diff(self.group[order])), len(x) - 1)

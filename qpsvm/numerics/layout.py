@@ -1,4 +1,4 @@
-"""One layout in memory for all numbers that come in, whatever layout the caller has them in.
+"""Uniform memory layout of arrays: native byte order, aligned, C-contiguous.
 
 Solvers and compiled loops take native byte order, aligned and C-contiguous memory, and indices of
 32 bits: some refuse anything else (CVXOPT a dtype with an explicit byte order, LIBLINEAR indices

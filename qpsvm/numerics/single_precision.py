@@ -27,7 +27,7 @@ from qpsvm.numerics.arrays import (
 
 @dataclass(frozen=True, eq=False)
 class SinglePrecision(NDArrayOperatorsMixin):
-    """A float32 matrix that stands for its float64 copy, which is not made.
+    """Float32 matrix with float64 products, block by block, without a float64 copy.
 
     Rows that are taken out and all products are float64. The conversion is exact: results differ
     from those of the copy by the order of sums alone. Operators and NumPy's functions work on a

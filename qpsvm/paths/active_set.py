@@ -1,4 +1,4 @@
-"""One linear piece of a path: the solution of an active set, and how far it is optimal.
+"""One linear piece of a path: the solution of an active set, and the interval it is optimal on.
 
 With the free variables F, the others B at bounds that are affine in s, and the active rows A::
 
@@ -65,7 +65,7 @@ class ActiveSet:
 
 
 class Dependent(Exception):  # noqa: N818 - a signal, not an error for callers
-    """The equations of an active set are dependent."""
+    """Raised when the equations of an active set are linearly dependent."""
 
 
 @short_repr
@@ -199,7 +199,7 @@ class Piece:
         return np.asarray(self.alpha[:, 0] + (s - self.anchor) * self.alpha[:, 1])
 
     def conditions(self, program: ParametricProgram) -> tuple[Rates, Vector]:
-        """All that must not be negative, and its size.
+        """Quantities that must be non-negative while the piece is optimal, with their sizes.
 
         Rows 0 to N - 1: the distance of every free variable from its lower bound, or the multiplier
         of its bound; N to 2N - 1: the distance from the upper bound; 2N: the width's row.

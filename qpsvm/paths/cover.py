@@ -39,7 +39,7 @@ GAP_ROUNDING = 1.0 + 1e-14
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Witness:
-    """A machine that is optimal at one C, as both of its bounds show.
+    """A machine with lower and upper bounds that prove it optimal at one C.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Witness:
     floor: float
 
     def upper_at(self, training: Training, C: float) -> float:
-        """At least the optimum at another C: the machine's objective and its rounding."""
+        """Upper bound of the optimum at another C: the machine's objective, rounding included."""
         model: Any = training.model(C)
         primal = float(model.primal_objective(self.evaluation))
         size = max(abs(primal), self.floor)
@@ -108,7 +108,7 @@ def relative_gaps(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CertifiedPath(Table):
-    """Few machines; for every C in a range one of them is proven to be within ``eps``.
+    """Machines such that for every C of a range one is proven to be within ``eps``.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class CertifiedPath(Table):
         return self.parts[self.place(C)].machine.solution
 
     def gap_at(self, C: float) -> float:
-        """Upper bound on the relative gap at C of the machine that is returned for it.
+        """Upper bound on the relative gap, at C, of the machine returned for C.
 
         Raises
         ------

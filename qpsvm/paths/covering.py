@@ -135,7 +135,7 @@ def _range(C: Any) -> tuple[float, float]:
 
 
 class _Search:
-    """All machines solved so far, and the next ones.
+    """State of the search for a cover: machines solved so far, and the next C.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class _Search:
         self._last_step = math.sqrt(eps)
 
     def witness(self, C: float) -> Witness:
-        """The machine at C, from the nearest one that is known, with its bounds."""
+        """Solve for the machine at C, from the nearest one known, with its bounds."""
         if C in self.known:
             return self.known[C]
         nearest = min(self.known, key=lambda other: abs(math.log(other / C)), default=None)
@@ -172,7 +172,7 @@ class _Search:
         return found
 
     def part(self, begin: Witness, high: float) -> Part:
-        """The next machine, and how far it reaches."""
+        """Find the next machine and the interval of C that it covers."""
         training = self.training
         machine = self.farthest(
             begin, high, lambda w: relative_gaps(training, w, begin, [begin])[0]
@@ -191,7 +191,7 @@ class _Search:
         return part
 
     def farthest(self, begin: Witness, high: float, gap: Gap) -> Witness:
-        """The machine farthest to the right whose gap is at most ``eps``.
+        """Find the machine with the largest C whose gap is at most ``eps``.
 
         The root of the gap grows about linearly with log C, near ``begin``; a guess outside what
         is known of the end is replaced by the middle of it.

@@ -55,7 +55,7 @@ def active_set_of(program: ParametricProgram, solution: SVMSolution, share: floa
 def exchanged(
     program: ParametricProgram, piece: Piece, s: float, condition: int, settings: PathSettings
 ) -> Piece:
-    """The piece after one of the conditions of a piece became zero at s.
+    """Piece that follows when a condition of a piece becomes zero at s.
 
     Parameters
     ----------

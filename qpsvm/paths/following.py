@@ -63,7 +63,7 @@ class Stretch:
 
 @dataclass(eq=False)
 class Trace:
-    """The pieces of an exact path in ascending order of s, and where it was lost.
+    """Pieces of an exact path in ascending order of s, and the gaps between them.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ def follow(
 def reach_of(
     program: ParametricProgram, piece: Piece, s: float, end: float, settings: PathSettings
 ) -> tuple[float, int]:
-    """The value up to which a piece is optimal, and the condition that ends it.
+    """Last value at which a piece is optimal, and the condition that ends it.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def found_piece(
 def _found_again(
     trace: Trace, end: float, solver: MachineSolver, settings: PathSettings
 ) -> Piece | None:
-    """A piece further on, by a solver; the trace continues where it begins."""
+    """Find a later piece of the path with a solver, to continue the trace there."""
     step = settings.restart_step * max(abs(trace.reached), np.finfo(float).tiny)
     ahead = trace.reached
     while trace.n_restarts < settings.max_restarts and ahead < end:

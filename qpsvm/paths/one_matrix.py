@@ -108,7 +108,7 @@ class OneMatrix:
             yield machine if is_optimal else self.training.solved(value, eps=eps, start=machine)
 
     def _alpha(self, problem: SVMProblem, x: Vector) -> Vector:
-        """Dual variables that the verifier need not move."""
+        """Dual variables that are feasible up to rounding, so that verification keeps them."""
         model = problem.model
         alpha = np.clip(self.signs * x, model.conditions.lower, model.conditions.upper)
         return np.asarray(model.feasible_dual(alpha, np.zeros(0)).alpha)
@@ -158,7 +158,7 @@ class KernelProducts:
         return cls(gram, expansions, gram.products(expansions), sizes)
 
     def multiply(self, k: int) -> Callable[[Dense], Dense]:
-        """``V -> K V`` that evaluates nothing anew for the expansion of machine k."""
+        """Return ``V -> K V``, with known products for the expansion of machine k."""
         own = self.expansions[:, k]
         known = (own, self.sums[:, k]), (np.abs(own), self.sizes[:, k])
 

@@ -1,4 +1,4 @@
-"""Machines at one value after the other: from an exact path, by a jump, or by a solver."""
+"""Machines for successive parameter values: from an exact path, by a jump, or by a solver."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from qpsvm.qp.solution import QPSolution, Status
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """All that is known for finding the machines of a path.
+    """Data and settings for finding the machines of a path.
 
     Attributes
     ----------

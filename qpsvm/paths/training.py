@@ -1,4 +1,4 @@
-"""The problems of a path: one data set and kernel, one formulation with a parameter that moves."""
+"""Problems of a path: one data set and kernel, one formulation with a varying parameter."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Start: TypeAlias = SVMSolution | QPSolution | None
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Checked data, one kernel matrix, and a formulation whose parameter moves.
+    """Checked data, one kernel matrix, and a formulation with a varying parameter.
 
     Attributes
     ----------

@@ -64,7 +64,7 @@ class Convergence(Picture):
 
     @property
     def on_the_way(self) -> list[tuple[Event, float]]:
-        """Iterations with the solver's residual, or with the distance of the objective."""
+        """Solver's residual, or objective's distance from its end, by iteration."""
         solving = [event for event in self.events if event.stage == "solve"]
         told = [(e, e.residual) for e in solving if e.residual is not None]
         if not told:
@@ -78,7 +78,7 @@ class Convergence(Picture):
 
     @property
     def verified(self) -> list[tuple[Event, float]]:
-        """Stages of the contract with the residual that the verifier measured."""
+        """Verified residual after each stage of the solve."""
         return [
             (event, event.residual)
             for event in self.events
@@ -92,7 +92,7 @@ class Convergence(Picture):
 
     @property
     def told(self) -> str:
-        """Name of the solver's own curve."""
+        """Name of the solver's own curve in the legend."""
         if self._tells_residuals:
             return "solver's own residual"
         return "distance to the last objective"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PathLines(Display):
-    """Share ``alpha_k / C_k`` of every dual variable along a path, one line for each that moves.
+    """Plot of ``alpha_k / C_k`` along a path, one line for each dual variable that changes.
 
     A line at 0 is a sample beyond the margin, a line at 1 one inside it; between, the sample is on
     the margin. Lines join the machines of the path; ticks at the lower edge are changes of the

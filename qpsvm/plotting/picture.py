@@ -277,7 +277,7 @@ def _with_plain_ids(svg: str) -> str:
 
 
 def _following_the_reader(svg: str) -> str:
-    """Add a style sheet that switches to dark colours if the reader prefers them."""
+    """Add a style sheet that switches to dark colours with the reader's settings."""
     rules = "".join(
         f'[style*="{what}: {light}"]{{{what}:{dark}!important}}'
         for light, dark in zip(vars(LIGHT).values(), vars(DARK).values(), strict=True)

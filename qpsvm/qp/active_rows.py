@@ -68,7 +68,7 @@ class ActiveRows:
         )
 
     def residuals(self, index: Index) -> RowResiduals:
-        """Residuals of some of all rows, evaluated in one sum, with bounds on their errors."""
+        """Residuals of chosen rows, each one sum, with bounds on their errors."""
         both = sp.hstack([sp.csr_array(self.given.rows.take(index))] * 2)
         values = np.concatenate([self.point, self.change])
         return row_residuals(both, values, self.given.right[index])

@@ -85,7 +85,7 @@ def bound(
 
 
 def repaired(program: QuadraticProgram, solution: QPSolution) -> Iterator[QPSolution]:
-    """Solutions beside a given one that satisfy rows and bounds.
+    """Yield solutions near a given one that satisfy rows and bounds.
 
     First with the multipliers as they are, then with those that a bound on the optimum is about.
     Nothing where x, y or z is missing.
@@ -102,7 +102,7 @@ def repaired(program: QuadraticProgram, solution: QPSolution) -> Iterator[QPSolu
 
 
 class _Bounding:
-    """One computation of bounds on the optimum of a program."""
+    """Computation of bounds on the optimum of one program."""
 
     def __init__(self, program: QuadraticProgram) -> None:
         self.program = program
@@ -150,7 +150,7 @@ class _Bounding:
     # --- stationarity ----------------------------------------------------------------------------
 
     def _stationary(self, x: Vector, y: Vector, z: Vector) -> Any:
-        """(w, y, z), the reduced costs, their rounding, and how the multipliers had to move."""
+        """Move (w, y, z) to stationarity; return them, the reduced costs, and the move."""
         program = self.program
         w = x
         g, error = self._reduced_costs(w, y, z)
@@ -206,7 +206,7 @@ class _Bounding:
         )
 
     def _reduced_costs(self, w: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector]:
-        """``Pw + q + A'y + G'z`` and the rounding of each."""
+        """Reduced costs ``Pw + q + A'y + G'z`` with bounds on their rounding."""
         program = self.program
         g = program.P.matvec(w) + program.q + program.A.T @ y + program.G.T @ z
         terms = program.P.term_sizes(w) + np.abs(program.q)
@@ -242,7 +242,7 @@ class _Bounding:
     def _price(
         self, x: Vector, w: Vector, z: Vector, g: Vector, point: NearestPoint, moved: NearestPoint
     ) -> float:
-        """Bound how much larger the gap is at the exactly feasible point than at the computed one.
+        """Bound on the gap's increase from the computed point to the exactly feasible one.
 
         Beside (x, w, y, z) in double precision there are real numbers that satisfy the rows
         exactly. How far away these are is known for every variable, in which direction is not.
@@ -269,7 +269,7 @@ class _Bounding:
         return float(np.abs(g) @ dx + z @ reach + dz @ slack + dg @ widest) + curved
 
     def _price_of_contradiction(self, x: Vector, left: Vector) -> float:
-        """Bound what reduced costs that cannot all be zero may add, by how far each x_j may move.
+        """Bound on the gap's increase by reduced costs that cannot all be zero.
 
         Infinite where such a variable is not bounded.
         """

@@ -14,7 +14,7 @@ from qpsvm.qp.solution import QPSolution
 def checked_vectors(
     program: QuadraticProgram, solution: QPSolution
 ) -> tuple[tuple[Vector, Vector, Vector, Vector, Vector] | None, tuple[str, ...]]:
-    """``(x, z, y, z_lower, z_upper)`` if all are there, fit and are finite; else what is wrong."""
+    """Return the five vectors of a solution, or the reason why one is unusable."""
     n = program.n_variables
     lengths = {
         "x": n,

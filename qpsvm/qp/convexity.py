@@ -1,4 +1,4 @@
-"""Test of convexity: a Hessian's semidefiniteness, and the diagonal shift that rounding requires.
+"""Test whether a Hessian is semidefinite, with the diagonal shift that rounding requires.
 
 A stored matrix is seldom semidefinite to the last bit: a rounded Gram matrix has eigenvalues of
 ``-1e-17``. Three answers are possible, in this order:
@@ -59,17 +59,17 @@ class Convexity:
 
     @classmethod
     def proven(cls, n: int) -> Convexity:
-        """The convexity of a matrix known to be positive semidefinite."""
+        """The result for a matrix known to be positive semidefinite."""
         return cls(True, np.zeros(n))
 
     @classmethod
     def refuted(cls, n: int) -> Convexity:
-        """The convexity of a matrix known not to be positive semidefinite."""
+        """The result for a matrix known not to be positive semidefinite."""
         return cls(False, np.full(n, np.inf))
 
 
 def of_matrix(matrix: Matrix) -> Convexity:
-    """The convexity of a stored symmetric matrix, dense or sparse, of shape (n, n).
+    """Test a stored symmetric matrix, dense or sparse, of shape (n, n).
 
     Examples
     --------
@@ -110,7 +110,7 @@ def negative_bound(matrix: Dense, tolerance: float) -> float:
 
 
 def _shift_of(block: Dense) -> float | None:
-    """The diagonal shift of a dense symmetric matrix; None if it is not convex."""
+    """Shift that makes a dense matrix semidefinite: 0, or its rounding; None if neither does."""
     n = len(block)
     if n == 1:
         return 0.0 if block[0, 0] >= 0.0 else None
@@ -124,7 +124,7 @@ def _shift_of(block: Dense) -> float | None:
 
 
 def _shift_of_large(block: Sparse) -> float | None:
-    """The diagonal shift of a symmetric block that stays sparse; None if it is not convex."""
+    """Shift that makes a sparse matrix semidefinite: 0, or its rounding; None if neither does."""
     entries, exponent = _of_size_one(block.data)
     scaled = block.copy()
     scaled.data = entries

@@ -1,4 +1,4 @@
-"""Bound on what negative curvature of P, hidden by rounding, may lower the objective by.
+"""Bound on the decrease of the objective by negative curvature of P within rounding.
 
 A Hessian that is semidefinite only up to rounding (``convexity``) may lower the objective by half
 that curvature times the squared distance that a better point may have from the given one.

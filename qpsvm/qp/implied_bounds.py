@@ -1,4 +1,4 @@
-"""Bounds of variables that follow from rows."""
+"""Bounds of variables implied by rows."""
 
 from __future__ import annotations
 

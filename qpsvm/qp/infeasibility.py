@@ -206,7 +206,7 @@ def _recession(program: QuadraticProgram) -> Restrictions | None:
 def _beside(
     vector: Vector, cone: Restrictions, *, in_exact_arithmetic: bool = False
 ) -> NearestPoint | None:
-    """The nearest vector in a cone; None unless it is close, since every cone contains zero.
+    """Nearest vector in a cone; None unless close, since every cone contains zero.
 
     ``in_exact_arithmetic``: None, too, unless it is proven that a real vector beside it is there.
     """

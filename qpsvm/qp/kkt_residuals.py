@@ -91,7 +91,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """``scaled <= tolerance``; NaN is not."""
+        """Return whether ``scaled <= tolerance``; NaN is not."""
         return self.scaled <= self.tolerance
 
 
@@ -142,7 +142,7 @@ class KKTResiduals:
         return tuple(Check(r.name, r.absolute, r.scaled, tolerances.of(r.name)) for r in self)
 
     def passed(self, eps: float) -> bool:
-        """True when every residual is within ``Tolerances(eps)``."""
+        """Return whether every residual is within ``Tolerances(eps)``."""
         return all(check.passed for check in self.check(Tolerances(eps)))
 
 

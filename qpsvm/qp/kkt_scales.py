@@ -50,6 +50,6 @@ def variable_unit(x: Vector) -> float:
 
 
 def bound_scale(bound: Vector, width: Vector, unit: float) -> Vector:
-    """Return by what a violated bound is divided, ``min(width_i, max(unit, |bound_i|))``."""
+    """Return the scale of violations of a bound, ``min(width_i, max(unit, |bound_i|))``."""
     size = np.maximum(unit, np.where(np.isfinite(bound), np.abs(bound), unit))
     return np.where(width > 0.0, np.minimum(width, size), size)

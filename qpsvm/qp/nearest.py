@@ -86,7 +86,7 @@ def _nearest(restrictions: Restrictions, x: Vector) -> NearestPoint:
 
 
 def _noticed_by(restrictions: Restrictions) -> Any:
-    """The metric ``|x_j|`` plus the smallest move of x_j that equals all terms of some row."""
+    """Scale of x_j: its size plus the smallest change equal to the terms of one of its rows."""
 
     def metric(x: Vector) -> Vector:
         R = restrictions.rows
@@ -131,7 +131,7 @@ class _Missed:
 
 
 class _Approach:
-    """Successive smallest changes in one metric, from one point."""
+    """Successive least changes of one point, in one metric."""
 
     def __init__(self, given: Restrictions, metric: Any, x: Vector) -> None:
         self.given, self.x = given, x
@@ -199,7 +199,7 @@ class _Approach:
         return least_change(self.given.rows.take(active), reach, wanted[is_active])
 
     def found(self, change: Vector, missed: _Missed) -> NearestPoint:
-        """The real point as a point of doubles and the change from there."""
+        """The exact point as a point of doubles plus a change."""
         moved = self.x + change
         left = np.zeros(len(self.given.right))
         left[missed.index[missed.is_missed]] = np.abs(missed.value[missed.is_missed])
@@ -220,7 +220,7 @@ class _Approach:
         return NearestPoint(point, (self.x - point) + change, left, blocked, worst)
 
     def unnoticed_by_all(self, rows: Matrix, moved: Vector, vanished: Mask) -> Mask:
-        """The vanishing entries that may be set to zero without being noticed by any row."""
+        """Entries that can be set to zero within the rounding of every row."""
         sizes = abs(rows)
         right = np.abs(self.given.right[self.binds])
         for _ in range(FEASIBILITY.rounds):

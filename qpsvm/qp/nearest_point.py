@@ -38,7 +38,7 @@ class NearestPoint:
 
 
 def unnoticed(matrix: Matrix, sizes: Vector) -> Vector:
-    """The largest ``size_k / |R_kj|`` of every variable, shape (n,).
+    """Largest change of each variable that the rounding of one of its rows hides, shape (n,).
 
     A variable that is rounding beside the other terms of one row, and all there is in another, is
     zero there.

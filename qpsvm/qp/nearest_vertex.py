@@ -61,7 +61,7 @@ def nearest_vertex(restrictions: Restrictions, x: Vector, reach: Vector) -> Vect
 
 
 def _both_ways(rows: Matrix, per_row: Vector, reach: Vector, is_equality: Mask) -> Matrix:
-    """``[S, -S, E, -I]``: steps up and down, rows that are exceeded and rows that fall short.
+    """Rows ``[S, -S, E, -I]``: steps up and down, excess and shortfall of each row.
 
     S has the entries ``R_kj reach_j / size_k``, and E is the identity in the equalities.
     """

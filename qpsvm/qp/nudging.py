@@ -1,4 +1,4 @@
-"""A tiny step, found by a linear program, that reduces what constraint rows are violated by."""
+"""A small step, by linear programming, that reduces row violations."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class ProgramBound:
 
     @property
     def gap_upper(self) -> float:
-        """The objective of x is at most this far from the optimum; infinite if unknown."""
+        """Upper bound on the objective at x minus the optimum; infinite if unknown."""
         highest = np.maximum(self.upper, self.objective)  # NaN stays NaN
         gap = float(highest - np.minimum(self.lower, self.objective)) + self.rounding
         return gap if math.isfinite(gap) else math.inf

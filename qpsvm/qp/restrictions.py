@@ -1,4 +1,4 @@
-"""Linear rows and bounds that a point has to satisfy."""
+"""Linear rows and bounds as restrictions on a point."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def independent_correction(rows: sp.csr_array, missed: Vector, unit: Vector) -> 
 
 
 def _basis(rows: Dense, room: Vector) -> Index:
-    """Independent columns, those with much room before those with little."""
+    """Choose independent columns, variables far from their bounds first."""
     is_used = (room > 0.0) & (rows != 0.0).any(axis=0)
     level = np.full(len(room), np.inf)
     level[is_used] = -np.frexp(np.minimum(room[is_used], 1.0))[1] // FEASIBILITY.room_level

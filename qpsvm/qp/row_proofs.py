@@ -107,7 +107,7 @@ def _is_proven(point: NearestPoint) -> bool:
 
 
 def _moved(active: ActiveRows, found: NearestPoint, step: Vector) -> NearestPoint:
-    """The point after one more change."""
+    """Take one more step from the point, and add up the changes."""
     return replace(found, change=active.change + step)
 
 
@@ -151,7 +151,7 @@ def _worst(active: ActiveRows, among: Mask) -> int:
 
 
 def _by_size(active: ActiveRows, multipliers: Vector) -> Vector:
-    """Undo the scaling of row multipliers, and drop those that are rounding."""
+    """Unscale row multipliers and zero those at rounding level."""
     largest = float(np.max(np.abs(multipliers), initial=0.0))
     used = np.abs(multipliers) > FEASIBILITY.cancelled * largest
     return np.where(used, multipliers / np.maximum(active.size, TINY), 0.0)
@@ -164,7 +164,7 @@ def _by_length(active: ActiveRows, miss: Vector) -> Vector:
 
 
 def _nudge(active: ActiveRows) -> tuple[Vector, Vector] | None:
-    """Search for a tiny step that reduces violations; and multipliers of all rows."""
+    """Search for a small step that reduces violations; return it and row multipliers."""
     given = active.given
     lower = given.lower - active.point - active.change
     upper = given.upper - active.point - active.change
@@ -178,7 +178,7 @@ def _nudge(active: ActiveRows) -> tuple[Vector, Vector] | None:
 
 
 def _inwards(active: ActiveRows) -> Vector | None:
-    """Search for a tiny step towards a point that has room in all inequalities."""
+    """Search for a small step towards a point with room in all inequalities."""
     given = active.given
     binds = np.flatnonzero(~np.isposinf(given.right))
     rows, size = sp.csr_array(given.rows.take(binds)), active.sizes(binds)

@@ -1,4 +1,4 @@
-"""The Hessian of every SVM dual, ``P = R (K + constant) R' + diag(d)``, whatever stores K."""
+"""Hessian of every SVM dual, ``P = R (K + constant) R' + diag(d)``, for any storage of K."""
 
 from __future__ import annotations
 

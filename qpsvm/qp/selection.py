@@ -47,7 +47,7 @@ class Selection:
         return Selection(self.n_samples, np.abs(self.signs), self.index)
 
     def extended(self, m: int) -> Selection:
-        """R with m rows of zeros below, those of slack variables."""
+        """Append m rows of zeros, for slack variables."""
         if m == 0:
             return self
         index = np.arange(self.n_samples) if self.index is None else self.index

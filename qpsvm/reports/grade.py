@@ -109,7 +109,7 @@ def worst(headlines: Sequence[Headline]) -> Headline:
 
 
 def whose(name: str, n_machines: int) -> str:
-    """Phrase that names the machine of a headline's figures; empty for a single machine."""
+    """Phrase that names the machine of a headline; empty for a single machine."""
     return f" of {name!r}, the worst of {n_machines} machines," if n_machines > 1 else ""
 
 

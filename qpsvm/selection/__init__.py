@@ -1,4 +1,4 @@
-"""Model selection that can be proved."""
+"""Model selection with proofs: leave-one-out and grid searches with exact machines."""
 
 from qpsvm.selection.choice import Choice
 from qpsvm.selection.leave_one_out import LeaveOneOut, leave_one_out

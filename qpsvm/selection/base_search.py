@@ -1,4 +1,4 @@
-"""The base of searches over parameters: scikit-learn's conventions around ``SearchRun``."""
+"""Base class of searches over parameters: scikit-learn's conventions around ``SearchRun``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products and equations of a tableau for the few samples of each of many machines.
+"""Products and linear systems of a tableau for many machines that differ in few samples.
 
 The samples of machine k are the columns of its entries (row k, column) of a sparse matrix; entries
 are in the order of their rows.
@@ -15,7 +15,7 @@ from qpsvm.selection.tableau import Tableau
 
 
 def spread(tableau: Tableau, row: Index, column: Index, change: Vector, m: int) -> Dense:
-    """``U T'`` for changes U of the values that are given, shape (m, n)."""
+    """Changes of dependent values ``U T'`` for changes U of fixed values, shape (m, n)."""
     used = change != 0.0
     starts = np.searchsorted(row[used], np.arange(m + 1))
     shape = (m, len(tableau.f))
@@ -60,7 +60,7 @@ def solved(tableau: Tableau, row: Index, column: Index, right: Dense) -> Dense:
 
 
 def _of_similar_size(tableau: Tableau, index: Index, is_inside: Mask, right: Dense) -> Dense | None:
-    """Solve several systems of one size, where the last samples of some are none.
+    """Solve several linear systems of similar size at once, padded to the largest.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class LeftOutBounds:
         balanced: bool,
         correction: Correction | None = None,
     ) -> LeftOutBounds:
-        """Bound the values of machines that are nearly optimal, or of any others.
+        """Bound left-out decision values from machines that are nearly optimal.
 
         Parameters
         ----------

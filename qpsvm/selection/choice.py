@@ -1,4 +1,4 @@
-"""The choice of a search: differences between candidates, and whether each is proven."""
+"""Result of a search: differences between candidates, with a proof of each where there is one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Verdict: TypeAlias = Literal["proven", "equal", "undecided"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice(Table):
-    """Every candidate of a search against the best.
+    """Comparison of every candidate of a search with the best.
 
     The exact machines of a candidate have a mean validation score within ``[lower, upper]``. The
     difference of two candidates is *proven* if their intervals do not overlap; they are *equal* if
@@ -40,7 +40,7 @@ class Choice(Table):
     best: int
 
     def between(self, first: int | Candidate, second: int | Candidate) -> Verdict:
-        """Whether the difference of two candidates is proven.
+        """Return whether the difference of two candidates is proven.
 
         Parameters
         ----------
@@ -66,12 +66,12 @@ class Choice(Table):
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Whether the difference to the best is proven, for every candidate."""
+        """Return, for every candidate, whether its difference to the best is proven."""
         return tuple(self.between(k, self.best) for k in range(len(self.candidates)))
 
     @property
     def is_proven(self) -> bool:
-        """Whether no exact machine of any candidate has a better score than the best's."""
+        """Return whether no exact machine of another candidate has a better score than the best."""
         return "undecided" not in self.verdicts
 
     def columns(self) -> dict[str, Any]:

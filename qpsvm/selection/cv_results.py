@@ -1,4 +1,4 @@
-"""The table of a search, with the columns of ``GridSearchCV`` and those of what is proven."""
+"""Table of a search: the columns of ``GridSearchCV`` and the proven figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from qpsvm.selection.scores import ScoreInterval
 
 @dataclass(frozen=True)
 class FoldScore:
-    """One candidate on one fold.
+    """Score and certified figures of one candidate on one fold.
 
     Attributes
     ----------

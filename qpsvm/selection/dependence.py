@@ -1,4 +1,4 @@
-"""Samples that depend on each other: one machine, many ways to write it."""
+"""Choice of independent support vectors where samples depend on each other linearly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qpsvm.selection.staircase import AT_A, Staircase
 def independent(
     K: Dense, beta: Vector, staircase: Staircase, share: float, *, intercept: bool
 ) -> Vector:
-    """The coefficients of the same machine with independent samples on vertical steps.
+    """Coefficients of the same machine whose free support vectors are linearly independent.
 
     Samples that depend on each other (equal ones, or more of them than features) can share their
     coefficients in many ways. Along a direction that changes no decision value each is moved until

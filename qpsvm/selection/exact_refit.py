@@ -16,7 +16,7 @@ from qpsvm.solving import solve_with
 
 
 def refitted(K: Dense, stair: Staircase, eps: float) -> Vector:
-    """Solve for the coefficients, shape (n,), as accurately as it goes, without a warning.
+    """Solve for the coefficients as accurately as possible, without a warning; shape (n,).
 
     Parameters
     ----------

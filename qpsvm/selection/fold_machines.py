@@ -77,7 +77,7 @@ class _Trial:
         object.__setattr__(self, "norms", np.sqrt(np.maximum(np.diagonal(self.K), 0.0)))
 
     def all_of(self, beta: Dense, C: Vector, eps: float, task: Task) -> list[HeldOut]:
-        """Bounds of machines for several C.
+        """Bound held-out decision values of the machines for several C.
 
         By compensated sums where others leave something open, and by another solve where the gap is
         still above eps.
@@ -96,7 +96,7 @@ class _Trial:
         return found
 
     def solved(self, C: float, eps: float) -> HeldOut:
-        """Bounds of a machine from ``qpsvm.solve``, by compensated sums."""
+        """Bound held-out values of one machine from ``qpsvm.solve``, with compensated sums."""
         stair = at_price(self.part.unit, C)
         beta = refitted(self.block, stair, max(SEARCH.tighter * eps, SEARCH.tightest))
         beta = feasible(beta[:, None], stair.upper[:, None], stair.lowest[:, None])

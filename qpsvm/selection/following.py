@@ -18,7 +18,7 @@ from qpsvm.selection.tableau import Tableau
 
 
 def followed(tableau: Tableau, i: int) -> Index | None:
-    """The steps of the machine without sample i, shape (n,); None if they are not found."""
+    """Find the steps of the machine without sample i, shape (n,); None if not found."""
     at, way = Point(tableau.f, tableau.beta, tableau.steps), -float(np.sign(tableau.beta[i]))
     rates = _rates(tableau, i, at.steps)
     for _ in range(LEAVE_ONE_OUT.events):
@@ -41,7 +41,7 @@ def followed(tableau: Tableau, i: int) -> Index | None:
 def _rates(
     tableau: Tableau, i: int, steps: Index, kept: int | None = None
 ) -> tuple[Vector, Vector] | None:
-    """Change of every f and beta as beta_i grows and the others keep their steps.
+    """Derivatives of all decision values f and coefficients beta by beta_i, others' steps fixed.
 
     Of the sample ``kept`` the coefficient is kept instead.
 
@@ -69,7 +69,7 @@ def _rates(
 
 
 def _exchanged(tableau: Tableau, at: Point, entering: int, i: int) -> Point | None:
-    """The point where another sample is at the end of its step in place of one that enters.
+    """Exchange a sample that reached the end of its step for one that enters.
 
     The samples on vertical steps, the entering one among them, depend on each other: there is a
     direction of coefficients in which no decision value changes.

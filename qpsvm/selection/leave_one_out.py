@@ -87,7 +87,7 @@ class LeaveOneOut(Table):
 
     @property
     def support_bound(self) -> float:
-        """Share of support vectors: no fewer samples are left out without an error (classifiers).
+        """Share of support vectors, an upper bound on the leave-one-out error of classifiers.
 
         ``errors / n <= n_support / n``; Vapnik, *The Nature of Statistical Learning Theory*.
         """
@@ -199,7 +199,7 @@ def _kernel_matrix(problem: SVMProblem) -> Dense:
 
 
 class _Found:
-    """Left-out decision values, as far as they are known."""
+    """Left-out decision values found so far."""
 
     def __init__(self, data: Any, decisions: Vector) -> None:
         n = len(decisions)
@@ -209,7 +209,7 @@ class _Found:
 
     @classmethod
     def by_certificate(cls, problem: SVMProblem, proof: Certificate, squares: Vector) -> _Found:
-        """Settle the samples about which the full machine's certificate says enough."""
+        """Settle samples for which the full machine's certificate suffices."""
         data, conditions = problem.data, problem.model.conditions
         given = squares if isinstance(problem.kernel, Precomputed) else None
         bounds = proof.decision_bounds(data.X, squares=given)
@@ -226,7 +226,7 @@ class _Found:
         return found
 
     def by_downdates(self, K: Dense, tableau: Tableau) -> None:
-        """Settle the samples without which the machine is found from the tableau."""
+        """Settle samples whose left-out machine follows from the tableau."""
         left = np.flatnonzero(~self.is_known)
         for lot in np.array_split(left, math.ceil(len(left) / LEAVE_ONE_OUT.lot)):
             machines = downdates(tableau, lot)
@@ -239,7 +239,7 @@ class _Found:
                 self._take(unknown.samples, refined_bounds(K, tableau, unknown))
 
     def _take(self, samples: Index, bounds: LeftOutBounds) -> None:
-        """Settle samples by bounds that are better than what is known, and than a refit's."""
+        """Settle samples by bounds tighter than those known and those of a refit."""
         taken = (bounds.radius < self.radius[samples]) & (
             (bounds.relative_gap <= LEAVE_ONE_OUT.refit_eps)
             | (bounds.radius <= self.tolerance(bounds.values))
@@ -250,7 +250,7 @@ class _Found:
         self.how[chosen], self.is_known[chosen] = BY_DOWNDATE, True
 
     def tolerance(self, decisions: Vector) -> Vector:
-        """Radius up to which a value is taken: below it a refit would say the same."""
+        """Radius below which a decision value settles its sample, so that no refit is needed."""
         if isinstance(self.data, BinaryTrainingSet):
             return np.abs(decisions)
         known = 1e-6 * float(np.ptp(self.data.values)) if self.data.n_samples > 1 else np.inf
@@ -263,7 +263,7 @@ class _Found:
             self.how[i], self.is_known[i] = BY_REFIT, True
 
     def result(self, full: SVMSolution, span_errors: int | None, eps: float) -> LeaveOneOut:
-        """The table of what was found."""
+        """Build the table of left-out predictions."""
         data = self.data
         if isinstance(data, RegressionTrainingSet):
             decided = self.radius <= eps * float(np.ptp(data.values))

@@ -97,7 +97,7 @@ def feasible(beta: Dense, upper: Dense, lowest: Dense) -> Dense:
 def held_out(
     stair: Staircase, beta: Vector, trained: Products, others: Products, column: int
 ) -> HeldOut:
-    """Bound the gap of a machine, and what the exact optimum says of other samples.
+    """Bound a machine's duality gap and the exact optimum's decision values on held-out samples.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _gap(
 
 
 def _stretch(stair: Staircase, beta: Vector, f: Vector, errors: Vector) -> float:
-    """``d`` with which no sample on the margin has a loss; 0 for what is no hinge loss."""
+    """Stretch d for which weights times ``1 + d`` have no hinge loss on the margin; else 0."""
     has_a, has_c = stair.upper > 0.0, stair.lowest < 0.0
     if not ((stair.a[has_a] == 1.0).all() and (stair.c[has_c] == -1.0).all()):
         return 0.0
@@ -183,7 +183,7 @@ class _Sides:
 
     @property
     def best_intercept(self) -> float:
-        """The middle of the intercepts that are best for these weights."""
+        """Midpoint of the optimal intercepts for the weights."""
         none = np.zeros(len(self.lower))
         return best_shifts(self.targets, self.lower, self.upper, none).midpoint
 

@@ -61,7 +61,7 @@ def machines_along_c(K: Dense, unit: Staircase, C: Vector, eps: float) -> Machin
 
 
 def at_price(unit: Staircase, C: float) -> Staircase:
-    """The staircases of another C than 1."""
+    """Scale the staircases of C = 1 to another C."""
     return replace(unit, upper=C * unit.upper, lowest=C * unit.lowest)
 
 
@@ -86,5 +86,5 @@ class _Sides:
 
     @property
     def is_single(self) -> bool:
-        """Whether every sample has one side."""
+        """Return whether every sample has exactly one side."""
         return bool((np.diff(self.rows) == 1).all())

@@ -1,4 +1,4 @@
-"""Bounds from refined machines: for those whose duality gap is mostly rounding.
+"""Left-out bounds from machines after one step of iterative refinement.
 
 The term of the gap of a sample on a vertical step grows with the distance of its decision value
 from the kink, in proportion to C. With coefficients rounded to 16 digits that distance is rounding,
@@ -61,7 +61,7 @@ def _bounds(
 
 
 def corrections(tableau: Tableau, machines: Machines, of_beta: Dense) -> tuple[Dense, Vector]:
-    """Changes of coefficients that take the samples on vertical steps to their kinks.
+    """Newton corrections of coefficients that put samples on the margin exactly onto it.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class ScoreInterval:
 
     @property
     def is_known(self) -> bool:
-        """Whether the exact machines have one score, which is this one."""
+        """Return whether all exact machines have this score."""
         return self.lower == self.upper
 
 
@@ -163,7 +163,7 @@ def _known(score: float) -> ScoreInterval:
 def _by_scorer(
     y: Labels, found: Predictions, scoring: Scoring, answers: _Answers, weights: Vector | None
 ) -> ScoreInterval:
-    """The score of any scorer: known where it asks for labels only, and all are proven."""
+    """Score by a scikit-learn scorer: exact if it uses proven labels only, else unbounded."""
     scorer: Any = metrics.get_scorer(scoring) if isinstance(scoring, str) else scoring
     given = {} if weights is None else {"sample_weight": weights}
     score = float(scorer(answers, np.zeros((len(y), 1)), y, **given))

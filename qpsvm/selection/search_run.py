@@ -1,4 +1,4 @@
-"""One search: every candidate on every fold, by the route that suits the kernel and the memory."""
+"""One search: every candidate on every fold, on shared kernel matrices or by separate fits."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SearchRun:
     n_jobs: int | None
 
     def outcomes(self) -> list[list[FoldScore]]:
-        """Train and score everything, and refine what leaves the choice open."""
+        """Score every candidate on every fold; refine bounds while the choice is undecided."""
         shared = self._shared()
         if shared is None:
             return self._separate()
@@ -88,7 +88,7 @@ class SearchRun:
 
     # --- machines that share kernel matrices ------------------------------------------------------
     def _shared(self) -> SharedKernels | None:
-        """Shared kernel matrices, or None where machines are fitted one by one."""
+        """Evaluate shared kernel matrices; None where machines are fitted one by one."""
         first = self.learner.estimator(self.candidates[0])
         if inputs.takes_objects(first, self.X) or inputs.is_precomputed(first):
             return None
@@ -146,7 +146,7 @@ class SearchRun:
     def _tasks(
         self, shared: SharedKernels, groups: list[list[int]]
     ) -> Iterator[tuple[Dense, Task]]:
-        """A kernel matrix and what is learnt on it, for each group; one matrix at a time."""
+        """Yield the learning task of each group, with one kernel matrix at a time."""
         gamma, K = object(), np.empty((0, 0))
         for rows in groups:
             candidate = self.candidates[rows[0]]
@@ -172,7 +172,7 @@ class SearchRun:
         return FoldScore(score, proven, found.gap, float(fit_seconds), float(score_seconds))
 
     def _refine(self, shared: SharedKernels, found: list[list[FoldScore]]) -> bool:
-        """Solve machines more accurately that leave open which candidate is best."""
+        """Solve machines more accurately that leave the best candidate undecided."""
         is_changed, left = False, SEARCH.most_refined
         for row in self._open_rows(found):
             K: Dense | None = None
@@ -191,7 +191,7 @@ class SearchRun:
         return is_changed
 
     def _open_rows(self, found: list[list[FoldScore]]) -> list[int]:
-        """Candidates that may be better than the best, and the best, if it is not known."""
+        """Candidates that may be better than the best; with the best, if its score is not known."""
         results = cv_results(self.candidates, found)
         score, low = results["mean_test_score"], results["mean_test_score_lower"]
         high, best = results["mean_test_score_upper"], int(results["rank_test_score"].argmin())

@@ -1,4 +1,4 @@
-"""One estimator for each candidate and fold: for what cannot share a kernel matrix in memory.
+"""Separate fits of each candidate and fold, where kernel matrices cannot be shared.
 
 Kernels that are not positive semidefinite by their type (matrices and functions of the caller's,
 the sigmoid), and more samples than ``SearchSettings.largest_matrix`` allows. Every machine has its

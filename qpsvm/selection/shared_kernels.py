@@ -30,7 +30,7 @@ class SharedKernels:
 
     @classmethod
     def of(cls, kernel: Kernel, X: Stored, largest_gamma: float) -> SharedKernels | None:
-        """Evaluate what the kernels share.
+        """Compute the distances or products that the kernels share.
 
         Parameters
         ----------

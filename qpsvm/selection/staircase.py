@@ -1,4 +1,4 @@
-"""Staircases of samples: the coefficient as a function of the decision value.
+"""Staircases of samples: coefficients as functions of decision values.
 
 A machine ``f_j = sum_l K_jl beta_l + b`` is optimal when every pair ``(f_j, beta_j)`` lies on the
 staircase of its sample::
@@ -34,7 +34,7 @@ ABOVE = np.array([AT_LOWEST, AT_ZERO, AT_C, AT_UPPER, AT_A], dtype=np.int8)
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Staircase:
-    """The staircases of all samples.
+    """Staircases of all samples: ``beta_i`` as a step function of ``f(x_i)``.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Staircase:
         return cls(a, c, upper, lowest)
 
     def steps(self, beta: Vector, share: float) -> Index:
-        """The step of every sample: on a vertical one, if beta is off its ends by a share."""
+        """Return the step of the KKT staircase of each sample, given its coefficient."""
         steps = np.full(len(beta), AT_ZERO)
         steps[beta > share * self.upper] = AT_A
         steps[(self.upper > 0.0) & (beta >= (1.0 - share) * self.upper)] = AT_UPPER
@@ -79,11 +79,11 @@ class Staircase:
         return steps
 
     def given(self, steps: Index) -> Vector:
-        """The value that each step gives: of f on a vertical step, of beta on a flat one."""
+        """Fixed value of each step: the decision value if vertical, the coefficient if flat."""
         return np.asarray(self.values()[steps + 2, np.arange(len(steps))])
 
     def values(self) -> Dense:
-        """The values that the five steps of every sample give, shape (5, n)."""
+        """Fixed values of the five steps of every sample, shape (5, n)."""
         return np.stack([self.lowest, self.c, np.zeros(len(self.a)), self.a, self.upper])
 
     @cached_property
@@ -97,14 +97,14 @@ class Staircase:
         return low, np.stack([inf, zero, self.c, self.upper, self.a])
 
     def room(self, beta: Dense) -> Dense:
-        """Distances of coefficients to where the dual objective has a kink, or an end."""
+        """Distances of coefficients from the nearest kink or end of the dual objective."""
         room = np.minimum(self.upper - beta, beta - self.lowest)
         if self.has_both.any():  # a coefficient that crosses zero changes its reward
             room = np.where(self.has_both, np.minimum(room, np.abs(beta)), room)
         return room
 
     def kinks(self, beta: Dense) -> Dense:
-        """Where a coefficient of this sign may change: a or c, shape (m, n) or (n,)."""
+        """Decision values at which coefficients may change: a or c, shape (m, n) or (n,)."""
         first = np.where(self.upper > 0.0, self.a, np.where(self.lowest < 0.0, self.c, 0.0))
         if not self.has_both.any():
             return first
@@ -182,7 +182,7 @@ class Point:
     steps: Index
 
     def moved(self, rates: tuple[Vector, Vector], length: float) -> Point:
-        """The point after a way along rates of f and beta."""
+        """Move along rates of f and beta."""
         return Point(self.f + length * rates[0], self.beta + length * rates[1], self.steps)
 
     def with_step(self, sample: int, step: int) -> Point:

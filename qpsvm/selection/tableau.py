@@ -1,4 +1,4 @@
-"""Optimality conditions of a machine as a tableau: what its steps give, and what follows.
+"""Optimality conditions of a machine as a linear map, the principal pivot transform of K.
 
 On a vertical step of a sample's staircase ``f_j`` is given and ``beta_j`` follows, on a flat one
 the reverse. The tableau T maps what is given to what follows, linearly, for the steps of one
@@ -24,7 +24,7 @@ from qpsvm.selection.staircase import Staircase
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Tableau:
-    """The linear map from given to following values at one machine.
+    """Linear map from fixed to dependent decision values and coefficients of one machine.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Tableau:
 
     @cached_property
     def is_free(self) -> Mask:
-        """Samples whose beta follows, shape (n,)."""
+        """Mask of the samples whose coefficient is not fixed by their step, shape (n,)."""
         return np.asarray(np.abs(self.steps) == 1)
 
     @cached_property

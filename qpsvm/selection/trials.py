@@ -111,7 +111,7 @@ def of_steps(tableau: Tableau, steps: Steps, samples: Index) -> Machines:
 
 
 def _ends(staircase: Staircase) -> tuple[Dense, Dense]:
-    """The ends of all steps, shape (5, n), as far out as rounding may take a value."""
+    """Ends of all steps, widened by rounding, shape (5, n)."""
     low, high = (ends.copy() for ends in staircase.ends)
     widths = np.maximum(staircase.upper, -staircase.lowest)
     for ends, outwards in ((low, -LEAVE_ONE_OUT.noise), (high, LEAVE_ONE_OUT.noise)):
@@ -123,7 +123,7 @@ def _ends(staircase: Staircase) -> tuple[Dense, Dense]:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Values of machines on given steps.
+    """Decision values and coefficients of machines with given steps.
 
     The samples on another step than the tableau's, and the left-out ones, are entries (row, column)
     of a sparse matrix, in the order of the rows.
@@ -192,7 +192,7 @@ class Trial:
         return np.asarray(np.isfinite(self.x).all(axis=1))
 
     def improve(self, low: Dense, high: Dense) -> Mask:
-        """Move samples that are beyond the end of their step; whether there are none, shape (m,).
+        """Exchange samples beyond the end of their step; return where none is left, shape (m,).
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Trial:
         return np.asarray(np.bincount(rows, minlength=len(self.samples)) == 0)
 
     def machines(self, chosen: Mask) -> Machines:
-        """Values and directions of some of the machines."""
+        """Coefficients and rates of some of the machines."""
         tableau, free = self.tableau, self.tableau.is_free
         m = int(np.count_nonzero(chosen))
         kept = chosen[self.row]

@@ -1,4 +1,4 @@
-"""The engine for ``P = F F' + diag(d)``: starting points, interior points, working sets."""
+"""The engine for ``P = F F' + diag(d)``: starting points, interior point, working sets."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _of_all(search: Search) -> SearchResult:
 
 
 def _checked(search: Search, ended: SearchResult) -> SearchResult:
-    """Measure the gap of the whole program and withdraw a claim that it refutes."""
+    """Measure the gap of the whole program; withdraw a claim of optimality that it refutes."""
     w, _, _, gap = search.measured(ended.x, ended.y)
     status, reason = ended.status, ended.reason
     if status is Status.OPTIMAL and not gap <= search.eps:

@@ -1,4 +1,4 @@
-"""The smallest objective that a duality gap is relative to."""
+"""Smallest objective that relative duality gaps are divided by."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SMALLEST_DIVISOR = 1e-300
 
 
 def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
-    """The objective below which values count as zero.
+    """Objective below which values count as zero.
 
     Weights that are this much smaller than the terms they are the sum of; or, with costs q, that
     change no gradient by so small a share of the largest cost.

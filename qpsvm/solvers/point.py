@@ -1,4 +1,4 @@
-"""A point of a box program, with the product that is the dearest part of evaluating it."""
+"""A point of a box program with its product ``P x``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Few rows, inequalities among them, as equalities with a slack variable per inequality."""
+"""Few rows ``Ax = b``, ``Gx <= h`` as equalities, with a slack variable per inequality."""
 
 from __future__ import annotations
 

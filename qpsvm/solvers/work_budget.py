@@ -1,4 +1,4 @@
-"""A work budget: the cost of a search so far, and whether the search may continue."""
+"""Work budget of a search, by counted work instead of the clock."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class WorkBudget:
     best: Point | None = None
 
     def interrupt(self) -> None:
-        """End the search: Ctrl-C was pressed."""
+        """End the search after Ctrl-C."""
         self.is_over = self.was_interrupted = True
 
     def add_factorisation(self, size: int, work: float) -> None:

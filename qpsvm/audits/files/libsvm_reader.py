@@ -132,7 +132,7 @@ def _n_sv(header: Header, k: int, total_sv: int) -> Index:
 
 
 def _require_numbers_nobody_keeps(header: Header, pairs: int) -> None:
-    """Check entries that are not used: probabilities, and ThunderSVM's copy of the weights."""
+    """Check the entries that the reader discards: probabilities, and ThunderSVM's weights."""
     for key, novel in _PROBABILITIES.items():
         if key in header:
             header.numbers(key, 10 if novel else pairs)

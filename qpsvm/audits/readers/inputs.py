@@ -64,7 +64,7 @@ class Inputs:
         return samples
 
     def weights(self, n: int) -> Vector:
-        """Sample weights, shape (n,); ones by default."""
+        """Weights of the samples, shape (n,); ones by default."""
         return as_weights(self.sample_weight, n)
 
     def codes(self, classes: Labels, n: int) -> Index:

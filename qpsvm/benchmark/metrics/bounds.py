@@ -134,7 +134,7 @@ def best_dual(rows: Iterable[Row]) -> dict[Instance, float]:
 
 
 def suboptimality(row: Row, best: Mapping[Instance, float]) -> float:
-    """``|P - D*| / size + missing``: the answer is certainly no further from the optimum.
+    """Bound on an answer's relative distance from the optimum, ``|P - D*| / size + missing``.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def contradictions(rows: Iterable[Row]) -> tuple[Contradiction, ...]:
 
 
 def _contradicts(row: Row, bound: float) -> bool:
-    """``P < D*`` by more than rounding and the price of what is missed, of a feasible answer."""
+    """Return whether a feasible answer's objective is below D* by more than rounding."""
     rounding = max(ROUNDING, 2.0 * row.residuals.get("rounding", 0.0))
     feasible = not row.residuals.get("feasibility", 0.0) > ROUNDING
     return feasible and row.primal < bound - row.size * (rounding + _missing(row))

@@ -31,7 +31,7 @@ class Curve:
 
     @property
     def seconds(self) -> tuple[float, ...]:
-        """Median seconds of every point."""
+        """Median seconds, shape (number of points,)."""
         return tuple(point.seconds for point in self.points)
 
     @property

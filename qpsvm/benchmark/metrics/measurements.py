@@ -93,7 +93,7 @@ class Measurement:
 def measurements(
     rows: Iterable[Row], best: Mapping[Instance, float] | None = None
 ) -> dict[Column, tuple[Measurement, ...]]:
-    """Every sweep from loose to tight; references are left out.
+    """Combine repeats into measurements, each sweep from loose to tight.
 
     Parameters
     ----------

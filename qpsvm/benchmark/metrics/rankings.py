@@ -69,7 +69,7 @@ class Ranking:
 
 
 def ranking(times: Times, *, shift: float = SHIFT, seed: int = 0) -> Ranking:
-    """Places by ``1/m sum_p log(t_ps + shift)``, failures at the time limit.
+    """Rank contestants by the mean logarithm of their times, failures at the time limit.
 
     Parameters
     ----------

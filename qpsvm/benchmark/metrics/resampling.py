@@ -34,7 +34,7 @@ Statistic = Callable[[Dense, Index], Dense]
 
 
 def other_runs(table: Table, statistic: Statistic, draws: int = DRAWS, seed: int = 0) -> Dense:
-    """``statistic`` of ``draws`` noisy copies; all NaN if the noise is unknown.
+    """Values of a statistic on noisy copies of the times; NaN if the noise is unknown.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def other_runs(table: Table, statistic: Statistic, draws: int = DRAWS, seed: int
 
 
 def other_programs(table: Table, statistic: Statistic, draws: int = DRAWS, seed: int = 0) -> Dense:
-    """``statistic`` of programs drawn with replacement; all NaN if there are few of them.
+    """Values of a statistic on resampled programs; NaN if there are few of them.
 
     Where the noise is unknown, the programs alone are drawn.
     """

@@ -1,4 +1,4 @@
-"""The block of times that a comparison is about: every contestant on the same programs.
+"""Largest table of times in which all compared contestants have the same programs.
 
 Contestants that were compared on different programs were not compared. Where some did not take
 part everywhere, a block with many times is taken, and what it leaves out is said. It is found
@@ -55,7 +55,7 @@ class Table:
 
 
 def table_of(times: Times, contestants: Sequence[str] | None = None) -> Table:
-    """The common block of ``times``.
+    """Select the programs and contestants of ``times`` that can be compared.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def table_of(times: Times, contestants: Sequence[str] | None = None) -> Table:
 
 
 def _largest_block(attempted: Mapping[str, set[Instance]]) -> tuple[str, ...]:
-    """Contestants with many times in common, found greedily; in the order they came."""
+    """Choose contestants with many programs in common, greedily; keep their order."""
     blocks = (block for first in attempted for block in _growing(attempted, first))
     # of two blocks of the same size, the one with more contestants; the first of equals
     _, best = max(blocks, key=lambda block: (block[0], len(block[1])), default=(0, ()))
@@ -123,7 +123,7 @@ def _largest_block(attempted: Mapping[str, set[Instance]]) -> tuple[str, ...]:
 def _growing(
     attempted: Mapping[str, set[Instance]], first: str
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Times and contestants of ever more contestants, as long as they have programs in common."""
+    """Yield blocks of times with ever more contestants, while they share programs."""
     chosen, common = [first], attempted[first]
     left = [who for who in attempted if who != first]
     while common:
@@ -144,6 +144,6 @@ def _why(times: Times, who: str, seen: int, total: int) -> str:
 
 
 def penalised(table: Table, penalty: float | None = None) -> Dense:
-    """``seconds`` with what was not reached at ``penalty`` seconds, or at ``limits``."""
+    """Seconds of every time, with a penalty or the time limit where the gap was not reached."""
     limits = table.limits[:, None] if penalty is None else penalty
     return np.where(table.seconds < math.inf, table.seconds, limits)

@@ -80,7 +80,7 @@ Times: TypeAlias = Mapping[Column, Timing]
 def times_to(
     rows: Iterable[Row], target: float, best: Mapping[Instance, float] | None = None
 ) -> dict[Column, Timing]:
-    """``min over eps of the median seconds, where suboptimality <= target`` for every column.
+    """Shortest median seconds of every contestant to the target gap, over its tolerances.
 
     Parameters
     ----------

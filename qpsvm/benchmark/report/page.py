@@ -1,4 +1,4 @@
-"""The HTML page: all rows with filters and plots, and below them the document.
+"""The HTML page of a benchmark report: filterable rows, plots, and the document.
 
 Plotly's script comes out of the installed package and into the file. The page computes nothing but
 what depends on its filters: which programs and contestants are left, and their profile.

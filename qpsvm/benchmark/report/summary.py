@@ -93,7 +93,7 @@ class Standing:
 
     @property
     def instances(self) -> tuple[Instance, ...]:
-        """The programs."""
+        """Programs of this kind."""
         return tuple(dict.fromkeys(instance for instance, _ in self.times))
 
 
@@ -235,7 +235,7 @@ def _standing(kind: str, target: float, times: Times) -> Standing:
 
 
 def _losses(times: Times) -> dict[str, Loss]:
-    """``max over programs of t_ps / min over s of t_ps`` for every contestant."""
+    """Largest ratio to the fastest time of every contestant, and its program."""
     fastest: dict[Instance, tuple[float, str]] = {}
     for (instance, who), timing in times.items():
         if timing.reached:

@@ -20,7 +20,7 @@ from qpsvm.numerics.balls import Ball, product
 def decision_enclosure(
     solution: SVMSolution | JointSolution, X: Any, self_similarity: Vector | None = None
 ) -> tuple[Any, Any]:
-    """``|f(x) - value| <= error`` for every row x of X, in exact arithmetic.
+    """Compute decision values with error bounds, ``|f(x) - value| <= error`` for each row x.
 
     f is ``coef'x + intercept``, or ``sum_i expansion_i k(x_i, x) + intercept`` with the exact
     kernel function (a callable's values are exact as they come), less ``k(x, x)`` for

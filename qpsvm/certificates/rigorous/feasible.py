@@ -90,7 +90,7 @@ def feasible_ball(
 def _with_other_price(
     model: PrimalDualPair, a: Vector, mu: Vector, error: float
 ) -> FeasibleBall | None:
-    """Absorb the error in one multiplier of a constraint on b, where alpha has no room."""
+    """Absorb the price error in a multiplier of a constraint on b, where alpha has no room."""
     c, rules = model.conditions, model.constraints
     movable = model.intercept == "free" and model.intercept_is_constrained
     if rules is None or not movable or not _width_holds(c, a, error):
@@ -109,7 +109,7 @@ def _with_other_price(
 def shared_out(
     a: Vector, signs: Vector, lower: Vector, upper: Vector, total: Interval
 ) -> Vector | None:
-    """Bound on each variable's move that lets ``signs'a`` reach any number of an interval.
+    """Bound on each variable's move that lets ``signs'a`` reach any value of an interval.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The numbers of a program as balls: they were rounded before the program was solved.
+"""Enclosures of a program's exact data, which float64 has rounded.
 
 The numbers of a program were computed from parameters: ``C_i = C x weights / W``,
 ``p_i = t_i - epsilon``, ``d_i = 1/(2 C_i)``, ``p_i = k(x_i, x_i)``. Bounds are to hold for the

@@ -91,7 +91,7 @@ def dual_lower(model: SupportVectorModel, dual: FeasibleBall, upper: float) -> f
 
 
 def _unknown(model: SupportVectorModel) -> FeasibleBall:
-    """A ball of NaN, from which no bound follows."""
+    """Dual variables of NaN, from which no bound follows."""
     alpha, multipliers = (np.full(n, np.nan) for n in (len(model.conditions), model.n_constraints))
     return FeasibleBall(Ball(alpha, alpha), Ball(multipliers, multipliers))
 

@@ -21,7 +21,7 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """Say what changed between two runs, and whether they rank the contestants alike.
+    """Compare two benchmark runs: changed times and outcomes, and agreement of the rankings.
 
     Exit code 1 if rankings differ by more than the uncertainty that both runs state.
     """

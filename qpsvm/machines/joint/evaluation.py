@@ -1,4 +1,4 @@
-"""A candidate with one decision function per class on the training samples, each product once."""
+"""Evaluation of a machine with one decision function per class, each product computed once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class JointEvaluation(JointDecisions):
     dual_square: float
 
     def of(self, solution: JointSolution) -> JointEvaluation:
-        """The same for another solution with these weights and dual variables."""
+        """Attach this evaluation to another solution with equal weights and dual variables."""
         return replace(self, solution=solution)
 
 
@@ -78,7 +78,7 @@ def evaluated(model: JointPair, solution: JointSolution) -> JointEvaluation:
 def hessian_product(
     model: JointPair, evaluation: JointEvaluation, P: Quadratic, x: Vector | None
 ) -> Vector | None:
-    """``P x`` where it follows from the scores; None otherwise."""
+    """Compute ``P x`` from the scores; None where it does not follow from them."""
     expansion, gram = evaluation.solution.expansion, model.gram
     if not isinstance(P, RepeatedQuadratic) or not isinstance(P.part, KernelQuadratic):
         return None

@@ -38,11 +38,11 @@ class JointModel(JointPair):
     hessian_product = hessian_product
 
     def evaluate(self, solution: JointSolution) -> JointEvaluation:
-        """All that takes a pass over the training samples, of one candidate."""
+        """Evaluate a candidate on the training samples, in one pass over them."""
         return evaluated(self, solution)
 
     def primal_objective(self, evaluation: JointEvaluation) -> float:
-        """The objective of the machine as it predicts; infinite for intercepts it does not have."""
+        """Primal objective of the machine; infinite for intercepts that it must not have."""
         if self.intercept == "none" and np.any(evaluation.solution.intercept != 0.0):
             return math.inf
         slack = np.maximum(self.shortfall(evaluation.decisions), 0.0)

@@ -42,7 +42,7 @@ JointIntercept: TypeAlias = Literal["none", "penalized"]
 @short_repr
 @dataclass(frozen=True, eq=False)
 class JointDecisions:
-    """A machine on the training samples.
+    """Decision values of a machine on the training samples.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class JointDecisions:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class JointPair:
-    """One training problem: its data, prices, kernel, and both of its objectives.
+    """Primal and dual objective of one training problem, with its data, prices and kernel.
 
     Attributes
     ----------

@@ -136,7 +136,7 @@ class _WorkingSetSearch:
         return point
 
     def enough(self, point: Point, residual: float) -> float:
-        """The residual at which the gap will be small enough, extrapolated from both."""
+        """Target residual at which the gap should reach eps, by extrapolation."""
         if not self.eps > 0.0:
             return 0.0
         box = self.box
@@ -207,7 +207,7 @@ class _WorkingSetSearch:
 
 
 def _turns(sizes: Vector, directions: Dense) -> Vector:
-    """Order variables by violation, alternating between the directions in which they push the rows.
+    """Interleave violating variables by the direction in which they move the rows.
 
     Those that violate most may all push the same way, and then none of them can move.
     """

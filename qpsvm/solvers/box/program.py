@@ -93,7 +93,7 @@ class BoxProgram:
         return np.abs(np.minimum(np.maximum(r, lowest), highest))
 
     def rows_hold(self, x: Vector) -> bool:
-        """``Ax = b`` up to rounding; false for NaN."""
+        """Return whether ``Ax = b`` holds up to rounding; False for NaN."""
         return bool((self._missed(x) == 0.0).all())
 
     def residual(self, point: Point) -> float:
@@ -163,7 +163,7 @@ class BoxProgram:
         return GRADIENT_ROUNDING * float(np.linalg.norm(size * d)) * size
 
     def gap_rounding_bound(self, point: Point) -> float:
-        """Bound on what rounding of gradients of uncertain sign may add to the relative gap."""
+        """Bound on the change of the relative gap by rounding of the gradient."""
         tolerances, x = self.tolerances(point), point.x
         is_open = np.abs(self.gradient(point.Px, point.y)) <= tolerances
         room = _finite(np.maximum(x - self.lower, self.upper - x), x)
@@ -175,7 +175,7 @@ class BoxProgram:
         return bool((natural <= self.tolerances(point)).all()) and self.rows_hold(point.x)
 
     def at_bounds(self, point: Point) -> Vector:
-        """Move entries of x that are within rounding of the bound that holds them onto it."""
+        """Move entries within rounding of their active bound onto it."""
         x, r = point.x, self.gradient(point.Px, point.y)
         near = self.tolerances(point) / self.unit
         x = np.where((x - self.lower <= near) & (r > 0.0), self.lower, x)

@@ -1,4 +1,4 @@
-"""Box programs that share one stored matrix, each solved from a solution of another.
+"""Box programs that share one stored matrix, each warm-started from another's solution.
 
     minimise 1/2 x'Px + q'x   subject to   1'x = 0,   lower <= x <= upper,     P_ij = K[v_i, v_j]
 
@@ -24,7 +24,7 @@ WARM = WorkingSetSettings(first_sigma=0.1)
 
 
 class RelatedPrograms:
-    """Programs of one matrix K, which is not copied.
+    """Box programs that share one stored matrix K, without copies.
 
     Parameters
     ----------

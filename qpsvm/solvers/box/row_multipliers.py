@@ -17,7 +17,7 @@ ROWS_SOLVED = 1e-14
 
 
 def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Vector:
-    """The multipliers y with which a projected gradient step from x satisfies the rows.
+    """Multipliers y with which a projected gradient step from x satisfies the rows.
 
     With P replaced by its largest curvature k the dual of the program is a concave function of y
     alone, and ``A x(y) - b`` with ``x(y) = clip(x - (Px + q + A'y) / k)`` its gradient. Newton

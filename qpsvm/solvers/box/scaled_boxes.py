@@ -1,4 +1,4 @@
-"""Box programs that differ in the scale of their boxes, each solved from the one before.
+"""Box programs with boxes of increasing scale, each warm-started from the one before.
 
     minimise 1/2 x'Px + q'x   subject to   1'x = 0,   t lower <= x <= t upper,     t ascending
 
@@ -88,7 +88,7 @@ class ScaledBoxes:
             yield x
 
     def _first_start(self, scale: float, eps: float) -> Vector:
-        """Bounds that the solution for a part of the variables, with larger boxes, assigns to all.
+        """Starting point at the bounds, from the solution for a random part of the variables.
 
         With small boxes nearly all variables are at a bound.
         """

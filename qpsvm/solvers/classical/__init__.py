@@ -1,1 +1,1 @@
-"""The dual methods of the textbooks, one module per page: equation, source, and a short loop."""
+"""Classical dual methods, one module each: equation, source, and a short loop."""

@@ -29,7 +29,7 @@ from qpsvm.solvers.classical.settings import ClassicalSettings
 
 
 def splittings(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
-    """Iterates z: in the box, and on the row in the limit."""
+    """Yield the ADMM iterates z, which are in the box and approach the equality row."""
     q, a = program.q, program.a
     rho = settings.rho or float(np.mean(program.diagonal)) or 1.0
     solve = shifted_inverse(program, rho)

@@ -79,7 +79,7 @@ class _Slope(ABC):
 
     @abstractmethod
     def move(self, i: int, step: float) -> None:
-        """Take note of ``x_i <- x_i + step``."""
+        """Update the gradient for ``x_i <- x_i + step``."""
 
 
 def _slope(program: DualProgram, x: Vector, settings: ClassicalSettings) -> _Slope:

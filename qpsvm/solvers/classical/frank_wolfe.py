@@ -27,7 +27,7 @@ from qpsvm.solvers.classical.settings import ClassicalSettings
 
 
 def vertices(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
-    """Iterates, each a convex combination of x and vertices. They end where the gap is zero.
+    """Yield the Frank-Wolfe iterates, until the duality gap is zero.
 
     Raises
     ------

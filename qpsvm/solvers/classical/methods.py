@@ -1,4 +1,4 @@
-"""The textbooks' dual methods by name, all run the same way: from a point, visit by visit."""
+"""The textbooks' dual methods by name, with a callback per iterate."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ samples. A step is a pair of SMO, a variable of coordinate descent, else a pass 
 
 
 class Enough(Exception):  # noqa: N818 - a signal, not an error
-    """Raised inside SciPy to leave SLSQP; never seen by a caller."""
+    """Raised inside SciPy to stop SLSQP; caught before the caller."""
 
 
 def run(
@@ -56,7 +56,7 @@ def run(
     settings: ClassicalSettings,
     visit: Callable[[Vector], bool],
 ) -> None:
-    """Run a method from x until ``visit`` says that it is enough, or the method ends by itself.
+    """Run a method from x until ``visit`` returns True or the method ends.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class Accuracy:
 
     @classmethod
     def of(cls, work: Workspace, variables: Variables, residuals: Residuals) -> Accuracy:
-        """Measure an iterate: x, and y with the weights that x has."""
+        """Measure an iterate: x, and y with the weights implied by x."""
         p, it, unit = work.program, variables, work.gradient_scale
         w = it.w + residuals.weights
         primal = 0.5 * float(w @ w) + p.constant

@@ -216,7 +216,7 @@ class Dualised:
         )
 
     def _take_up(self, x: Vector, excess: Vector) -> None:
-        """Move slack variables off their bounds as far as their rows need it."""
+        """Move slack variables off their bounds by the amount that their rows require."""
         m = self.program.n_inequalities
         excess[:m] = np.maximum(excess[:m], 0.0)
         lb, ub = self.program.lb, self.program.ub

@@ -39,7 +39,7 @@ class Regularization:
 
     @classmethod
     def initial(cls, work: Workspace) -> Regularization:
-        """The regularization that a program starts with."""
+        """Initial regularization of a program."""
         return cls(work.settings.proximal_floor * work.least_curvature)
 
     def is_largest(self, work: Workspace) -> bool:
@@ -131,7 +131,7 @@ class LinearSystem:
         return cls(work, variables, residuals, reciprocals, D, newton)
 
     def solve(self, targets: Targets) -> SearchDirection:
-        """The direction in which the complementarity products become the targets."""
+        """Solve for the direction that changes the complementarity products to the targets."""
         p, it, inverse = self.work.program, self.variables, self.reciprocals
         dx, dz, dv, Dr, blocking = (np.empty(p.size) for _ in range(5))
         for i in self.work.chunks:
@@ -156,7 +156,7 @@ class LinearSystem:
         return SearchDirection(dx, dz, dv, Dr, blocking, dw, dy)
 
     def error(self, direction: SearchDirection) -> float:
-        """``|dw - F'dx|`` relative to both, which rounding makes."""
+        """Relative rounding error ``|dw - F'dx|`` of a direction."""
         work = self.work
         true = work.program.F.transposed(direction.dx) / work.columns
         solved = direction.dw / work.columns

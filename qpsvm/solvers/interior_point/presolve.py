@@ -53,7 +53,7 @@ class RestoreVariables:
 
 
 def presolve(program: FactorProgram) -> tuple[FactorProgram, Inverse]:
-    """Presolve a program; the very program where there is nothing to be done."""
+    """Presolve a program; return it unchanged where nothing can be removed."""
     base, is_known = _known(program)
     left = np.flatnonzero(~is_known)
     merged = _merged(program, left)

@@ -76,7 +76,7 @@ class Search:
         return replace(found, iterations=self.iterations)
 
     def initial_point(self) -> SearchResult:
-        """The projected origin, which stands in before any point is found."""
+        """Projection of the origin, the best point until another is found."""
         p = self.program
         x = np.clip(np.zeros(p.size), p.lower, p.upper)
         y, w = np.zeros(len(p.b)), p.F.transposed(x) + p.offset

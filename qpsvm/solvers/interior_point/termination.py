@@ -1,4 +1,4 @@
-"""When the interior-point method ends, and why."""
+"""Termination of the interior-point method: status and reason."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class StoppingRule:
     def check(
         self, iteration: int, accuracy: Accuracy, best: BestPoint, gaps: Sequence[float]
     ) -> Termination | None:
-        """The end of the search, or None to go on.
+        """Return the termination of the search, or None to continue.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Primal-dual points of the interior-point method, and the point that it starts from.
+"""Primal-dual points of the interior-point method, and its starting point.
 
     minimise 1/2 |w|^2 + 1/2 x'diag(d)x + q'x   over   w = F'x + offset,  A x = b,  s, t >= 0
     with     s = x - lower,   t = upper - x
@@ -59,7 +59,7 @@ class Variables:
 
 
 def starting_point(program: FactorProgram) -> Variables:
-    """The middle of the box, with multipliers as large as gradients are.
+    """Starting point: the middle of the box, with multipliers as large as the gradients.
 
     ``s z`` and ``t v`` are then about equal in all variables, which no value of C makes untrue. A
     variable with one bound starts at distance 1 from the bound, a free one at 0.

@@ -1,4 +1,4 @@
-"""The parts that all iterations share: the program, its scales, and the settings."""
+"""The program, its scales and the settings, shared by all interior-point iterations."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Workspace:
 
     @classmethod
     def of(cls, program: FactorProgram, settings: InteriorPointSettings) -> Workspace:
-        """The workspace of a program."""
+        """Build the workspace of a program."""
         p, n = program, program.size
         has_lower, has_upper = np.isfinite(p.lower), np.isfinite(p.upper)
         n_bounds = int(has_lower.sum() + has_upper.sum())

@@ -1,1 +1,1 @@
-"""From an approximate solution of a program to one that is exact up to rounding."""
+"""Polish: from an approximate solution of a program to one exact up to rounding."""

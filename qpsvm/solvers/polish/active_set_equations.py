@@ -37,7 +37,7 @@ REFINED = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A primal point and the multipliers of the rows; those of the bounds follow from both."""
+    """A primal point and the multipliers of its rows; bounds' multipliers follow from them."""
 
     x: Vector
     z: Vector

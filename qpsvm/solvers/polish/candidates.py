@@ -1,4 +1,4 @@
-"""The best of several candidate solutions, each measured."""
+"""Candidate solutions, each measured; the best is kept."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def polish_any(
     budget: WorkBudget,
     settings: PolishSettings = DEFAULTS,
 ) -> None:
-    """Offer better points, until the goal is reached or the work is spent."""
+    """Search for better points until the goal is reached or the work budget is spent."""
     guess = ActiveSetGuess.from_solution(program, found.best)
     if guess is None:
         return

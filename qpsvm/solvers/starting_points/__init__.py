@@ -1,1 +1,1 @@
-"""Cheap approximate solutions that the interior-point method and the polish start from."""
+"""Starting points: cheap approximate solutions for the interior-point method and polish."""

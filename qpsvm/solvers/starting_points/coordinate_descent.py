@@ -56,7 +56,7 @@ class Descended:
 
 
 def suits(program: FactorProgram) -> bool:
-    """Return whether LIBLINEAR solves this program, a free intercept aside."""
+    """Return whether LIBLINEAR solves this program, apart from a free intercept."""
     p, F = program, program.F
     return bool(
         F.selection.index is None
@@ -135,7 +135,7 @@ def descended(program: FactorProgram, passes: int, tolerance: float) -> Descende
 
 
 def _best_intercept(p: FactorProgram, w: Vector) -> Vector:
-    """The y that minimises the primal objective for these weights.
+    """Multiplier y that minimises the primal objective for given weights.
 
     Its slope is ``-y'x`` with every ``x_i`` at the bound that the sign of ``g_i = g0_i + A_i y``
     says. It grows by ``|A_i| u_i`` where that sign changes.

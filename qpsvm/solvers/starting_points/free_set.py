@@ -40,7 +40,7 @@ MEMORY = 2 * 2**30
 
 
 def point_of(program: FactorProgram, guess: Descended) -> Vector:
-    """A point within its bounds whose weights are about the given ones."""
+    """Construct x in the box with ``F'x`` near given weights."""
     p = program
     g = p.gradient(guess.w, guess.y, np.empty(p.size))
     x = np.where(g > 0.0, p.lower, p.upper)
@@ -85,7 +85,7 @@ def by_free_set(search: Search, x: Vector, y: Vector) -> SearchResult:
 
 
 def _outcome(search: Search, x: Vector, y: Vector) -> SearchResult:
-    """The SearchResult of a point."""
+    """Convert a point to a SearchResult."""
     w, _, objective, gap = search.measured(x, y)
     if search.may_continue:
         search.report(objective, gap)

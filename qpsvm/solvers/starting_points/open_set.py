@@ -31,7 +31,7 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class OpenSet:
-    """The search for a solution by its undecided ("open") variables.
+    """Search for a solution through its undecided ("open") variables.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class OpenSet:
         return self.search.settings
 
     def found(self) -> SearchResult | None:
-        """Return the solution, or the last point; None if no guess was good."""
+        """Search for the solution; return the last point if none is found, None without any."""
         for found in self._by_every_way():
             if found is not None or self.search.stopped is not None:
                 return found
@@ -209,7 +209,7 @@ class OpenSet:
         return smoothed_newton(program, w, y, mu, accuracy, self.settings, report, worst=worst)
 
     def _noted(self, at: Smoothed) -> None:
-        """Record the current smoothed point, which the solver returns if it is stopped now."""
+        """Record the current smoothed point as the answer in case the solver is stopped."""
         p, search = self.program, self.search
         if at.program is not p:
             at = Smoothed(p, at.w, at.y, at.mu * at.program.size / p.size)
@@ -237,7 +237,7 @@ def _first_mu(p: FactorProgram) -> float:
 
 
 def _without_claim(found: SearchResult) -> SearchResult:
-    """A result without a claim of optimality: only the open variables are optimal."""
+    """Withdraw the claim of optimality from a result, as only its open variables are optimal."""
     if found.status is not Status.OPTIMAL:
         return found
     return replace(found, status=Status.ITERATION_LIMIT, reason="iteration limit")
@@ -255,7 +255,7 @@ def _near(g: Vector, margin: float) -> float:
 
 
 def _rows_can_hold(p: FactorProgram, is_open: Mask, x: Vector) -> bool:
-    """Return whether the variables that are open have the room that the rows of A need."""
+    """Return whether the open variables have enough room for the rows of A."""
     with np.errstate(invalid="ignore"):
         ends = np.where(p.A != 0.0, p.A * p.lower, 0.0), np.where(p.A != 0.0, p.A * p.upper, 0.0)
     need = p.b - p.A @ np.where(is_open, 0.0, x)

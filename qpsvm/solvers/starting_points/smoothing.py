@@ -39,7 +39,7 @@ TRIALS = 6
 
 @dataclass(frozen=True, eq=False)
 class SmoothedOptimum:
-    """Weights of the smoothed optimum, and about how far the optimal weights are.
+    """Weights of the smoothed optimum, with their estimated distance from the optimal ones.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class SmoothedOptimum:
 
 
 def suits(program: FactorProgram) -> bool:
-    """Return whether all variables have two bounds without, or one bound with curvature."""
+    """Return whether every variable has two bounds without curvature, or one bound with it."""
     finite = np.isfinite(program.upper)
     one_sided = np.isinf(program.upper) & (program.d > 0.0)
     lower = np.isfinite(program.lower)
