@@ -22,11 +22,11 @@ from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.problem import TrainingProblem
-from qpsvm.machines.setup import NO_MULTIPLIERS
+from qpsvm.machines.stated_solution import stated_solution
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.qp.solution import SolveStatistics
 
 Problem: TypeAlias = TrainingProblem[Any, Any]
 Combine: TypeAlias = Callable[[Dense, int], Dense]
@@ -109,21 +109,8 @@ class Claim:
         model = self.problem.model
         assert isinstance(model, SupportVectorModel)  # readers give the others no alpha
         expansion, b = model.expansion(self.alpha), cast(float, self.intercept)  # of one function
-        return SVMSolution(
-            alpha=self.alpha,
-            expansion=expansion,
-            coef=model.coef(expansion) if self.coef is None else self.coef,
-            intercept=b,
-            intercept_interval=Interval(b, b),
-            width=0.0,
-            slack=np.zeros(len(model.conditions)),
-            constraint_multipliers=NO_MULTIPLIERS,
-            conditions=model.conditions,
-            kernel=model.kernel,
-            data=model.data,
-            qp=QPSolution(Status.UNKNOWN),
-            repair=model.repair,
-        )
+        coef = model.coef(expansion) if self.coef is None else self.coef
+        return stated_solution(model, self.alpha, b, coef=coef, expansion=expansion)
 
     def completed(
         self,

@@ -20,10 +20,9 @@ from numpy.typing import ArrayLike
 from qpsvm.classical.settings import METHODS
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import HardMargin, SoftMargin
-from qpsvm.machines.intercept import Interval
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.stated_solution import stated_solution
 from qpsvm.numerics.arrays import Vector, as_vector
 from qpsvm.qp.solution import QPSolution, Status
 
@@ -102,20 +101,12 @@ def stated(
     model = problem.model
     if coef is not None:  # the weights say it all, unless the program is about alpha
         expansion = model.expansion(alpha) if problem.form == "dual" else None
-    machine = SVMSolution(
-        alpha=alpha.copy(),
-        expansion=expansion,
+    machine = stated_solution(
+        model,
+        alpha.copy(),
+        intercept,
         coef=None if coef is None else coef.copy(),
-        intercept=intercept,
-        intercept_interval=Interval(intercept, intercept),
-        width=0.0,
-        slack=np.zeros(len(model.conditions)),
-        constraint_multipliers=NO_MULTIPLIERS,
-        conditions=model.conditions,
-        kernel=model.kernel,
-        data=model.data,
-        qp=QPSolution(Status.UNKNOWN),
-        repair=model.repair,
+        expansion=expansion,
     )
     best = model.best_intercepts(model.decision_values(machine))
     return _with_intercept(problem, machine.replace(intercept_interval=best), intercept)

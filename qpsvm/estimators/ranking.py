@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.constraints import Constraints
-from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
+from qpsvm.estimators.regressor import NumberPredictor
 from qpsvm.formulations import Ranking
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
@@ -20,7 +18,7 @@ from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 
 
-class SVMRanker(KernelEstimator):
+class SVMRanker(NumberPredictor, KernelEstimator):
     """Pairwise ranking machine, solved to a certified gap.
 
     ``minimize 1/2 w'w + C sum_{t_i > t_j} max(0, 1 - w'(phi(x_i) - phi(x_j)))``
@@ -148,27 +146,6 @@ class SVMRanker(KernelEstimator):
     def decision_function(self, X: Samples) -> Any:
         """The same as ``predict``."""
         return self._values(X)
-
-    def predict_certified(self, X: Samples) -> DecisionBounds:  # type: ignore[override]
-        """Predict scores, with bounds on those of the exact optimum.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (m, d)
-
-        Returns
-        -------
-        DecisionBounds
-            ``values``, ``lower`` and ``upper``, shape (m,) each.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            Before ``fit``; other features than in ``fit``.
-        """
-        check_is_fitted(self)
-        bounds: DecisionBounds = self.certificate_.decision_bounds(inputs.samples(self, X))
-        return bounds
 
     def score(self, X: Samples, y: Targets, *, groups: Targets | None = None) -> float:
         """Share of pairs of a group with different relevance that are in the right order.

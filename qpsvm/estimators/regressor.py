@@ -1,4 +1,4 @@
-"""Base class of regressors: fitting, predicting, and proven bounds on predictions."""
+"""Base classes of estimators that predict numbers, with proven bounds on the predictions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,32 @@ from qpsvm.estimators.base import QPEstimator
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 
-class QPRegressor(RegressorMixin, QPEstimator):
+class NumberPredictor(QPEstimator):
+    """Base class of estimators that predict numbers, with proven bounds on them."""
+
+    def predict_certified(self, X: Samples) -> DecisionBounds:  # type: ignore[override]
+        """Predict numbers, with bounds on those of the exact optimum.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        DecisionBounds
+            ``values``, ``lower`` and ``upper``, shape (m,) each.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        check_is_fitted(self)
+        bounds: DecisionBounds = self.certificate_.decision_bounds(inputs.samples(self, X))
+        return bounds
+
+
+class QPRegressor(RegressorMixin, NumberPredictor):
     """Base class of regressors."""
 
     def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
@@ -54,24 +79,3 @@ class QPRegressor(RegressorMixin, QPEstimator):
             Before ``fit``; other features than in ``fit``.
         """
         return self._values(X)
-
-    def predict_certified(self, X: Samples) -> DecisionBounds:  # type: ignore[override]
-        """Predict, with bounds on what the exact optimum predicts.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (m, d)
-
-        Returns
-        -------
-        DecisionBounds
-            ``values``, ``lower`` and ``upper``, shape (m,) each.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            Before ``fit``; other features than in ``fit``.
-        """
-        check_is_fitted(self)
-        bounds: DecisionBounds = self.certificate_.decision_bounds(inputs.samples(self, X))
-        return bounds
