@@ -45,7 +45,7 @@ from qpsvm.benchmark.arrays import Matrix, Vector
 from qpsvm.benchmark.calls import Call, parse
 from qpsvm.benchmark.generated import GENERATED
 from qpsvm.benchmark.modifiers import MODIFIERS, distinct_samples, random_part
-from qpsvm.benchmark.stored import BUNDLED, load_set
+from qpsvm.benchmark.stored import load_set
 from qpsvm.exceptions import SuiteError
 
 
@@ -117,9 +117,3 @@ def _called(
         raise
     except (TypeError, ValueError) as error:
         raise SuiteError(f"The data {call} cannot be made: {error}.") from error
-
-
-def needs_folder(call: Call | str) -> bool:
-    """Return whether these data are a stored set, which not every machine has."""
-    name = (parse(call) if isinstance(call, str) else call).name
-    return name not in GENERATED and name not in BUNDLED

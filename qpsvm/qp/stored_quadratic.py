@@ -103,13 +103,6 @@ class SparseQuadratic(Quadratic):
             array = freeze(sp.csc_array(0.5 * (array + array.T)))
         self.matrix: Sparse = array
 
-    @classmethod
-    def from_diagonal(cls, diagonal: Vector) -> SparseQuadratic:
-        """``P = diag(d)``, storing only its non-zeros."""
-        index = np.flatnonzero(diagonal)
-        entries = (np.asarray(diagonal)[index], (index, index))
-        return cls(sp.csc_array(entries, shape=(len(diagonal), len(diagonal))))
-
     @property
     def size(self) -> int:
         return int(self.matrix.shape[0])

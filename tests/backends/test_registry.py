@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from qpsvm.backends import (
     Backend,
@@ -193,7 +194,7 @@ def test_what_a_solver_raises_is_wrapped() -> None:
 def test_too_large() -> None:
     with pytest.raises(UnsupportedProgramError, match="at most 3 variables, the program has 4"):
         Raising().solve(QuadraticProgram(np.eye(4), np.ones(4)), Settings())
-    large = QuadraticProgram(SparseQuadratic.from_diagonal(np.ones(1501)), np.ones(1501))
+    large = QuadraticProgram(SparseQuadratic(sp.diags_array(np.ones(1501))), np.ones(1501))
     with pytest.raises(UnsupportedProgramError, match="at most 1500 variables"):
         get("slsqp").solve(large, Settings())
 
@@ -274,7 +275,7 @@ def test_nobody_replaces_a_built_in_backend() -> None:
     [
         PROGRAM,
         QuadraticProgram(None, [1.0, 2.0], lb=0.0),
-        QuadraticProgram(SparseQuadratic.from_diagonal(np.ones(3)), np.ones(3)),
+        QuadraticProgram(SparseQuadratic(sp.diags_array(np.ones(3))), np.ones(3)),
         QuadraticProgram(LowRankQuadratic(np.ones((4, 1))), -np.ones(4), lb=0.0, ub=1.0),
     ],
 )

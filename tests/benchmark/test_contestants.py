@@ -20,7 +20,7 @@ import qpsvm
 from qpsvm.backends import Settings
 from qpsvm.benchmark.contestants import intelex, reference, registry, scikit_learn
 from qpsvm.benchmark.contestants.base import Contestant, Task
-from qpsvm.benchmark.data import load_samples, needs_folder
+from qpsvm.benchmark.data import load_samples
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.judge import judge
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
@@ -414,7 +414,6 @@ def test_the_reference_repeats_no_claim_of_the_solver_it_begins_with(monkeypatch
 @needs_data
 @pytest.mark.parametrize("intercept", ["free", "penalized"])
 def test_the_reference_is_exact_on_a_large_real_set(intercept) -> None:
-    assert needs_folder("a9a")
     loader()  # skips without the folder
     of = task(f"SoftMargin(C=1.0, intercept={intercept!r})", "a9a", eps=1e-10)
     judged = judge(of, answered("reference", of))

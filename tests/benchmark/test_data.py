@@ -12,7 +12,7 @@ import sklearn.svm
 
 import qpsvm
 from qpsvm.benchmark.contestants.estimators import narrow
-from qpsvm.benchmark.data import load_samples, needs_folder
+from qpsvm.benchmark.data import load_samples
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.stored import BUNDLED
 from qpsvm.exceptions import SuiteError
@@ -195,12 +195,6 @@ def test_unknown_sets_are_refused_with_the_known_ones() -> None:
 def test_calls_that_cannot_be_made(call: str, reason: str) -> None:
     with pytest.raises(SuiteError, match=reason):
         load_samples(call)
-
-
-def test_what_needs_the_folder() -> None:
-    assert needs_folder("a9a(n=10)")
-    assert not needs_folder("wine")
-    assert not needs_folder("synthetic(d=2, n=10)")
 
 
 # --- formulations and kernels --------------------------------------------------------------------

@@ -54,13 +54,13 @@ def test_multiples_of_the_identity(factor):
 def test_the_unit_of_p_does_not_matter(scale):
     values = np.ones(SIZE)
     values[[5, 9]] = -0.25, 4.0
-    P = SparseQuadratic.from_diagonal(scale * values)
+    P = SparseQuadratic(sp.diags_array(scale * values))
     assert P.smallest_eigenvalue() == pytest.approx(-0.25 * scale, rel=ROUNDING * 10)
 
 
 def test_a_cluster_at_zero_is_not_mistaken_for_a_negative_eigenvalue():
     values = np.concatenate([np.zeros(HALF), np.linspace(0.0, 1.0, SIZE - HALF) ** 4])
-    P = SparseQuadratic.from_diagonal(values)
+    P = SparseQuadratic(sp.diags_array(values))
     assert -ROUNDING <= P.smallest_eigenvalue() <= 1e-6
 
 

@@ -44,10 +44,6 @@ class Curve:
         """Tolerance of every point."""
         return tuple(point.eps for point in self.points)
 
-    def time_to(self, gap: float) -> float:
-        """``min {t : gap of the point <= gap, t <= limit}``; inf if there is none."""
-        return min((p.seconds for p in self.points if p.reaches(gap)), default=math.inf)
-
 
 def accuracy_curves(
     rows: Iterable[Row], best: Mapping[Instance, float] | None = None
@@ -76,8 +72,8 @@ def accuracy_curves(
     >>> from qpsvm.benchmark.cells import Cell
     >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
     >>> row = Row(cell, "optimal", primal=1.0, dual=1.0, size=1.0, total_seconds=0.1)
-    >>> accuracy_curves([row])[row.instance]["cvxopt"].time_to(1e-3)
-    0.1
+    >>> accuracy_curves([row])[row.instance]["cvxopt"].seconds
+    (0.1,)
     """
     curves: dict[Instance, dict[str, Curve]] = {}
     for (instance, who), sweep in measurements(rows, best).items():

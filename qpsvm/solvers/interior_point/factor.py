@@ -135,12 +135,6 @@ class Factor(LowRankQuadratic):
         of_samples = self.selection.gather(v, self._signed)
         return self._with_constant(self._transposed @ of_samples, of_samples)
 
-    def combination(self, rows: Index, values: Vector) -> Vector:
-        """``F' v`` for a v that is nonzero in some rows only."""
-        R = self.selection
-        signed = R.signs[rows] * values
-        return self._with_constant(self.samples[R.samples(rows)].T @ signed, signed)
-
     def _with_constant(self, of_features: Any, v: Vector) -> Vector:
         if not self.constant:
             return np.asarray(of_features)
