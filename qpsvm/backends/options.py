@@ -1,4 +1,4 @@
-"""Options of the package's own solvers: a settings object from what a caller passes by name."""
+"""Options of the package's own solvers: from values by name to a settings object."""
 
 from __future__ import annotations
 

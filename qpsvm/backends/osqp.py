@@ -24,7 +24,7 @@ CHUNK = 250
 
 
 class OSQPBackend(Backend):
-    """``l <= Ax <= u`` with the rows of G, the rows of A and the bounds, in this order.
+    """OSQP on ``l <= Ax <= u`` with the rows of G, the rows of A and the bounds, in this order.
 
     A first-order method: cheap iterations, many of them. It stops when residuals *and* duality
     gap are within ``eps``; ``polishing`` then solves once on the active set it found, which often
@@ -173,7 +173,7 @@ def _status(osqp: ModuleType, result: SimpleNamespace) -> Status:
 
 
 def _meaning(status: Status, result: SimpleNamespace) -> tuple[Vector | None, Vector | None]:
-    """The vectors x and y: the iterate, or OSQP's evidence that there is no optimum."""
+    """Assign x and y by OSQP's status: an iterate, or evidence that there is no optimum."""
     if status is Status.PRIMAL_INFEASIBLE:
         return None, np.array(result.prim_inf_cert)
     if status is Status.DUAL_INFEASIBLE:
@@ -182,7 +182,7 @@ def _meaning(status: Status, result: SimpleNamespace) -> tuple[Vector | None, Ve
 
 
 def _multipliers(y: Vector | None, program: QuadraticProgram, bounded: Index) -> dict[str, Vector]:
-    """OSQP's one signed multiplier per row, split: positive at the upper end."""
+    """Split OSQP's signed multiplier of each row: positive at the upper end."""
     if y is None:
         return {}
     m, p, n = program.n_inequalities, program.n_equalities, program.n_variables

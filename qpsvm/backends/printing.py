@@ -42,7 +42,7 @@ def line_of(event: Progress) -> str:
 
 
 class Printed:
-    """A callback that prints the events, as many as can be read, and hands all of them on.
+    """Callback that prints events, at a readable rate, and passes them all on.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Printed:
 
 
 class _WithoutThreads:
-    """A text stream that drops what some threads write, and passes everything else on."""
+    """Text stream that drops the output of some threads and passes on everything else."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -85,7 +85,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def silenced(*, unless: bool = False) -> Iterator[None]:
-    """Drop what this thread writes to ``sys.stdout``; other threads print as before.
+    """Drop this thread's output to ``sys.stdout``; other threads print as before.
 
     For solvers that print although they were told to print nothing: OSQP says "Polishing not
     needed".

@@ -156,7 +156,7 @@ def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
 
 
 def _problem(package: ModuleType, program: QuadraticProgram, sparse: bool) -> qpsolvers.Problem:
-    """All matrices dense or all sparse: solvers choose their linear algebra by the type of P.
+    """Build a qpsolvers problem, with all matrices dense or all sparse.
 
     Copies throughout: some solvers refuse read-only arrays.
     """
@@ -218,7 +218,7 @@ def _vector(value: VectorLike | None, size: int) -> Vector | None:
 
 
 def _status(answer: qpsolvers.Solution, settings: Settings, clock: Clock) -> Status:
-    """The status by the solver's own words, since qpsolvers reports only ``found``."""
+    """Read the status from the solver's own words, since qpsolvers reports only ``found``."""
     if answer.found:
         return Status.OPTIMAL
     words = _native(answer).lower().replace("_", " ").replace(" ", "")

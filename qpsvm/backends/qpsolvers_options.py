@@ -1,4 +1,4 @@
-"""Names of settings of each solver of qpsolvers, and what each can take."""
+"""Table of qpsolvers' solvers: names of their settings, and their limitations."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def require_name(name: object) -> None:
 
 
 def get(name: str) -> Backend:
-    """The backend of that name, in any mix of upper and lower case.
+    """Return the backend of that name, in any mix of upper and lower case.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def get(name: str) -> Backend:
 
 
 def available() -> tuple[BackendInfo, ...]:
-    """Every backend qpsvm knows of, installed or not; imports no solver.
+    """List every backend that qpsvm knows of, installed or not, without importing any solver.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def _entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
 
 
 def _load(entry: importlib.metadata.EntryPoint) -> Backend:
-    """The backend of an entry point, or a BackendError that says what is wrong with it."""
+    """Load the backend of an entry point; raise BackendError if it is unusable."""
     try:
         loaded = entry.load()
         backend = loaded() if isinstance(loaded, type) and issubclass(loaded, Backend) else None
@@ -218,7 +218,7 @@ def _unknown(name: str, wanted: str) -> str:
 
 
 def choose(program: QuadraticProgram) -> tuple[str, str]:
-    """The backend for ``"auto"``, and the reason in one sentence.
+    """Choose the backend for ``"auto"``, with the reason in one sentence.
 
     Only what qpsvm's own dependencies provide is chosen: its engines, CVXOPT, Clarabel (which
     CVXPY requires) and HiGHS (which SciPy contains).

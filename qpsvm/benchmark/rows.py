@@ -1,4 +1,4 @@
-"""Rows: the results of measurements, as plain values for a text file."""
+"""Rows of the store: results of measurements as plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store: one file, one JSON object a line, to which lines are only ever added.
+"""The store of a benchmark: one JSON object per line, in a file that is only appended to.
 
 A line that begins a run holds ``"session"``: suite, machine, versions. Every other line is a row.
 Each line is on disk before the next measurement begins. A crash can tear the last line only:

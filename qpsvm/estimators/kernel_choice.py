@@ -1,4 +1,4 @@
-"""From scikit-learn's kernel parameters to a kernel."""
+"""Conversion of scikit-learn's kernel parameters to a kernel."""
 
 from __future__ import annotations
 

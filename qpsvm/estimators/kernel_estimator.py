@@ -1,4 +1,4 @@
-"""The base of estimators with a kernel: parameters and attributes as in ``sklearn.svm``."""
+"""Base class of estimators with a kernel: parameters and attributes as in ``sklearn.svm``."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class LinearEstimator(QPEstimator):
         return Linear()
 
     def _intercept(self) -> InterceptKind:
-        """The kind of intercept that the parameters ask for."""
+        """Kind of intercept that the estimator's parameters select."""
         require_flag(self.fit_intercept, "fit_intercept")
         if not self.fit_intercept:
             return "none"

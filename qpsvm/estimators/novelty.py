@@ -41,7 +41,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
     def fit(
         self, X: Samples, y: Targets | None = None, sample_weight: Weights | None = None
     ) -> Self:
-        """Fit the region that most samples are in, to a certified relative gap of ``eps``.
+        """Fit the region that contains most samples, to a certified relative gap of ``eps``.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
 
     @property
     def offset_(self) -> float:
-        """The decision function is ``score_samples(X) - offset_``."""
+        """Offset of the decision function, ``score_samples(X) - offset_``."""
         return -float(self.intercept_[0])
 
 
@@ -277,7 +277,7 @@ class SVDD(NoveltyDetector):
 
     @property
     def offset_(self) -> float:
-        """``-R^2``: scores are ``-|phi(x) - c|^2``."""
+        """Offset ``-R^2`` of the scores ``-|phi(x) - c|^2``."""
         return -(self.radius_**2)
 
     @property

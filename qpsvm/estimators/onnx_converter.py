@@ -56,7 +56,7 @@ def register(*kinds: type[Any]) -> None:
 
 
 def decision_functions(estimator: Any) -> DecisionFunctions:
-    """The numbers of an estimator's decision functions, as scikit-learn scales them.
+    """Numbers of an estimator's decision functions, in scikit-learn's scale.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def decision_functions(estimator: Any) -> DecisionFunctions:
 
 
 def outputs(estimator: Any) -> Outputs:
-    """The predictions that an estimator makes of its decision values."""
+    """Kinds of predictions that an estimator makes from its decision values."""
     classes = getattr(estimator, "classes_", None)
     if classes is not None:
         vectors = getattr(estimator, "_all_coefficients", None)

@@ -26,7 +26,7 @@ from qpsvm.numerics.arrays import Dense
 
 @dataclass(frozen=True, eq=False)
 class DecisionFunctions:
-    """The numbers that decision values are computed from.
+    """Numbers from which an estimator's decision values are computed.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class DecisionFunctions:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """The outputs of an estimator: what its decision values become.
+    """Outputs of an estimator: how its decision values become predictions.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Graph:
         self._operators, self._version = onnx_ops, version
 
     def node(self, kind: str, *inputs: Any, **attributes: Any) -> Any:
-        """An operator applied to inputs."""
+        """Add an operator applied to inputs; return its output."""
         operator = getattr(self._operators, f"Onnx{kind}")
         return operator(*inputs, op_version=self._version, **attributes)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _features(model: SupportVectorModel) -> Matrix:
-    """The matrix that w multiplies, shape (n, n_weights): X, or K for a kernel."""
+    """Matrix that is multiplied by the weights, shape (n, n_weights): X, or K for a kernel."""
     return model.data.X if model.is_linear else model.gram.to_dense()
 
 

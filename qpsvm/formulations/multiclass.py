@@ -29,7 +29,7 @@ from qpsvm.numerics.choices import require_flag
 
 @dataclass(frozen=True, repr=False)
 class OneVsRest(Reduction):
-    """One two-class machine per class, against all the others.
+    """One against the rest: one two-class machine per class.
 
     ``f(x) = argmax_m f_m(x)``
 
@@ -90,7 +90,7 @@ class OneVsRest(Reduction):
 
 @dataclass(frozen=True, repr=False)
 class OneVsOne(Reduction):
-    """One two-class machine per pair of classes, and a vote.
+    """One against one: one two-class machine per pair of classes, and votes.
 
     ``f(x) = argmax_m #{n : f_mn(x) speaks for m}``
 
@@ -140,7 +140,7 @@ class OneVsOne(Reduction):
             yield Split(f"{labels[i]} against {labels[j]}", sides, members)
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
-        """Votes, plus what decides between equally many of them: see the notes of the class."""
+        """Votes of each class plus a tie-break; see the notes of the class."""
         votes, confidence = np.zeros((2, len(decisions), n_classes))
         for f, (i, j) in zip(decisions.T, itertools.combinations(range(n_classes), 2), strict=True):
             votes[:, i] += f <= 0.0
@@ -152,7 +152,7 @@ class OneVsOne(Reduction):
         return np.asarray(votes + confidence / (3.0 * (np.abs(confidence) + 1.0)))
 
     def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:
-        """Bounds on every class's votes, with each machine at the end worse for the class."""
+        """Bounds on every class's votes, from the bounds of all machines."""
         pairs = list(itertools.combinations(range(n_classes), 2))
         worst, best = np.empty((2, len(lower), n_classes))
         for m in range(n_classes):

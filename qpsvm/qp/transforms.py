@@ -155,7 +155,7 @@ class RestoreRows:
 
 
 def drop_infinite_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
-    """Leave out the rows of G whose right-hand side is ``+inf``.
+    """Drop the rows of G whose right-hand side is ``+inf``.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def structured(
 
 
 def structure_of(program: QuadraticProgram) -> str:
-    """The structure that the engine exploits, in words; empty where there is none."""
+    """Describe the structure of P that the engine exploits; empty if there is none."""
     P, most = program.P, DEFAULTS.few_rows
     few_rows = program.n_equalities + program.n_inequalities <= most
     if program.is_linear:
