@@ -182,7 +182,9 @@ class Certificate:
 
         With a penalised intercept that of (w, b) together. An infeasible (w, b) of a hard margin
         adds its distance ``infeasibility * |w'|`` from the feasible multiple w' that the gap is
-        about. Infinite where w is not determined (L1-norm).
+        about. Infinite where w is not determined (L1-norm). Where a given kernel matrix K has
+        eigenvalues down to ``-delta``, w and w* are those of ``K + 2 delta I``
+        (``machines.negative_curvature``).
         """
         curvature = self.model.norm_curvature
         if not math.isfinite(self.gap_upper) or not curvature > 0.0:
@@ -195,7 +197,8 @@ class Certificate:
             scaling = short * math.sqrt(2.0 * max(upper, 0.0) / curvature)
         if self.enclosure is None and self.feasible is not None:
             scaling = self.feasible.distance
-        return NORM_ROUNDING * (math.sqrt(2.0 * self.gap_upper / curvature) + scaling)
+        square = 2.0 * self.gap_upper / curvature + self.model.hidden_square(self.evaluation)
+        return NORM_ROUNDING * (math.sqrt(square) + scaling)
 
     def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds:
         """Bounds on the exact optimum's decision value for every row of X.

@@ -149,10 +149,11 @@ def distances(model: SupportVectorModel, centre: Vector | None, X: Any, squares:
     """Upper bounds of ``|phi(x) - c|`` for every row of X.
 
     ``squares`` are ``k(x, x)``. A penalised intercept is the weight of a feature that is always 1.
+    Where K has eigenvalues down to ``-delta``, the features are those of ``K + 2 delta I``.
     """
     if centre is not None:
         return feature_norms(model.kernel, X, centre)
-    return NORM_ROUNDING * np.asarray(root(squares + model.constant))
+    return NORM_ROUNDING * np.asarray(root(squares + model.constant + 2.0 * model.negative_bound))
 
 
 def _own_squares(model: SupportVectorModel) -> Vector:

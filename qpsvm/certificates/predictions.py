@@ -138,7 +138,8 @@ def decision_bounds(
             upper = values + reach + optimum.shift.upper
         else:
             constant = model.constant if isinstance(model, JointModel) else 0.0
-            reach = NORM_ROUNDING * (radius * np.sqrt(own + constant)[:, None] + errors)
+            norms = np.sqrt(own + constant + 2.0 * model.negative_bound)
+            reach = NORM_ROUNDING * (radius * norms[:, None] + errors)
             lower, upper = values - reach, values + reach
         pad = 4.0 * EPS * (np.abs(values) + reach)
     return DecisionBounds(

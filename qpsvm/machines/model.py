@@ -7,6 +7,7 @@ KKT conditions one by one), ``consistency`` (whether the parts of a solution des
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -14,11 +15,13 @@ import numpy as np
 from qpsvm.machines import accuracy, consistency, feasibility, samples
 from qpsvm.machines.evaluation import Evaluation, evaluated, hessian_product
 from qpsvm.machines.intercept import Interval
+from qpsvm.machines.negative_curvature import hidden_square, negative_bound
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.solution import QPSolution
 
 
@@ -37,11 +40,28 @@ class SupportVectorModel(PrimalDualPair):
     weights_difference = consistency.weights_difference
     hessian_product = hessian_product
 
+    @one_blas_thread()
     def evaluate(
         self, solution: SVMSolution, multiply: Callable[[Dense], Dense] | None = None
     ) -> Evaluation:
         """Evaluate a candidate on the training samples, in one pass over them."""
         return evaluated(self, solution, multiply)
+
+    @property
+    def negative_bound(self) -> float:
+        """A delta with ``K + delta I`` positive semidefinite; 0 where K itself is."""
+        return negative_bound(self.gram)
+
+    def hidden_square(self, evaluation: Evaluation) -> float:
+        """Bound ``2 delta |beta - beta*|^2`` for every optimum; 0 where K is semidefinite."""
+        own = evaluation.solution.expansion
+        if not self.negative_bound > 0.0:
+            return 0.0
+        if own is None:
+            return math.inf
+        differences = own - evaluation.dual.expansion
+        upper = self.primal_objective(evaluation)
+        return hidden_square(self, evaluation.point.alpha, differences, upper)
 
     def dual_objective(self, evaluation: Evaluation) -> float:
         """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for the feasible point."""

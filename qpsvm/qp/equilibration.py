@@ -15,6 +15,8 @@ RAL-TR-2001-034, section 2.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -34,6 +36,10 @@ PASSES = 20
 
 LARGEST_EXPONENT = 300
 """Of a factor, as a power of two: products of two factors stay far from overflow."""
+
+
+LIMITS = math.ldexp(1.0, -LARGEST_EXPONENT), math.ldexp(1.0, LARGEST_EXPONENT)
+"""Smallest and largest factor."""
 
 
 def equilibrate(
@@ -69,6 +75,8 @@ def _factors(P: Sparse, M: Sparse) -> tuple[Vector, Vector]:
         scaled_P = sp.csc_array(_diagonal(D) @ P @ _diagonal(D))
         D *= _root(np.maximum(_largest(scaled_M, 0), _largest(scaled_P, 0)))
         E *= _root(_largest(scaled_M, 1))
+        for factors in (D, E):  # rows of denormal numbers would need larger ones than there are
+            np.clip(factors, *LIMITS, out=factors)
     return _power_of_two(D), _power_of_two(E)
 
 

@@ -96,3 +96,25 @@ def test_denormal_entries_are_scaled_without_a_warning() -> None:
     assert np.isfinite(scaled.G.data).all()
     problem = qpsvm.SoftMargin().primal([[5e-310, 1.0], [1e-309, -1.0], [2e-310, 1.0]], [1, 0, 1])
     assert qpsvm.solve(problem).status is Status.OPTIMAL
+
+
+def test_rows_of_denormal_numbers_get_the_largest_factor() -> None:
+    G = np.array(
+        [
+            [-9.9263636410783e-311, 1.51447026880727e-310],
+            [-7.981938044996684e-186, -3.857795838029347e-185],
+            [-1.98527272821555e-310, 3.02894053761444e-310],
+            [0.0, 0.0],
+        ]
+    )
+    program = QuadraticProgram(
+        sp.eye_array(2, format="csc"),
+        [-150.0, 175.0],
+        sp.csc_array(G),
+        [250.0, 2000.0, 500.0, 0.0],
+        sp.csc_array([[0.0, 4.5e-285]]),
+        [0.0],
+    )
+    scaled = equilibrate(program)[0]
+    assert np.isfinite(scaled.G.data).all()
+    assert np.isfinite(scaled.h).all()

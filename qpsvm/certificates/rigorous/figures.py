@@ -58,10 +58,11 @@ def own_squares(model: SupportVectorModel | JointModel) -> Ball:
 def own_norms(model: SupportVectorModel | JointModel) -> Vector:
     """Upper bounds of ``|phi(x_i)|`` of the training samples: ``|K_ij| <= norms_i norms_j``.
 
-    NaN where a matrix that is data has a negative diagonal: it is no kernel's.
+    Where K has eigenvalues down to ``-delta`` those of ``K + 2 delta I``. NaN where a matrix that
+    is data has a negative diagonal: it is no kernel's.
     """
     upper = own_squares(model).upper
-    return np.where(upper < 0.0, np.nan, root(upper))
+    return np.where(upper < 0.0, np.nan, root(upper + 2.0 * model.negative_bound))
 
 
 def required(model: SupportVectorModel) -> Ball:

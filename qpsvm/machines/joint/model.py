@@ -19,12 +19,12 @@ from qpsvm.machines.joint.evaluation import JointEvaluation, evaluated, hessian_
 from qpsvm.machines.joint.primal_dual import JointPair
 from qpsvm.machines.joint.samples import ClassTable
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
-from qpsvm.machines.negative_curvature import joint_price
+from qpsvm.machines.negative_curvature import joint_hidden_square, joint_price, negative_bound
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.verifiable import Implication
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY
-from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.solution import QPSolution
 
 
@@ -37,6 +37,7 @@ class JointModel(JointPair):
     summary = samples.class_summary
     hessian_product = hessian_product
 
+    @one_blas_thread()
     def evaluate(self, solution: JointSolution) -> JointEvaluation:
         """Evaluate a candidate on the training samples, in one pass over them."""
         return evaluated(self, solution)
@@ -97,11 +98,23 @@ class JointModel(JointPair):
         # rows of tau sum to zero up to the rounding of their k terms, times a decision value
         return self.n_classes * EPS * (float(np.sum(v[self.own])) + square) + hidden
 
+    @property
+    def negative_bound(self) -> float:
+        """A delta with ``K + delta I`` positive semidefinite; 0 where K itself is."""
+        return negative_bound(self.gram)
+
+    def hidden_square(self, evaluation: JointEvaluation) -> float:
+        """Bound ``2 delta |B - B*|^2`` for every optimum; 0 where K is semidefinite."""
+        own, point = evaluation.solution.expansion, evaluation.point
+        if not self.negative_bound > 0.0:
+            return 0.0
+        if own is None:
+            return math.inf
+        return joint_hidden_square(self.negative_bound, point, own - point, self.own, self.box)
+
     def negative_curvature_price(self, tau: Dense) -> float:
         """Bound on the error of the duality gap by negative eigenvalues of K; 0 without any."""
-        if not isinstance(self.gram, KernelQuadratic):
-            return 0.0
-        return joint_price(self.gram.gram.negative_bound, tau, self.own, self.box)
+        return joint_price(self.negative_bound, tau, self.own, self.box)
 
     def require_own(self, solution: JointSolution) -> None:
         """Raise InvalidDataError unless the solution is of this problem."""
