@@ -10,6 +10,7 @@ from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.options import settings_from_options
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector, default_memory_limit
+from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.active_set import decomposition
@@ -42,6 +43,7 @@ class ActiveSetBackend(Backend):
     def load(self) -> None:
         decomposition.load()
 
+    @one_blas_thread()
     @np.errstate(all="ignore")  # overflow becomes a gap that is not finite, and no claim
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         if program.P.prefers_sparse and program.n_variables <= DENSE_HESSIAN_SIZE:

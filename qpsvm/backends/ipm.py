@@ -8,6 +8,7 @@ import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.options import settings_from_options
+from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.factored import minimise
@@ -33,6 +34,7 @@ class IPMBackend(Backend):
         coordinate_descent.load()
 
     # overflow and what follows from it become an objective that is not finite, and end the search
+    @one_blas_thread()
     @np.errstate(all="ignore")
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         own = settings_from_options(InteriorPointSettings, settings.options, self.label)

@@ -58,6 +58,11 @@ class Kernel(ABC):
         """Return whether all values of this kernel are non-negative."""
         return False
 
+    @property
+    def runs_in_threads(self) -> bool:
+        """Return whether blocks may be evaluated in several threads at a time."""
+        return False
+
     def parameters(self) -> dict[str, object]:
         """The kernel's parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -34,19 +34,28 @@ from qpsvm.kernels.products import (
     scaled,
     variance,
 )
-from qpsvm.kernels.rows import CACHED, RowsOfProducts, densified
+from qpsvm.kernels.rows import CACHED, PIECE, RowsOfProducts, densified
 from qpsvm.numerics.arguments import is_finite_number
-from qpsvm.numerics.arrays import Dense, Index, row_blocks
+from qpsvm.numerics.arrays import Dense, Index, Vector, row_blocks
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.numerics.threads import for_each
 from qpsvm.qp.sample_gram import Rows
 
 Gamma: TypeAlias = float | Literal["scale", "auto"]
 """``"scale"``: 1 / (n_features * variance of X); ``"auto"``: 1 / n_features; or a number > 0."""
 
 
+class _OfNumbers(Kernel):
+    """A kernel of this module: of rows of numbers, evaluated by NumPy alone."""
+
+    @property
+    def runs_in_threads(self) -> bool:
+        return type(self).__call__.__module__ == __name__  # a subclass may have its own values
+
+
 @dataclass(frozen=True)
-class Linear(Kernel):
+class Linear(_OfNumbers):
     """``k(x, z) = x'z``.
 
     Examples
@@ -66,7 +75,7 @@ class Linear(Kernel):
 
 
 @dataclass(frozen=True)
-class _WithGamma(Kernel):
+class _WithGamma(_OfNumbers):
     gamma: Gamma = "scale"
 
     def __post_init__(self) -> None:
@@ -125,6 +134,11 @@ class RBF(_WithGamma):
             np.fill_diagonal(gram, 1.0)
         return gram
 
+    def diagonal(self, X: Stored) -> Vector:
+        if type(self).__call__ is not RBF.__call__:  # a subclass with values of its own
+            return super().diagonal(X)
+        return np.ones(X.shape[0])
+
     def exponents(self, X: Stored) -> Dense:
         """``-gamma |x_i - x_j|^2``, the logarithm of the Gram matrix of X, shape (n, n)."""
         exponents = self._evaluated(X, X, lambda block: block)
@@ -144,15 +158,21 @@ class RBF(_WithGamma):
         half_u = 0.5 * row_squares(U)
         half_v = half_u if same else 0.5 * row_squares(V)
         gram = inner_products(U, V)
-        blocks = row_blocks(gram.shape[0], gram.shape[1], CACHED)
-        halves = np.empty((blocks[0].stop if blocks else 0, gram.shape[1]))
-        for rows in blocks:
-            block = gram[rows]
-            # (a_i + a_j) first: addition commutes, so the matrix stays symmetric to the last bit
-            block -= np.add(half_u[rows, None], half_v, out=halves[: len(block)])
-            np.minimum(block, 0.0, out=block)
-            restore_near(block, X[rows], Z, half_u[rows], half_v, self._gamma())
-            finish(block)
+
+        def evaluate(piece: slice) -> None:
+            values = gram[piece]
+            blocks = row_blocks(len(values), gram.shape[1], CACHED)
+            halves = np.empty((blocks[0].stop, gram.shape[1]))
+            for block in blocks:
+                rows = slice(piece.start + block.start, piece.start + block.stop)
+                exponents = values[block]
+                # (a_i + a_j) first: addition commutes, so K stays symmetric to the last bit
+                exponents -= np.add(half_u[rows, None], half_v, out=halves[: len(exponents)])
+                np.minimum(exponents, 0.0, out=exponents)
+                restore_near(exponents, X[rows], Z, half_u[rows], half_v, self._gamma())
+                finish(exponents)
+
+        for_each(evaluate, row_blocks(gram.shape[0], gram.shape[1], PIECE))
         return gram
 
     def against(self, X: Stored) -> Rows:

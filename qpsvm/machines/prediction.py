@@ -14,8 +14,9 @@ from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.kernel_repair import KernelRepair
-from qpsvm.numerics.arrays import row_blocks, stored
+from qpsvm.numerics.arrays import stored
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.numerics.threads import for_each, kernel_blocks, one_blas_thread
 from qpsvm.qp.solution import QPSolution, Status
 
 
@@ -147,6 +148,7 @@ class KernelMachine(Machine):
         return samples
 
 
+@one_blas_thread()
 def expanded(kernel: Kernel, X: Stored, beta: Any, samples: Any) -> Any:
     """``sum_i beta_i k(x_i, x)`` for every row x of samples.
 
@@ -164,8 +166,16 @@ def expanded(kernel: Kernel, X: Stored, beta: Any, samples: Any) -> Any:
     used = np.unique(np.nonzero(beta)[0])
     centres, weights = X[used], beta[used]
     values = np.empty((samples.shape[0], *beta.shape[1:]))
-    for rows in row_blocks(samples.shape[0], max(1, len(used))):
+
+    def evaluate(rows: slice) -> None:
         values[rows] = kernel(samples[rows], centres) @ weights
+
+    blocks = kernel_blocks(samples.shape[0], max(1, len(used)))
+    if kernel.runs_in_threads:
+        for_each(evaluate, blocks)
+    else:
+        for rows in blocks:
+            evaluate(rows)
     return values
 
 

@@ -12,6 +12,7 @@ from qpsvm.exceptions import InvalidProgramError
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import Dense, Index, Sparse, Vector, freeze, row_blocks
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of
+from qpsvm.numerics.threads import for_each, kernel_blocks
 
 KEPT_BYTES = 2**27
 """Kernel matrices up to this size stay in memory: 4096 samples."""
@@ -46,9 +47,9 @@ class RowsByCall:
 class SampleGram:
     """``K_ij = k(x_i, x_j)`` of the training samples, evaluated on demand.
 
-    A small matrix is kept after the first use: evaluating a kernel costs more than reading it.
-    Programs of the same samples share it. A large one is evaluated in blocks of rows, whenever it
-    is multiplied.
+    A small matrix is kept after the first product with a vector: evaluating a kernel costs more
+    than reading it. Programs of the same samples share it. A large one is evaluated in blocks of
+    rows, whenever it is multiplied.
 
     Parameters
     ----------
@@ -86,11 +87,13 @@ class SampleGram:
         self.negative_bound = negative_bound
 
         self.whole: tuple[SampleGram, Index] | None = None
+        self._was_kept = False
 
     def __getstate__(self) -> dict[str, object]:
-        # what can be evaluated again is, from the same samples, hence to the same bits
+        # what can be evaluated again is, as a whole if it was one: hence to the same bits
         again = ("_rows",) if isinstance(self.kernel, _Lookup) else ("_rows", "dense")
-        return {name: part for name, part in self.__dict__.items() if name not in again}
+        state = {name: part for name, part in self.__dict__.items() if name not in again}
+        return state | {"_was_kept": self.is_kept}
 
     @classmethod
     def of_matrix(
@@ -132,7 +135,7 @@ class SampleGram:
     @property
     def is_kept(self) -> bool:
         """Return whether ``dense`` can be read from memory, or from a larger kept matrix."""
-        return "dense" in self.__dict__ or self.whole is not None
+        return "dense" in self.__dict__ or self.whole is not None or self._was_kept
 
     @property
     def is_worth_keeping(self) -> bool:
@@ -180,21 +183,31 @@ class SampleGram:
         return np.asarray(freeze(dense))
 
     def product(self, v: Vector) -> Vector:
-        """``K v``, shape (n,)."""
+        """``K v``, shape (n,); a small matrix is kept, for the next product."""
+        if self.is_worth_keeping and FEW * np.count_nonzero(v) > self.size:
+            _ = self.dense
         return self.products(v[:, None])[:, 0]
 
     def products(self, V: Dense) -> Dense:
-        """``K V`` for V of shape (n, m), in one pass over K."""
+        """``K V`` for V of shape (n, m), in one pass over K, which is not kept."""
         used = np.flatnonzero(V.any(axis=1))  # NaN counts
-        if self.is_worth_keeping and FEW * len(used) > self.size:
+        if self.is_kept and FEW * len(used) > self.size:
             return compensated.product(self.dense, V)
         result, weights = np.zeros(V.shape), V[used]
-        if self.is_worth_keeping and used.size:
-            for rows in row_blocks(self.size, len(used)):
-                result[rows] = compensated.product(self.dense[rows][:, used], weights)
+        if not used.size:
             return result
-        for rows, block in self.blocks(used) if used.size else ():
+        Z = None if self.is_kept else self.X[used]
+
+        def multiply(rows: slice) -> None:
+            block = self.dense[rows][:, used] if Z is None else self.kernel(self.X[rows], Z)
             result[rows] = compensated.product(block, weights)
+
+        blocks = kernel_blocks(self.size, len(used))
+        if Z is None or getattr(self.kernel, "runs_in_threads", False):
+            for_each(multiply, blocks)
+        else:
+            for rows in blocks:
+                multiply(rows)
         return result
 
     def blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
@@ -226,6 +239,9 @@ class SampleGram:
         """``k(x_i, x_i)``, shape (n,)."""
         if self.is_kept:
             return np.asarray(freeze(np.diagonal(self.dense).copy()))
+        known: Callable[[Stored], Vector] | None = getattr(self.kernel, "diagonal", None)
+        if known is not None:
+            return np.asarray(freeze(known(self.X)))
         blocks = [self.X[rows] for rows in row_blocks(self.size, 256, 8 * 256 * 256)]
         parts = [np.diagonal(self.kernel(block, block)) for block in blocks]
         return np.asarray(freeze(np.concatenate(parts)))

@@ -11,8 +11,10 @@ from qpsvm.certificates.rigorous.enclosures import Enclosure
 from qpsvm.certificates.rigorous.joint import joint_enclosure
 from qpsvm.certificates.rigorous.single import single_enclosure
 from qpsvm.machines.joint.model import JointModel
+from qpsvm.numerics.threads import one_blas_thread
 
 
+@one_blas_thread()
 def enclose(model: Any, solution: Any) -> Enclosure:
     """Enclose both objectives of a solution.
 

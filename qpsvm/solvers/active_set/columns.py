@@ -9,6 +9,7 @@ import numpy as np
 
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
+from qpsvm.numerics.threads import for_each
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.box.curvature import Curvature, DenseCurvature
@@ -22,12 +23,12 @@ COPIED = 3
 AT_A_TIME = 256
 """Columns evaluated at a time: a product of matrices, and no large array."""
 
-OFTEN, OFTEN_IF_CHEAP = 2, 6
+OFTEN = 2
 """Uses after which a column is kept: to write into memory for the first time takes as long as to
 evaluate a kernel, or longer."""
 
-CHEAP = 64
-"""Features, up to which a kernel is evaluated faster than that."""
+PIECE = 2**23
+"""Bytes of columns that a thread combines at a time."""
 
 WORKING_SET = "working set"
 """Of its matrix: the name in memory."""
@@ -66,8 +67,6 @@ class KernelColumns(Curvature):
         self._slot: Index = np.full(n, -1)
         self._asked: Index = np.zeros(n, dtype=int)
         self._used = 0
-        X = P.gram.X
-        self._often = OFTEN_IF_CHEAP if np.ndim(X) == 2 and X.shape[1] <= CHEAP else OFTEN
 
     # --- what is kept ----------------------------------------------------------------------------
 
@@ -128,7 +127,7 @@ class KernelColumns(Curvature):
         if self.P.gram.is_kept:
             K = self.P.gram.dense
             return v[used] @ K[used] if FEW * len(used) < len(v) else K @ v
-        wanted = used[(self._slot[used] < 0) & (self._asked[used] >= self._often)]
+        wanted = used[(self._slot[used] < 0) & (self._asked[used] >= OFTEN)]
         if len(wanted):
             self._keep(wanted, used)
         self._asked[used] += 1
@@ -137,7 +136,7 @@ class KernelColumns(Curvature):
         if kept.any():
             result += self._combined(slots[kept], v[used[kept]])
         for samples, columns in self._in_passing(used[~kept]):
-            result += v[samples] @ columns
+            _add_combination(result, v[samples], columns)
         return result
 
     def _of_terms_that_cancel(self, v: Vector) -> Vector:
@@ -169,7 +168,9 @@ class KernelColumns(Curvature):
         if COPIED * len(slots) >= last - first:
             between = np.zeros(last - first)
             between[slots - first] = weights
-            return np.asarray(between @ columns[first:last])
+            result = np.zeros(columns.shape[1])
+            _add_combination(result, between, columns[first:last])
+            return result
         result = np.zeros(columns.shape[1])
         for block in row_blocks(len(slots), 1, 8 * AT_A_TIME):
             result += weights[block] @ columns[slots[block]]
@@ -206,3 +207,12 @@ class KernelColumns(Curvature):
                 out[block] = columns[np.ix_(at[block], samples)]
         else:
             gram.of_samples(samples).rows(np.arange(n), out)
+
+
+def _add_combination(result: Vector, weights: Vector, columns: Dense) -> None:
+    """Add ``weights @ columns`` to the result, a piece of it in every thread."""
+
+    def add(entries: slice) -> None:
+        result[entries] += weights @ columns[:, entries]
+
+    for_each(add, row_blocks(len(result), len(weights), PIECE))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.numerics.arrays import default_memory_limit
+from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.kkt import residuals
 from qpsvm.qp.program import QuadraticProgram
@@ -23,6 +24,7 @@ from qpsvm.solvers.polish.settings import DEFAULTS, PolishSettings
 from qpsvm.solvers.work_budget import WorkBudget
 
 
+@one_blas_thread()
 def polish(
     program: QuadraticProgram,
     solution: QPSolution,

@@ -1,0 +1,129 @@
+"""Threads over the pieces of a computation, with BLAS held at one thread meanwhile.
+
+A product of small matrices is slower with several BLAS threads than with one, and the passes over a
+kernel matrix between products are not threaded at all. So a solve holds BLAS at one thread and
+gives whole pieces of its large loops to as many threads as BLAS had. The pieces do not depend on
+the number of threads, and each writes to a place of its own: results have the same bits whatever
+that number is.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from typing import Any, TypeVar
+
+import numpy as np
+
+from qpsvm.numerics.arrays import row_blocks
+
+Piece = TypeVar("Piece")
+
+BLOCK = 2**23
+"""Bytes of a block of kernel values that a thread evaluates at a time."""
+
+FEWEST_ROWS = 256
+"""Rows of such a block, at least: what all rows share is computed anew for every block."""
+
+
+class _BlasThreads:
+    """The number of BLAS threads of this process, and how many threads hold it at one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._controller: Any = None
+        self._holders = 0
+        self._allowed = 1
+        self._own = threading.local()
+
+    @property
+    def share(self) -> int:
+        """Threads for each of the threads that hold BLAS at one; 1 if none does."""
+        with self._lock:
+            return max(1, self._allowed // self._holders) if self._holders else 1
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold BLAS at one thread."""
+        if getattr(self._own, "holds", False):
+            yield
+            return
+        with self._lock:
+            limit = self._limit() if self._holders == 0 else nullcontext()
+            self._holders += 1
+        self._own.holds = True
+        try:
+            with limit:
+                yield
+        finally:
+            self._own.holds = False
+            with self._lock:
+                self._holders -= 1
+
+    def _limit(self) -> Any:
+        """Return the context that limits BLAS, and note how many threads it has."""
+        if self._controller is None:  # looking for the libraries takes a millisecond
+            from threadpoolctl import ThreadpoolController
+
+            self._controller = ThreadpoolController().select(user_api="blas")
+        libraries = self._controller.lib_controllers
+        self._allowed = min((library.get_num_threads() for library in libraries), default=1)
+        return self._controller.limit(limits=1) if self._allowed > 1 else nullcontext()
+
+
+_BLAS = _BlasThreads()
+
+
+def _forget_holders() -> None:
+    """Start anew in a forked process, where the threads that held BLAS do not exist."""
+    global _BLAS  # noqa: PLW0603 - of this process
+    _BLAS = _BlasThreads()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_holders)
+
+
+def kernel_blocks(rows: int, columns: int) -> list[slice]:
+    """Slices that cut the rows of a kernel matrix into blocks for threads."""
+    return row_blocks(rows, columns, max(BLOCK, FEWEST_ROWS * 8 * columns))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS at one thread; ``for_each`` may use the others meanwhile.
+
+    Calls may be nested, and made in several threads at a time: these share the threads that there
+    are. The first one limits BLAS and gives it back at its end, as threadpoolctl wants it.
+    """
+    with _BLAS.held():
+        yield
+
+
+def for_each(work: Callable[[Piece], object], pieces: Sequence[Piece]) -> None:
+    """Call ``work`` with every piece, in several threads inside ``one_blas_thread``.
+
+    Parameters
+    ----------
+    work : callable
+        Must not write to anything that another piece reads or writes.
+    pieces : sequence
+        The same whatever the number of threads. Each should take a millisecond or more.
+    """
+    n_threads = min(_BLAS.share, len(pieces))
+    if n_threads <= 1:
+        for piece in pieces:
+            work(piece)
+        return
+    state = np.geterr()  # every thread has its own
+
+    def with_state(piece: Piece) -> None:
+        with np.errstate(**state):
+            work(piece)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        for _ in pool.map(with_state, pieces):
+            pass

@@ -1,0 +1,117 @@
+"""Threads over pieces: BLAS is given back as it was, and no bit depends on their number."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import qpsvm
+from qpsvm.numerics import threads
+from qpsvm.numerics.threads import for_each, one_blas_thread
+
+WAIT = 60.0
+
+
+def blas_threads() -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_threads() -> Any:
+    with threadpool_limits(2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("BLAS has no second thread here")
+        yield
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_blas_is_held_at_one_thread_and_given_back() -> None:
+    with one_blas_thread():
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_blas_is_given_back_after_an_error() -> None:
+    with pytest.raises(ZeroDivisionError), one_blas_thread():
+        for_each(lambda k: 1 / k, [1, 0, 2])
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_threads_that_hold_blas_share_its_threads() -> None:
+    is_held, is_done = threading.Event(), threading.Event()
+    shares = []
+
+    def hold() -> None:
+        with one_blas_thread():
+            shares.append(threads._BLAS.share)
+            is_held.set()
+            is_done.wait(WAIT)
+
+    with one_blas_thread():
+        assert threads._BLAS.share == 2
+        other = threading.Thread(target=hold)
+        other.start()
+        assert is_held.wait(WAIT)
+        is_done.set()
+        other.join(WAIT)
+        assert shares == [1]
+        assert threads._BLAS.share == 2
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_every_piece_is_done_once_with_the_callers_error_state() -> None:
+    done, states = np.zeros(40, dtype=int), set()
+
+    def work(k: int) -> None:
+        done[k] += 1
+        states.add(np.geterr()["over"])
+
+    with one_blas_thread(), np.errstate(over="raise"):
+        for_each(work, range(40))
+    assert (done == 1).all()
+    assert states == {"raise"}
+
+
+def _holders_of_child(queue: Any) -> None:
+    queue.put(threads._BLAS.share)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forking beside threads
+def test_a_forked_process_starts_anew() -> None:
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    with one_blas_thread():
+        child = context.Process(target=_holders_of_child, args=(queue,))
+        child.start()
+        assert queue.get(timeout=WAIT) == 1
+        child.join(WAIT)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_solutions_have_the_same_bits_whatever_the_number_of_threads(
+    C: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 5))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=len(X)) > 0.0, 1, -1)
+    found = []
+    for number in (1, 2, 8):
+        monkeypatch.setattr(threads._BlasThreads, "share", number)
+        problem = qpsvm.SoftMargin(C).dual(X, y, kernel=qpsvm.kernels.RBF(0.2))
+        solution = qpsvm.solve(problem, "active-set")
+        gap = qpsvm.certify(problem, solution).relative_gap
+        found.append((solution.alpha.tobytes(), solution.decision_function(X).tobytes(), gap))
+    assert found[0] == found[1] == found[2]
