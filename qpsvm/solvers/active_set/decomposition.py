@@ -34,6 +34,9 @@ from qpsvm.solvers.box.program import BoxProgram
 CACHE = 500
 """MiB, for rows in single precision, at most; and half of those of the matrix, which holds all."""
 
+BYTES = 16
+"""For every entry of its matrix: itself, a row in single precision, and what is kept."""
+
 MATRIX = WORKING_SET
 """Where it is in memory: nobody needs both at a time."""
 
@@ -74,8 +77,25 @@ def suits(
 
     And one that a decomposition is quick with.
     """
+    return gradient_scale(program, columns, settings) is not None
+
+
+def gradient_scale(
+    program: BoxProgram, columns: KernelColumns, settings: ActiveSetSettings = DEFAULTS
+) -> float | None:
+    """Return the gradient that moves a margin by one, or a target by a spread; None as ``suits``.
+
+    LIBSVM's tolerance is relative to it.
+    """
     machine = _machine(program, columns)
-    return machine is not None and not machine.is_steep(program, settings.steep_regression)
+    if machine is None or machine.is_steep(program, settings.steep_regression):
+        return None
+    return machine.gradient_scale
+
+
+def fitting(for_columns: int) -> int:
+    """Return the largest number of samples whose matrix fits into a number of bytes."""
+    return int(np.sqrt(for_columns / BYTES))
 
 
 def descended(
@@ -130,6 +150,11 @@ class _Classifier:
         return False
 
     @property
+    def gradient_scale(self) -> float:
+        """The gradient of a margin of one."""
+        return self.cost
+
+    @property
     def can_be_fitted(self) -> bool:
         """Return whether both classes are present and no weight underflows."""
         return bool((self.signs != self.signs[0]).any() and (self.upper / self.cost > 0.0).all())
@@ -172,17 +197,22 @@ class _Regression:
     def is_steep(self, program: BoxProgram, limit: float) -> bool:
         """Return whether the bounds are too far apart for LIBSVM to converge soon."""
         moves = float(np.median(program.upper[self.above] * program.diagonal[self.above]))
-        return not moves <= limit * float(np.std(self.targets))
+        return not moves <= limit * self.gradient_scale
+
+    @property
+    def gradient_scale(self) -> float:
+        """The spread of the targets."""
+        return float(np.std(self.targets))
 
     @property
     def can_be_fitted(self) -> bool:
         """Return whether bounds and targets can be scaled without underflow or overflow."""
-        upper = self.upper / np.std(self.targets)
+        upper = self.upper / self.gradient_scale
         return bool((upper > 0.0).all() and np.isfinite(upper).all())
 
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
         """Fit LIBSVM and return x with LIBSVM's dual variables."""
-        size = float(np.std(self.targets))
+        size = self.gradient_scale
         machine = load()[1](**options, epsilon=self.epsilon / size)
         _fit(machine, K, self.targets / size, self.upper / size)
         of_support = size * machine.dual_coef_[0]

@@ -12,6 +12,7 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solvers.active_set.chunking import Chunking
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.distinct import Distinct
 from qpsvm.solvers.active_set.parts import Parts
@@ -73,7 +74,8 @@ def minimise(
     memory_limit = settings.memory_limit or default_memory_limit()
     for_columns = int(settings.column_memory_share * memory_limit)
     largest = largest_within(memory_limit - for_columns, settings)
-    _keep_if_small(program.P, for_columns)
+    if start is not None:
+        _keep_if_small(program.P, for_columns)
     boxed, like = Boxed.of(program, memory_limit), QPSolution(Status.UNKNOWN)
     search = _KernelSearch.of(boxed.box, program.P, for_columns, largest, eps, budget, settings)
     x = search.start(None if start is None else boxed.start(like.replace(x=start)))
@@ -136,7 +138,6 @@ class _KernelSearch:
         distinct = None if _is_small(P, for_columns) else Distinct.of(given, P)
         box, P = (given, P) if distinct is None else (distinct.box, distinct.P)
         columns = KernelColumns(P, box.size - P.size, for_columns)
-        _keep_if_small(P, for_columns)
         box = replace(box, P=columns)
         distinct = None if distinct is None else replace(distinct, box=box)
         return cls(box, distinct, for_columns, largest, eps, budget, settings)
@@ -148,13 +149,15 @@ class _KernelSearch:
         return x if self.distinct is None else self.distinct.sums(x)
 
     def guess(self, x: Vector) -> tuple[Vector, int | None]:
-        """An initial guess from parts of the samples, and about how many variables are free."""
+        """An initial guess from some of the samples, and about how many variables are free."""
         box = self.box
         if not isinstance(box.P, KernelColumns):
             return x, None
-        guess = Parts(
-            box, box.P, self.for_columns, self.largest, self.budget, self.settings
-        ).guess()
+        guess = Chunking(box, box.P, self.for_columns, self.budget, self.settings).guess()
+        if guess is None and not self.budget.is_over:
+            _keep_if_small(box.P.P, self.for_columns)
+            parts = Parts(box, box.P, self.for_columns, self.largest, self.budget, self.settings)
+            guess = parts.guess()
         return (x, None) if guess is None else (box.clip_scaled(guess.x), guess.n_free)
 
     def run(self, x: Vector, n_free: int | None) -> tuple[Point, bool]:

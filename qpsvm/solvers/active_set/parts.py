@@ -23,53 +23,16 @@ from functools import cached_property
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.arrays import Index
 from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.columns import KernelColumns
+from qpsvm.solvers.active_set.restriction import InitialGuess, Restriction
 from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.work_budget import WorkBudget
 
-BYTES = 16
-"""For every entry of the matrix of a part: itself, a row in single precision, and what is kept."""
-
 _SEED = 0
-
-
-@dataclass(frozen=True, eq=False)
-class InitialGuess:
-    """An initial point, with an estimate of how many variables will be free.
-
-    Attributes
-    ----------
-    x : array of shape (n,)
-        Of the whole program; zero where no sample was looked at.
-    n_free : int
-        Variables between their bounds in the whole, about: more than in any part, whose others are
-        not there, and fewer than in all parts, which have many in common.
-    """
-
-    x: Vector
-    n_free: int
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """The program restricted to some of the samples.
-
-    Attributes
-    ----------
-    program : BoxProgram
-    columns : KernelColumns
-        Its P.
-    variables : array of int of shape (m,)
-        Of the whole program.
-    """
-
-    program: BoxProgram
-    columns: KernelColumns
-    variables: Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +94,7 @@ class Parts:
     @property
     def _fitting(self) -> int:
         """Largest number of samples whose kernel matrix fits into memory."""
-        return int(np.sqrt(self.for_columns / BYTES))
+        return decomposition.fitting(self.for_columns)
 
     def _n_parts(self, n: int) -> int:
         """Number of parts of a set of samples."""
@@ -192,18 +155,6 @@ class Parts:
         x[part.variables] = own
         return InitialGuess(x, int(np.sum(program.is_free(own))))
 
-    def _part(self, samples: Index, *, share: float) -> Part:
+    def _part(self, samples: Index, *, share: float) -> Restriction:
         """Build the program of some samples with bounds scaled up by their share."""
-        program, columns = self.program, self.columns
-        P, n_slack = columns.P, columns.n_slack
-        is_own = np.zeros(P.gram.size, dtype=bool)
-        is_own[samples] = True
-        own = np.flatnonzero(is_own[P.selection.samples(np.arange(P.size))])
-        variables = np.concatenate([own, np.arange(P.size, program.size)])
-        scale = np.ones(len(variables))
-        scale[: len(own)] = 1.0 / share
-        part = P.restricted(own, share * P.diag[own])
-        own_columns = KernelColumns(part, n_slack, self.for_columns, columns.memory)
-        bounds = program.lower[variables] * scale, program.upper[variables] * scale
-        of_part = program.of_variables(variables, own_columns, bounds, part.diag - P.diag[own])
-        return Part(of_part, own_columns, variables)
+        return Restriction.of(self.program, self.columns, samples, self.for_columns, share)

@@ -26,6 +26,17 @@ class ActiveSetSettings(WorkingSetSettings):
     tightening : float
         Working sets end at this share of the gap asked for, and at this share of that after every
         recomputed gradient.
+    smallest_chunked : int
+        Samples from which chunking is tried.
+    first_chunk : int
+        Samples of the first chunk.
+    most_support : float
+        Share of support vectors, in the first chunk, above which parts are solved instead.
+    chunk_tolerance : float
+        Violation with which a sample enters the next chunk, in margins or spreads of the targets.
+    few_violations : float
+        Chunking ends when no more samples violate their conditions than this share of the support
+        vectors.
     divisions : int
         Parts that the samples are divided into where working sets solve the parts.
     undivided_size : int
@@ -51,6 +62,11 @@ class ActiveSetSettings(WorkingSetSettings):
     column_memory_share: float = 0.6
     gradient_checks: int = 3
     tightening: float = 0.1
+    smallest_chunked: int = 800
+    first_chunk: int = 400
+    most_support: float = 0.3
+    chunk_tolerance: float = 0.1
+    few_violations: float = 0.15
     divisions: int = 3
     undivided_size: int = 1500
     decomposed_size: int = 3000

@@ -13,8 +13,13 @@ class WorkingSetSettings:
 
     Attributes
     ----------
+    largest_whole : int
+        Variables up to which every working set is the whole program.
+    whole_per_free : float
+        Such a program is not solved as a whole if it has more variables than this for each one that
+        is expected to be free.
     smallest_working_set : int
-        Variables of a working set, at least; programs up to this size are solved as a whole.
+        Variables of a working set, at least.
     largest_early_set : int
         Variables of a working set while many violate their conditions.
     largest_last_set : int
@@ -41,7 +46,9 @@ class WorkingSetSettings:
         Limits of the proximal weight, relative to the largest curvature.
     """
 
-    smallest_working_set: int = 1000
+    largest_whole: int = 1000
+    whole_per_free: float = 4.0
+    smallest_working_set: int = 400
     largest_early_set: int = 5000
     largest_last_set: int = 9000
     inexact_share: float = 1e-2
