@@ -135,7 +135,7 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic(
             "small programs",
             "small sets from the start",
-            {"smallest_working_set": 100},
+            {"largest_whole": 100},
             "kept: a size, no heuristic",
         ),
         Heuristic("gap margin", "the extrapolated residual", {}, "deleted"),

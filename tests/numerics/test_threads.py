@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import threading
 from typing import Any
 
@@ -14,6 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import qpsvm
 from qpsvm.numerics import threads
 from qpsvm.numerics.threads import for_each, one_blas_thread
+from tests import processes
 
 WAIT = 60.0
 
@@ -115,3 +117,13 @@ def test_solutions_have_the_same_bits_whatever_the_number_of_threads(
         gap = qpsvm.certify(problem, solution).relative_gap
         found.append((solution.alpha.tobytes(), solution.decision_function(X).tobytes(), gap))
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is one processor")
+@pytest.mark.skipif(blas_threads() == {2}, reason="this process has two threads of BLAS itself")
+def test_these_tests_pass_where_blas_has_two_threads() -> None:
+    command = [sys.executable, "-m", "pytest", "--numprocesses=0", "-q", __file__]
+    names = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM")
+    child = processes.run(command, env=os.environ | {f"{name}_NUM_THREADS": "2" for name in names})
+    assert child.returncode == 0, child.stdout
+    assert "1 skipped" in child.stdout  # this one
