@@ -183,12 +183,12 @@ class RBF(_WithGamma):
         half = 0.5 * row_squares(U)
         is_near = 2.0 * float(np.max(half, initial=0.0)) <= FAR
 
-        def finish(rows: Index, block: Dense) -> None:
-            block -= half
+        def finish(rows: Index, columns: slice, block: Dense) -> None:
+            block -= half[columns]
             block -= half[rows, None]
             np.minimum(block, 0.0, out=block)
             if not is_near:
-                restore_near(block, X[rows], X, half[rows], half, gamma)
+                restore_near(block, X[rows], X[columns], half[rows], half[columns], gamma)
             np.exp(block, out=block)
 
         return RowsOfProducts(U, finish)
@@ -250,8 +250,8 @@ class Polynomial(_WithGamma):
         X = densified(X)
         U = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
 
-        def finish(rows: Index, block: Dense) -> None:
-            del rows
+        def finish(rows: Index, columns: slice, block: Dense) -> None:
+            del rows, columns
             self._finish(block)
 
         return RowsOfProducts(U, finish)

@@ -18,17 +18,14 @@ CACHED = 2**19
 DENSE_UP_TO = 30
 """Columns for every entry of a row, up to which products of dense arrays are faster."""
 
-PIECE = 2**21
-"""Bytes of rows that a thread evaluates at a time."""
-
-FEWEST_ROWS = 16
-"""Rows of such a piece, at least: a product of fewer is slow."""
+PIECE = 2**23
+"""Bytes of a Gram matrix that a thread evaluates at a time."""
 
 LARGEST_COPY = 2**30
 """Bytes of a dense copy of sparse samples."""
 
-Finish = Callable[[Index, Dense], None]
-"""Makes kernel values of the inner products of some rows with all, in place."""
+Finish = Callable[[Index, slice, Dense], None]
+"""Makes kernel values of the inner products of some rows with some columns, in place."""
 
 
 class RowsOfProducts:
@@ -44,17 +41,19 @@ class RowsOfProducts:
         self.U, self.finish = U, finish
 
     def __call__(self, rows: Index, out: Dense) -> None:
-        def evaluate(piece: slice) -> None:
-            own, values = rows[piece], out[piece]
-            if sp.issparse(self.U):
-                values[:] = inner_products(self.U[own], self.U)
-            else:
-                np.matmul(self.U[own], self.U.T, out=values)
-            for block in row_blocks(len(own), out.shape[1], CACHED):
-                self.finish(own[block], values[block])
+        left = self.U[rows]
 
-        size = max(PIECE, FEWEST_ROWS * 8 * out.shape[1])
-        for_each(evaluate, row_blocks(len(rows), out.shape[1], size))
+        def evaluate(columns: slice) -> None:
+            values = out[:, columns]
+            if sp.issparse(self.U):
+                values[:] = inner_products(left, self.U[columns])
+            else:
+                np.matmul(left, self.U[columns].T, out=values)
+            for block in row_blocks(len(rows), values.shape[1], CACHED):
+                self.finish(rows[block], columns, values[block])
+
+        # pieces of columns: every product prepares its right factor anew
+        for_each(evaluate, row_blocks(out.shape[1], len(rows), PIECE))
 
 
 def densified(X: Stored) -> Stored:
