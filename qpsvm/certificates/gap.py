@@ -104,6 +104,7 @@ class Certificate:
         """Smallest scale of the relative gap: it is relative to the larger of objective and floor.
 
         Above zero where the optimum can be zero (a regression whose targets all fit into the tube).
+        Zero under constraints on (w, b), unless w = 0 is allowed and known to be optimal.
         """
         return float(self.model.objective_floor)
 

@@ -142,7 +142,8 @@ def in_range(C: Vector) -> Vector:
     if bad.size:
         raise InvalidDataError(
             f"C times the weights of sample {bad[0]} is {C[bad[0]]} ({bad.size} such samples), "
-            "beyond the range of double precision; scale C or sample_weight."
+            "beyond the range of double precision (its inverse counts, too); scale C or "
+            "sample_weight."
         )
     return C
 

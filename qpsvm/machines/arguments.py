@@ -55,13 +55,13 @@ def require_pair(
         remedy = "recover the machine first: problem.recover(solution)"
     elif isinstance(solution, expected | QPSolution):
         remedy = (
-            f"a {_kind(solution)} is a subclass, which can predict with something else than the "
-            f"numbers that are verified: pass a {expected.__name__} with the same fields"
+            f"{_kind(solution)} is a subclass, which can predict with something else than the "
+            f"numbers that are verified: pass {expected.__name__} with the same fields"
         )
     elif isinstance(solution, TrainingProblem | ReducedProblem | QuadraticProgram):
         remedy = "that is no solution but what is to be solved: pass qpsvm.solve(problem)"
     else:
-        remedy = f"a solution of this problem is a {expected.__name__}: pass qpsvm.solve(problem)"
+        remedy = f"solutions of this problem are {expected.__name__}s: pass qpsvm.solve(problem)"
     raise InvalidParameterError(f"{pairs}; {remedy}.")
 
 

@@ -200,8 +200,8 @@ class PrimalDualPair(TrainingSetup):
         the 1 of the usual ``max(1, |objective|)``.
         """
         c = self.conditions
-        if self.constraints is not None:
-            return 0.0  # they set a scale of their own
+        if self.n_constraints and (c.relative_to_spread or not self._zero_weights_are_allowed):
+            return 0.0  # constraints set a scale of their own
         if c.relative_to_spread:
             # the objective of a w as large as the samples allow, but for the intercept
             return min(1.0, 0.5 * MACHINES.smallest_weights**2 * c.unit * self.unit)
@@ -212,6 +212,19 @@ class PrimalDualPair(TrainingSetup):
         # np.square: the square of a large unit is infinite, not an OverflowError
         return float(
             min(1.0, 0.5 * c.norm_weight * np.square(MACHINES.least_change * c.unit) / largest)
+        )
+
+    @property
+    def _zero_weights_are_allowed(self) -> bool:
+        """Return whether w = 0 satisfies the constraints, whatever b is."""
+        rules = self.constraints
+        if rules is None:
+            return True
+        equal = rules.right[self.n_inequalities :]
+        return bool(
+            not np.any(rules.intercept_column)
+            and (rules.right[: self.n_inequalities] >= 0.0).all()
+            and (equal == 0.0).all()
         )
 
     def _zero_weights_are_optimal(self) -> bool:

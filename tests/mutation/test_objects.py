@@ -500,7 +500,7 @@ def test_a_mask_of_a_program_is_not_dropped() -> None:
 def test_a_refused_solution_says_why_and_what_to_do() -> None:
     problem, solution = PROBLEMS["rbf"], SOLUTIONS["rbf"]
     liar = with_class(solution, type("Liar", (type(solution),), {"_values": lies}))
-    with pytest.raises(InvalidParameterError, match=r"Liar is a subclass.*pass a SVMSolution"):
+    with pytest.raises(InvalidParameterError, match=r"Liar is a subclass.*pass SVMSolution"):
         qpsvm.verify(problem, liar)
     hidden = with_attribute(solution, "predict", lambda samples: samples)
     with pytest.raises(InvalidDataError, match=r"'predict'.*solution\.replace\(\)"):
