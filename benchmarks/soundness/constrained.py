@@ -50,6 +50,8 @@ class Case:
         The rules, by the names of the functions that built them.
     w, b : array of shape (d,), float
         The point; ``G (w, b) <= h`` up to rounding.
+    unconstrained : SVMProblem
+        The same problem without the rules.
     """
 
     problem: Any
@@ -59,6 +61,7 @@ class Case:
     builders: tuple[str, ...]
     w: Any
     b: float
+    unconstrained: Any
 
 
 def cases(seed: int, count: int, spreads: tuple[float, ...] = SPREADS) -> Iterator[Case]:
@@ -101,16 +104,18 @@ def draw(rng: Any, spread: float) -> Case:
     C = float(10.0 ** rng.uniform(-1.0, 2.0))
     if family == "epsilon regression":
         y = toward + 0.1 * rng.normal(size=n)
-        made = getattr(qpsvm.EpsilonRegression(C=C, epsilon=0.1), form)(X, y, constraints=rules)
+        made: Any = qpsvm.EpsilonRegression(C=C, epsilon=0.1)
     else:
         y = np.where(toward > np.median(toward), 1, -1)
         if family == "hard margin":
             y, X, rules, w, b = _separated(X, f, rules, w, b)
-            made = getattr(qpsvm.HardMargin(), form)(X, y, constraints=rules)
+            made = qpsvm.HardMargin()
         else:
             loss = "squared_hinge" if family == "squared hinge" else "hinge"
-            made = getattr(qpsvm.SoftMargin(C=C, loss=loss), form)(X, y, constraints=rules)
-    return Case(made, family, form, spread, tuple(name for name, _ in built), w, b)
+            made = qpsvm.SoftMargin(C=C, loss=loss)
+    build = getattr(made, form)
+    names = tuple(name for name, _ in built)
+    return Case(build(X, y, constraints=rules), family, form, spread, names, w, b, build(X, y))
 
 
 def _separated(X: Any, f: Any, rules: list[Any], w: Any, b: float) -> Any:
