@@ -74,7 +74,7 @@ def minimise(
     memory_limit = settings.memory_limit or default_memory_limit()
     for_columns = int(settings.column_memory_share * memory_limit)
     largest = largest_within(memory_limit - for_columns, settings)
-    if start is not None:
+    if start is not None or program.n_variables < settings.smallest_chunked:
         _keep_if_small(program.P, for_columns)
     boxed, like = Boxed.of(program, memory_limit), QPSolution(Status.UNKNOWN)
     search = _KernelSearch.of(boxed.box, program.P, for_columns, largest, eps, budget, settings)
