@@ -140,9 +140,35 @@ def page(hunts: list[dict[str, Any]]) -> str:
         lines += [*_sharp(cells), "", FAMILIES_JUDGE]
     if len(parts) > 1 or "families" not in parts:
         lines.append(EXACT_JUDGE)
+    lines += _printed()
     for part in parts:
         lines += _tables(hunts, cells, part)
     return "\n".join([*lines, *_problems(hunts), *_again(hunts)])
+
+
+PRINTED = {
+    "missed-constraints.txt": """## Constraints whose columns differ by 1e6 to 1e12
+
+`missed_constraints.py` gives the verifier machines that miss such constraints, or are near ones
+that do not: the optimum without the constraints, points between both optima, perturbed optima. A
+harmful answer misses a row by more than `eps` times the sum of its terms, or exceeds a rigorous
+upper bound of the optimum by more than `eps`, in rational numbers. What it printed, by the ratio of
+the columns' sizes:
+""",
+    "constrained.txt": """`constrained.py` counts for how many of such problems `qpsvm.solve` says
+OPTIMAL (backend `"auto"`, 10 s each, on a busy machine):
+""",
+}
+"""What other searches of this folder printed, with an introduction."""
+
+
+def _printed() -> Iterator[str]:
+    """Yield the output of other searches, as far as it is stored."""
+    for name, introduction in PRINTED.items():
+        path = RESULTS / name
+        if path.exists():
+            yield introduction
+            yield f"```text\n{path.read_text(encoding='utf-8').rstrip()}\n```\n"
 
 
 def _result(hunts: list[dict[str, Any]], cells: Cells) -> Iterator[str]:
