@@ -103,6 +103,8 @@ def descended(
     columns: KernelColumns,
     memory: Memory,
     settings: ActiveSetSettings = DEFAULTS,
+    *,
+    tolerance: float | None = None,
 ) -> Vector:
     """Solve a suitable program approximately with LIBSVM; zeros where that cannot be tried.
 
@@ -114,6 +116,8 @@ def descended(
     memory : Memory
         Room for its matrix.
     settings : ActiveSetSettings
+    tolerance : float, optional
+        LIBSVM's; ``settings.decomposition_tolerance`` if None.
     """
     x, machine, K = np.zeros(program.size), _machine(program, columns), _matrix(columns, memory)
     largest = max(float(np.max(K)), -float(np.min(K)))
@@ -122,7 +126,7 @@ def descended(
     options = {
         "kernel": "precomputed",
         "C": 1.0,
-        "tol": settings.decomposition_tolerance,
+        "tol": settings.decomposition_tolerance if tolerance is None else tolerance,
         "cache_size": min(CACHE, K.nbytes / 2**21),
         "max_iter": settings.decomposition_steps * len(K),
     }
