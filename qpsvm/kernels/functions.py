@@ -33,6 +33,7 @@ from qpsvm.kernels.products import (
     restore_near,
     scaled,
     variance,
+    write_inner_products,
 )
 from qpsvm.kernels.rows import CACHED, PIECE, RowsOfProducts, densified
 from qpsvm.numerics.arguments import is_finite_number
@@ -147,9 +148,9 @@ class RBF(_WithGamma):
 
     def _evaluated(self, X: Stored, Z: Stored, finish: Callable[[Dense], Dense]) -> Dense:
         """The exponents, finished in place a block of rows at a time."""
-        # With u = sqrt(2 gamma) (x - c) the exponent is u'v - |u|^2/2 - |v|^2/2: one product of a
-        # matrix with its own transpose (half the work for BLAS), then one pass that stays in cache.
-        # The centre c changes nothing but the rounding: a common offset would drown the distances.
+        # With u = sqrt(2 gamma) (x - c) the exponent is u'v - |u|^2/2 - |v|^2/2: a product of
+        # matrices, then one pass that stays in cache. The centre c changes nothing but the
+        # rounding: a common offset would drown the distances.
         same = X is Z
         scale = math.sqrt(2.0 * self._gamma())
         centre = common_centre(X, Z)
@@ -157,20 +158,32 @@ class RBF(_WithGamma):
         V = U if same else scaled(Z, scale, centre)
         half_u = 0.5 * row_squares(U)
         half_v = half_u if same else 0.5 * row_squares(V)
-        gram = inner_products(U, V)
+        gram = np.empty((U.shape[0], V.shape[0]))
 
         def evaluate(piece: slice) -> None:
-            values = gram[piece]
-            blocks = row_blocks(len(values), gram.shape[1], CACHED)
-            halves = np.empty((blocks[0].stop, gram.shape[1]))
+            # of a symmetric matrix the part from the diagonal on, which is then mirrored
+            columns = slice(piece.start if same else 0, gram.shape[1])
+            values = gram[piece, columns]
+            if same:  # a product with its own transpose is symmetric to the last bit
+                write_inner_products(U[piece], U[piece], gram[piece, piece])
+                write_inner_products(U[piece], U[piece.stop :], gram[piece, piece.stop :])
+            else:
+                write_inner_products(U[piece], V, values)
+            blocks = row_blocks(len(values), values.shape[1], CACHED)
+            halves = np.empty((blocks[0].stop, values.shape[1]))
             for block in blocks:
                 rows = slice(piece.start + block.start, piece.start + block.stop)
-                exponents = values[block]
-                # (a_i + a_j) first: addition commutes, so K stays symmetric to the last bit
-                exponents -= np.add(half_u[rows, None], half_v, out=halves[: len(exponents)])
+                exponents, halves_of = values[block], half_u[rows]
+                exponents -= np.add(
+                    halves_of[:, None], half_v[columns], out=halves[: len(exponents)]
+                )
                 np.minimum(exponents, 0.0, out=exponents)
-                restore_near(exponents, X[rows], Z, half_u[rows], half_v, self._gamma())
+                restore_near(
+                    exponents, X[rows], Z[columns], halves_of, half_v[columns], self._gamma()
+                )
                 finish(exponents)
+            if same:
+                gram[piece.stop :, piece] = gram[piece, piece.stop :].T
 
         for_each(evaluate, row_blocks(gram.shape[0], gram.shape[1], PIECE))
         return gram

@@ -31,6 +31,14 @@ def inner_products(X: Stored, Z: Stored) -> Dense:
     return as_dense(X @ Z.T)
 
 
+def write_inner_products(X: Stored, Z: Stored, out: Dense) -> None:
+    """``X Z'`` into an array, which may be a part of a larger one."""
+    if sp.issparse(X) or sp.issparse(Z):
+        out[:] = inner_products(X, Z)
+    else:
+        np.matmul(X, Z.T, out=out)
+
+
 def common_centre(X: Stored, Z: Stored) -> Vector | None:
     """The mean of the samples Z; None for sparse samples, which centring would fill."""
     if sp.issparse(X) or sp.issparse(Z) or len(Z) == 0:

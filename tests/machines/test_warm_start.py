@@ -33,7 +33,7 @@ EVERY = pytest.mark.parametrize("family", FAMILIES)
 
 def solved(family, rows, C=2.0, kernel=KERNEL, samples=X):
     problem = problem_of(family, rows, C, kernel, samples)
-    return qpsvm.solve(problem, "active-set")
+    return qpsvm.solve(problem, "active-set", eps=1e-12)
 
 
 def problem_of(family, rows, C=2.0, kernel=KERNEL, samples=X):
