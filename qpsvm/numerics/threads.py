@@ -41,9 +41,15 @@ class _BlasThreads:
 
     @property
     def share(self) -> int:
-        """Threads for each of the threads that hold BLAS at one; 1 if none does."""
+        """Threads for each of the threads that hold BLAS at one; 1 if none does, or in a piece."""
+        if getattr(self._own, "has_piece", False):
+            return 1
         with self._lock:
             return max(1, self._allowed // self._holders) if self._holders else 1
+
+    def enter_piece(self) -> None:
+        """Note that this thread works on a piece: loops inside it are not divided again."""
+        self._own.has_piece = True
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -106,6 +112,8 @@ def one_blas_thread() -> Iterator[None]:
 def for_each(work: Callable[[Piece], object], pieces: Sequence[Piece]) -> None:
     """Call ``work`` with every piece, in several threads inside ``one_blas_thread``.
 
+    A loop inside a piece runs in the thread of that piece.
+
     Parameters
     ----------
     work : callable
@@ -124,6 +132,6 @@ def for_each(work: Callable[[Piece], object], pieces: Sequence[Piece]) -> None:
         with np.errstate(**state):
             work(piece)
 
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(n_threads, initializer=_BLAS.enter_piece) as pool:
         for _ in pool.map(with_state, pieces):
             pass

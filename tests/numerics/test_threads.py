@@ -86,6 +86,18 @@ def test_every_piece_is_done_once_with_the_callers_error_state() -> None:
     assert states == {"raise"}
 
 
+@pytest.mark.usefixtures("two_threads")
+def test_a_loop_inside_a_piece_stays_in_its_thread() -> None:
+    threads_of: dict[int, set[int]] = {k: set() for k in range(8)}
+
+    def work(k: int) -> None:
+        for_each(lambda _: threads_of[k].add(threading.get_ident()), range(4))
+
+    with one_blas_thread():
+        for_each(work, range(8))
+    assert all(len(own) == 1 for own in threads_of.values())
+
+
 def _holders_of_child(queue: Any) -> None:
     queue.put(threads._BLAS.share)
 
