@@ -6,6 +6,7 @@ numbers at the lower end of the range.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
@@ -77,7 +78,10 @@ def problem_of(rng: Any, name: str, trait: str, data: Drawn) -> ExactMachines:
         K = gram("linear", rows, rows)
 
     def whole(m: Any) -> Any:
-        return cost(m) + (m.b**2 / 2 if intercept == "penalized" else 0)
+        found = cost(m)
+        if intercept != "penalized" or found == math.inf:  # which a huge rational is not added to
+            return found
+        return found + m.b**2 / 2
 
     program = Program(data.n, K, conditions, whole, intercept, rules=rules, **more)
     form = str(rng.choice(["primal", "dual"]))
