@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.arrays import Index
 from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.restriction import InitialGuess, Restriction
@@ -69,7 +69,10 @@ class Parts:
                 return self._together(guess) if self._is_decomposed else guess
             if not self._is_decomposed:
                 return None
-            x = self._last_descended(self.program, self.columns)
+            own = self.settings
+            x = decomposition.descended(
+                self.program, self.columns, memory, own, tolerance=own.whole_tolerance
+            )
             return InitialGuess(x, int(np.sum(self.program.is_free(x))))
         finally:
             memory.shrink(decomposition.MATRIX, of_sets)
@@ -124,15 +127,10 @@ class Parts:
             return guess
         part = self._part(used, share=1.0)
         x = np.zeros(self.program.size)
-        x[part.variables] = self._last_descended(part.program, part.columns)
-        return InitialGuess(x, int(np.sum(self.program.is_free(x))))
-
-    def _last_descended(self, program: BoxProgram, columns: KernelColumns) -> Vector:
-        """Solve by LIBSVM what working sets go on from."""
-        own = self.settings
-        return decomposition.descended(
-            program, columns, self.columns.memory, own, tolerance=own.last_tolerance
+        x[part.variables] = decomposition.descended(
+            part.program, part.columns, self.columns.memory, self.settings
         )
+        return InitialGuess(x, int(np.sum(self.program.is_free(x))))
 
     def _solved(self, samples: Index) -> InitialGuess:
         """Solve the program of some samples with bounds scaled up by their share."""

@@ -50,10 +50,9 @@ class ActiveSetSettings(WorkingSetSettings):
     rough_share : float
         A part is solved by working sets to this share of the violation of its starting point.
     decomposition_tolerance : float
-        LIBSVM's tolerance in a part or chunk, in margins or spreads of the targets.
-    last_tolerance : float
-        The same in the whole program or the one of all parts' support vectors, from which working
-        sets go on.
+        LIBSVM's tolerance, in margins or spreads of the targets.
+    whole_tolerance : float
+        The same in a program that is not divided into parts.
     decomposition_steps : int
         LIBSVM's iterations per sample, at most.
     steep_regression : float
@@ -77,7 +76,7 @@ class ActiveSetSettings(WorkingSetSettings):
     smallest_part: int = 500
     rough_share: float = 0.02
     decomposition_tolerance: float = 0.1
-    last_tolerance: float = 0.01
+    whole_tolerance: float = 0.01
     decomposition_steps: int = 30
     steep_regression: float = 10.0
 
