@@ -338,7 +338,7 @@ def _warm_start(problem: TrainingProblem[Any, Any] | QuadraticProgram, start: An
 
 
 def _transferred_warm_start(problem: SVMProblem, start: SVMSolution) -> QPSolution:
-    """Transfer a warm start to this program; x alone for a large kernel program.
+    """Map a warm start to the variables of this program; only x for a large kernel program.
 
     Multipliers would take a pass over the kernel matrix, and who goes through it column by column
     has no use for them.

@@ -1,4 +1,4 @@
-"""Removal of dependent equality rows, for solvers that break down on them."""
+"""Removal of linearly dependent equality rows ``Ax = b``, on which some solvers break down."""
 
 from __future__ import annotations
 

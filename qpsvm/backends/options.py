@@ -1,4 +1,4 @@
-"""Options of the package's own solvers: from values by name to a settings object."""
+"""Conversion of the ``options`` of ``solve`` to the settings object of one of our solvers."""
 
 from __future__ import annotations
 

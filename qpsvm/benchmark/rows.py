@@ -1,4 +1,4 @@
-"""Rows of the store: results of measurements as plain values."""
+"""Rows of a benchmark's result file: one measurement each, as plain values."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class Certificate:
 
     @property
     def weight_error(self) -> float:
-        """Bound on the distance to the optimal weights, ``sqrt(2 gap / kappa)``.
+        """Bound ``sqrt(2 gap / kappa)`` on the distance ``|w - w*|`` from the optimal weights.
 
         With a penalised intercept that of (w, b) together. An infeasible (w, b) of a hard margin
         adds its distance ``infeasibility * |w'|`` from the feasible multiple w' that the gap is
@@ -202,7 +202,7 @@ class Certificate:
         return NORM_ROUNDING * (math.sqrt(square) + scaling)
 
     def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds:
-        """Bounds on the exact optimum's decision value for every row of X.
+        """Bound the decision value of the exact optimum for every row of X, from below and above.
 
         ``|f*(x) - f(x)| <= weight_error |phi(x) - c| + |shift of the intercept|``
 

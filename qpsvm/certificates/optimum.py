@@ -43,7 +43,7 @@ from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 NORM_ROUNDING = 1.0 + 2.0**-30
-"""Factor that covers the rounding of any norm or product of non-negative numbers with up to a
+"""Factor that covers the rounding of a norm, or of a product of non-negative numbers, of up to a
 million terms, as far as none of them underflows: ``UNDERFLOW`` is added for that."""
 
 NOTHING = Interval(0.0, 0.0)

@@ -84,7 +84,7 @@ def machine_from_alpha(problem: SVMProblem, alpha: ArrayLike) -> SVMSolution:
 
 
 def recovered(problem: SVMProblem, x: Vector) -> SVMSolution:
-    """Recover the machine of a dual point, with the best intercept for its weights."""
+    """Return the machine of a dual solution, with the best intercept for its weights."""
     # a copy: some methods change their iterate in place
     return problem.recover(QPSolution(Status.UNKNOWN, x=x.copy()))
 

@@ -59,7 +59,7 @@ class Trace(Table):
         return dict(vars(self))
 
     def order(self) -> npt.NDArray[np.intp]:
-        """Indices of the rows in print: the last ones first."""
+        """Indices of the table rows in the order in which they are printed, the last row first."""
         return np.arange(len(self))[::-1]
 
     def __repr__(self) -> str:

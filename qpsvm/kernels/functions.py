@@ -35,12 +35,12 @@ from qpsvm.kernels.products import (
     variance,
     write_inner_products,
 )
-from qpsvm.kernels.rows import CACHED, PIECE, RowsOfProducts, densified
+from qpsvm.kernels.rows import CACHED, RowsOfProducts, densified
 from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.numerics.arrays import Dense, Index, Vector, row_blocks
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.numerics.threads import for_each
+from qpsvm.numerics.threads import BLOCK, for_each
 from qpsvm.qp.sample_gram import Rows
 
 Gamma: TypeAlias = float | Literal["scale", "auto"]
@@ -185,7 +185,7 @@ class RBF(_WithGamma):
             if same:
                 gram[piece.stop :, piece] = gram[piece, piece.stop :].T
 
-        for_each(evaluate, row_blocks(gram.shape[0], gram.shape[1], PIECE))
+        for_each(evaluate, row_blocks(gram.shape[0], gram.shape[1], BLOCK))
         return gram
 
     def against(self, X: Stored) -> Rows:

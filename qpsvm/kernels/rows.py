@@ -10,16 +10,13 @@ import scipy.sparse as sp
 from qpsvm.kernels.products import inner_products
 from qpsvm.numerics.arrays import Dense, Index, is_sparse, row_blocks
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.numerics.threads import for_each
+from qpsvm.numerics.threads import BLOCK, for_each
 
 CACHED = 2**19
 """Bytes of a Gram matrix that are finished at a time: two such arrays stay in a core's cache."""
 
 DENSE_UP_TO = 30
 """Columns for every entry of a row, up to which products of dense arrays are faster."""
-
-PIECE = 2**23
-"""Bytes of a Gram matrix that a thread evaluates at a time."""
 
 LARGEST_COPY = 2**30
 """Bytes of a dense copy of sparse samples."""
@@ -53,7 +50,7 @@ class RowsOfProducts:
                 self.finish(rows[block], columns, values[block])
 
         # pieces of columns: every product prepares its right factor anew
-        for_each(evaluate, row_blocks(out.shape[1], len(rows), PIECE))
+        for_each(evaluate, row_blocks(out.shape[1], len(rows), BLOCK))
 
 
 def densified(X: Stored) -> Stored:

@@ -23,7 +23,7 @@ from qpsvm.numerics.arrays import row_blocks
 Piece = TypeVar("Piece")
 
 BLOCK = 2**23
-"""Bytes of a block of kernel values that a thread evaluates at a time."""
+"""Bytes of kernel values that a thread evaluates or combines at a time."""
 
 FEWEST_ROWS = 256
 """Rows of such a block, at least: what all rows share is computed anew for every block."""

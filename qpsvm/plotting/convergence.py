@@ -78,7 +78,7 @@ class Convergence(Picture):
 
     @property
     def verified(self) -> list[tuple[Event, float]]:
-        """Verified residual after each stage of the solve."""
+        """The largest verified KKT residual after each stage of a solve, by stage."""
         return [
             (event, event.residual)
             for event in self.events

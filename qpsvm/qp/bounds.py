@@ -269,7 +269,7 @@ class _Bounding:
         return float(np.abs(g) @ dx + z @ reach + dz @ slack + dg @ widest) + curved
 
     def _price_of_contradiction(self, x: Vector, left: Vector) -> float:
-        """Bound on the gap's increase by reduced costs that cannot all be zero.
+        """Bound on the increase of the duality gap by reduced costs that cannot all be zero.
 
         Infinite where such a variable is not bounded.
         """

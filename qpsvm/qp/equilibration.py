@@ -39,7 +39,7 @@ LARGEST_EXPONENT = 300
 
 
 LIMITS = math.ldexp(1.0, -LARGEST_EXPONENT), math.ldexp(1.0, LARGEST_EXPONENT)
-"""Smallest and largest factor."""
+"""Smallest and largest factor by which a row or a variable of a program is scaled."""
 
 
 def equilibrate(

@@ -97,7 +97,7 @@ def feasible(beta: Dense, upper: Dense, lowest: Dense) -> Dense:
 def held_out(
     stair: Staircase, beta: Vector, trained: Products, others: Products, column: int
 ) -> HeldOut:
-    """Bound a machine's duality gap and the exact optimum's decision values on held-out samples.
+    """Bound a machine's duality gap, and the optimum's decision values for held-out samples.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class Staircase:
         return np.asarray(self.values()[steps + 2, np.arange(len(steps))])
 
     def values(self) -> Dense:
-        """Fixed values of the five steps of every sample, shape (5, n)."""
+        """Values that the five optimality cases of every sample fix (f or beta), shape (5, n)."""
         return np.stack([self.lowest, self.c, np.zeros(len(self.a)), self.a, self.upper])
 
     @cached_property

@@ -192,7 +192,7 @@ class Trial:
         return np.asarray(np.isfinite(self.x).all(axis=1))
 
     def improve(self, low: Dense, high: Dense) -> Mask:
-        """Exchange samples beyond the end of their step; return where none is left, shape (m,).
+        """Change active sets where samples have left their ranges; mask the machines without any.
 
         Parameters
         ----------

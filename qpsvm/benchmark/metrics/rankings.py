@@ -69,7 +69,7 @@ class Ranking:
 
 
 def ranking(times: Times, *, shift: float = SHIFT, seed: int = 0) -> Ranking:
-    """Rank contestants by the mean logarithm of their times, failures at the time limit.
+    """Rank contestants by mean log time; a failed program counts with the time limit.
 
     Parameters
     ----------

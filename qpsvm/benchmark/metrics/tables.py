@@ -113,7 +113,7 @@ def table_of(times: Times, contestants: Sequence[str] | None = None) -> Table:
 
 
 def _largest_block(attempted: Mapping[str, set[Instance]]) -> tuple[str, ...]:
-    """Choose contestants with many programs in common, greedily; keep their order."""
+    """Return contestants that share many solved programs, by a greedy choice, in their order."""
     blocks = (block for first in attempted for block in _growing(attempted, first))
     # of two blocks of the same size, the one with more contestants; the first of equals
     _, best = max(blocks, key=lambda block: (block[0], len(block[1])), default=(0, ()))

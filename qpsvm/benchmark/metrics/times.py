@@ -80,7 +80,7 @@ Times: TypeAlias = Mapping[Column, Timing]
 def times_to(
     rows: Iterable[Row], target: float, best: Mapping[Instance, float] | None = None
 ) -> dict[Column, Timing]:
-    """Shortest median seconds of every contestant to the target gap, over its tolerances.
+    """Return each contestant's least median time to the target gap, over its tolerances.
 
     Parameters
     ----------

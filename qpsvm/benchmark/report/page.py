@@ -1,4 +1,4 @@
-"""The HTML page of a benchmark report: filterable rows, plots, and the document.
+"""HTML page of a benchmark report, with its text, its plots and a table that can be filtered.
 
 Plotly's script comes out of the installed package and into the file. The page computes nothing but
 what depends on its filters: which programs and contestants are left, and their profile.

@@ -17,7 +17,7 @@ def report(
         typer.Option(help="Also write a full report (.html or .md). May be repeated."),
     ] = None,
 ) -> None:
-    """Report on a store: refuted claims, outcomes, times to equal certified gaps.
+    """Report on stored benchmark results: refuted claims, outcomes, times to equal certified gaps.
 
     Prints a summary. The HTML page has all rows, filters and plots in one file, and needs no
     network.

@@ -9,7 +9,7 @@ import numpy as np
 
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
-from qpsvm.numerics.threads import for_each
+from qpsvm.numerics.threads import BLOCK, for_each
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.box.curvature import Curvature, DenseCurvature
@@ -26,9 +26,6 @@ AT_A_TIME = 256
 OFTEN = 2
 """Uses after which a column is kept: to write into memory for the first time takes as long as to
 evaluate a kernel, or longer."""
-
-PIECE = 2**23
-"""Bytes of columns that a thread combines at a time."""
 
 WORKING_SET = "working set"
 """Of its matrix: the name in memory."""
@@ -215,4 +212,4 @@ def _add_combination(result: Vector, weights: Vector, columns: Dense) -> None:
     def add(entries: slice) -> None:
         result[entries] += weights @ columns[:, entries]
 
-    for_each(add, row_blocks(len(result), len(weights), PIECE))
+    for_each(add, row_blocks(len(result), len(weights), BLOCK))

@@ -1,4 +1,4 @@
-"""The program, its scales and the settings, shared by all interior-point iterations."""
+"""Data shared by all interior-point iterations: the quadratic program, its scales, the settings."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ def _first_mu(p: FactorProgram) -> float:
 
 
 def _without_claim(found: SearchResult) -> SearchResult:
-    """Withdraw the claim of optimality from a result, as only its open variables are optimal."""
+    """Return a result without its claim of optimality: only some variables were optimised."""
     if found.status is not Status.OPTIMAL:
         return found
     return replace(found, status=Status.ITERATION_LIMIT, reason="iteration limit")
