@@ -60,11 +60,11 @@ class Chunking:
             return None
         x = np.zeros(program.size)
         point = Point(x, x, np.zeros(len(program.b)))
-        chunk, is_first = self._first(n), True
-        while True:
+        chunk = self._first(n)
+        for number in range(own.max_chunks):
             x = self._solved(chunk)
             n_support = int(np.count_nonzero(self._of_samples(x > 0.0)))
-            if n_support > own.most_support * (len(chunk) if is_first else n):
+            if n_support > own.most_support * (n if number else len(chunk)):
                 return None
             Px = point.Px + self.columns.product(x - point.x)
             point = Point(x, Px, row_multipliers(program, x, Px, point.y))
@@ -76,13 +76,14 @@ class Chunking:
                 or len(chunk) + len(violated) > self._largest
                 or not self.budget.may_go_on(np.inf)
             ):
-                return InitialGuess(x, int(np.sum(program.is_free(x))))
+                break
             worst = np.argsort(-violations[violated], kind="stable")[: len(chunk)]
             r = program.gradient(point.Px, point.y)
             is_next = self._of_samples((x > 0.0) | (r < own.chunk_tolerance * scale))
             is_next[np.setdiff1d(np.arange(n), chunk)] = False
             is_next[violated[worst]] = True
-            chunk, is_first = np.flatnonzero(is_next), False
+            chunk = np.flatnonzero(is_next)
+        return InitialGuess(x, int(np.sum(program.is_free(x))))
 
     @property
     def _samples(self) -> Index:

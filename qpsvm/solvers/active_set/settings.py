@@ -37,6 +37,8 @@ class ActiveSetSettings(WorkingSetSettings):
     few_violations : float
         Chunking ends when no more samples violate their conditions than this share of the support
         vectors.
+    max_chunks : int
+        Chunks, at most; LIBSVM's answers are not exact, so that samples may leave and return.
     divisions : int
         Parts that the samples are divided into where working sets solve the parts.
     undivided_size : int
@@ -69,6 +71,7 @@ class ActiveSetSettings(WorkingSetSettings):
     most_support: float = 0.3
     chunk_tolerance: float = 0.1
     few_violations: float = 0.15
+    max_chunks: int = 20
     divisions: int = 3
     undivided_size: int = 1500
     decomposed_size: int = 3000

@@ -95,3 +95,22 @@ def test_nothing_is_kept_beyond_the_memory_limit() -> None:
     limit = {"memory_limit": 4_000_000}
     assert qpsvm.solve(problem, "active-set", options=limit).status is Status.OPTIMAL
     assert not problem.model.gram.gram.is_kept
+
+
+def test_the_number_of_chunks_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks: list[int] = []
+    solved = chunking.Chunking._solved
+
+    def counted(self: Any, chunk: Any) -> Any:
+        chunks.append(len(chunk))
+        return solved(self, chunk)
+
+    monkeypatch.setattr(chunking.Chunking, "_solved", counted)
+    X, y = clusters(2000, seed=5)
+    problem = qpsvm.SoftMargin(1.0).dual(X, y, kernel=qpsvm.kernels.RBF(0.1))
+    for options, expected in (({}, range(3, 20)), ({"max_chunks": 2}, range(2, 3))):
+        chunks.clear()
+        few = {"few_violations": 0.0, "chunk_tolerance": 0.001}
+        solution = qpsvm.solve(problem, "active-set", options=few | options)
+        assert solution.status is Status.OPTIMAL
+        assert len(chunks) in expected
