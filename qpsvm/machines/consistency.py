@@ -205,7 +205,7 @@ def _intercept_difference(model: PrimalDualPair, solution: SVMSolution) -> float
     price = model.constrained_price(solution.constraint_multipliers)
     rounding = float(np.sum(np.abs(alpha))) + abs(price)
     size = max(abs(solution.intercept), 1e-2 * model.unit, 1e-10 * rounding)
-    return abs(solution.intercept - float(signs @ alpha) + price) / size
+    return abs(solution.intercept - float(signs @ alpha) + price) / max(size, TINY)
 
 
 def _norm(vector: Any) -> float:

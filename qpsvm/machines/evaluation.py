@@ -20,6 +20,7 @@ from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Vector, row_blocks
 from qpsvm.numerics.exact_sums import exact_sum
+from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.row_sums import common_offset
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
@@ -79,14 +80,18 @@ def evaluated(
     beta = model.expansion(point.alpha)
     own = solution.expansion if solution.coef is None else None
     vectors = [v for v in (own, None if model.is_linear else beta) if v is not None]
-    absolute = [np.abs(v) for v in vectors] if model.kernel.is_nonnegative else []
-    products = _products(multiply or model.kernel_products, [*vectors, *absolute])
+    terms = _expansion_sizes(model, point.alpha)
+    absolute = [np.abs(v) for v in vectors]
+    if not model.is_linear:
+        absolute[-1] = terms
+    asked = [*vectors, *absolute] if model.kernel.is_nonnegative else vectors
+    products = _products(multiply or model.kernel_products, asked)
     sums, sizes = products[: len(vectors)], products[len(vectors) :]
-    if not absolute:
-        sizes = [_size_bound(model, v) for v in vectors]
+    if not model.kernel.is_nonnegative:
+        sizes = [_size_bound(model, v) for v in absolute]
     if model.is_linear:
         w = model.weights(beta, point.constraint_multipliers)
-        dual, dual_sizes = DualWeights(beta, w, float(w @ w)), _weight_sizes(model, point, beta)
+        dual, dual_sizes = DualWeights(beta, w, float(w @ w)), _weight_sizes(model, point, beta, terms)
     else:
         dual, dual_sizes = DualWeights(beta, None, float(beta @ sums[-1])), sizes[-1]
     values = model.decision_values(solution, sums[0] if own is not None else None)
@@ -150,27 +155,42 @@ def _products(multiply: Callable[[Dense], Dense], vectors: Sequence[Vector]) -> 
     return [products[:, place] for place in places]
 
 
-def _size_bound(model: PrimalDualPair, expansion: Vector) -> Vector:
-    """Upper bound of ``|K| |beta|``, shape (n,), as ``|k(x, z)| <= |phi(x)| |phi(z)|``."""
+def _expansion_sizes(model: PrimalDualPair, alpha: Vector) -> Vector:
+    """The sums of the absolute terms of ``beta = R'a / kappa``, shape (n,): beta is rounded, too."""
+    c = model.conditions
+    return np.asarray(abs(c.rows).T @ np.abs(alpha)) / c.norm_weight
+
+
+def _size_bound(model: PrimalDualPair, sizes: Vector) -> Vector:
+    """Upper bound of ``|K| sizes``, shape (n,), as ``|k(x, z)| <= |phi(x)| |phi(z)|``."""
     norms = np.sqrt(np.abs(model.gram.diagonal()))
-    return np.asarray(norms * float(norms @ np.abs(expansion)))
+    return np.asarray(norms * float(norms @ sizes))
 
 
-def _weight_sizes(model: PrimalDualPair, point: DualPoint, beta: Vector) -> Vector:
+def _weight_sizes(
+    model: PrimalDualPair, point: DualPoint, beta: Vector, terms: Vector
+) -> Vector:
     """The sums of the absolute terms of ``w = X'beta - (G'z + A'y) / kappa``, shape (d,)."""
-    sizes = _column_sizes(model.data.X, beta)
+    c = model.conditions
+    total = exact_sum((c.signs * point.alpha).tolist()) / c.norm_weight
+    sizes = _column_sizes(model.data.X, beta, terms, total)
     if model.constraints is not None:
         terms = abs(model.constraints.rows[:, :-1]).T @ np.abs(point.constraint_multipliers)
         sizes = sizes + np.asarray(terms) / model.conditions.norm_weight
     return sizes
 
 
-def _column_sizes(X: Any, beta: Vector) -> Vector:
-    """Sum of absolute terms of ``X'beta``, with an offset that all samples share taken off."""
+def _column_sizes(X: Any, beta: Vector, terms: Vector, total: float) -> Vector:
+    """Sum of absolute terms of ``X'beta``, with an offset that all samples share taken off.
+
+    ``terms`` are the sums of the absolute terms of beta, and ``total`` is what its entries add up
+    to without rounding: the offset multiplies what they miss.
+    """
     offset = common_offset(X)
     if offset is None:
-        return np.asarray(abs(X).T @ np.abs(beta))
-    sizes = np.abs(offset) * abs(exact_sum(beta.tolist()))
+        return np.asarray(abs(X).T @ terms)
+    found = exact_sum(beta.tolist())
+    sizes = np.abs(offset) * (abs(found) + abs(found - total) / EPS)
     for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
-        sizes = sizes + np.abs(X[rows] - offset).T @ np.abs(beta[rows])
+        sizes = sizes + np.abs(X[rows] - offset).T @ terms[rows]
     return np.asarray(sizes)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.precision import TINY
 from qpsvm.solvers.interior_point.direction import SearchDirection, Targets
 from qpsvm.solvers.interior_point.newton import NewtonSystem
 from qpsvm.solvers.interior_point.residuals import Residuals
@@ -49,9 +50,11 @@ class Regularization:
     def stronger(self, work: Workspace) -> Regularization:
         """Stop eliminating variables with the largest D; if that is done already, raise rho."""
         own, F = work.settings, work.program.F
+        # a curvature that underflows must not keep rho at zero
+        floor = max(own.proximal_floor_heavy * work.least_curvature, TINY)
         if self.keeps_heavy or F.rank > work.program.size:
-            return Regularization(self.proximal * own.proximal_growth, keeps_heavy=True)
-        floor = own.proximal_floor_heavy * work.least_curvature
+            raised = max(self.proximal * own.proximal_growth, floor)
+            return Regularization(raised, keeps_heavy=True)
         return Regularization(max(self.proximal, floor), keeps_heavy=True)
 
     def weaker(self, work: Workspace) -> Regularization:
