@@ -149,6 +149,10 @@ class DataFileError(QPSVMError, ValueError):
     """A data file that cannot be read."""
 
 
+class ChunkError(QPSVMError, ValueError):
+    """A chunk of samples that cannot be read; the message names it with its path."""
+
+
 class SuiteError(QPSVMError, ValueError):
     """A benchmark suite, or a name in one, that cannot be read."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
-from qpsvm.backends.base import Backend, Callback, Settings
+from qpsvm.backends.base import Backend, Callback, Progress, Settings
 from qpsvm.backends.registry import require_name
 from qpsvm.certificates import (
     certify_infeasible,
@@ -17,6 +17,7 @@ from qpsvm.certificates import (
     not_separable,
     without_constraints,
 )
+from qpsvm.chunked import ChunkedProblem, ChunkedSolution
 from qpsvm.contract import NO_OPTIMUM, Solvable
 from qpsvm.exceptions import (
     InfeasibleProgramError,
@@ -36,6 +37,7 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError, transfer_warm_start
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.deadline import NEVER
+from qpsvm.passes import PassSettings, solve_in_passes
 from qpsvm.policy import solve_by_policy
 from qpsvm.qp.evidence_search import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -44,6 +46,9 @@ from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solve_state import POLICY
 
 Solution = TypeVar("Solution")
+
+LOOSEST = 1e-2
+"""Largest relative accuracy that a program over open samples is solved to."""
 
 
 def solve(
@@ -211,6 +216,8 @@ def _solve(
 ) -> Answer[Any]:
     if isinstance(problem, ReducedProblem):
         return _solve_parts(problem, backend, settings, start, strict=strict)
+    if isinstance(problem, ChunkedProblem):
+        return _solve_chunked(problem, backend, settings, start, strict=strict)
     if not isinstance(problem, TrainingProblem | QuadraticProgram):
         raise InvalidParameterError(
             f"solve takes an SVMProblem or a QuadraticProgram, got {type(problem).__name__}; "
@@ -232,6 +239,53 @@ def _solve(
             raise ToleranceNotReachedError(message)
         return Answer(outcome.machine, (message,))
     return Answer(outcome.machine)
+
+
+def _solve_chunked(
+    problem: ChunkedProblem, backend: str | Backend, settings: Settings, start: Any, *, strict: bool
+) -> Answer[ChunkedSolution]:
+    """Solve on samples in chunks; programs over open samples go to the backend."""
+    if start is not None:
+        raise InvalidParameterError(
+            "warm_start is not used for samples in chunks; options={'resume': path} continues from "
+            "a checkpoint."
+        )
+    own = PassSettings.of(settings.options)
+    if settings.max_iterations is not None:
+        own = replace(own, max_passes=min(own.max_passes, settings.max_iterations))
+    assert settings.deadline is not None
+
+    def solve_program(program: QuadraticProgram, eps: float) -> QPSolution:
+        inner = Settings(eps=min(eps, LOOSEST), deadline=settings.deadline)
+        found: QPSolution = solve_by_policy(program, backend, inner).solution
+        return found
+
+    def stop(kind: str, number: int, gap: float) -> bool:
+        if settings.callback is None:
+            return False
+        event = Progress("solve", f"passes: {kind}", iteration=number, gap=gap)
+        return settings.callback(event) is False
+
+    solution = solve_in_passes(
+        problem,
+        settings.eps,
+        own,
+        solve_program,
+        deadline=settings.deadline,
+        verbose=settings.verbose,
+        stop=stop,
+    )
+    if solution.status is Status.OPTIMAL:
+        return Answer(solution)
+    message = (
+        f"{solution.statistics.passes} passes did not reach eps={settings.eps:g}: the certified "
+        f"gap is {solution.certificate.relative_gap_upper:.2e} (status "
+        f"{solution.status.value!r}). Allow more passes (max_iterations) or memory "
+        "(options={'memory_limit': bytes}), or take a larger eps."
+    )
+    if strict:
+        raise ToleranceNotReachedError(message)
+    return Answer(solution, (message,))
 
 
 def _solve_parts(

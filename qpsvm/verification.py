@@ -25,6 +25,8 @@ import numpy as np
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.certifying import certificate_of
 from qpsvm.certificates.reduced import ReducedReport
+from qpsvm.chunked import ChunkedProblem, ChunkedReport, ChunkedSolution
+from qpsvm.chunked.problem import verified
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
 from qpsvm.kkt_report import KKTReport
@@ -52,14 +54,18 @@ def verify(
     problem: ReducedProblem, solution: ReducedSolution, *, eps: float = ...
 ) -> ReducedReport[KKTReport]: ...
 @overload
+def verify(
+    problem: ChunkedProblem, solution: ChunkedSolution, *, eps: float = ...
+) -> ChunkedReport: ...
+@overload
 def verify(problem: QuadraticProgram, solution: QPSolution, *, eps: float = ...) -> KKTReport: ...
 def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
     """Measure how far a solution is from optimal, without trusting its own statements.
 
     Parameters
     ----------
-    problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
-        The problem that the solution is measured on.
+    problem : SVMProblem, JointProblem, ReducedProblem, ChunkedProblem or QuadraticProgram
+        The problem that the solution is measured on; samples in chunks are read once.
     solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
         From any source. A QPSolution may also be given for an SVMProblem or JointProblem: it is
         recovered first.
@@ -69,7 +75,8 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
     Returns
     -------
     KKTReport
-        Of a ReducedProblem: ReducedReport, with one for every part.
+        Of a ReducedProblem: ReducedReport, with one for every part; of a ChunkedProblem:
+        ChunkedReport.
 
     Raises
     ------
@@ -91,6 +98,8 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
     False
     """
     tolerances = Tolerances(eps)
+    if isinstance(problem, ChunkedProblem):
+        return ChunkedReport(eps, verified(problem, solution), one_line(problem))
     require_pair("verify", problem, solution, programs=True, recovers=True)
     if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
         return _verify_program(problem, solution, tolerances)

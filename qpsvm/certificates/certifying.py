@@ -9,6 +9,9 @@ import numpy as np
 from qpsvm.certificates.gap import Certificate
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import enclose
+from qpsvm.chunked import ChunkedCertificate, ChunkedProblem, ChunkedSolution
+from qpsvm.chunked.problem import verified
+from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.feasibility import FeasibleMachine, feasible_machine
 from qpsvm.machines.locked import locked
@@ -27,6 +30,10 @@ def certify(
 def certify(
     problem: ReducedProblem, solution: ReducedSolution, *, rigorous: bool = ...
 ) -> ReducedCertificate[Certificate]: ...
+@overload
+def certify(
+    problem: ChunkedProblem, solution: ChunkedSolution, *, rigorous: bool = ...
+) -> ChunkedCertificate: ...
 def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     """Bound the distance of any solution from the exact optimum of ``problem``.
 
@@ -68,8 +75,15 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     >>> proof.relative_gap < 1e-8
     True
     """
-    require_pair("certify", problem, solution)
     require_flag(rigorous, "rigorous")
+    if isinstance(problem, ChunkedProblem):
+        if rigorous:
+            raise InvalidParameterError(
+                "rigorous=True needs all samples at once; the bound for samples in chunks includes "
+                "a bound on its rounding (gap_upper)."
+            )
+        return verified(problem, solution)
+    require_pair("certify", problem, solution)
     if isinstance(problem, ReducedProblem):
         proofs = tuple(certify(*part, rigorous=rigorous) for part in problem.parts(solution))
         return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)

@@ -52,6 +52,27 @@ def as_classes(y: Targets | None) -> tuple[Index, Labels]:
     InvalidDataError
         Not one-dimensional, empty, missing values, mixed kinds, or only one class.
     """
+    labels = as_labels(y)
+    try:
+        classes, index = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        _require_one_kind(labels.tolist())
+        raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
+    if len(classes) == 1:
+        raise InvalidDataError(
+            f"y has only one class, {_plain(classes[0])!r}; a classifier needs samples of two."
+        )
+    return np.asarray(freeze(np.asarray(index).ravel().astype(np.intp))), freeze(np.array(classes))
+
+
+def as_labels(y: Targets | None) -> Labels:
+    """Convert labels of any kind to an array of shape (n,), of one class or many.
+
+    Raises
+    ------
+    InvalidDataError
+        Not one-dimensional, empty, missing values, complex numbers, or mixed kinds in a list.
+    """
     labels = _as_column(y, "label")
     missing = _missing(labels)
     if missing.any():
@@ -64,16 +85,7 @@ def as_classes(y: Targets | None) -> tuple[Index, Labels]:
         raise InvalidDataError("y holds complex numbers; pass two different labels.")
     if labels.dtype.kind == "U" and isinstance(y, list | tuple):
         _require_one_kind(y)  # NumPy has already turned [1, "a"] into text
-    try:
-        classes, index = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        _require_one_kind(labels.tolist())
-        raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
-    if len(classes) == 1:
-        raise InvalidDataError(
-            f"y has only one class, {_plain(classes[0])!r}; a classifier needs samples of two."
-        )
-    return np.asarray(freeze(np.asarray(index).ravel().astype(np.intp))), freeze(np.array(classes))
+    return labels
 
 
 def as_targets(y: Targets | None) -> Vector:

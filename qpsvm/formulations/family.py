@@ -14,6 +14,8 @@ from typing import (
 
 import numpy as np
 
+from qpsvm.chunked import ChunkedProblem, chunked_problem, is_chunked
+from qpsvm.chunked.contents import Task
 from qpsvm.constraints import Constraints, combine
 from qpsvm.data.preparation import (
     binary_training_set,
@@ -56,6 +58,8 @@ class Family(ExplainsKeywords, ABC):
 
     # the penalty on the weights; what builds the program of each form, and what recovers a machine
     _norm: ClassVar[Norm] = SQUARED
+    # what y is for samples in chunks; None where they need all samples at once
+    _task: ClassVar[Task | None] = None
     _primal: ClassVar[ProgramAndRecovery] = primal_program, PrimalRecovery
     _dual: ClassVar[ProgramAndRecovery] = dual_program, DualRecovery
 
@@ -131,6 +135,8 @@ class Family(ExplainsKeywords, ABC):
         MemoryLimitError
             A kernel matrix larger than a quarter of the machine's memory.
         """
+        if is_chunked(X):
+            return self._in_chunks(X, y, kernel, sample_weight, constraints)
         data, function = self._data(X, y, kernel, sample_weight)
         return self.of_training_set(data, function, "primal", constraints, indefinite)
 
@@ -150,8 +156,43 @@ class Family(ExplainsKeywords, ABC):
         Parameters, result and errors are those of ``primal``; the Hessian is structured, so
         nothing of size n x n is computed before a solver asks for it.
         """
+        if is_chunked(X):
+            return self._in_chunks(X, y, kernel, sample_weight, constraints)
         data, function = self._data(X, y, kernel, sample_weight)
         return self.of_training_set(data, function, "dual", constraints, indefinite)
+
+    def _in_chunks(
+        self,
+        X: object,
+        y: object,
+        kernel: KernelArgument,
+        sample_weight: object,
+        constraints: Constraints | None,
+    ) -> ChunkedProblem:
+        """Build the problem on samples that are read chunk by chunk; form does not matter there.
+
+        Raises
+        ------
+        InvalidParameterError
+            A formulation, kernel or constraints that need all samples at once.
+        """
+        if self._task is None or self._norm is not SQUARED:
+            raise InvalidParameterError(
+                f"{type(self).__name__} needs all samples at once; pass arrays. SoftMargin, "
+                "EpsilonRegression, QuantileRegression, NuClassification, NuRegression and "
+                "OneClass take samples in chunks."
+            )
+        if not isinstance(as_kernel(kernel), Linear):
+            raise InvalidParameterError(
+                f"Samples in chunks need the linear kernel, not {kernel!r}: a kernel machine "
+                "evaluates pairs of samples. Transform the features instead, for instance with "
+                "sklearn.kernel_approximation.Nystroem."
+            )
+        if constraints is not None:
+            raise InvalidParameterError(
+                "constraints on (w, b) are not supported for samples in chunks; leave them out."
+            )
+        return chunked_problem(self, self._task, X, y, sample_weight)
 
     def _data(
         self,
@@ -240,6 +281,8 @@ class Family(ExplainsKeywords, ABC):
 class Classifier(Family):
     """Base class of formulations for two-class problems."""
 
+    _task = "binary"
+
     def training_set(
         self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
     ) -> BinaryTrainingSet:
@@ -249,6 +292,8 @@ class Classifier(Family):
 class Regressor(Family):
     """Base class of formulations for regression: samples with numeric targets."""
 
+    _task = "regression"
+
     def training_set(
         self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
     ) -> RegressionTrainingSet:
@@ -257,6 +302,8 @@ class Regressor(Family):
 
 class Unlabelled(Family):
     """Base class of formulations for unlabelled samples."""
+
+    _task = "unlabelled"
 
     def training_set(
         self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None

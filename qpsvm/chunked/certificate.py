@@ -1,0 +1,193 @@
+"""What is proven about a machine on samples in chunks: bounds on the optimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qpsvm.chunked.dual import DualBound, dual_bound
+from qpsvm.chunked.evaluation import ChunkResult, Decided, Machine, Sum
+from qpsvm.chunked.template import Template
+from qpsvm.chunked.totals import Totals
+from qpsvm.machines.settings import MACHINES
+from qpsvm.numerics.precision import EPS, TINY
+
+
+@dataclass(frozen=True)
+class ChunkedCertificate:
+    """Bounds on the optimum of a problem on samples in chunks.
+
+    The optimum is between ``dual_objective`` and ``primal_objective``, up to ``rounding``.
+
+    Attributes
+    ----------
+    primal_objective : float
+        Of the machine.
+    dual_objective : float
+        Of a feasible dual point; minus infinity if there is none.
+    rounding : float
+        Bound on the rounding of both, absolute.
+    floor : float
+        Smallest scale of the relative gap.
+    norm_weight : float
+        kappa.
+    """
+
+    primal_objective: float
+    dual_objective: float
+    rounding: float
+    floor: float
+    norm_weight: float
+
+    @classmethod
+    def of(
+        cls,
+        form: Template,
+        totals: Totals,
+        machine: Machine,
+        results: Sequence[ChunkResult],
+        sums: Decided,
+    ) -> ChunkedCertificate:
+        """Put together the sums of all chunks, for the machine at the centre of a pass."""
+        primal, primal_rounding = primal_objective(form, machine, results)
+        return cls.between(form, totals, primal, primal_rounding, dual_bound(form, sums, machine))
+
+    @classmethod
+    def between(
+        cls, form: Template, totals: Totals, primal: float, rounding: float, dual: DualBound
+    ) -> ChunkedCertificate:
+        """The certificate of two objectives with their roundings."""
+        return cls(
+            primal, dual.objective, rounding + dual.rounding, _floor(form, totals), form.norm_weight
+        )
+
+    @property
+    def gap(self) -> float:
+        """Primal objective minus dual objective."""
+        return self.primal_objective - self.dual_objective
+
+    @property
+    def gap_upper(self) -> float:
+        """Upper bound on the objective minus the optimum, rounding included."""
+        upper = abs(self.gap) + self.rounding
+        return upper if math.isfinite(upper) else math.inf
+
+    @property
+    def scale(self) -> float:
+        """What gaps are relative to: the larger of the objective and the floor."""
+        return max(abs(self.primal_objective), self.floor, TINY)
+
+    @property
+    def relative_gap(self) -> float:
+        """``|gap| / scale``."""
+        gap = abs(self.gap) / self.scale
+        return gap if math.isfinite(gap) else math.inf
+
+    @property
+    def relative_gap_upper(self) -> float:
+        """``gap_upper / scale``, the gap that decides the verdict."""
+        return self.gap_upper / self.scale
+
+    @property
+    def weight_error(self) -> float:
+        """Bound ``sqrt(2 gap / kappa)`` on the distance from the optimal weights."""
+        return math.sqrt(2.0 * self.gap_upper / self.norm_weight)
+
+    def passed(self, eps: float) -> bool:
+        """Return whether ``relative_gap_upper`` is at most ``eps``."""
+        return self.relative_gap_upper <= eps
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name, for JSON (infinities as they are)."""
+        return {
+            "primal_objective": self.primal_objective,
+            "dual_objective": self.dual_objective,
+            "gap": self.gap,
+            "gap_upper": self.gap_upper,
+            "relative_gap": self.relative_gap,
+            "relative_gap_upper": self.relative_gap_upper,
+            "rounding": self.rounding,
+            "weight_error": self.weight_error,
+        }
+
+
+@dataclass(frozen=True)
+class ChunkedReport:
+    """The verdict on a machine on samples in chunks.
+
+    Attributes
+    ----------
+    eps : float
+    certificate : ChunkedCertificate
+    problem : str
+        In one line.
+    """
+
+    eps: float
+    certificate: ChunkedCertificate
+    problem: str
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the certified relative gap is at most ``eps``; NaN is not."""
+        return self.certificate.passed(self.eps)
+
+    @property
+    def relative_gap(self) -> float:
+        """The certified relative gap."""
+        return self.certificate.relative_gap
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields in plain Python types, for JSON."""
+        return {
+            "problem": self.problem,
+            "passed": self.passed,
+            "eps": self.eps,
+            "certificate": self.certificate.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        c = self.certificate
+        return "\n".join(
+            [
+                f"{'PASS' if self.passed else 'FAIL'} at eps={self.eps:g}: {self.problem}",
+                f"  certified gap {c.gap_upper:.2e}, relative {c.relative_gap_upper:.2e}",
+                f"  optimum in [{c.dual_objective:.12g}, {c.primal_objective:.12g}], up to "
+                f"{c.rounding:.1e} of rounding",
+            ]
+        )
+
+
+def primal_objective(
+    form: Template, machine: Machine, results: Sequence[ChunkResult], which: int = 0
+) -> tuple[float, float]:
+    """The objective of one of the machines of a pass, and a bound on its rounding (of the first)."""
+    total = Sum((results[0].losses.high.shape[0],))
+    for result in results:
+        total.add_sum(result.losses)
+    w, b, t = machine.coef, machine.intercept, machine.width
+    penalty = 0.5 * form.norm_weight * float(w @ w)
+    if form.intercept == "penalized":
+        penalty += 0.5 * b * b
+    own = penalty + form.intercept_price * b + form.width_price * t
+    objective = own + float(total.value[which])
+    sizes = penalty + abs(form.intercept_price * b) + abs(form.width_price * t) + abs(objective)
+    rounding = math.fsum(result.loss_rounding for result in results)
+    return objective, rounding + (len(w) + 16) * EPS * sizes
+
+
+def _floor(form: Template, totals: Totals) -> float:
+    """The scale of a gap where w = 0 is optimal because all targets fit into the tube."""
+    if form.task != "regression":
+        return 0.0
+    half = 0.5 * (totals.largest_target - totals.smallest_target)
+    if form.intercept != "free":
+        half = max(abs(totals.largest_target), abs(totals.smallest_target))
+    if half > -float(np.max(form.offsets)):
+        return 0.0
+    largest = max(totals.largest_square, TINY)
+    return min(1.0, 0.5 * form.norm_weight * (MACHINES.least_change * form.unit) ** 2 / largest)

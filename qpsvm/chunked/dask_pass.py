@@ -1,0 +1,86 @@
+"""One pass over all chunks, by Dask: each chunk is read, evaluated and forgotten.
+
+Dask decides where and when: with a ``distributed.Client`` its workers, without one the threads of
+this process. Results come back in the order of the chunks, whatever the order of the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from qpsvm.chunked.contents import Contents, Task, checked, read
+from qpsvm.chunked.sources import Chunk, imported
+from qpsvm.numerics.threads import one_blas_thread
+
+Result = TypeVar("Result")
+
+Work = Callable[[Contents, Any, str, int], Result]
+"""What a pass computes on one chunk: of its contents, a request, its name and its number."""
+
+
+@dataclass(frozen=True)
+class OnChunk(Generic[Result]):
+    """The task of one chunk; a class, because a worker has to import what it runs."""
+
+    work: Work[Result]
+    task: Task
+    name: str
+    number: int
+
+    def __call__(self, content: Any, request: Any) -> Result:
+        raw = read(self.name, content)
+        with one_blas_thread():
+            return self.work(checked(raw, self.task, self.name), request, self.name, self.number)
+
+
+def run_pass(
+    work: Work[Result], task: Task, chunks: Sequence[Chunk], request: object, *, verbose: bool
+) -> list[Result]:
+    """Compute something on every chunk.
+
+    Parameters
+    ----------
+    work : function
+        Of a module, so that a worker can import it.
+    task : "binary", "regression" or "unlabelled"
+    chunks : sequence of Chunk
+    request : object
+        What all chunks have in common.
+    verbose : bool
+        Show Dask's progress bar.
+
+    Returns
+    -------
+    list
+        In the order of the chunks.
+
+    Raises
+    ------
+    ChunkError
+        A chunk that cannot be read.
+    InvalidDataError
+        A chunk with samples that an SVM cannot be trained on.
+    """
+    dask = imported("dask")
+    # once for all tasks, and without looking for Dask's own objects in it
+    shared = dask.delayed(request, traverse=False, pure=False)
+    tasks = list[Any]()
+    for k, chunk in enumerate(chunks):
+        own = OnChunk(work, task, chunk.name, k)
+        if dask.is_dask_collection(chunk.content):
+            tasks.append(dask.delayed(own, pure=False)(chunk.content, shared))
+        else:
+            tasks.append(dask.delayed(partial(own, chunk.content), pure=False)(shared))
+    with _progress(dask) if verbose else nullcontext():
+        return list(dask.compute(*tasks))
+
+
+def _progress(dask: Any) -> Any:
+    from dask.diagnostics import ProgressBar
+
+    del dask
+    return ProgressBar()

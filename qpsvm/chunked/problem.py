@@ -1,0 +1,181 @@
+"""A training problem whose samples are in chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qpsvm.chunked.certificate import ChunkedCertificate
+from qpsvm.chunked.contents import Contents, Task
+from qpsvm.chunked.dual import DualPoint, dual_of_chunk, dual_sums, stored_point
+from qpsvm.chunked.evaluation import ChunkResult, Machine, Request, evaluate, stored_machine
+from qpsvm.chunked.dask_pass import run_pass
+from qpsvm.chunked.solution import ChunkedSolution
+from qpsvm.chunked.sources import ChunkedSamples, Column, chunked
+from qpsvm.chunked.template import AsksConditions, Template, template
+from qpsvm.chunked.totals import ChunkTotals, Totals, chunk_totals, combined
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+
+SAMPLE_ROWS = 100_000
+"""Rows that the first pass chooses at random; a machine trained on them is the first guess."""
+
+SEED = 20_020_607
+"""Of the random choice of rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkedProblem:
+    """A linear training problem whose samples are read chunk by chunk.
+
+    ``minimize kappa/2 |w|^2 [+ 1/2 b^2] + price_b b + price_t t + sum_k loss_k(v_k)``, as in
+    ``qpsvm.machines.conditions``.
+
+    Attributes
+    ----------
+    formulation : Family
+    task : "binary", "regression" or "unlabelled"
+    samples : ChunkedSamples
+    totals : Totals
+        What the first pass over the chunks found.
+    template : Template
+        The conditions on one sample of each class.
+
+    Examples
+    --------
+    >>> import numpy as np, qpsvm
+    >>> from qpsvm.chunked import chunked
+    >>> X, y = np.arange(8.0).reshape(8, 1), np.arange(8) > 3
+    >>> problem = qpsvm.SoftMargin(C=1.0).dual(chunked(X, y, rows=3))
+    >>> problem
+    ChunkedProblem(SoftMargin(C=1.0), 8 samples x 1 features in 3 chunks)
+    >>> solution = qpsvm.solve(problem)
+    >>> bool(qpsvm.verify(problem, solution).passed)
+    True
+    """
+
+    formulation: Any
+    task: Task
+    samples: ChunkedSamples
+    totals: Totals
+    template: Template
+
+    @property
+    def solution_type(self) -> type[ChunkedSolution]:
+        """``ChunkedSolution``."""
+        return ChunkedSolution
+
+    @property
+    def n_chunks(self) -> int:
+        """Number of chunks."""
+        return len(self.samples.chunks)
+
+    def request(self, machines: tuple[Machine, ...], **more: Any) -> Request:
+        """What a pass is to compute, see ``Request``."""
+        return Request(self.template, self.totals.classes, machines, **more)
+
+    def run(self, request: Request, *, verbose: bool = False) -> list[ChunkResult]:
+        """Make one pass over the chunks; results are in the order of the chunks."""
+        return run_pass(_evaluate, self.task, self.samples.chunks, request, verbose=verbose)
+
+    def certificate(
+        self, machine: Machine, point: DualPoint, *, verbose: bool = False
+    ) -> ChunkedCertificate:
+        """Bound the distance of a machine from the optimum, by one pass over the samples."""
+        request = self.request((machine,)), point
+        parts = run_pass(_certify, self.task, self.samples.chunks, request, verbose=verbose)
+        return ChunkedCertificate.of(
+            self.template,
+            self.totals,
+            machine,
+            [part for part, _ in parts],
+            dual_sums([own for _, own in parts], self.totals.n_features),
+        )
+
+    def __repr__(self) -> str:
+        n, d = self.totals.n_rows, self.totals.n_features
+        return f"ChunkedProblem({self.formulation!r}, {n} samples x {d} features in {self.n_chunks} chunks)"
+
+
+def chunked_problem(
+    formulation: AsksConditions, task: Task, X: Any, y: Column, sample_weight: Column
+) -> ChunkedProblem:
+    """Build a problem on samples in chunks, by one pass over them.
+
+    Parameters
+    ----------
+    formulation : Family
+    task : "binary", "regression" or "unlabelled"
+    X, y, sample_weight
+        As for ``qpsvm.chunked.chunked``.
+
+    Raises
+    ------
+    InvalidDataError, ChunkError, MissingPackageError
+        As ``qpsvm.chunked.chunked``; samples that an SVM cannot be trained on, with their chunk.
+    InvalidParameterError
+        A formulation that needs all samples at once.
+    """
+    if task != "unlabelled" and y is None and not isinstance(X, ChunkedSamples):
+        raise InvalidDataError(
+            "y is missing; for Parquet and .npz files pass the name of a column or an array, "
+            "for Dask collections another one."
+        )
+    samples = chunked(X, None if task == "unlabelled" else y, sample_weight)
+    n_sample = max(1, -(-SAMPLE_ROWS // len(samples.chunks)))
+    parts = run_pass(_totals, task, samples.chunks, (task, n_sample), verbose=False)
+    totals = combined(parts, [chunk.name for chunk in samples.chunks], task)
+    return ChunkedProblem(formulation, task, samples, totals, template(formulation, task, totals))
+
+
+def _totals(
+    contents: Contents, request: tuple[Task, int], name: str, number: int
+) -> ChunkTotals:
+    del name
+    task, n_sample = request
+    return chunk_totals(contents, task, n_sample, (SEED, number))
+
+
+def _evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
+    del number
+    return evaluate(contents, request, name)
+
+
+def _certify(
+    contents: Contents, request: tuple[Request, DualPoint], name: str, number: int
+) -> tuple[ChunkResult, Any]:
+    primal, point = request
+    own = dual_of_chunk(contents, primal, point, name, number)
+    return evaluate(contents, primal, name), own
+
+
+def verified(problem: ChunkedProblem, solution: object) -> ChunkedCertificate:
+    """Bound the distance of a solution from the optimum by one pass; trust nothing it says.
+
+    Raises
+    ------
+    InvalidParameterError
+        The solution is no ``ChunkedSolution``, or a subclass of it.
+    InvalidDataError
+        It is of another problem.
+    """
+    if type(solution) is not ChunkedSolution:
+        raise InvalidParameterError(
+            f"A ChunkedProblem is verified with a ChunkedSolution, got {type(solution).__name__}; "
+            "qpsvm.solve(problem) returns one."
+        )
+    machine, point = stored_machine(solution.machine), stored_point(solution.dual)
+    for own in (machine, point.centre):
+        if own.coef.shape != (problem.totals.n_features,):
+            raise InvalidDataError(
+                f"The solution has weights of shape {own.coef.shape}, the problem has "
+                f"{problem.totals.n_features} features; it is of another problem."
+            )
+    if point.bands and len(point.bands) != problem.n_chunks:
+        raise InvalidDataError(
+            f"The dual point is of {len(point.bands)} chunks and the problem has "
+            f"{problem.n_chunks}; it is of another problem."
+        )
+    with np.errstate(all="ignore"):  # what is not finite fails closed
+        return problem.certificate(machine, point)

@@ -1,0 +1,155 @@
+"""The machine that was trained on samples in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from qpsvm.chunked.certificate import ChunkedCertificate
+from qpsvm.chunked.dual import DualPoint
+from qpsvm.chunked.evaluation import Machine
+from qpsvm.data.samples import as_samples
+from qpsvm.display import short_repr
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Vector
+from qpsvm.qp.solution import Status
+
+
+@short_repr
+@dataclass(frozen=True)
+class PassStatistics:
+    """What a solve on samples in chunks took.
+
+    Attributes
+    ----------
+    passes : int
+        Passes over all chunks, the one that built the problem included.
+    n_bytes : int
+        Bytes of samples that were read in them, as they are in memory.
+    n_open : int
+        Largest number of open conditions that were solved for at a time.
+    seconds : mapping
+        Wall clock, by what took it: "passes" and "open problems".
+    trace : tuple of tuples
+        After every pass its kind, the relative gap and the band.
+    note : str
+    """
+
+    passes: int = 0
+    n_bytes: int = 0
+    n_open: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    trace: tuple[tuple[str, float, float], ...] = ()
+    note: str = ""
+
+    @property
+    def total_seconds(self) -> float:
+        """Wall clock of the solve."""
+        return float(sum(self.seconds.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkedSolution:
+    """A linear machine ``f(x) = coef'x + intercept`` with a certificate and a dual point.
+
+    Attributes
+    ----------
+    status : Status
+        OPTIMAL exactly when the certificate passes at the ``eps`` asked for.
+    coef : array of shape (d,)
+    intercept, width : float
+    dual : DualPoint
+        The dual variables of all samples, as a rule and a list (``qpsvm.chunked.dual``).
+    certificate : ChunkedCertificate
+        Of the last pass.
+    classes : array of shape (2,) or None
+        The labels, (negative, positive).
+    is_novelty : bool
+        Predictions are +1 (inside) and -1.
+    is_ball : bool
+        ``|x|^2`` is subtracted from decision values.
+    statistics : PassStatistics
+    """
+
+    status: Status
+    coef: Vector
+    intercept: float
+    width: float
+    dual: DualPoint
+    certificate: ChunkedCertificate
+    classes: Labels | None
+    is_novelty: bool
+    is_ball: bool
+    statistics: PassStatistics
+
+    @property
+    def machine(self) -> Machine:
+        """w, b and t."""
+        return Machine(self.coef, self.intercept, self.width)
+
+    @property
+    def relative_gap(self) -> float:
+        """The certified relative gap."""
+        return self.certificate.relative_gap
+
+    def replace(self, **changes: Any) -> Self:
+        """Copy with some fields changed."""
+        return replace(self, **changes)
+
+    def decision_function(self, X: Any) -> Any:
+        """Decision values of samples: an array, or a lazy Dask array for a Dask collection.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d), or Dask collection
+
+        Raises
+        ------
+        InvalidDataError
+            As ``qpsvm.data.samples.as_samples``; another number of features.
+        """
+        return _by_blocks(self._values, X, np.dtype(np.float64))
+
+    def predict(self, X: Any) -> Any:
+        """Labels (or values, for a regression) of samples; lazy for a Dask collection."""
+        dtype = np.dtype(np.float64) if self.classes is None else self.classes.dtype
+        return _by_blocks(self._predictions, X, np.dtype(np.int64) if self.is_novelty else dtype)
+
+    def _values(self, X: Any) -> Vector:
+        samples = as_samples(X)
+        if samples.shape[1] != len(self.coef):
+            raise InvalidDataError(
+                f"X has {samples.shape[1]} features and the machine {len(self.coef)}; pass the "
+                "same columns."
+            )
+        values = np.asarray(samples @ self.coef) + self.intercept
+        if self.is_ball:
+            values = values - np.asarray((samples * samples).sum(axis=1)).ravel()
+        return values
+
+    def _predictions(self, X: Any) -> Any:
+        values = self._values(X)
+        if self.is_novelty:
+            return np.where(values >= 0.0, 1, -1)
+        if self.classes is None:
+            return values
+        return self.classes[(values > 0.0).astype(np.intp)]
+
+    def __repr__(self) -> str:
+        return (
+            f"ChunkedSolution({self.status.value}, {len(self.coef)} features, relative gap "
+            f"{self.relative_gap:.1e}, {self.statistics.passes} passes)"
+        )
+
+
+def _by_blocks(function: Any, X: Any, dtype: Any) -> Any:
+    """Apply a function to an array at once, to a Dask collection block by block."""
+    if not hasattr(X, "dask"):
+        return function(X)
+    if hasattr(X, "columns"):
+        X = X.to_dask_array()
+    return X.rechunk({1: -1}).map_blocks(function, dtype=dtype, drop_axis=1)

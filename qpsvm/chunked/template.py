@@ -1,0 +1,193 @@
+"""The conditions of a formulation on one sample, as numbers that hold for every chunk.
+
+A formulation builds its conditions from all samples at once, because prices may depend on sums over
+all of them. For samples in chunks it is asked once, about one sample per class that stands for the
+whole class (its weight is the class's sum of weights). What it answers is divided by that weight:
+the template. A sample of class c with weight u and target t has, on each side s of the template::
+
+    r = sign_s (times its own sign +1 or -1, for two classes)
+    p = offset_s + (sign_s t, for a regression; |x|^2, for a ball)
+    lower, upper = u lower_sc, u upper_sc        d = curvature_sc / u
+
+and its violation is ``v = p - r (w'x + b) - e t`` as in ``qpsvm.machines.conditions``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from qpsvm.chunked.contents import Task
+from qpsvm.chunked.totals import Totals
+from qpsvm.data.training_sets import (
+    BinaryTrainingSet,
+    RegressionTrainingSet,
+    TrainingSet,
+)
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.kernels import Linear
+from qpsvm.kernels.gram import Gram, gram
+from qpsvm.machines.conditions import Conditions
+from qpsvm.machines.intercept import InterceptKind
+from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
+
+class AsksConditions(Protocol):
+    """A formulation, as far as it is needed here."""
+
+    def conditions(self, data: TrainingSet, gram: Gram) -> Conditions: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The conditions on the samples of a block, side after side.
+
+    Attributes
+    ----------
+    signs : array of shape (N,)
+        r.
+    required, lower, upper, curvature : arrays of shape (N,)
+    """
+
+    signs: Vector
+    required: Vector
+    lower: Vector
+    upper: Vector
+    curvature: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """The conditions on one sample of each class and weight 1.
+
+    Attributes
+    ----------
+    task : "binary", "regression" or "unlabelled"
+    signs : array of shape (s,)
+        The sign of each side.
+    offsets : array of shape (s,)
+    lower, upper, curvature : arrays of shape (s, k)
+        For every side and class, per unit of weight (the curvature times the weight).
+    ball : bool
+        Squared norms are required, as for the smallest ball.
+    intercept : "free", "penalized" or "none"
+    intercept_price, width_sign, width_price, norm_weight, unit : float
+        As in ``Conditions``.
+    """
+
+    task: Task
+    signs: Vector
+    offsets: Vector
+    lower: Dense
+    upper: Dense
+    curvature: Dense
+    ball: bool
+    intercept: InterceptKind
+    intercept_price: float
+    width_sign: float
+    width_price: float
+    norm_weight: float
+    unit: float
+
+    @property
+    def is_curved(self) -> bool:
+        """Return whether the losses are quadratic where they are not zero."""
+        return bool((self.curvature > 0.0).all())
+
+    def terms(self, codes: Index, targets: Vector | None, weights: Vector, squares: Vector) -> Terms:
+        """The conditions on samples.
+
+        Parameters
+        ----------
+        codes : array of int of shape (m,)
+            The class of each sample, zeros without classes.
+        targets : array of shape (m,) or None
+            For a regression.
+        weights, squares : arrays of shape (m,)
+            Sample weights, and ``|x|^2``.
+        """
+        own = 2.0 * codes - 1.0 if self.task == "binary" else np.ones(len(codes))
+        signs, required, lower, upper, curvature = ([] for _ in range(5))
+        for s, sign in enumerate(self.signs):
+            signs.append(sign * own)
+            p = np.full(len(codes), self.offsets[s])
+            if targets is not None:
+                p = p + sign * targets
+            required.append(p + squares if self.ball else p)
+            lower.append(self.lower[s][codes] * weights)
+            upper.append(self.upper[s][codes] * weights)
+            curvature.append(self.curvature[s][codes] / weights)
+        parts = (signs, required, lower, upper, curvature)
+        return Terms(*(np.concatenate(part) for part in parts))
+
+
+def template(formulation: AsksConditions, task: Task, totals: Totals) -> Template:
+    """Ask a formulation for its conditions on one sample per class.
+
+    Raises
+    ------
+    InvalidParameterError
+        Parameters that these data make impossible; a hard margin, or another formulation that does
+        not put the same conditions on every sample.
+    """
+    data = _representatives(task, totals)
+    c = formulation.conditions(data, gram(Linear(), data.X)[0])
+    k = data.n_samples
+    n_sides = len(c) // k
+    unsuited = c.is_hard.any() or np.isinf(c.lower).any()
+    if c.selection is None or len(c) % k or unsuited:
+        raise InvalidParameterError(
+            f"{formulation!r} cannot be trained on samples in chunks: it needs all samples at "
+            "once. Pass arrays that fit into memory; SoftMargin, EpsilonRegression, "
+            "QuantileRegression, NuClassification, NuRegression and OneClass take chunks."
+        )
+    weights = data.weights
+    shape = (n_sides, k)
+    row_signs = c.signs.reshape(shape)
+    required = c.required.reshape(shape)
+    own = np.ones(k)
+    if isinstance(data, BinaryTrainingSet):
+        own = data.signs
+    elif isinstance(data, RegressionTrainingSet):
+        required = required - row_signs * data.values
+    classes = slice(None) if task == "binary" else slice(0, 1)
+    return Template(
+        task=task,
+        signs=freeze(row_signs[:, 0] / own[0]),
+        offsets=freeze(required[:, 0].copy()),
+        lower=freeze((c.lower.reshape(shape) / weights)[:, classes]),
+        upper=freeze((c.upper.reshape(shape) / weights)[:, classes]),
+        curvature=freeze((c.curvature.reshape(shape) * weights)[:, classes]),
+        ball=c.minus_self_similarity,
+        intercept=c.intercept,
+        intercept_price=c.intercept_price,
+        width_sign=c.width_sign,
+        width_price=c.width_price,
+        norm_weight=c.norm_weight,
+        unit=c.unit,
+    )
+
+
+def _representatives(task: Task, totals: Totals) -> TrainingSet:
+    """A sample for each class, or one at each end of the targets, with all of the weight."""
+    if task == "unlabelled":
+        return TrainingSet(**_shared(np.array([totals.weight])))
+    if task == "binary":
+        assert totals.classes is not None
+        signs = freeze(np.array([-1.0, 1.0]))
+        weights = np.array(totals.class_weights)
+        return BinaryTrainingSet(**_shared(weights), signs=signs, classes=totals.classes)
+    values = freeze(np.array([totals.smallest_target, totals.largest_target]))
+    return RegressionTrainingSet(**_shared(np.full(2, 0.5 * totals.weight)), values=values)
+
+
+def _shared(weights: Vector) -> dict[str, object]:
+    k = len(weights)
+    return {
+        "X": freeze(np.zeros((k, 1))),
+        "weights": freeze(weights),
+        "kept": freeze(np.arange(k)),
+        "n_given": k,
+        "feature_names": None,
+    }

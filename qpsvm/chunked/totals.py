@@ -1,0 +1,168 @@
+"""The first pass: checks of all chunks, classes, sums of weights, and a sample of the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.chunked.contents import Contents, Task, rows_of_contents
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Vector, freeze
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkTotals:
+    """What the first pass returns of one chunk.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+        Rows with a weight above zero.
+    n_bytes : int
+        Size of the samples in memory.
+    is_sparse : bool
+    weight : float
+    labels : array
+        The distinct labels; empty without any.
+    label_weights : array
+        The sum of weights of each.
+    smallest_target, largest_target : float
+        NaN without targets.
+    largest_square : float
+        Of the norms of the rows, squared.
+    sample : Contents
+        Rows chosen at random.
+    """
+
+    n_rows: int
+    n_features: int
+    n_bytes: int
+    is_sparse: bool
+    weight: float
+    labels: Labels
+    label_weights: Vector
+    smallest_target: float
+    largest_target: float
+    largest_square: float
+    sample: Contents
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """What the first pass found out about all chunks together.
+
+    Attributes
+    ----------
+    n_rows, n_features, n_bytes : int
+    is_sparse : bool
+    weight : float
+        Sum of the sample weights.
+    classes : array of shape (2,) or None
+        The two labels, sorted.
+    class_weights : tuple of float
+    smallest_target, largest_target, largest_square : float
+    sample : tuple of Contents
+        Rows chosen at random, a part of every chunk.
+    shares : tuple of float
+        How many rows of its chunk each row of these parts stands for.
+    """
+
+    n_rows: int
+    n_features: int
+    n_bytes: int
+    is_sparse: bool
+    weight: float
+    classes: Labels | None
+    class_weights: tuple[float, ...]
+    smallest_target: float
+    largest_target: float
+    largest_square: float
+    sample: tuple[Contents, ...]
+    shares: tuple[float, ...]
+
+
+def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[int]) -> ChunkTotals:
+    """Sum up one chunk, and choose rows of it at random."""
+    n = contents.n_rows
+    labels, codes = np.empty(0), np.empty(0, dtype=np.intp)
+    smallest = largest = math.nan
+    if task == "binary":
+        assert contents.y is not None
+        labels, codes = np.unique(contents.y, return_inverse=True)
+    elif task == "regression" and n:
+        assert contents.y is not None
+        smallest, largest = float(np.min(contents.y)), float(np.max(contents.y))
+    order = np.random.default_rng(list(seed)).permutation(n)[:n_sample]
+    return ChunkTotals(
+        n_rows=n,
+        n_features=contents.n_features,
+        n_bytes=contents.n_bytes,
+        is_sparse=contents.is_sparse,
+        weight=math.fsum(contents.weights.tolist()) if contents.has_weights else float(n),
+        labels=labels,
+        label_weights=np.bincount(codes.ravel(), contents.weights, len(labels)),
+        smallest_target=smallest,
+        largest_target=largest,
+        largest_square=float(max(map(np.max, contents.block_squares()), default=0.0)),
+        sample=rows_of_contents(contents, np.sort(order)),
+    )
+
+
+def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> Totals:
+    """Add up all chunks, in their order.
+
+    Raises
+    ------
+    InvalidDataError
+        Chunks with different numbers of features; one class only, or more than two; no rows left.
+    """
+    for part, name in zip(parts, names, strict=True):
+        if part.n_features != parts[0].n_features:
+            raise InvalidDataError(
+                f"Chunk {name!r} has {part.n_features} features and chunk {names[0]!r} "
+                f"{parts[0].n_features}; all chunks must have the same columns."
+            )
+    used = [part for part in parts if part.n_rows]
+    if not used:
+        raise InvalidDataError("No chunk has a row of weight above zero.")
+    classes, class_weights = None, (math.fsum(part.weight for part in parts),)
+    if task == "binary":
+        classes, class_weights = _classes(used)
+    targets = [(part.smallest_target, part.largest_target) for part in used]
+    return Totals(
+        n_rows=sum(part.n_rows for part in parts),
+        n_features=parts[0].n_features,
+        n_bytes=sum(part.n_bytes for part in parts),
+        is_sparse=any(part.is_sparse for part in parts),
+        weight=math.fsum(part.weight for part in parts),
+        classes=classes,
+        class_weights=class_weights,
+        smallest_target=min(low for low, _ in targets),
+        largest_target=max(high for _, high in targets),
+        largest_square=max(part.largest_square for part in parts),
+        sample=tuple(part.sample for part in used),
+        shares=tuple(part.n_rows / part.sample.n_rows for part in used),
+    )
+
+
+def _classes(parts: Sequence[ChunkTotals]) -> tuple[Labels, tuple[float, ...]]:
+    sums = dict[object, list[float]]()
+    for part in parts:
+        for label, weight in zip(part.labels.tolist(), part.label_weights.tolist(), strict=True):
+            sums.setdefault(label, []).append(weight)
+    try:
+        found = sorted(sums)  # type: ignore[type-var] # what does not compare is refused here
+    except TypeError as error:
+        raise InvalidDataError(f"y holds labels of mixed kinds ({error}).") from error
+    if len(found) != 2:
+        shown = ", ".join(map(repr, found[:6])) + (", ..." if len(found) > 6 else "")
+        raise InvalidDataError(
+            f"y has {len(found)} classes ({shown}); this formulation takes two: select two, or "
+            "pass y == label for one class against the rest."
+        )
+    classes = np.array(found, dtype=parts[0].labels.dtype if parts[0].labels.size else None)
+    return freeze(classes), tuple(math.fsum(sums[label]) for label in found)

@@ -1,0 +1,299 @@
+"""The loop over passes: guess, narrow down, solve for the open samples, prove.
+
+1. *Guess*: machines trained on rows that the first pass chose at random, with an estimate of the
+   error of their decision values.
+2. *Newton pass*, while memory allows no band of several times that error: gradient and Hessian of
+   the losses, their kinks rounded off, over all samples; the error falls to a fraction.
+3. *Band pass*: samples outside the band are decided, those inside are solved for in memory. The
+   dual point that this gives bounds the optimum from below, whether the decisions were right or
+   not; the next pass measures the machine, which bounds it from above.
+4. *Search pass*, where a step did not lower the objective: the objective at several machines on the
+   way to it.
+
+Every pass measures the machine at its centre, so the gap is known after every pass but the first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from qpsvm.chunked.certificate import primal_objective
+from qpsvm.chunked.dual import DualPoint, dual_bound, dual_sums
+from qpsvm.chunked.evaluation import ChunkResult, Machine
+from qpsvm.chunked.problem import ChunkedProblem
+from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
+from qpsvm.numerics.deadline import Deadline
+from qpsvm.passes.guess import RowSample, first_guess
+from qpsvm.passes.newton import newton_step
+from qpsvm.passes.open_problem import SolveProgram, solve_open, together
+from qpsvm.passes.settings import PassSettings
+from qpsvm.passes.state import State, load, save
+from qpsvm.qp.solution import Status
+
+STEPS = tuple(2.0**-k for k in range(1, 11))
+"""Shares of a step at which a search pass measures the objective."""
+
+
+def solve_in_passes(
+    problem: ChunkedProblem,
+    eps: float,
+    settings: PassSettings,
+    solve_program: SolveProgram,
+    *,
+    deadline: Deadline,
+    verbose: bool = False,
+    stop: Callable[[str, int, float], bool] = lambda *_: False,
+) -> ChunkedSolution:
+    """Train a machine on samples in chunks.
+
+    Parameters
+    ----------
+    problem : ChunkedProblem
+    eps : float
+        Relative gap to be certified.
+    settings : PassSettings
+    solve_program : callable
+        Solves a program over open samples to a relative accuracy.
+    deadline : Deadline
+        Looked at after every pass.
+    verbose : bool
+        Print a line after every pass, with Dask's progress bar during it.
+    stop : callable
+        Receives what the pass was, its number and the relative gap; returning True stops.
+
+    Returns
+    -------
+    ChunkedSolution
+        When interrupted (Ctrl-C), the best machine so far with its certificate.
+    """
+    run = _Run(problem, eps, settings, solve_program, verbose)
+    state, status = None, None
+    try:
+        state = run.first_state()
+        while status is None:
+            state = run.pass_from(state)
+            status = run.verdict(state, deadline)
+            if stop(state.statistics.trace[-1][0], state.statistics.passes, run.gap(state)):
+                status = status or Status.INTERRUPTED
+    except KeyboardInterrupt:
+        status, state = Status.INTERRUPTED, run.latest
+        if state is None or not np.isfinite(state.primal):
+            raise
+    assert state is not None
+    return run.solution(state, status)
+
+
+class _Run:
+    """One solve: what does not change between its passes."""
+
+    def __init__(
+        self,
+        problem: ChunkedProblem,
+        eps: float,
+        settings: PassSettings,
+        solve_program: SolveProgram,
+        verbose: bool,
+    ) -> None:
+        self.problem, self.eps, self.settings = problem, eps, settings
+        self.solve_program, self.verbose = solve_program, verbose
+        self.sample = RowSample.of(problem)
+        totals = problem.totals
+        width = totals.n_features
+        if totals.is_sparse:  # stored entries, and their indices
+            width = int(1.5 * totals.n_bytes / (8.0 * max(1, totals.n_rows)))
+        self.most_open = settings.most_open(width)
+        self.latest: State | None = None
+
+    def first_state(self) -> State:
+        """Train on the sample of rows, or read a checkpoint."""
+        if self.settings.resume is not None:
+            self.latest = load(self.settings.resume, self.problem)
+            return self.latest
+        began = time.perf_counter()
+        machine, error = first_guess(
+            self.problem, self.sample, self.settings.guess_eps, self.solve_program
+        )
+        seconds = {"passes": 0.0, "open problems": time.perf_counter() - began}
+        statistics = PassStatistics(1, self.problem.totals.n_bytes, 0, seconds)
+        return State.initial(machine, error, statistics)
+
+    def pass_from(self, state: State) -> State:
+        """Make a pass over all chunks, and what follows from it."""
+        if state.is_searching:
+            state = self._search(state)
+        else:
+            state = self._pass(state)
+        self.latest = state
+        if self.settings.checkpoint is not None:
+            save(self.settings.checkpoint, state, self.problem)
+        if self.verbose:
+            kind, gap, band = state.statistics.trace[-1]
+            print(
+                f"pass {state.statistics.passes}: {kind}, objective {state.primal:.10g}, relative "
+                f"gap {gap:.2e}, band {band:.2e}"
+            )
+        return state
+
+    def verdict(self, state: State, deadline: Deadline) -> Status | None:
+        """The status, or None while passes are to be made."""
+        if state.certificate(self.problem).passed(self.eps):
+            return Status.OPTIMAL
+        if deadline.has_passed():
+            return Status.TIME_LIMIT
+        if state.statistics.passes >= self.settings.max_passes:
+            return Status.ITERATION_LIMIT
+        return None
+
+    def gap(self, state: State) -> float:
+        """The relative gap that is certified."""
+        return state.certificate(self.problem).relative_gap_upper
+
+    def solution(self, state: State, status: Status) -> ChunkedSolution:
+        """The best machine with the best dual point."""
+        best, form = state.best, self.problem.template
+        return ChunkedSolution(
+            status=status,
+            coef=best.coef,
+            intercept=best.intercept,
+            width=best.width,
+            dual=state.dual,
+            certificate=state.certificate(self.problem),
+            classes=self.problem.totals.classes,
+            is_novelty=form.task == "unlabelled",
+            is_ball=form.ball,
+            statistics=state.statistics,
+        )
+
+    # --- kinds of passes -------------------------------------------------------------------------
+
+    def _pass(self, state: State) -> State:
+        form, own = self.problem.template, self.settings
+        violations = self.sample.violations(self.problem, state.machine)
+        allowed = self.sample.band_of(violations, own.fill * self.most_open)
+        least = own.least_band * float(np.median(np.abs(violations)))
+        band = min(allowed, max(own.wide * state.error, least))
+        is_newton = form.is_curved or allowed < own.narrow * state.error
+        began = time.perf_counter()
+        results = self.problem.run(
+            self.problem.request(
+                (state.machine,),
+                band=band,
+                most_open=2 * self.most_open // self.problem.n_chunks + 100,
+                smoothing=max(own.smoothing * state.error, least) if is_newton else None,
+            ),
+            verbose=self.verbose,
+        )
+        passed = time.perf_counter()
+        primal, rounding = primal_objective(form, state.machine, results)
+        is_worse = not primal <= state.primal
+        found = state
+        if is_worse:
+            found = replace(state, is_searching=True)
+        else:
+            found = replace(state, best=state.machine, primal=primal, primal_rounding=rounding)
+        if form.is_curved:
+            sums = dual_sums([r.decided for r in results], self.problem.totals.n_features)
+            bound = dual_bound(form, sums, state.machine)
+            found = found.with_bound(DualPoint(state.machine), bound)
+        n_open = 0
+        if not (is_worse or found.certificate(self.problem).passed(self.eps)):
+            if not is_newton:
+                found, n_open = self._solve_open(found, results)
+            if is_newton or found.machine is state.machine:
+                found = self._step(found, results)
+        kind = "Newton" if is_newton else "band"
+        counted = self._counted(found, results, kind, band, n_open, passed - began)
+        return _with_seconds(counted, time.perf_counter() - passed)
+
+    def _solve_open(self, state: State, results: list[ChunkResult]) -> tuple[State, int]:
+        """Solve for the open conditions of a pass: the next machine, and a dual point."""
+        form = self.problem.template
+        decided = dual_sums([r.decided for r in results], self.problem.totals.n_features)
+        parts = [r.open for r in results if r.open is not None]
+        found = together(parts)
+        answer = solve_open(
+            form,
+            found,
+            decided,
+            state.machine,
+            self.settings.open_eps * self.eps,
+            self.solve_program,
+        )
+        if answer is None:
+            return state, len(found)
+        ends = np.cumsum([len(part) for part in parts])
+        point = DualPoint(
+            state.machine,
+            tuple(r.band for r in results),
+            tuple(np.split(answer.alpha, ends[:-1])),
+        )
+        return self._moved(state.with_bound(point, answer.bound), answer.machine), len(found)
+
+    def _step(self, state: State, results: list[ChunkResult]) -> State:
+        """Take a step of Newton's method, if the pass has what it needs."""
+        if results[0].hessian is None:
+            return replace(state, error=max(2.0 * state.error, self._least(state)))
+        return self._moved(state, newton_step(self.problem.template, state.machine, results))
+
+    def _least(self, state: State) -> float:
+        violations = self.sample.violations(self.problem, state.machine)
+        return self.settings.least_band * float(np.median(np.abs(violations)))
+
+    def _moved(self, state: State, machine: Machine) -> State:
+        """Go on to another machine, with an estimate of its error from the length of the step."""
+        length = self.sample.distance(self.problem, state.machine, machine)
+        return replace(state, machine=machine, error=self.settings.contraction * length)
+
+    def _search(self, state: State) -> State:
+        """Measure machines between the best one and the one that was no better."""
+        best, step = state.best.vector, state.machine.vector - state.best.vector
+        machines = tuple(Machine.of(best + share * step) for share in STEPS)
+        began = time.perf_counter()
+        results = self.problem.run(self.problem.request(machines), verbose=self.verbose)
+        passed = time.perf_counter()
+        values = [
+            primal_objective(self.problem.template, machine, results, k)[0]
+            for k, machine in enumerate(machines)
+        ]
+        k = int(np.argmin(values))
+        if values[k] < state.primal:
+            length = self.sample.distance(self.problem, state.best, machines[k])
+            found = replace(state, machine=machines[k], error=length, is_searching=False)
+        else:  # the direction is of no use: a wider band, or a step of Newton's method
+            length = self.sample.distance(self.problem, state.best, state.machine)
+            found = replace(state, machine=state.best, error=length, is_searching=False)
+        return self._counted(found, results, "search", 0.0, 0, passed - began)
+
+    def _counted(
+        self,
+        state: State,
+        results: list[ChunkResult],
+        kind: str,
+        band: float,
+        n_open: int,
+        seconds: float,
+    ) -> State:
+        own = state.statistics
+        gap = state.certificate(self.problem).relative_gap_upper
+        return replace(
+            state,
+            statistics=replace(
+                own,
+                passes=own.passes + 1,
+                n_bytes=own.n_bytes + sum(r.n_bytes for r in results),
+                n_open=max(own.n_open, n_open),
+                seconds={**own.seconds, "passes": own.seconds["passes"] + seconds},
+                trace=(*own.trace, (kind, gap, band)),
+            ),
+        )
+
+
+def _with_seconds(state: State, seconds: float) -> State:
+    """Add the seconds that were spent on open problems and steps."""
+    own = state.statistics
+    total = {**own.seconds, "open problems": own.seconds["open problems"] + seconds}
+    return replace(state, statistics=replace(own, seconds=total))

@@ -1,0 +1,107 @@
+"""The first guess: machines trained on rows that were chosen at random.
+
+Two halves of the sample give two machines. Their mean is the guess, and half their distance, in
+decision values, is an estimate of its error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.chunked.contents import Contents, rows_of_contents
+from qpsvm.chunked.evaluation import Decided, Machine, Open, all_conditions
+from qpsvm.chunked.problem import ChunkedProblem
+from qpsvm.numerics.arrays import Vector
+from qpsvm.passes.open_problem import SolveProgram, solve_open, together
+
+
+@dataclass(frozen=True, eq=False)
+class RowSample:
+    """Conditions on a sample of the rows, each standing for several.
+
+    Attributes
+    ----------
+    found : Open
+        Their losses are multiplied by the shares.
+    shares : array of shape (m,)
+        For how many conditions each one stands.
+    is_all : bool
+        The sample has all rows.
+    """
+
+    found: Open
+    shares: Vector
+    is_all: bool
+
+    @classmethod
+    def of(cls, problem: ChunkedProblem) -> RowSample:
+        """The sample that the first pass chose."""
+        totals = problem.totals
+        parts, shares = list[Open](), list[Vector]()
+        for contents, share in zip(totals.sample, totals.shares, strict=True):
+            own = _all_conditions(problem, contents, share)
+            parts.append(own)
+            shares.append(np.full(len(own), share))
+        return cls(together(parts), np.concatenate(shares), max(totals.shares) == 1.0)
+
+    def violations(self, problem: ChunkedProblem, machine: Machine) -> Vector:
+        """Violations of the conditions by a machine."""
+        terms = self.found.terms
+        f = np.asarray(self.found.X @ machine.coef) + machine.intercept
+        width = problem.template.width_sign * machine.width
+        return np.asarray(terms.required - terms.signs * f - width)
+
+    def band_of(self, violations: Vector, n_open: float) -> float:
+        """The band that holds about so many conditions of all chunks."""
+        order = np.argsort(np.abs(violations), kind="stable")
+        within = np.cumsum(self.shares[order]) <= n_open
+        count = int(np.count_nonzero(within))
+        return float(np.abs(violations[order[count - 1]])) if count else 0.0
+
+    def distance(self, problem: ChunkedProblem, one: Machine, other: Machine) -> float:
+        """Root mean square of the difference of two machines' violations."""
+        apart = self.violations(problem, one) - self.violations(problem, other)
+        return float(np.sqrt(np.average(apart * apart, weights=self.shares)))
+
+
+def first_guess(
+    problem: ChunkedProblem, sample: RowSample, eps: float, solve_program: SolveProgram
+) -> tuple[Machine, float]:
+    """The mean of two machines, each trained on half of the sample, and its estimated error.
+
+    Where the sample has all rows, the machine trained on all of them, and zero.
+    """
+    nothing = Machine(np.zeros(problem.totals.n_features), 0.0, 0.0)
+    if sample.is_all:
+        whole = _trained(problem, sample.found, eps, solve_program)
+        return whole or nothing, 0.0
+    halves = list[Machine]()
+    for first in (0, 1):
+        parts = [
+            _all_conditions(problem, _every_second(contents, first), 2.0 * share)
+            for contents, share in zip(problem.totals.sample, problem.totals.shares, strict=True)
+        ]
+        halves.append(_trained(problem, together(parts), eps, solve_program) or nothing)
+    mean = Machine.of(0.5 * (halves[0].vector + halves[1].vector))
+    return mean, 0.5 * sample.distance(problem, *halves)
+
+
+def _trained(
+    problem: ChunkedProblem, found: Open, eps: float, solve_program: SolveProgram
+) -> Machine | None:
+    d = problem.totals.n_features
+    centre = Machine(np.zeros(d), 0.0, 0.0)
+    answer = solve_open(problem.template, found, Decided.empty(d), centre, eps, solve_program)
+    return None if answer is None else answer.machine
+
+
+def _every_second(contents: Contents, first: int) -> Contents:
+    return rows_of_contents(contents, np.arange(first, contents.n_rows, 2))
+
+
+def _all_conditions(problem: ChunkedProblem, contents: Contents, share: float) -> Open:
+    """All conditions on some rows, with losses multiplied by a share."""
+    weighted = Contents(contents.X, contents.y, contents.weights * share, has_weights=True)
+    return all_conditions(weighted, problem.request(()), "of the sample")

@@ -1,0 +1,176 @@
+"""The problem that is left when most samples are decided: a program over the open ones.
+
+With the dual variables of decided conditions fixed, ``u = X'R'a`` and ``s = 1'R'a`` over these, the
+dual problem is one over the open conditions, with rows ``r_i x_i`` in F::
+
+    minimize    1/2 a'(F F' / kappa + diag(d)) a + (F u / kappa - p)'a
+    subject to  r'a = price_b - s,   e 1'a <= price_t - e (sum over decided),   lower <= a <= upper
+
+Its optimum, put together with the fixed variables, is a feasible dual point of the whole problem,
+and its multipliers are the machine that is optimal if every decision was right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.chunked.dual import DualBound, dual_bound
+from qpsvm.chunked.evaluation import Decided, Machine, Open
+from qpsvm.chunked.template import Template, Terms
+from qpsvm.machines.conditions import Conditions, one_each
+from qpsvm.machines.repair import with_sum, with_width
+from qpsvm.numerics.arrays import Matrix, Vector, is_sparse, row_blocks
+from qpsvm.numerics.rows import row_squares
+from qpsvm.numerics.single_precision import SinglePrecision
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution
+
+SolveProgram = Callable[[QuadraticProgram, float], QPSolution]
+"""Solves a program to a relative accuracy."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpenAnswer:
+    """The solution of an open problem.
+
+    Attributes
+    ----------
+    machine : Machine
+    alpha : array of shape (m,)
+        Dual variables of the open conditions.
+    bound : DualBound
+        Of the whole problem.
+    """
+
+    machine: Machine
+    alpha: Vector
+    bound: DualBound
+
+
+def together(parts: Sequence[Open]) -> Open:
+    """The open conditions of all chunks, in their order."""
+    used = [part for part in parts if len(part)] or list(parts[:1])
+    matrices = [part.X for part in used]
+    X: Matrix | SinglePrecision
+    if all(isinstance(m, SinglePrecision) for m in matrices):
+        X = SinglePrecision(np.concatenate([m.values for m in matrices]))  # type: ignore[union-attr]
+    elif any(is_sparse(m) for m in matrices):
+        X = sp.csr_array(sp.vstack([sp.csr_array(np.asarray(m) if not is_sparse(m) else m) for m in matrices]))
+    else:
+        X = np.concatenate([np.asarray(m) for m in matrices])
+    names = ("signs", "required", "lower", "upper", "curvature")
+    terms = (np.concatenate([getattr(part.terms, name) for part in used]) for name in names)
+    return Open(X, Terms(*terms))
+
+
+def solve_open(
+    form: Template,
+    found: Open,
+    decided: Decided,
+    centre: Machine,
+    eps: float,
+    solve_program: SolveProgram,
+) -> OpenAnswer | None:
+    """Solve the open problem; None if decided conditions leave no feasible dual point.
+
+    Parameters
+    ----------
+    form : Template
+    found : Open
+    decided : Decided
+        Over all other conditions; not changed.
+    centre : Machine
+        Gives the intercept where no multiplier does.
+    eps : float
+        Relative accuracy of the program.
+    solve_program : callable
+    """
+    c = _conditions(form, found, decided)
+    if not len(found) or not _is_feasible(c):
+        return None
+    u = decided.weights.value.sum(axis=0)
+    own = np.asarray(found.X @ u) / c.norm_weight
+    if form.intercept == "penalized":
+        own = own + float(decided.signed.value.sum()) - form.intercept_price
+    program = QuadraticProgram(
+        LowRankQuadratic(
+            found.X,
+            c.curvature,
+            signs=c.signs / np.sqrt(c.norm_weight),
+            constant=float(form.intercept == "penalized"),
+        ),
+        c.signs * own - c.required,
+        G=np.full((1, len(c)), c.width_sign) if c.width_sign else None,
+        h=np.array([c.width_price]) if c.width_sign else None,
+        A=c.signs[None, :] if form.intercept == "free" else None,
+        b=np.array([c.intercept_price]) if form.intercept == "free" else None,
+        lb=c.lower,
+        ub=c.upper,
+    )
+    answer = solve_program(program, eps)
+    if answer.x is None or not np.isfinite(answer.x).all():
+        return None
+    alpha = np.clip(answer.x, c.lower, c.upper)
+    if c.width_sign:
+        alpha = with_width(alpha, c, c.intercept_price)
+    elif form.intercept == "free":
+        alpha = with_sum(alpha, c.lower, c.upper, c.signs, c.intercept_price)
+    sums = Decided.empty(found.X.shape[1])
+    sums.add_sums(decided)
+    for rows in row_blocks(len(c), found.X.shape[1]):
+        block = found.X[rows]
+        terms = Terms(
+            c.signs[rows], c.required[rows], c.lower[rows], c.upper[rows], c.curvature[rows]
+        )
+        sums.add(block, terms, alpha[rows], row_squares(block))
+    machine = _machine(form, sums, answer, centre)
+    return OpenAnswer(machine, alpha, dual_bound(form, sums, machine))
+
+
+def _conditions(form: Template, found: Open, decided: Decided) -> Conditions:
+    """The open conditions, with what decided ones leave of the prices."""
+    terms = found.terms
+    return Conditions(
+        rows=one_each(terms.signs),
+        required=terms.required,
+        lower=terms.lower,
+        upper=terms.upper,
+        curvature=terms.curvature,
+        intercept=form.intercept,
+        intercept_price=form.intercept_price - float(decided.signed.value.sum()),
+        width_sign=form.width_sign,
+        width_price=form.width_price - form.width_sign * float(decided.total.value.sum()),
+        norm_weight=form.norm_weight,
+    )
+
+
+def _is_feasible(c: Conditions) -> bool:
+    """Return whether the bounds of open variables allow the sums that are asked for."""
+    if c.intercept == "free":
+        ends = np.stack([c.signs * c.lower, c.signs * c.upper])
+        low, high = float(np.min(ends, axis=0).sum()), float(np.max(ends, axis=0).sum())
+        if not low <= c.intercept_price <= high:
+            return False
+    if c.width_sign:
+        least = c.width_sign * float(np.sum(c.upper if c.width_sign < 0.0 else c.lower))
+        return least <= c.width_price
+    return True
+
+
+def _machine(form: Template, sums: Decided, answer: QPSolution, centre: Machine) -> Machine:
+    w = sums.weights.value.sum(axis=0) / form.norm_weight
+    b, t = centre.intercept, centre.width
+    if form.intercept == "penalized":
+        b = float(sums.signed.value.sum()) - form.intercept_price
+    elif form.intercept == "none":
+        b = 0.0
+    elif answer.y is not None and np.isfinite(answer.y).all():
+        b = float(answer.y[0])
+    if form.width_sign and answer.z is not None and np.isfinite(answer.z).all():
+        t = max(0.0, float(answer.z[0]))
+    return Machine(w, b, t)

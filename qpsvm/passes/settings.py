@@ -1,0 +1,89 @@
+"""Settings of solves on samples in chunks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from qpsvm.exceptions import InvalidParameterError
+
+
+@dataclass(frozen=True)
+class PassSettings:
+    """Settings of a solve in passes, by the names that ``options`` takes.
+
+    Attributes
+    ----------
+    memory_limit : int
+        Bytes that this process may use for open problems, about. Workers use a few chunks each.
+    max_passes : int
+        Passes over the samples, at most.
+    checkpoint : path or None
+        A file to which the state is written after every pass.
+    resume : path or None
+        A checkpoint to continue from.
+    bytes_per_entry : float
+        Memory that an open problem takes for every entry of its samples, in bytes: the samples in
+        double precision and the working copies of the engine.
+    guess_eps : float
+        Relative accuracy of machines on samples of the rows. Their sampling error is far larger.
+    open_eps : float
+        Relative accuracy of an open problem, as a share of ``eps``.
+    wide : float
+        The band, in units of the estimated error of decision values: few samples beyond it are
+        decided wrongly.
+    narrow : float
+        The band that memory has to allow, in the same units; otherwise a step of Newton's method
+        reduces the error first.
+    smoothing : float
+        Where such a step rounds off the kink, in the same units.
+    contraction : float
+        Share of the length of a step that is taken for the error after it.
+    least_band : float
+        Smallest band, as a share of the median violation.
+    fill : float
+        Share of the rows allowed that the band is meant to fill, because their number is estimated.
+    """
+
+    memory_limit: int = 2**29
+    max_passes: int = 40
+    checkpoint: str | os.PathLike[str] | None = None
+    resume: str | os.PathLike[str] | None = None
+    bytes_per_entry: float = 64.0
+    guess_eps: float = 1e-6
+    open_eps: float = 0.1
+    wide: float = 6.0
+    narrow: float = 3.0
+    smoothing: float = 2.0
+    contraction: float = 0.25
+    least_band: float = 1e-4
+    fill: float = 0.7
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> PassSettings:
+        """Settings from options by name.
+
+        Raises
+        ------
+        InvalidParameterError
+            An unknown name, or a number that is not above zero.
+        """
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(options) - known)
+        if unknown:
+            raise InvalidParameterError(
+                f"Samples in chunks have no option {unknown[0]!r}; there are "
+                f"{', '.join(sorted(known))}."
+            )
+        settings = cls(**options)
+        for name in known - {"checkpoint", "resume"}:
+            value = getattr(settings, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                raise InvalidParameterError(f"{name} is {value!r}; pass a number above 0.")
+        return settings
+
+    def most_open(self, n_features: float) -> int:
+        """Open conditions for which there is memory."""
+        return max(1000, int(self.memory_limit / (self.bytes_per_entry * (n_features + 4))))

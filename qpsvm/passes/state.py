@@ -1,0 +1,182 @@
+"""The state of a solve between two passes, and its checkpoint."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qpsvm.chunked.certificate import ChunkedCertificate
+from qpsvm.chunked.dual import DualBound, DualPoint
+from qpsvm.chunked.evaluation import Machine
+from qpsvm.chunked.problem import ChunkedProblem
+from qpsvm.chunked.solution import PassStatistics
+from qpsvm.exceptions import DataFileError
+from qpsvm.files import npz
+from qpsvm.files.atomic import replacing
+from qpsvm.numerics.arrays import Array
+
+VERSION = 1
+LIMIT = 2**31
+"""Bytes of a checkpoint, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What a solve knows between two passes.
+
+    Attributes
+    ----------
+    machine : Machine
+        The centre of the next pass.
+    error : float
+        Estimated error of its decision values.
+    best : Machine
+        The machine with the lowest objective so far.
+    primal, primal_rounding : float
+        Its objective.
+    dual : DualPoint
+        The dual point with the highest objective so far.
+    bound : DualBound
+        Its objective.
+    is_searching : bool
+        The next pass measures machines between ``best`` and ``machine``, because the last step
+        did not lower the objective.
+    statistics : PassStatistics
+    """
+
+    machine: Machine
+    error: float
+    best: Machine
+    primal: float
+    primal_rounding: float
+    dual: DualPoint
+    bound: DualBound
+    is_searching: bool
+    statistics: PassStatistics
+
+    @classmethod
+    def initial(cls, machine: Machine, error: float, statistics: PassStatistics) -> State:
+        """Before the first evaluation of a machine."""
+        nothing = DualBound(-np.inf, 0.0)
+        dual = DualPoint(machine)
+        return cls(machine, error, machine, np.inf, 0.0, dual, nothing, False, statistics)
+
+    def certificate(self, problem: ChunkedProblem) -> ChunkedCertificate:
+        """What is proven about ``best``."""
+        return ChunkedCertificate.between(
+            problem.template, problem.totals, self.primal, self.primal_rounding, self.bound
+        )
+
+    def with_bound(self, point: DualPoint, bound: DualBound) -> State:
+        """Keep a dual point if it gives a higher bound."""
+        if not bound.objective - bound.rounding > self.bound.objective - self.bound.rounding:
+            return self
+        return replace(self, dual=point, bound=bound)
+
+
+def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) -> None:
+    """Write a checkpoint, completely or not at all."""
+    own = state.statistics
+    arrays: dict[str, Array] = {
+        "version": np.array(VERSION),
+        "problem": np.array(fingerprint(problem)),
+        "machine": state.machine.vector,
+        "best": state.best.vector,
+        "centre": state.dual.centre.vector,
+        "bands": np.array(state.dual.bands),
+        "open": np.concatenate([np.zeros(0), *state.dual.open]),
+        "lengths": np.array([len(part) for part in state.dual.open], dtype=np.int64),
+        "figures": np.array(
+            [
+                state.error,
+                state.primal,
+                state.primal_rounding,
+                state.bound.objective,
+                state.bound.rounding,
+                float(state.is_searching),
+            ]
+        ),
+        "counts": np.array([own.passes, own.n_bytes, own.n_open], dtype=np.int64),
+        "kinds": np.array([kind for kind, _, _ in own.trace] or [""]),
+        "trace": np.array([figures for _, *figures in own.trace]).reshape(-1, 2),
+        "seconds": np.array([own.seconds.get(name, 0.0) for name in SECONDS]),
+    }
+    with replacing(path) as stream:
+        npz.write(stream, arrays)
+
+
+SECONDS = ("passes", "open problems")
+"""What the seconds of a solve are divided into."""
+
+
+def load(path: str | os.PathLike[str], problem: ChunkedProblem) -> State:
+    """Read a checkpoint.
+
+    Raises
+    ------
+    DataFileError
+        It cannot be read, or is of another problem.
+    """
+    arrays = npz.read(path, DataFileError, limit_bytes=LIMIT)
+    try:
+        if int(arrays["version"]) != VERSION or str(arrays["problem"]) != fingerprint(problem):
+            raise DataFileError(
+                f"{os.fspath(path)!r} is a checkpoint of another problem: other samples, chunks, "
+                "formulation or version; begin without resume=."
+            )
+        figures, counts = arrays["figures"], arrays["counts"]
+        ends = np.cumsum(arrays["lengths"])
+        parts = np.split(arrays["open"], ends[:-1]) if len(ends) else []
+        kinds = arrays["kinds"].tolist()
+        trace = tuple(
+            (kind, float(gap), float(band))
+            for kind, (gap, band) in zip(kinds, arrays["trace"], strict=False)
+        )
+        seconds = dict(zip(SECONDS, arrays["seconds"].tolist(), strict=True))
+        statistics = PassStatistics(
+            int(counts[0]), int(counts[1]), int(counts[2]), seconds, trace, "resumed"
+        )
+        return State(
+            machine=Machine.of(arrays["machine"]),
+            error=float(figures[0]),
+            best=Machine.of(arrays["best"]),
+            primal=float(figures[1]),
+            primal_rounding=float(figures[2]),
+            dual=DualPoint(
+                Machine.of(arrays["centre"]), tuple(arrays["bands"].tolist()), tuple(parts)
+            ),
+            bound=DualBound(float(figures[3]), float(figures[4])),
+            is_searching=bool(figures[5]),
+            statistics=statistics,
+        )
+    except (KeyError, IndexError, ValueError, TypeError) as error:
+        if isinstance(error, DataFileError):
+            raise
+        raise DataFileError(f"{os.fspath(path)!r} is not a complete checkpoint ({error!r}).") from error
+
+
+def fingerprint(problem: ChunkedProblem) -> str:
+    """A hash of the formulation, of the chunks and of what the first pass found in them."""
+    digest = hashlib.sha256()
+    totals, form = problem.totals, problem.template
+    text = (
+        repr(problem.formulation),
+        totals.n_rows,
+        totals.n_features,
+        totals.weight,
+        totals.class_weights,
+        totals.smallest_target,
+        totals.largest_target,
+        totals.largest_square,
+        None if totals.classes is None else totals.classes.tolist(),
+        problem.n_chunks,
+    )
+    digest.update(repr(text).encode())
+    for array in (form.signs, form.offsets, form.lower, form.upper, form.curvature):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    for contents in totals.sample:
+        digest.update(repr(contents.n_rows).encode())
+    return digest.hexdigest()
