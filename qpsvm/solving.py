@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, cast
 import numpy as np
 
 from qpsvm.backends.base import Backend, Callback, Progress, Settings
-from qpsvm.backends.registry import require_name
+from qpsvm.backends.registry import choose, get, require_name
 from qpsvm.certificates import (
     certify_infeasible,
     conflict,
@@ -42,6 +42,7 @@ from qpsvm.policy import solve_by_policy
 from qpsvm.qp.evidence_search import find_infeasibility
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solve_state import POLICY
 
@@ -256,9 +257,12 @@ def _solve_chunked(
     assert settings.deadline is not None
 
     def solve_program(program: QuadraticProgram, eps: float) -> QPSolution:
+        # no verdict on it is needed: the pass that follows bounds the whole problem
+        reduced = Reduced.of(program)
+        name = choose(reduced.program)[0] if backend == "auto" else backend
+        solver = get(name) if isinstance(name, str) else name
         inner = Settings(eps=min(eps, LOOSEST), deadline=settings.deadline)
-        found: QPSolution = solve_by_policy(program, backend, inner).solution
-        return found
+        return reduced.inverse(solver.solve(reduced.program, inner))
 
     def stop(kind: str, number: int, gap: float) -> bool:
         if settings.callback is None:
