@@ -6,9 +6,10 @@ datasets, folders of ``.npy`` or ``.npz`` files and large memory maps, and build
 """
 
 from qpsvm.chunked.certificate import ChunkedCertificate, ChunkedReport
+from qpsvm.chunked.chunks import ChunkedSamples
 from qpsvm.chunked.problem import ChunkedProblem, chunked_problem
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
-from qpsvm.chunked.sources import ChunkedSamples, chunked, is_chunked
+from qpsvm.chunked.sources import chunked, is_chunked
 
 __all__ = [
     "ChunkedCertificate",

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from qpsvm.chunked.dual import DualBound, dual_bound
-from qpsvm.chunked.evaluation import ChunkResult, Decided, Machine, Sum
+from qpsvm.chunked.evaluation import ChunkResult
+from qpsvm.chunked.machine import Machine
+from qpsvm.chunked.sums import Decided, Sum
 from qpsvm.chunked.template import Template
 from qpsvm.chunked.totals import Totals
 from qpsvm.machines.settings import MACHINES
@@ -54,7 +56,7 @@ class ChunkedCertificate:
     ) -> ChunkedCertificate:
         """Put together the sums of all chunks, for the machine at the centre of a pass."""
         primal, primal_rounding = primal_objective(form, machine, results)
-        return cls.between(form, totals, primal, primal_rounding, dual_bound(form, sums, machine))
+        return cls.between(form, totals, primal, primal_rounding, dual_bound(form, sums))
 
     @classmethod
     def between(
@@ -165,7 +167,10 @@ class ChunkedReport:
 def primal_objective(
     form: Template, machine: Machine, results: Sequence[ChunkResult], which: int = 0
 ) -> tuple[float, float]:
-    """The objective of one of the machines of a pass, and a bound on its rounding (of the first)."""
+    """The objective of one of the machines of a pass, and a bound on its rounding.
+
+    The bound is of the first machine.
+    """
     total = Sum((results[0].losses.high.shape[0],))
     for result in results:
         total.add_sum(result.losses)

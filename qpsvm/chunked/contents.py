@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from qpsvm.chunked.sources import RawChunk
+from qpsvm.chunked.chunks import RawChunk
 from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_labels, as_targets, as_weights
 from qpsvm.exceptions import ChunkError, InvalidDataError, QPSVMError
@@ -43,12 +43,12 @@ class Contents:
 
     @property
     def n_rows(self) -> int:
-        """m."""
+        """M."""
         return int(self.X.shape[0])
 
     @property
     def n_features(self) -> int:
-        """d."""
+        """D."""
         return int(self.X.shape[1])
 
     @property
@@ -81,6 +81,8 @@ def checked(raw: RawChunk, task: Task, name: str) -> Contents:
     InvalidDataError
         As ``qpsvm.data.samples.as_samples``, with the chunk and the row in it.
     """
+    if getattr(raw.X, "shape", ())[:1] == (0,):
+        return _nothing(raw, task, name)
     try:
         X = as_samples(raw.X, keep_single=True)
         n = X.shape[0]
@@ -99,9 +101,17 @@ def checked(raw: RawChunk, task: Task, name: str) -> Contents:
     kept = np.flatnonzero(weights)
     if len(kept) == n:
         return Contents(X, y, weights, has_weights)
-    return Contents(
-        _taken(X, kept), None if y is None else y[kept], weights[kept], has_weights
-    )
+    return Contents(_taken(X, kept), None if y is None else y[kept], weights[kept], has_weights)
+
+
+def _nothing(raw: RawChunk, task: Task, name: str) -> Contents:
+    """Contents of a chunk without rows; a filter of Dask leaves such."""
+    for what, values in (("y", raw.y), ("sample_weight", raw.weights)):
+        if values is not None and len(values):
+            raise InvalidDataError(f"Chunk {name}: X has 0 rows and {what} {len(values)}.")
+    dtype = np.float64 if task == "regression" else np.asarray(raw.y).dtype
+    y = None if task == "unlabelled" else np.zeros(0, dtype=dtype)
+    return Contents(np.zeros((0, raw.X.shape[1])), y, np.zeros(0), has_weights=False)
 
 
 def read(name: str, content: Any) -> RawChunk:
@@ -136,5 +146,5 @@ def rows_of_contents(contents: Contents, rows: Index) -> Contents:
 
 
 def _taken(X: Matrix | SinglePrecision, rows: Index) -> Matrix | SinglePrecision:
-    taken: Matrix | SinglePrecision = rows_of(X, rows)  # type: ignore[assignment]
+    taken: Matrix | SinglePrecision = rows_of(X, rows)
     return taken

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from qpsvm.chunked.chunks import Chunk, imported
 from qpsvm.chunked.contents import Contents, Task, checked, read
-from qpsvm.chunked.sources import Chunk, imported
 from qpsvm.numerics.threads import one_blas_thread
 
 Result = TypeVar("Result")
@@ -75,12 +75,6 @@ def run_pass(
             tasks.append(dask.delayed(own, pure=False)(chunk.content, shared))
         else:
             tasks.append(dask.delayed(partial(own, chunk.content), pure=False)(shared))
-    with _progress(dask) if verbose else nullcontext():
+    bar = imported("dask.diagnostics").ProgressBar if verbose else nullcontext
+    with bar():
         return list(dask.compute(*tasks))
-
-
-def _progress(dask: Any) -> Any:
-    from dask.diagnostics import ProgressBar
-
-    del dask
-    return ProgressBar()

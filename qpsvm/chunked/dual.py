@@ -18,22 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.chunked.contents import Contents
-from qpsvm.chunked.evaluation import (
-    Decided,
-    Machine,
-    Nearest,
-    Request,
-    coded,
-    stored_machine,
-    taken,
-    violations_of,
-)
+from qpsvm.chunked.machine import Machine, stored_machine
+from qpsvm.chunked.open_conditions import Nearest, taken
+from qpsvm.chunked.sums import Decided
 from qpsvm.chunked.template import Template
+from qpsvm.chunked.violations import Request, coded, violations_of
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.losses import slopes
 from qpsvm.machines.prediction import as_float64
-from qpsvm.numerics.arrays import IN_CACHE, Vector
-from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.rows import row_squares
 
 
@@ -69,14 +63,19 @@ def stored_point(point: object) -> DualPoint:
     InvalidParameterError
         Not a dual point, or one that lists bands and open conditions of other chunks.
     """
-    if type(point) is not DualPoint or len(point.bands) != len(point.open):
-        raise InvalidParameterError("The solution has no complete dual point.")
-    listed = (as_float64(part, "open") for part in point.open)
-    return DualPoint(
-        stored_machine(point.centre),
-        tuple(float(band) for band in point.bands),
-        tuple(np.zeros(0) if part is None else part for part in listed),
-    )
+    if type(point) is not DualPoint:
+        raise InvalidParameterError(f"A DualPoint is expected, got {type(point).__name__}.")
+    if not isinstance(point.open, tuple | list):
+        raise InvalidParameterError("The dual point has no list of open dual variables.")
+    bands = as_float64(point.bands, "bands")
+    listed = [as_float64(part, "open") for part in point.open]
+    listed = [np.zeros(0) if part is None else part for part in listed]
+    if bands is None or bands.shape != (len(listed),) or any(part.ndim != 1 for part in listed):
+        raise InvalidParameterError(
+            "The dual point is not complete: it must list a band and a vector of open dual "
+            "variables for every chunk."
+        )
+    return DualPoint(stored_machine(point.centre), tuple(bands.tolist()), tuple(listed))
 
 
 @dataclass(frozen=True)
@@ -144,46 +143,155 @@ def dual_sums(parts: Sequence[Decided], n_features: int) -> Decided:
     return total
 
 
-def dual_bound(form: Template, sums: Decided, machine: Machine) -> DualBound:
+def dual_bound(form: Template, sums: Decided) -> DualBound:
     """The dual objective of a point that is exactly feasible, close to the one summed up.
 
-    Where ``1'R'a`` misses its value, the dual variables on one side are multiplied by a number
-    below 1; where only rounding is missing, it is charged at the price of the machine's intercept.
+    The dual variables of one group, or of both, are multiplied by numbers from 0 to 1: within their
+    bounds they remain whatever these are. What rounding hides of feasibility could be taken off in
+    the same way, and its cost is part of ``rounding``. Where nothing can be taken off, because more
+    is required, the missing part is charged at the largest price that an optimal intercept or width
+    can have (``_largest_prices``).
 
     Parameters
     ----------
     form : Template
     sums : Decided
         Over all conditions.
-    machine : Machine
-        For the price of what rounding leaves of feasibility.
     """
-    weights, signed = sums.weights.value, sums.signed.value
-    linear, quadratic = sums.linear.value, sums.quadratic.value
-    size = float(sums.size.value[0])
-    block = max(1, IN_CACHE // (8 * max(1, weights.shape[1])))
-    unit = (block + 16) * EPS  # of the product of a block; sums of blocks are compensated
-    factors, missed = np.ones(2), 0.0
-    excess = float(np.sum(signed)) - form.intercept_price
+    signed, missing = sums.signed.value, float(sums.rounding.value[0])
+    sizes = float(np.sum(np.abs(signed))) + abs(form.intercept_price) + abs(form.width_price)
+    missing += 8.0 * EPS * sizes  # of the sums of both groups, here
+    if not math.isfinite(missing):
+        return NO_BOUND
+    factors, price = np.ones(2), form.intercept_price
     if form.intercept == "free":
-        if abs(excess) > unit * size:
-            side = int(excess > 0.0)
-            share = excess / signed[side] if signed[side] else math.inf
-            if not 0.0 <= share <= 1.0:
-                return DualBound(-math.inf, math.inf)
-            factors[side] = 1.0 - share
-            excess = unit * size
-        missed = abs(excess) * (2.0 * abs(machine.intercept) + 1.0)
-    if form.width_sign:
-        over = form.width_sign * float(np.sum(factors * sums.total.value)) - form.width_price
-        if over > unit * size:
-            return DualBound(-math.inf, math.inf)
-        missed += max(0.0, over) * (2.0 * abs(machine.width) + 1.0)
-    u = factors @ weights
-    square = float(u @ u) / form.norm_weight
-    if form.intercept == "penalized":
-        square += excess * excess
-    objective = float(factors @ linear - 0.5 * (factors * factors) @ quadratic) - 0.5 * square
-    lengths = math.sqrt(square) / math.sqrt(form.norm_weight) + abs(excess) + 1.0
-    rounding = unit * size * lengths + unit * float(np.sum(np.abs(quadratic))) + missed
-    return DualBound(objective, rounding + 16.0 * EPS * (abs(objective) + square))
+        factors = _balanced(signed, price, missing)
+    factors, short = _within_width(form, factors, sums.total.value, missing)
+    objective = _Objective.of(form, factors, sums)
+    cost = 0.0
+    own = factors * signed
+    if form.intercept == "free" and (price or own.any()):
+        rest = float(np.sum(own)) - price
+        for side, part in ((1, rest + missing), (0, missing - rest)):
+            amount = max(0.0, part)
+            if abs(own[side]) >= 2.0 * amount:
+                cost += objective.cost_of_shrinking(side, amount / max(abs(own[side]), TINY))
+                short += amount
+            else:
+                cost += amount * _largest_prices(form)[0]
+    if form.width_sign < 0.0 and short > 0.0:
+        cost += short * _largest_prices(form)[1]
+    rounding = objective.rounding + cost
+    if not (math.isfinite(objective.value) and math.isfinite(rounding)):
+        return NO_BOUND
+    return DualBound(objective.value, rounding)
+
+
+NO_BOUND = DualBound(-math.inf, math.inf)
+"""For sums that prove nothing."""
+
+
+def _balanced(signed: Vector, price: float, missing: float) -> Vector:
+    """Factors of the two groups with which ``1'R'a = price``, or a little more if it is above 0.
+
+    More, because what is too much can be taken off the positive group exactly.
+    """
+    factors = np.ones(2)
+    wanted = price + 2.0 * missing if price > 0.0 else price
+    excess = float(np.sum(signed)) - wanted
+    if excess > 0.0:
+        factors[1] = max(0.0, 1.0 - excess / signed[1])
+    elif excess < 0.0 and signed[0] < 0.0:
+        factors[0] = max(0.0, 1.0 - excess / signed[0])
+    if not price and float(np.min(np.abs(factors * signed))) <= 4.0 * missing:
+        return np.zeros(2)  # nothing but rounding; all dual variables may be zero
+    return factors
+
+
+def _within_width(
+    form: Template, factors: Vector, total: Vector, missing: float
+) -> tuple[Vector, float]:
+    """Factors with which ``1'a <= price_t``; where ``1'a`` is to be large, what it may lack."""
+    amount = float(factors @ total)
+    if form.width_sign > 0.0:
+        excess = amount + missing - form.width_price
+        if excess > 0.0 and not form.intercept_price:
+            return factors * max(0.0, 1.0 - excess / max(amount, TINY)), 0.0
+        return (factors, 0.0) if excess <= 0.0 else (np.full(2, np.nan), 0.0)
+    if form.width_sign < 0.0:
+        return factors, -form.width_price - amount + missing
+    return factors, 0.0
+
+
+def _largest_prices(form: Template) -> tuple[float, float]:
+    """Bounds on ``|b|`` and t of some optimal machine, infinite where none is known.
+
+    For unlabelled samples ``1'a = price_b``, so that ``|kappa w| = |X'a| <= radius price_b``; and
+    some optimal b is at a kink, ``b = p - w'x``. For a margin of variable width ``1'a = |price_t|``
+    unless t = 0, and some optimal t is at kinks, ``t <= |w| radius + |b|`` where b is not free.
+    """
+    largest_p = float(np.max(np.abs(form.offsets))) + (form.radius**2 if form.ball else 0.0)
+    intercept = width = math.inf
+    if form.task == "unlabelled":
+        intercept = form.radius**2 * abs(form.intercept_price) / form.norm_weight + largest_p
+    if form.width_sign < 0.0 and form.task == "binary":
+        sum_a = abs(form.width_price)
+        own = sum_a if form.intercept == "penalized" else 0.0
+        width = form.radius**2 * sum_a / form.norm_weight + largest_p + own
+    return 1.0625 * intercept, 1.0625 * width
+
+
+@dataclass(frozen=True, eq=False)
+class _Objective:
+    """The dual objective at a point whose groups are multiplied by factors.
+
+    Attributes
+    ----------
+    value, rounding : float
+    slopes : array of shape (2,)
+        The derivative in the factor of each group, times the factor.
+    slope_rounding : float
+    curvatures : array of shape (2,)
+        Minus the second derivative, times the factor squared.
+    """
+
+    value: float
+    rounding: float
+    slopes: Vector
+    slope_rounding: float
+    curvatures: Vector
+
+    @classmethod
+    def of(cls, form: Template, factors: Vector, sums: Decided) -> _Objective:
+        weights = factors[:, None] * sums.weights.value
+        linear, quadratic = factors * sums.linear.value, factors * factors * sums.quadratic.value
+        signed_error, weight_error, linear_error = sums.rounding.value.tolist()
+        u, kappa = weights.sum(axis=0), form.norm_weight
+        square = float(u @ u) / kappa
+        products, squares = weights @ u / kappa, np.sum(weights * weights, axis=1) / kappa
+        error = linear_error + (math.sqrt(square / kappa) + weight_error / kappa) * weight_error
+        if form.intercept == "penalized":
+            own = factors * sums.signed.value
+            b = float(np.sum(own)) - form.intercept_price
+            square += b * b
+            products, squares = products + b * own, squares + own * own
+            error += (abs(b) + signed_error) * signed_error
+            error += 8.0 * EPS * abs(b) * float(np.sum(np.abs(own)) + abs(form.intercept_price))
+        size = float(np.sum(np.abs(linear)) + np.sum(quadratic)) + square
+        # of each part of w: it is a sum of two numbers that may cancel
+        parts = float(np.linalg.norm(np.abs(weights).sum(axis=0))) * math.sqrt(square / kappa)
+        error += (len(u) + 16) * EPS * (size + parts)
+        return cls(
+            value=float(np.sum(linear) - 0.5 * np.sum(quadratic)) - 0.5 * square,
+            rounding=error,
+            slopes=linear - quadratic - products,
+            slope_rounding=2.0 * error
+            + (len(u) + 16) * EPS * float(np.sum(squares))
+            + 2.0 * weight_error * math.sqrt(float(np.max(squares)) / kappa),
+            curvatures=quadratic + squares,
+        )
+
+    def cost_of_shrinking(self, side: int, share: float) -> float:
+        """How much of the objective is lost where a group is multiplied by ``1 - share``."""
+        slope = abs(float(self.slopes[side])) + self.slope_rounding
+        return share * slope + 0.5 * share * share * float(self.curvatures[side])

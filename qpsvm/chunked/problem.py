@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
+from qpsvm.chunked.chunks import ChunkedSamples, Column
 from qpsvm.chunked.contents import Contents, Task
-from qpsvm.chunked.dual import DualPoint, dual_of_chunk, dual_sums, stored_point
-from qpsvm.chunked.evaluation import ChunkResult, Machine, Request, evaluate, stored_machine
 from qpsvm.chunked.dask_pass import run_pass
+from qpsvm.chunked.dual import DualPoint, dual_of_chunk, dual_sums, stored_point
+from qpsvm.chunked.evaluation import ChunkResult, evaluate
+from qpsvm.chunked.machine import Machine, stored_machine
 from qpsvm.chunked.solution import ChunkedSolution
-from qpsvm.chunked.sources import ChunkedSamples, Column, chunked
+from qpsvm.chunked.sources import chunked
 from qpsvm.chunked.template import AsksConditions, Template, template
 from qpsvm.chunked.totals import ChunkTotals, Totals, chunk_totals, combined
+from qpsvm.chunked.violations import Request, allowed
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.numerics.arguments import Labels
 
 SAMPLE_ROWS = 100_000
 """Rows that the first pass chooses at random; a machine trained on them is the first guess."""
@@ -94,8 +98,8 @@ class ChunkedProblem:
         )
 
     def __repr__(self) -> str:
-        n, d = self.totals.n_rows, self.totals.n_features
-        return f"ChunkedProblem({self.formulation!r}, {n} samples x {d} features in {self.n_chunks} chunks)"
+        size = f"{self.totals.n_rows} samples x {self.totals.n_features} features"
+        return f"ChunkedProblem({self.formulation!r}, {size} in {self.n_chunks} chunks)"
 
 
 def chunked_problem(
@@ -129,9 +133,7 @@ def chunked_problem(
     return ChunkedProblem(formulation, task, samples, totals, template(formulation, task, totals))
 
 
-def _totals(
-    contents: Contents, request: tuple[Task, int], name: str, number: int
-) -> ChunkTotals:
+def _totals(contents: Contents, request: tuple[Task, int], name: str, number: int) -> ChunkTotals:
     del name
     task, n_sample = request
     return chunk_totals(contents, task, n_sample, (SEED, number))
@@ -146,8 +148,9 @@ def _certify(
     contents: Contents, request: tuple[Request, DualPoint], name: str, number: int
 ) -> tuple[ChunkResult, Any]:
     primal, point = request
-    own = dual_of_chunk(contents, primal, point, name, number)
-    return evaluate(contents, primal, name), own
+    with np.errstate(all="ignore"):  # what is not finite fails closed
+        own = dual_of_chunk(contents, primal, point, name, number)
+        return evaluate(contents, primal, name), own
 
 
 def verified(problem: ChunkedProblem, solution: object) -> ChunkedCertificate:
@@ -165,7 +168,17 @@ def verified(problem: ChunkedProblem, solution: object) -> ChunkedCertificate:
             f"A ChunkedProblem is verified with a ChunkedSolution, got {type(solution).__name__}; "
             "qpsvm.solve(problem) returns one."
         )
+    form, totals = problem.template, problem.totals
     machine, point = stored_machine(solution.machine), stored_point(solution.dual)
+    stated = (solution.is_novelty, solution.is_ball)
+    if not _same(solution.classes, totals.classes) or stated != (
+        form.task == "unlabelled",
+        form.ball,
+    ):
+        raise InvalidDataError(
+            f"The solution predicts for the classes {solution.classes} (is_novelty, is_ball: "
+            f"{stated}) and the problem has {totals.classes}; it is of another problem."
+        )
     for own in (machine, point.centre):
         if own.coef.shape != (problem.totals.n_features,):
             raise InvalidDataError(
@@ -177,5 +190,11 @@ def verified(problem: ChunkedProblem, solution: object) -> ChunkedCertificate:
             f"The dual point is of {len(point.bands)} chunks and the problem has "
             f"{problem.n_chunks}; it is of another problem."
         )
-    with np.errstate(all="ignore"):  # what is not finite fails closed
-        return problem.certificate(machine, point)
+    return problem.certificate(allowed(machine, form), point)
+
+
+def _same(stated: object, classes: Labels | None) -> bool:
+    """Return whether a solution states the two classes of its problem, in their order."""
+    if classes is None or type(stated) is not np.ndarray:
+        return stated is classes
+    return stated.shape == classes.shape and bool(np.all(stated == classes))

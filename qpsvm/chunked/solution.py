@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
 from qpsvm.chunked.dual import DualPoint
-from qpsvm.chunked.evaluation import Machine
+from qpsvm.chunked.machine import Machine
 from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError

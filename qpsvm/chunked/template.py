@@ -14,8 +14,9 @@ and its violation is ``v = p - r (w'x + b) - e t`` as in ``qpsvm.machines.condit
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from qpsvm.kernels.gram import Gram, gram
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
+from qpsvm.numerics.precision import EPS
+
 
 class AsksConditions(Protocol):
     """A formulation, as far as it is needed here."""
@@ -74,6 +77,8 @@ class Template:
     intercept : "free", "penalized" or "none"
     intercept_price, width_sign, width_price, norm_weight, unit : float
         As in ``Conditions``.
+    radius : float
+        The largest norm of a sample.
     """
 
     task: Task
@@ -89,13 +94,16 @@ class Template:
     width_price: float
     norm_weight: float
     unit: float
+    radius: float
 
     @property
     def is_curved(self) -> bool:
         """Return whether the losses are quadratic where they are not zero."""
         return bool((self.curvature > 0.0).all())
 
-    def terms(self, codes: Index, targets: Vector | None, weights: Vector, squares: Vector) -> Terms:
+    def terms(
+        self, codes: Index, targets: Vector | None, weights: Vector, squares: Vector
+    ) -> Terms:
         """The conditions on samples.
 
         Parameters
@@ -166,6 +174,7 @@ def template(formulation: AsksConditions, task: Task, totals: Totals) -> Templat
         width_price=c.width_price,
         norm_weight=c.norm_weight,
         unit=c.unit,
+        radius=math.sqrt(totals.largest_square) * (1.0 + (totals.n_features + 4) * EPS),
     )
 
 
@@ -182,7 +191,7 @@ def _representatives(task: Task, totals: Totals) -> TrainingSet:
     return RegressionTrainingSet(**_shared(np.full(2, 0.5 * totals.weight)), values=values)
 
 
-def _shared(weights: Vector) -> dict[str, object]:
+def _shared(weights: Vector) -> dict[str, Any]:
     k = len(weights)
     return {
         "X": freeze(np.zeros((k, 1))),

@@ -11,7 +11,7 @@ import numpy as np
 from qpsvm.chunked.contents import Contents, Task, rows_of_contents
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Vector, freeze
+from qpsvm.numerics.arrays import Index, Vector, freeze
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +104,16 @@ def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[i
         is_sparse=contents.is_sparse,
         weight=math.fsum(contents.weights.tolist()) if contents.has_weights else float(n),
         labels=labels,
-        label_weights=np.bincount(codes.ravel(), contents.weights, len(labels)),
+        label_weights=_sums_by_label(codes.ravel(), contents.weights, len(labels)),
         smallest_target=smallest,
         largest_target=largest,
         largest_square=float(max(map(np.max, contents.block_squares()), default=0.0)),
         sample=rows_of_contents(contents, np.sort(order)),
     )
+
+
+def _sums_by_label(codes: Index, weights: Vector, n_labels: int) -> Vector:
+    return np.array([math.fsum(weights[codes == k].tolist()) for k in range(n_labels)])
 
 
 def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> Totals:
@@ -129,16 +133,15 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
     used = [part for part in parts if part.n_rows]
     if not used:
         raise InvalidDataError("No chunk has a row of weight above zero.")
-    classes, class_weights = None, (math.fsum(part.weight for part in parts),)
-    if task == "binary":
-        classes, class_weights = _classes(used)
+    weight = math.fsum(part.weight for part in parts)
+    classes, class_weights = _classes(used) if task == "binary" else (None, (weight,))
     targets = [(part.smallest_target, part.largest_target) for part in used]
     return Totals(
         n_rows=sum(part.n_rows for part in parts),
         n_features=parts[0].n_features,
         n_bytes=sum(part.n_bytes for part in parts),
         is_sparse=any(part.is_sparse for part in parts),
-        weight=math.fsum(part.weight for part in parts),
+        weight=weight,
         classes=classes,
         class_weights=class_weights,
         smallest_target=min(low for low, _ in targets),
@@ -164,5 +167,6 @@ def _classes(parts: Sequence[ChunkTotals]) -> tuple[Labels, tuple[float, ...]]:
             f"y has {len(found)} classes ({shown}); this formulation takes two: select two, or "
             "pass y == label for one class against the rest."
         )
-    classes = np.array(found, dtype=parts[0].labels.dtype if parts[0].labels.size else None)
+    # chunks may hold labels of different widths: "no" in one, "maybe" in another
+    classes = np.array(found, dtype=np.result_type(*(part.labels.dtype for part in parts)))
     return freeze(classes), tuple(math.fsum(sums[label]) for label in found)

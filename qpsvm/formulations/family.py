@@ -14,7 +14,7 @@ from typing import (
 
 import numpy as np
 
-from qpsvm.chunked import ChunkedProblem, chunked_problem, is_chunked
+from qpsvm.chunked import chunked_problem, is_chunked
 from qpsvm.chunked.contents import Task
 from qpsvm.constraints import Constraints, combine
 from qpsvm.data.preparation import (
@@ -136,7 +136,8 @@ class Family(ExplainsKeywords, ABC):
             A kernel matrix larger than a quarter of the machine's memory.
         """
         if is_chunked(X):
-            return self._in_chunks(X, y, kernel, sample_weight, constraints)
+            in_chunks: SVMProblem = self._in_chunks(X, y, kernel, sample_weight, constraints)
+            return in_chunks
         data, function = self._data(X, y, kernel, sample_weight)
         return self.of_training_set(data, function, "primal", constraints, indefinite)
 
@@ -157,7 +158,8 @@ class Family(ExplainsKeywords, ABC):
         nothing of size n x n is computed before a solver asks for it.
         """
         if is_chunked(X):
-            return self._in_chunks(X, y, kernel, sample_weight, constraints)
+            in_chunks: SVMProblem = self._in_chunks(X, y, kernel, sample_weight, constraints)
+            return in_chunks
         data, function = self._data(X, y, kernel, sample_weight)
         return self.of_training_set(data, function, "dual", constraints, indefinite)
 
@@ -168,8 +170,8 @@ class Family(ExplainsKeywords, ABC):
         kernel: KernelArgument,
         sample_weight: object,
         constraints: Constraints | None,
-    ) -> ChunkedProblem:
-        """Build the problem on samples that are read chunk by chunk; form does not matter there.
+    ) -> Any:
+        """Build the ChunkedProblem of samples that are read chunk by chunk, of whatever form.
 
         Raises
         ------

@@ -91,7 +91,8 @@ def evaluated(
         sizes = [_size_bound(model, v) for v in absolute]
     if model.is_linear:
         w = model.weights(beta, point.constraint_multipliers)
-        dual, dual_sizes = DualWeights(beta, w, float(w @ w)), _weight_sizes(model, point, beta, terms)
+        dual = DualWeights(beta, w, float(w @ w))
+        dual_sizes = _weight_sizes(model, point, beta, terms)
     else:
         dual, dual_sizes = DualWeights(beta, None, float(beta @ sums[-1])), sizes[-1]
     values = model.decision_values(solution, sums[0] if own is not None else None)
@@ -156,7 +157,7 @@ def _products(multiply: Callable[[Dense], Dense], vectors: Sequence[Vector]) -> 
 
 
 def _expansion_sizes(model: PrimalDualPair, alpha: Vector) -> Vector:
-    """The sums of the absolute terms of ``beta = R'a / kappa``, shape (n,): beta is rounded, too."""
+    """The sums of the absolute terms of ``beta = R'a / kappa``, shape (n,); it is rounded, too."""
     c = model.conditions
     return np.asarray(abs(c.rows).T @ np.abs(alpha)) / c.norm_weight
 
@@ -167,9 +168,7 @@ def _size_bound(model: PrimalDualPair, sizes: Vector) -> Vector:
     return np.asarray(norms * float(norms @ sizes))
 
 
-def _weight_sizes(
-    model: PrimalDualPair, point: DualPoint, beta: Vector, terms: Vector
-) -> Vector:
+def _weight_sizes(model: PrimalDualPair, point: DualPoint, beta: Vector, terms: Vector) -> Vector:
     """The sums of the absolute terms of ``w = X'beta - (G'z + A'y) / kappa``, shape (d,)."""
     c = model.conditions
     total = exact_sum((c.signs * point.alpha).tolist()) / c.norm_weight

@@ -1,4 +1,4 @@
-"""Solves of linear problems on samples in chunks, in a few passes over them (``docs/passes.md``)."""
+"""Solves of linear problems on samples in chunks, in a few passes over them."""
 
 from qpsvm.passes.algorithm import solve_in_passes
 from qpsvm.passes.settings import PassSettings

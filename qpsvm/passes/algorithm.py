@@ -23,7 +23,8 @@ import numpy as np
 
 from qpsvm.chunked.certificate import primal_objective
 from qpsvm.chunked.dual import DualPoint, dual_bound, dual_sums
-from qpsvm.chunked.evaluation import ChunkResult, Machine
+from qpsvm.chunked.evaluation import ChunkResult
+from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
 from qpsvm.numerics.deadline import Deadline
@@ -123,10 +124,7 @@ class _Run:
 
     def pass_from(self, state: State) -> State:
         """Make a pass over all chunks, and what follows from it."""
-        if state.is_searching:
-            state = self._search(state)
-        else:
-            state = self._pass(state)
+        state = self._search(state) if state.is_searching else self._pass(state)
         self.latest = state
         if self.settings.checkpoint is not None:
             save(self.settings.checkpoint, state, self.problem)
@@ -197,7 +195,7 @@ class _Run:
             found = replace(state, best=state.machine, primal=primal, primal_rounding=rounding)
         if form.is_curved:
             sums = dual_sums([r.decided for r in results], self.problem.totals.n_features)
-            bound = dual_bound(form, sums, state.machine)
+            bound = dual_bound(form, sums)
             found = found.with_bound(DualPoint(state.machine), bound)
         n_open = 0
         if not (is_worse or found.certificate(self.problem).passed(self.eps)):

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.chunked.contents import Contents, rows_of_contents
-from qpsvm.chunked.evaluation import Decided, Machine, Open, all_conditions
+from qpsvm.chunked.machine import Machine
+from qpsvm.chunked.open_conditions import Open, all_conditions
 from qpsvm.chunked.problem import ChunkedProblem
+from qpsvm.chunked.sums import Decided
 from qpsvm.numerics.arrays import Vector
 from qpsvm.passes.open_problem import SolveProgram, solve_open, together
 

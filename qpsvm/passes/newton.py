@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from qpsvm.chunked.evaluation import ChunkResult, Machine, Sum
+from qpsvm.chunked.evaluation import ChunkResult
+from qpsvm.chunked.machine import Machine
+from qpsvm.chunked.sums import Sum
 from qpsvm.chunked.template import Template
 from qpsvm.numerics.arrays import Dense
 from qpsvm.numerics.precision import TINY
@@ -30,7 +32,8 @@ def newton_step(form: Template, machine: Machine, results: Sequence[ChunkResult]
     d = len(machine.coef)
     gradient, hessian = Sum((d + 2,)), Sum((d + 2, d + 2))
     for result in results:
-        assert result.gradient is not None and result.hessian is not None
+        assert result.gradient is not None
+        assert result.hessian is not None
         gradient.add_sum(result.gradient)
         hessian.add_sum(result.hessian)
     penalty = np.full(d + 2, form.norm_weight)

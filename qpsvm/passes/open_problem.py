@@ -13,17 +13,20 @@ and its multipliers are the machine that is optimal if every decision was right.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.chunked.dual import DualBound, dual_bound
-from qpsvm.chunked.evaluation import Decided, Machine, Open
+from qpsvm.chunked.machine import Machine
+from qpsvm.chunked.open_conditions import Open
+from qpsvm.chunked.sums import Decided, rounding_unit
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.machines.conditions import Conditions, one_each
 from qpsvm.machines.repair import with_sum, with_width
-from qpsvm.numerics.arrays import Matrix, Vector, is_sparse, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Matrix, Vector, is_sparse, row_blocks
+from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.low_rank import LowRankQuadratic
@@ -60,7 +63,9 @@ def together(parts: Sequence[Open]) -> Open:
     if all(isinstance(m, SinglePrecision) for m in matrices):
         X = SinglePrecision(np.concatenate([m.values for m in matrices]))  # type: ignore[union-attr]
     elif any(is_sparse(m) for m in matrices):
-        X = sp.csr_array(sp.vstack([sp.csr_array(np.asarray(m) if not is_sparse(m) else m) for m in matrices]))
+        X = sp.csr_array(
+            sp.vstack([sp.csr_array(np.asarray(m) if not is_sparse(m) else m) for m in matrices])
+        )
     else:
         X = np.concatenate([np.asarray(m) for m in matrices])
     names = ("signs", "required", "lower", "upper", "curvature")
@@ -115,21 +120,39 @@ def solve_open(
     answer = solve_program(program, eps)
     if answer.x is None or not np.isfinite(answer.x).all():
         return None
-    alpha = np.clip(answer.x, c.lower, c.upper)
-    if c.width_sign:
-        alpha = with_width(alpha, c, c.intercept_price)
-    elif form.intercept == "free":
-        alpha = with_sum(alpha, c.lower, c.upper, c.signs, c.intercept_price)
+    blocks = row_blocks(len(c), found.X.shape[1], IN_CACHE)
+    alpha = _with_sums(np.clip(answer.x, c.lower, c.upper), c, form, decided, blocks[0].stop)
     sums = Decided.empty(found.X.shape[1])
     sums.add_sums(decided)
-    for rows in row_blocks(len(c), found.X.shape[1]):
+    for rows in blocks:
         block = found.X[rows]
         terms = Terms(
             c.signs[rows], c.required[rows], c.lower[rows], c.upper[rows], c.curvature[rows]
         )
         sums.add(block, terms, alpha[rows], row_squares(block))
     machine = _machine(form, sums, answer, centre)
-    return OpenAnswer(machine, alpha, dual_bound(form, sums, machine))
+    return OpenAnswer(machine, alpha, dual_bound(form, sums))
+
+
+def _with_sums(
+    alpha: Vector, c: Conditions, form: Template, decided: Decided, block: int
+) -> Vector:
+    """Move dual variables so that the sums that are asked for hold, in spite of rounding.
+
+    Where a sum has to be large, it becomes larger than it has to be by a multiple of what rounding
+    hides: the bound on the optimum takes what is too much off again.
+    """
+    d = decided.weights.high.shape[1]
+    hidden = float(decided.rounding.value[0])
+    hidden += rounding_unit(block, d) * float(np.sum(np.abs(alpha)))
+    margin = 4.0 * hidden + 64.0 * EPS * (abs(form.intercept_price) + abs(form.width_price))
+    if c.width_sign:
+        within = replace(c, width_price=c.width_price - margin)
+        return with_width(alpha, within, c.intercept_price)
+    if form.intercept == "free":
+        above = margin if form.intercept_price > 0.0 else 0.0
+        return with_sum(alpha, c.lower, c.upper, c.signs, c.intercept_price + above)
+    return alpha
 
 
 def _conditions(form: Template, found: Open, decided: Decided) -> Conditions:

@@ -10,13 +10,14 @@ import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
 from qpsvm.chunked.dual import DualBound, DualPoint
-from qpsvm.chunked.evaluation import Machine
+from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import PassStatistics
 from qpsvm.exceptions import DataFileError
 from qpsvm.files import npz
 from qpsvm.files.atomic import replacing
 from qpsvm.numerics.arrays import Array
+from qpsvm.numerics.single_precision import stored_values
 
 VERSION = 1
 LIMIT = 2**31
@@ -155,7 +156,9 @@ def load(path: str | os.PathLike[str], problem: ChunkedProblem) -> State:
     except (KeyError, IndexError, ValueError, TypeError) as error:
         if isinstance(error, DataFileError):
             raise
-        raise DataFileError(f"{os.fspath(path)!r} is not a complete checkpoint ({error!r}).") from error
+        raise DataFileError(
+            f"{os.fspath(path)!r} is not a complete checkpoint ({error!r})."
+        ) from error
 
 
 def fingerprint(problem: ChunkedProblem) -> str:
@@ -178,5 +181,8 @@ def fingerprint(problem: ChunkedProblem) -> str:
     for array in (form.signs, form.offsets, form.lower, form.upper, form.curvature):
         digest.update(np.ascontiguousarray(array).tobytes())
     for contents in totals.sample:
-        digest.update(repr(contents.n_rows).encode())
+        digest.update(repr((contents.n_rows, contents.weights.tobytes())).encode())
+        digest.update(np.ascontiguousarray(stored_values(contents.X)).tobytes())
+        if contents.y is not None:
+            digest.update(repr(contents.y.tolist()).encode())
     return digest.hexdigest()

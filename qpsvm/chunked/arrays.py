@@ -1,0 +1,87 @@
+"""Division of arrays and memory maps into chunks of consecutive rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qpsvm.chunked.chunks import (
+    Chunk,
+    ChunkedSamples,
+    Column,
+    RawChunk,
+    Reader,
+    owned,
+    samples_of,
+)
+from qpsvm.exceptions import InvalidDataError
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayRows:
+    """Rows of an array or memory map that this process holds."""
+
+    X: Any
+    y: Any
+    weights: Any
+
+    def read(self) -> RawChunk:
+        return RawChunk(owned(self.X), self.y, self.weights)
+
+
+@dataclass(frozen=True)
+class MappedRows:
+    """Reads a range of rows of a memory map, by the path of its file."""
+
+    path: str
+    dtype: str
+    offset: int
+    shape: tuple[int, int]
+    start: int
+    stop: int
+    y: Any
+    weights: Any
+
+    def read(self) -> RawChunk:
+        n = self.stop - self.start
+        row = np.dtype(self.dtype).itemsize * self.shape[1]
+        X = np.memmap(
+            self.path,
+            self.dtype,
+            mode="r",
+            offset=self.offset + self.start * row,
+            shape=(n, self.shape[1]),
+        )
+        return RawChunk(owned(X), self.y, self.weights)
+
+
+def of_array(X: Any, y: Column, sample_weight: Column, rows: int) -> ChunkedSamples:
+    """Chunks of so many rows of an array or memory map."""
+    if not hasattr(X, "shape") or len(X.shape) != 2:
+        raise InvalidDataError(
+            "X must be a Dask collection, a path, or an array or memory map of two dimensions."
+        )
+    own: list[Any] = [None if v is None else np.asarray(v) for v in (y, sample_weight)]
+    for array, what in zip(own, ("y", "sample_weight"), strict=True):
+        if array is not None and len(array) != X.shape[0]:
+            raise InvalidDataError(f"X has {X.shape[0]} rows and {what} {len(array)}.")
+    n = int(X.shape[0])
+    mapped = isinstance(X, np.memmap) and X.filename is not None and X.flags.c_contiguous
+    # a view of a map keeps the offset of the map it was cut from; what is written to a map that
+    # copies on writing is not in its file
+    mapped = mapped and X.base is not None and not isinstance(X.base, np.memmap) and X.mode != "c"
+    chunks = list[Chunk]()
+    for start in range(0, n, rows):
+        stop = min(start + rows, n)
+        parts = [None if a is None else a[start:stop] for a in own]
+        reader: Reader
+        if mapped:
+            where = (str(X.filename), X.dtype.str, int(X.offset), (n, int(X.shape[1])))
+            reader = MappedRows(*where, start, stop, parts[0], parts[1])
+        else:
+            reader = ArrayRows(X[start:stop], parts[0], parts[1])
+        chunks.append(Chunk(f"rows {start} to {stop - 1}", reader))
+    kind = "memory map" if isinstance(X, np.memmap) else "array"
+    return samples_of(chunks, None, f"{kind} of {n} rows")

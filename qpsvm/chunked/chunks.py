@@ -1,0 +1,119 @@
+"""Chunks of samples: rows that a worker reads together, and the readers that know where they are.
+
+A chunk is a part of the rows that fits into memory many times over. It is either a file (or a part
+of one) that a worker reads itself, or blocks of Dask collections. Nothing is read here: chunks hold
+paths, ranges of rows and Dask's own task graphs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidDataError, MissingPackageError
+
+Column: TypeAlias = Any
+"""y or sample_weight: a name inside the files, a folder, an array, or a Dask collection."""
+
+
+@dataclass(frozen=True, eq=False)
+class RawChunk:
+    """Rows of one chunk as they came, unchecked.
+
+    Attributes
+    ----------
+    X : array, CSR array or DataFrame of shape (m, d)
+    y : array of shape (m,) or None
+        Labels or targets.
+    weights : array of shape (m,) or None
+        Sample weights.
+    """
+
+    X: Any
+    y: Any = None
+    weights: Any = None
+
+
+class Reader(Protocol):
+    """What reads one chunk on the worker that needs it."""
+
+    def read(self) -> RawChunk: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """One chunk of rows.
+
+    Attributes
+    ----------
+    name : str
+        For messages: the path of a file with the rows meant, or the number of a block.
+    content : Reader or Delayed
+        What reads the rows, or Dask's promise of a ``RawChunk``.
+    """
+
+    name: str
+    content: Any
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkedSamples:
+    """Samples in chunks, with their labels or targets and weights.
+
+    Attributes
+    ----------
+    chunks : tuple of Chunk
+        In the order of the rows.
+    feature_names : tuple of str or None
+    origin : str
+        Where the samples are, for people.
+    """
+
+    chunks: tuple[Chunk, ...]
+    feature_names: tuple[str, ...] | None
+    origin: str
+
+    def __repr__(self) -> str:
+        return f"ChunkedSamples({self.origin}, {len(self.chunks)} chunks)"
+
+
+def samples_of(
+    chunks: Sequence[Chunk], names: tuple[str, ...] | None, origin: str
+) -> ChunkedSamples:
+    """Samples in these chunks; an error if there are none.
+
+    Raises
+    ------
+    InvalidDataError
+        No chunks.
+    """
+    if not chunks:
+        raise InvalidDataError(f"There are no rows in {origin}.")
+    return ChunkedSamples(tuple(chunks), names, origin)
+
+
+def imported(name: str) -> Any:
+    """Import Dask or PyArrow.
+
+    Raises
+    ------
+    MissingPackageError
+        It is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"Samples in chunks need {name.split('.', maxsplit=1)[0]}: pip install 'qpsvm[dask]'."
+        ) from error
+
+
+def owned(X: Any) -> Any:
+    """A copy in memory that nobody can write to, so that float32 stays float32."""
+    copy = np.array(X, order="C")
+    copy.flags.writeable = False
+    return copy

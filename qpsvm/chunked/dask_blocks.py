@@ -1,0 +1,78 @@
+"""Division of Dask collections into chunks: one for every block of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from qpsvm.chunked.chunks import Chunk, ChunkedSamples, Column, RawChunk, imported, samples_of
+from qpsvm.exceptions import InvalidDataError
+
+
+def is_dask(X: object) -> bool:
+    """Return whether an object is a Dask collection, without importing Dask."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
+def of_dask(X: Any, y: Column, sample_weight: Column) -> ChunkedSamples:
+    """A chunk for every block of rows of a Dask array or DataFrame."""
+    dask = imported("dask")
+    names = None
+    if hasattr(X, "columns"):
+        names = tuple(X.columns) if all(isinstance(c, str) for c in X.columns) else None
+        blocks = X.to_delayed()
+        sizes: list[int] | None = None
+    else:
+        if X.ndim != 2:
+            raise InvalidDataError(f"X must have two dimensions, got shape {X.shape}.")
+        X = X.rechunk({1: -1})
+        blocks = X.to_delayed().ravel()
+        sizes = None if any(np.isnan(X.chunks[0])) else [int(c) for c in X.chunks[0]]
+    own = [
+        _blocks_of(v, w, len(blocks), sizes, dask)
+        for v, w in ((y, "y"), (sample_weight, "sample_weight"))
+    ]
+    make = dask.delayed(RawChunk, pure=True)
+    chunks = [
+        Chunk(f"block {k}", make(*parts)) for k, parts in enumerate(zip(blocks, *own, strict=True))
+    ]
+    return samples_of(chunks, names, f"Dask collection of {len(blocks)} blocks")
+
+
+def _blocks_of(
+    value: Column, what: str, n_blocks: int, sizes: list[int] | None, dask: Any
+) -> Sequence[Any]:
+    if value is None:
+        return [None] * n_blocks
+    if is_dask(value):
+        if sizes is not None and hasattr(value, "rechunk") and not np.isnan(value.shape[0]):
+            if value.shape[0] != sum(sizes):
+                raise InvalidDataError(
+                    f"X has {sum(sizes)} rows and {what} {value.shape[0]}; pass one per row."
+                )
+            value = value.reshape(-1).rechunk((tuple(sizes),))
+        blocks = value.to_delayed()
+        blocks = blocks.ravel() if isinstance(blocks, np.ndarray) else blocks
+        if len(blocks) != n_blocks:
+            raise InvalidDataError(
+                f"X has {n_blocks} blocks of rows and {what} {len(blocks)}; repartition one like "
+                "the other."
+            )
+        return list(blocks)
+    if sizes is None:
+        raise InvalidDataError(
+            f"{what} is a {type(value).__name__}, and nobody knows how many rows each block of X "
+            "has; pass a Dask collection with the same partitions."
+        )
+    array = np.asarray(value)
+    if len(array) != sum(sizes):
+        raise InvalidDataError(
+            f"X has {sum(sizes)} rows and {what} {len(array)}; pass one per row."
+        )
+    ends = np.cumsum(sizes)
+    return [
+        dask.delayed(array[end - size : end], pure=False)
+        for size, end in zip(sizes, ends.tolist(), strict=True)
+    ]

@@ -1,0 +1,99 @@
+"""Readers of chunks in files: Parquet row groups, ``.npz`` archives, ranges of rows of ``.npy``.
+
+A reader holds a path and what to read of it; the worker that needs the chunk calls it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.chunked.chunks import RawChunk, owned
+from qpsvm.numerics.arrays import Array
+
+
+@dataclass(frozen=True)
+class ParquetRows:
+    """Reads some row groups of a Parquet file."""
+
+    path: str
+    groups: tuple[int, ...]
+    features: tuple[str, ...]
+    target: str | None
+    weight: str | None
+
+    def read(self) -> RawChunk:
+        from pyarrow import parquet
+
+        extra = [name for name in (self.target, self.weight) if name is not None]
+        with parquet.ParquetFile(self.path, memory_map=True) as file:
+            table = file.read_row_groups(
+                list(self.groups), columns=[*self.features, *extra], use_threads=False
+            )
+        columns = [table.column(name) for name in self.features]
+        dtypes = {str(column.type) for column in columns}
+        if not dtypes <= {"float", "double", "halffloat"} or any(c.null_count for c in columns):
+            return RawChunk(table.select(self.features).to_pandas(), *_columns(table, self))
+        single = dtypes <= {"float", "halffloat"}
+        X = np.empty((table.num_rows, len(columns)), np.float32 if single else np.float64)
+        for j, column in enumerate(columns):
+            at = 0
+            for piece in column.chunks:
+                X[at : at + len(piece), j] = piece.to_numpy(zero_copy_only=False)
+                at += len(piece)
+        X.flags.writeable = False
+        return RawChunk(X, *_columns(table, self))
+
+
+def _columns(table: Any, reader: ParquetRows) -> tuple[Array | None, Array | None]:
+    found = [
+        None if name is None else table.column(name).to_numpy()
+        for name in (reader.target, reader.weight)
+    ]
+    return found[0], found[1]
+
+
+@dataclass(frozen=True)
+class NpzFile:
+    """Reads one ``.npz`` file with dense or CSR samples."""
+
+    path: str
+    target: str | None
+    weight: str | None
+
+    def read(self) -> RawChunk:
+        with np.load(self.path, allow_pickle=False) as arrays:
+            missing = [n for n in (self.target, self.weight) if n and n not in arrays.files]
+            if missing:
+                raise ValueError(f"it has the arrays {arrays.files} and no {missing[0]!r}")
+            y = arrays[self.target] if self.target else None
+            weights = arrays[self.weight] if self.weight else None
+            if "X" in arrays.files:
+                return RawChunk(arrays["X"], y, weights)
+            parts = ("data", "indices", "indptr", "shape")
+            if not set(parts) <= set(arrays.files):
+                raise ValueError(f"it has the arrays {arrays.files} and no 'X'")
+            data, indices, indptr, shape = (arrays[name] for name in parts)
+            X = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+            return RawChunk(X, y, weights)
+
+
+@dataclass(frozen=True)
+class NpyRows:
+    """Reads a range of rows of an ``.npy`` file, and of files with labels and weights."""
+
+    path: str
+    start: int
+    stop: int
+    target: str | None
+    weight: str | None
+
+    def read(self) -> RawChunk:
+        X, y, weights = (
+            None if path is None else np.load(path, mmap_mode="r")[self.start : self.stop]
+            for path in (self.path, self.target, self.weight)
+        )
+        return RawChunk(owned(X), y, weights)

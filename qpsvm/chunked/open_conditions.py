@@ -1,0 +1,111 @@
+"""Open conditions of a chunk: those near a kink, whose dual variables are not decided yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from qpsvm.chunked.contents import Contents
+from qpsvm.chunked.template import Template, Terms
+from qpsvm.chunked.violations import Request, coded
+from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
+from qpsvm.numerics.rows import row_squares
+from qpsvm.numerics.single_precision import SinglePrecision, rows_of
+
+
+@dataclass(frozen=True, eq=False)
+class Open:
+    """Open conditions with their samples.
+
+    Attributes
+    ----------
+    X : array, CSR array or SinglePrecision of shape (m, d)
+    terms : Terms
+        Of length m.
+    """
+
+    X: Matrix | SinglePrecision
+    terms: Terms
+
+    def __len__(self) -> int:
+        return len(self.terms.signs)
+
+
+@dataclass
+class Nearest:
+    """The conditions nearest to their kink, at most so many."""
+
+    most: int
+    _distances: list[Vector] = field(default_factory=list)
+    _places: list[tuple[slice, Index]] = field(default_factory=list)
+
+    def add(self, v: Vector, rows: slice, band: float) -> None:
+        """Look at the conditions of a block."""
+        distance = np.abs(v)
+        near = np.flatnonzero(distance <= band)
+        self._distances.append(distance[near])
+        self._places.append((rows, near))
+
+    def band(self, band: float) -> float:
+        """The widest band up to the given one that holds at most as many conditions."""
+        distances = np.concatenate([np.zeros(0), *self._distances])
+        if len(distances) <= self.most:
+            return band
+        # the nearest one that is too many, and all as far away as it, are decided
+        limit = float(np.partition(distances, self.most)[self.most])
+        inside = distances[distances < limit]
+        return float(np.max(inside, initial=0.0)) if limit > 0.0 else -1.0
+
+    def rows(self, band: float) -> list[tuple[slice, Index]]:
+        """The open conditions of every block."""
+        return [
+            (rows, near[distance <= band])
+            for (rows, near), distance in zip(self._places, self._distances, strict=True)
+        ]
+
+
+def open_conditions(
+    contents: Contents,
+    form: Template,
+    codes: Index,
+    targets: Vector | None,
+    places: Sequence[tuple[slice, Index]],
+) -> Open:
+    """Take the open conditions out of a chunk, in the order of its rows."""
+    rows, sides = list[Index](), list[Index]()
+    for block, near in places:
+        n = block.stop - block.start
+        rows.append(block.start + near % n)
+        sides.append(near // n)
+    row = np.concatenate([np.zeros(0, dtype=np.intp), *rows])
+    side = np.concatenate([np.zeros(0, dtype=np.intp), *sides])
+    X = rows_of(contents.X, row)
+    own = None if targets is None else targets[row]
+    squares = row_squares(X) if len(row) else np.zeros(0)
+    terms = form.terms(codes[row], own, contents.weights[row], squares)
+    pick = side * len(row) + np.arange(len(row))
+    return Open(X, taken(terms, pick))
+
+
+def all_conditions(contents: Contents, request: Request, name: str) -> Open:
+    """All conditions on the rows of a chunk."""
+    form = request.template
+    codes, targets = coded(contents, request, name)
+    places = [
+        (rows, np.arange(len(form.signs) * (rows.stop - rows.start)))
+        for rows, _ in contents.blocks()
+    ]
+    return open_conditions(contents, form, codes, targets, places)
+
+
+def taken(terms: Terms, which: Index | Mask) -> Terms:
+    """Some of the conditions."""
+    return Terms(
+        terms.signs[which],
+        terms.required[which],
+        terms.lower[which],
+        terms.upper[which],
+        terms.curvature[which],
+    )
