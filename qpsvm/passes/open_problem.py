@@ -3,10 +3,12 @@
 With the dual variables of decided conditions fixed, ``u = X'R'a`` and ``s = 1'R'a`` over these, the
 dual problem is one over the open conditions, with rows ``r_i x_i`` in F::
 
-    minimize    1/2 a'(F F' / kappa + diag(d)) a + (F u / kappa - p)'a
+    minimize    1/(2 kappa) |F'a + u|^2 + 1/2 a'diag(d) a - p'a
     subject to  r'a = price_b - s,   e 1'a <= price_t - e (sum over decided),   lower <= a <= upper
 
-Its optimum, put together with the fixed variables, is a feasible dual point of the whole problem,
+The sum u enters as one more row of F whose variable is fixed at 1, not as ``F u`` in the linear
+costs: u is large and ``F'a + u`` is not, and the objective of the program would be the difference
+of two numbers that have many more digits in common. Its optimum, put together with the fixed variables, is a feasible dual point of the whole problem,
 and its multipliers are the machine that is optimal if every decision was right.
 """
 
@@ -98,30 +100,12 @@ def solve_open(
     c = _conditions(form, found, decided)
     if not len(found) or not _is_feasible(c):
         return None
-    u = decided.weights.value.sum(axis=0)
-    own = np.asarray(found.X @ u) / c.norm_weight
-    if form.intercept == "penalized":
-        own = own + float(decided.signed.value.sum()) - form.intercept_price
-    program = QuadraticProgram(
-        LowRankQuadratic(
-            found.X,
-            c.curvature,
-            signs=c.signs / np.sqrt(c.norm_weight),
-            constant=float(form.intercept == "penalized"),
-        ),
-        c.signs * own - c.required,
-        G=np.full((1, len(c)), c.width_sign) if c.width_sign else None,
-        h=np.array([c.width_price]) if c.width_sign else None,
-        A=c.signs[None, :] if form.intercept == "free" else None,
-        b=np.array([c.intercept_price]) if form.intercept == "free" else None,
-        lb=c.lower,
-        ub=c.upper,
-    )
+    program = _program(form, found, decided, c)
     answer = solve_program(program, eps)
     if answer.x is None or not np.isfinite(answer.x).all():
         return None
     blocks = row_blocks(len(c), found.X.shape[1], IN_CACHE)
-    alpha = _with_sums(np.clip(answer.x, c.lower, c.upper), c, form, decided, blocks[0].stop)
+    alpha = _with_sums(np.clip(answer.x[: len(c)], c.lower, c.upper), c, form, decided, blocks[0].stop)
     sums = Decided.empty(found.X.shape[1])
     sums.add_sums(decided)
     for rows in blocks:
@@ -153,6 +137,37 @@ def _with_sums(
         above = margin if form.intercept_price > 0.0 else 0.0
         return with_sum(alpha, c.lower, c.upper, c.signs, c.intercept_price + above)
     return alpha
+
+
+def _program(form: Template, found: Open, decided: Decided, c: Conditions) -> QuadraticProgram:
+    """The program over open conditions, and over variables that are fixed at 1 for the others."""
+    u = decided.weights.value.sum(axis=0)
+    fixed, signs = [u], [1.0]
+    if form.intercept == "penalized":  # the constant feature adds 1 to the row of u
+        fixed.append(np.zeros(len(u)))
+        signs.append(float(decided.signed.value.sum()) - form.intercept_price - 1.0)
+    rows: Matrix
+    if is_sparse(found.X):
+        rows = sp.csr_array(sp.vstack([found.X, sp.csr_array(np.stack(fixed))]))
+    else:
+        rows = np.vstack([found.X[:], *fixed])
+    nothing, ones = np.zeros(len(fixed)), np.ones(len(fixed))
+    balance = np.concatenate([c.signs, nothing])
+    return QuadraticProgram(
+        LowRankQuadratic(
+            rows,
+            np.concatenate([c.curvature, nothing]),
+            signs=np.concatenate([c.signs, signs]) / np.sqrt(c.norm_weight),
+            constant=float(form.intercept == "penalized"),
+        ),
+        np.concatenate([-c.required, nothing]),
+        G=c.width_sign * np.concatenate([np.ones(len(c)), nothing])[None] if c.width_sign else None,
+        h=np.array([c.width_price]) if c.width_sign else None,
+        A=balance[None, :] if form.intercept == "free" else None,
+        b=np.array([c.intercept_price]) if form.intercept == "free" else None,
+        lb=np.concatenate([c.lower, ones]),
+        ub=np.concatenate([c.upper, ones]),
+    )
 
 
 def _conditions(form: Template, found: Open, decided: Decided) -> Conditions:
