@@ -7,6 +7,7 @@ datasets, folders of ``.npy`` or ``.npz`` files and large memory maps, and build
 
 from qpsvm.chunked.certificate import ChunkedCertificate, ChunkedReport
 from qpsvm.chunked.chunks import ChunkedSamples
+from qpsvm.chunked.dask_blocks import is_dask
 from qpsvm.chunked.problem import ChunkedProblem, chunked_problem
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
 from qpsvm.chunked.sources import chunked, is_chunked
@@ -21,4 +22,5 @@ __all__ = [
     "chunked",
     "chunked_problem",
     "is_chunked",
+    "is_dask",
 ]

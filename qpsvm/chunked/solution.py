@@ -132,7 +132,10 @@ class ChunkedSolution:
         return values
 
     def _predictions(self, X: Any) -> Any:
-        values = self._values(X)
+        return self.predictions(self._values(X))
+
+    def predictions(self, values: Vector) -> Any:
+        """Convert decision values to labels, or to +1 (inside) and -1; numbers stay as they are."""
         if self.is_novelty:
             return np.where(values >= 0.0, 1, -1)
         if self.classes is None:

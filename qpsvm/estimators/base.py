@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.backends.base import Settings
 from qpsvm.certificates.predictions import CertifiedPredictions
+from qpsvm.chunked import ChunkedSolution
 from qpsvm.estimators import inputs, onnx_converter, representation
 from qpsvm.estimators.parallel import solve_in_parallel
 from qpsvm.estimators.parameters import require_known
@@ -270,5 +271,7 @@ class QPEstimator(PersistentEstimator, ABC):
 
 
 def _iterations(solution: Any) -> int:
+    if isinstance(solution, ChunkedSolution):
+        return solution.statistics.passes
     iterations = solution.qp.statistics.iterations
     return 1 if iterations is None else max(1, int(iterations))

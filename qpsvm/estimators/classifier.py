@@ -11,8 +11,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from qpsvm.chunked import ChunkedSolution
 from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.kernel_estimator import KernelEstimator
+from qpsvm.estimators.lazily import block_by_block
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations import (
     OneVsOne,
@@ -63,6 +65,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         self.class_weight_ = factors
         return None if given is None else dict(zip(labels, factors.tolist(), strict=True))
 
+    @block_by_block
     def predict(self, X: Samples) -> Any:
         """Predict a label for every sample.
 
@@ -80,6 +83,8 @@ class QPClassifier(ClassifierMixin, QPEstimator):
             Before ``fit``; other features than in ``fit``.
         """
         values = self._values(X)
+        if isinstance(self._predictor, ChunkedSolution):
+            return self._predictor.predictions(values)
         return self._predictor.data.predictions(values)
 
     def calibrated(self, cv: Any = None, method: str = "sigmoid") -> CalibratedClassifierCV:
@@ -172,6 +177,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
             return OneVsRest(formulation)
         return OneVsOne(formulation, break_ties=bool(self.break_ties))
 
+    @block_by_block
     def decision_function(self, X: Samples) -> Any:
         """Decision values of every sample.
 
@@ -199,6 +205,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
             values, len(self.classes_)
         )
 
+    @block_by_block
     def predict(self, X: Samples) -> Any:
         values = self._values(X)
         if self._libsvm.is_one_vs_one:

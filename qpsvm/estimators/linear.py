@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from qpsvm.chunked import is_chunked
 from qpsvm.constraints import Constraints
 from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.classifier import QPClassifier
+from qpsvm.estimators.lazily import block_by_block
 from qpsvm.estimators.regressor import QPRegressor
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneVsRest, SoftMargin
 from qpsvm.formulations.family import Family
-from qpsvm.formulations.prices import ClassWeight
+from qpsvm.formulations.prices import ClassWeight, as_class_weight
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.reduced import ReducedSolution
@@ -53,6 +56,29 @@ class LinearEstimator(QPEstimator):
                 "column of that value to X, with fit_intercept=False."
             )
         return "penalized" if self.intercept_scaling == 1.0 else "free"
+
+    def _fit(self, X: Any, y: Any, sample_weight: Weights | None, **data: Any) -> Self:
+        """Fit to samples in memory, or to samples in chunks in a few passes over them."""
+        if not is_chunked(X):
+            return super()._fit(X, y, sample_weight, **data)
+        if self._backend(None)[1] or getattr(self, "constraints", None) is not None:
+            raise InvalidParameterError(
+                "constraints are not supported for samples in chunks; leave them out."
+            )
+        problem = self._of_chunks().dual(X, y, sample_weight=sample_weight)
+        self.n_features_in_ = problem.totals.n_features
+        if problem.samples.feature_names is not None:
+            self.feature_names_in_ = np.array(problem.samples.feature_names, dtype=object)
+        self._seen(problem)
+        self._solve(problem)
+        return self
+
+    @abstractmethod
+    def _of_chunks(self) -> Any:
+        """Build the formulation for samples in chunks."""
+
+    def _seen(self, problem: Any) -> None:
+        """Store what the pass that built the problem found, such as the classes."""
 
     def _machines(self) -> tuple[Any, ...]:
         check_is_fitted(self)
@@ -159,6 +185,7 @@ class LinearSVC(QPClassifier, LinearEstimator):
         """Fit the machine; parameters, result, errors and warnings as for ``SVC.fit``."""
         return self._fit(X, y, sample_weight)
 
+    @block_by_block
     def decision_function(self, X: Samples) -> Any:
         """Decision values, shape (m,), or (m, k) for k > 2 classes.
 
@@ -181,23 +208,31 @@ class LinearSVC(QPClassifier, LinearEstimator):
             return CrammerSinger(
                 C=self.C, intercept=kind, class_weight=self._class_factors(weights)
             )
-        two = self._two_classes(weights)
+        two = self._two_classes(self._class_factors(weights))
         return two if len(self.classes_) <= 2 else OneVsRest(two, weigh_rest=False)
 
-    def _two_classes(self, weights: Vector) -> Family:
+    def _of_chunks(self) -> Family:
+        if self.penalty != "l2":
+            raise InvalidParameterError(
+                f"penalty={self.penalty!r} needs all samples at once; pass arrays, or penalty='l2'."
+            )
+        return self._two_classes(as_class_weight(self.class_weight))
+
+    def _seen(self, problem: Any) -> None:
+        self.classes_ = problem.totals.classes
+
+    def _two_classes(self, class_weight: ClassWeight) -> Family:
         require_choice(self.penalty, ("l1", "l2"), "penalty")
         kind = self._intercept()
         if self.penalty == "l2":
-            return SoftMargin(
-                C=self.C, intercept=kind, loss=self.loss, class_weight=self._class_factors(weights)
-            )
+            return SoftMargin(C=self.C, intercept=kind, loss=self.loss, class_weight=class_weight)
         if self.loss != "hinge" or kind == "penalized":
             raise InvalidParameterError(
                 f"penalty='l1' takes loss='hinge' and a free or no intercept, got loss="
                 f"{self.loss!r} and intercept_scaling={self.intercept_scaling!r}; pass "
                 "loss='hinge', intercept_scaling=numpy.inf."
             )
-        return L1Norm(C=self.C, intercept=kind, class_weight=self._class_factors(weights))
+        return L1Norm(C=self.C, intercept=kind, class_weight=class_weight)
 
 
 class LinearSVR(QPRegressor, LinearEstimator):
@@ -274,6 +309,9 @@ class LinearSVR(QPRegressor, LinearEstimator):
 
     def _formulation(self, weights: Vector) -> Formulation:
         del weights
+        return self._of_chunks()
+
+    def _of_chunks(self) -> EpsilonRegression:
         return EpsilonRegression(
             C=self.C, epsilon=self.epsilon, intercept=self._intercept(), loss=self.loss
         )

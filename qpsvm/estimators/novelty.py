@@ -12,6 +12,7 @@ from qpsvm.constraints import Constraints
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
+from qpsvm.estimators.lazily import block_by_block
 from qpsvm.formulations import DataDescription, OneClass
 from qpsvm.formulations.parameters import require_share
 from qpsvm.kernels import KernelArgument
@@ -69,6 +70,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         del y
         return self._fit(X, None, sample_weight)
 
+    @block_by_block
     def decision_function(self, X: Samples) -> Any:
         """Decision values, shape (m,): negative for novelties, zero on the boundary.
 
@@ -87,6 +89,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         """Size up to which decision values are zero."""
         return ON_BOUNDARY * abs(self.offset_)
 
+    @block_by_block
     def score_samples(self, X: Samples) -> Any:
         """Decision values without the offset, shape (m,).
 
@@ -97,6 +100,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         """
         return self.decision_function(X) + self.offset_
 
+    @block_by_block
     def predict(self, X: Samples) -> Any:
         """Predict +1 for samples like those of ``fit`` and -1 for novelties, shape (m,).
 

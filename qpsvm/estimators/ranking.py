@@ -9,6 +9,7 @@ import numpy as np
 from qpsvm.constraints import Constraints
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
+from qpsvm.estimators.lazily import block_by_block
 from qpsvm.estimators.regressor import NumberPredictor
 from qpsvm.formulations import Ranking
 from qpsvm.kernels import KernelArgument
@@ -133,6 +134,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         del weights
         return Ranking(C=self.C, loss=self.loss)
 
+    @block_by_block
     def predict(self, X: Samples) -> Any:
         """Scores to sort by, shape (m,): the higher, the more relevant.
 
@@ -143,6 +145,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         """
         return self._values(X)
 
+    @block_by_block
     def decision_function(self, X: Samples) -> Any:
         """The same as ``predict``."""
         return self._values(X)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
+from qpsvm.estimators.lazily import block_by_block
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 
@@ -70,6 +71,7 @@ class QPRegressor(RegressorMixin, NumberPredictor):
         """
         return self._fit(X, y, sample_weight)
 
+    @block_by_block
     def predict(self, X: Samples) -> Any:
         """Predict a number for every sample, shape (m,).
 
