@@ -11,6 +11,7 @@ import numpy as np
 
 from qpsvm.audits import own_predictions, predictions
 from qpsvm.audits.claims import Claim, Library, Problem, Reading, Solution
+from qpsvm.audits.in_chunks import audit_in_chunks
 from qpsvm.audits.machine import AuditedMachine, Optimum
 from qpsvm.audits.predictions import DecisionRanges
 from qpsvm.audits.readers.attributes import Estimator
@@ -19,6 +20,7 @@ from qpsvm.audits.readers.registry import read
 from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import KernelRounding, RoundedKernel, rounded_gap
 from qpsvm.certificates import PredictionComparison, certify
+from qpsvm.chunked import is_chunked
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem
@@ -126,6 +128,12 @@ def audit(
     """
     Tolerances(eps)  # complains before the work
     require_flag(optimum, "optimum")
+    if is_chunked(X):
+        if not all(value is None for value in (C, nu, epsilon)):
+            raise AuditRefusedError(
+                "C, nu and epsilon of an estimator are its own; leave them out."
+            )
+        return audit_in_chunks(model, X, y, sample_weight, eps=eps)
     inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
     reading = read(model, inputs)
     samples = reading.samples if reading.combine is not None else None

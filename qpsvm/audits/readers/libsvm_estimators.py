@@ -111,7 +111,7 @@ def _expansions(model: Estimator, inputs: Inputs) -> Expansions:
             f"This {name} was fitted on {shape[0]} samples, X has {samples.shape[0]}; pass the "
             "training data."
         )
-    coefficients, intercepts = _numbers(name, model)
+    coefficients, intercepts = stored_numbers(name, model)
     weights = inputs.weights(samples.shape[0])
     rows = _support(name, model, weights)
     _require_counts(model, coefficients, intercepts, rows)
@@ -189,7 +189,7 @@ def _is_matrix(model: Estimator) -> bool:
     return callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
-def _numbers(name: str, model: Estimator) -> tuple[Dense, Vector]:
+def stored_numbers(name: str, model: Estimator) -> tuple[Dense, Vector]:
     """``dual_coef_`` and ``intercept_``; refused if the model predicts with other numbers."""
     coefficients = attributes.numbers(model, "dual_coef_", 2)
     intercepts = attributes.numbers(model, "intercept_", 1)
@@ -225,7 +225,29 @@ def _kernel(model: Estimator, samples: Matrix) -> Kernel:
         raise AuditRefusedError(f"qpsvm has no kernel {kind!r}; pass the kernel as a callable.")
     if kind in ("linear", "precomputed"):
         return kernels.as_kernel(kind)
-    gamma = _gamma(model, samples)
+    return _with_gamma(model, kind, _gamma(model, samples))
+
+
+def fitted_kernel(model: Estimator) -> Kernel:
+    """The kernel that the model predicts with, without a look at its training data.
+
+    Raises
+    ------
+    AuditRefusedError
+        A kernel matrix or a callable, which do not tell what they were made of; no gamma.
+    """
+    kind = attributes.attribute(model, "kernel")
+    if not isinstance(kind, str) or kind not in KERNELS or kind == "precomputed":
+        raise AuditRefusedError(
+            f"A machine with kernel={kind!r} cannot be audited on samples in chunks; one with a "
+            f"kernel by name ({', '.join(KERNELS[:-1])}) can."
+        )
+    if kind == "linear":
+        return kernels.as_kernel(kind)
+    return _with_gamma(model, kind, attributes.number(model, "_gamma"))
+
+
+def _with_gamma(model: Estimator, kind: str, gamma: float) -> Kernel:
     if kind == "rbf":
         return kernels.RBF(gamma)
     coef0 = attributes.number(model, "coef0")
