@@ -101,7 +101,7 @@ class ChunkedCertificate:
 
     def passed(self, eps: float) -> bool:
         """Return whether ``relative_gap_upper`` is at most ``eps``."""
-        return self.relative_gap_upper <= eps
+        return bool(self.relative_gap_upper <= eps)
 
     def to_dict(self) -> dict[str, Any]:
         """The figures by name, for JSON (infinities as they are)."""
@@ -179,10 +179,10 @@ def primal_objective(
     if form.intercept == "penalized":
         penalty += 0.5 * b * b
     own = penalty + form.intercept_price * b + form.width_price * t
-    objective = own + float(total.value[which])
+    objective = float(own + total.value[which])
     sizes = penalty + abs(form.intercept_price * b) + abs(form.width_price * t) + abs(objective)
-    rounding = math.fsum(result.loss_rounding for result in results)
-    return objective, rounding + (len(w) + 16) * EPS * sizes
+    rounding = sum(result.loss_rounding for result in results)
+    return objective, float(rounding + (len(w) + len(results) + 16) * EPS * sizes)
 
 
 def _floor(form: Template, totals: Totals) -> float:

@@ -89,13 +89,14 @@ class ChunkedProblem:
         """Bound the distance of a machine from the optimum, by one pass over the samples."""
         request = self.request((machine,)), point
         parts = run_pass(_certify, self.task, self.samples.chunks, request, verbose=verbose)
-        return ChunkedCertificate.of(
-            self.template,
-            self.totals,
-            machine,
-            [part for part, _ in parts],
-            dual_sums([own for _, own in parts], self.totals.n_features),
-        )
+        with np.errstate(all="ignore"):  # as in ``_certify``
+            return ChunkedCertificate.of(
+                self.template,
+                self.totals,
+                machine,
+                [part for part, _ in parts],
+                dual_sums([own for _, own in parts], self.totals.n_features),
+            )
 
     def __repr__(self) -> str:
         size = f"{self.totals.n_rows} samples x {self.totals.n_features} features"

@@ -1,0 +1,131 @@
+"""Objectives of a problem on samples in chunks in exact arithmetic, for small problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction as F
+from typing import Any
+
+import numpy as np
+
+from qpsvm.chunked.contents import checked, read
+from qpsvm.chunked.dual import DualPoint
+from qpsvm.chunked.machine import Machine
+from qpsvm.chunked.violations import coded
+from qpsvm.numerics.rows import row_squares
+
+Vector = list[F]
+
+
+def exact(values: Any) -> Vector:
+    return [F(float(v)) for v in values]
+
+
+def dot(a: Vector, b: Vector) -> F:
+    return sum((x * y for x, y in zip(a, b, strict=True)), F(0))
+
+
+@dataclass(frozen=True)
+class Exact:
+    """All conditions of a problem, chunk after chunk, side after side, as rational numbers."""
+
+    form: Any
+    rows: list[Vector]
+    signs: Vector
+    required: Vector
+    lower: Any
+    upper: Any
+    curvature: Vector
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, problem: Any) -> Exact:
+        form, sizes = problem.template, list[int]()
+        rows, parts = list[Vector](), list[Any]()
+        for chunk in problem.samples.chunks:
+            content = chunk.content
+            raw = read(chunk.name, content.compute() if hasattr(content, "compute") else content)
+            contents = checked(raw, problem.task, chunk.name)
+            codes, targets = coded(contents, problem.request(()), chunk.name)
+            X = np.asarray(contents.X[: contents.n_rows])
+            terms = form.terms(codes, targets, contents.weights, row_squares(X))
+            rows += [exact(x) for _ in form.signs for x in X]
+            parts.append(terms)
+            sizes.append(len(terms.signs))
+
+        def all_of(name: str) -> Any:
+            return np.concatenate([getattr(part, name) for part in parts])
+
+        return cls(
+            form,
+            rows,
+            exact(all_of("signs")),
+            exact(all_of("required")),
+            all_of("lower"),
+            all_of("upper"),
+            exact(all_of("curvature")),
+            tuple(sizes),
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def primal(self, machine: Machine) -> F:
+        """The objective of a machine."""
+        form, w = self.form, exact(machine.coef)
+        b, t = F(machine.intercept), F(machine.width)
+        total = F(form.norm_weight) / 2 * dot(w, w)
+        total += F(form.intercept_price) * b + F(form.width_price) * t
+        if form.intercept == "penalized":
+            total += b * b / 2
+        for x, r, p, low, high, d in zip(
+            self.rows,
+            self.signs,
+            self.required,
+            self.lower,
+            self.upper,
+            self.curvature,
+            strict=True,
+        ):
+            v = p - r * (dot(x, w) + b) - F(form.width_sign) * t
+            if d:
+                a = max(v / d, F(low)) if np.isfinite(low) else v / d
+                a = min(a, F(high)) if np.isfinite(high) else a
+                total += a * v - d * a * a / 2
+            else:
+                total += (F(high) if v > 0 else F(low)) * v
+        return total
+
+    def dual(self, a: Vector) -> F:
+        """The dual objective, whether a is feasible or not."""
+        form = self.form
+        ra = [r * v for r, v in zip(self.signs, a, strict=True)]
+        u = [dot(ra, list(column)) for column in zip(*self.rows, strict=True)]
+        total = dot(self.required, a) - dot(self.curvature, [v * v for v in a]) / 2
+        total -= dot(u, u) / (2 * F(form.norm_weight))
+        if form.intercept == "penalized":
+            total -= (sum(ra) - F(form.intercept_price)) ** 2 / 2
+        return total
+
+    def repaired(self, a: Vector) -> Vector | None:
+        """A feasible point close to a, by shrinking variables; None if that leads to none."""
+        form, ra = self.form, [r * v for r, v in zip(self.signs, a, strict=True)]
+        if form.intercept == "free":
+            excess = sum(ra, F(0)) - F(form.intercept_price)
+            side = sum((v for v in ra if v * excess > 0), F(0))
+            if excess and (not side or excess / side > 1):
+                return None
+            shrink = 1 - excess / side if excess else F(1)
+            a = [v * shrink if q * excess > 0 else v for v, q in zip(a, ra, strict=True)]
+        if form.width_sign > 0 and sum(a) > F(form.width_price):
+            factor = F(form.width_price) / sum(a)
+            a = [v * factor for v in a]
+        if form.width_sign < 0 and sum(a) < -F(form.width_price):
+            return None
+        return a
+
+    def point(self, a: Any) -> DualPoint:
+        """The dual point that lists every variable."""
+        centre = Machine(np.zeros(len(self.rows[0])), 0.0, 0.0)
+        parts = np.split(np.asarray(a, dtype=np.float64), np.cumsum(self.sizes)[:-1])
+        return DualPoint(centre, (np.inf,) * len(self.sizes), tuple(parts))

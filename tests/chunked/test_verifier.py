@@ -1,0 +1,245 @@
+"""The verifier of samples in chunks passes no wrong answer, and trusts no statement of a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qpsvm
+from qpsvm.chunked import ChunkedCertificate, ChunkedSolution, PassStatistics
+from qpsvm.chunked.dual import DualPoint
+from qpsvm.chunked.machine import Machine
+from qpsvm.exceptions import QPSVMError
+from qpsvm.qp import Status
+from tests.chunked.cases import BY_NAME, arguments, in_chunks, settings
+from tests.chunked.exact import Exact
+from tests.strategies import in_parts
+
+EPS = 1e-8
+
+
+@cache
+def solved(name: str, intercept: str = "free") -> tuple[Any, Any]:
+    case = BY_NAME[name]
+    problem = in_chunks(case.with_intercept(intercept), *arguments(case))
+    return problem, qpsvm.solve(problem, eps=1e-12 if case.kind != "samples" else 1e-11)
+
+
+def listed(problem: Any, solution: Any) -> np.ndarray:
+    """All dual variables of a solution, in the order of ``Exact``."""
+    from qpsvm.chunked.dask_pass import run_pass
+
+    request = problem.request(()), solution.dual
+    parts = run_pass(_alphas, problem.task, problem.samples.chunks, request, verbose=False)
+    return np.concatenate(parts)
+
+
+def _alphas(contents: Any, request: Any, name: str, number: int) -> Any:
+    from qpsvm.chunked.open_conditions import Nearest
+    from qpsvm.chunked.violations import coded, terms_of, violations_of
+    from qpsvm.machines.losses import slopes
+    from qpsvm.numerics.rows import row_squares
+
+    (primal, point), found = request, []
+    form, at = primal.template, 0
+    codes, targets = coded(contents, primal, name)
+    for rows, X in contents.blocks():
+        terms = terms_of(contents, form, codes, targets, rows, row_squares(X))
+        v = violations_of(X, terms, form, point.centre.vector)
+        a = slopes(v, terms.lower, terms.upper, terms.curvature)
+        if point.bands:
+            near = Nearest(len(v))
+            near.add(v, rows, point.bands[number])
+            ((_, which),) = near.rows(point.bands[number])
+            a[which] = point.open[number][at : at + len(which)]
+            at += len(which)
+        found.append(a)
+    return np.concatenate(found)
+
+
+# --- what is not a solution ----------------------------------------------------------------------
+
+
+class OwnMachine(Machine):
+    """A subclass could compute anything."""
+
+
+class OwnPoint(DualPoint):
+    """A subclass could list anything."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnSolution(ChunkedSolution):
+    """A subclass could say anything."""
+
+
+def with_point(solution: Any, **changes: Any) -> Any:
+    return replace(solution, dual=replace(solution.dual, **changes))
+
+
+def with_alphas(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda s: with_point(s, open=tuple(change(part) for part in s.dual.open))
+
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "NaN in coef": lambda s: replace(s, coef=s.coef * np.nan),
+    "infinite coef": lambda s: replace(s, coef=s.coef * np.inf),
+    "complex coef": lambda s: replace(s, coef=s.coef + 0j),
+    "masked coef": lambda s: replace(s, coef=np.ma.masked_array(s.coef, [True, False, False])),
+    "text": lambda s: replace(s, coef=["a", "b", "c"]),
+    "no coef": lambda s: replace(s, coef=None),
+    "short coef": lambda s: replace(s, coef=s.coef[:2]),
+    "coef of two dimensions": lambda s: replace(s, coef=s.coef[None]),
+    "no intercept": lambda s: replace(s, intercept=None),
+    "NaN intercept": lambda s: replace(s, intercept=np.nan),
+    "infinite intercept": lambda s: replace(s, intercept=np.inf),
+    "two intercepts": lambda s: replace(s, intercept=np.array([s.intercept, s.intercept])),
+    "text for an intercept": lambda s: replace(s, intercept="1"),
+    "no width": lambda s: replace(s, width=None),
+    "NaN width": lambda s: replace(s, width=np.nan),
+    "negative width": lambda s: replace(s, width=-1e-9),
+    "infinite width": lambda s: replace(s, width=np.inf),
+    "no dual point": lambda s: replace(s, dual=None),
+    "dual point of a subclass": lambda s: replace(s, dual=OwnPoint(**vars(s.dual))),
+    "centre of a subclass": lambda s: with_point(s, centre=OwnMachine(**vars(s.dual.centre))),
+    "no centre": lambda s: with_point(s, centre=None),
+    "NaN in the centre": lambda s: with_point(s, centre=replace(s.dual.centre, coef=s.coef * np.nan)),
+    "short centre": lambda s: with_point(s, centre=replace(s.dual.centre, coef=s.coef[:1])),
+    "a band is missing": lambda s: with_point(s, bands=s.dual.bands[:-1]),
+    "a chunk is missing": lambda s: with_point(s, bands=s.dual.bands[:-1], open=s.dual.open[:-1]),
+    "no bands": lambda s: with_point(s, bands=None),
+    "no list": lambda s: with_point(s, open=None),
+    "text for bands": lambda s: with_point(s, bands=("a",) * len(s.dual.bands)),
+    "NaN for bands": lambda s: with_point(s, bands=(np.nan,) * len(s.dual.bands)),
+    "wider bands": lambda s: with_point(s, bands=(np.inf,) * len(s.dual.bands)),
+    "negative bands": lambda s: with_point(s, bands=(-1.0,) * len(s.dual.bands)),
+    "a variable is missing": with_alphas(lambda a: a[1:]),
+    "one variable too many": with_alphas(lambda a: np.append(a, 0.0)),
+    "NaN for variables": with_alphas(lambda a: np.full(len(a), np.nan)),
+    "variables of two dimensions": with_alphas(lambda a: a[None]),
+    "text for variables": with_alphas(lambda a: np.array(["a"] * len(a))),
+    "infinite variables": with_alphas(lambda a: np.full(len(a), np.inf)),
+    "other variables": with_alphas(lambda a: np.zeros(len(a))),
+    "other classes": lambda s: replace(s, classes=s.classes[::-1]),
+    "no classes": lambda s: replace(s, classes=None),
+    "a novelty detector": lambda s: replace(s, is_novelty=True),
+    "a ball": lambda s: replace(s, is_ball=True),
+    "a solution of a subclass": lambda s: OwnSolution(**vars(s)),
+    "another object": lambda s: vars(s),
+    "nothing": lambda _: None,
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_solution_fails_closed(what: str) -> None:
+    problem, solution = solved("nu classification")
+    assert qpsvm.verify(problem, solution, eps=EPS).passed
+    try:
+        report = qpsvm.verify(problem, REFUSED[what](solution), eps=EPS)
+    except QPSVMError as error:
+        assert str(error)
+        return
+    assert not report.passed
+    assert report.certificate.gap_upper > 0.0
+    assert isinstance(str(report), str)
+
+
+def test_what_a_solution_says_about_itself_does_not_matter() -> None:
+    problem, solution = solved("hinge")
+    boast = ChunkedCertificate(1.0, 1.0, 0.0, 0.0, 1.0)
+    wrong = replace(solution, coef=1.1 * solution.coef)
+    for own in (solution, wrong):
+        stated = replace(
+            own, status=Status.OPTIMAL, certificate=boast, statistics=PassStatistics(passes=1)
+        )
+        measured = [qpsvm.certify(problem, s).to_dict() for s in (own, stated)]
+        assert measured[0] == measured[1]
+        assert qpsvm.verify(problem, stated, eps=EPS).passed is (own is solution)
+
+
+def test_a_machine_without_an_intercept_must_not_have_one() -> None:
+    """Some machine with an intercept has exactly the optimal objective of those without."""
+    case = BY_NAME["hinge"]
+    problem, solution = solved("hinge", "none")
+    free = solved("hinge", "free")[1].machine.vector
+    assert solution.intercept == 0.0
+    target = solution.certificate.dual_objective
+    low, high = 0.0, 100.0
+    known = Exact.of(problem)
+    for _ in range(100):  # beyond the machine whose objective is less
+        share = 0.5 * (low + high)
+        machine = Machine.of(share * free)
+        low, high = (share, high) if float(known.primal(machine)) < target else (low, share)
+    wrong = replace(solution, coef=machine.coef, intercept=machine.intercept)
+    assert abs(float(known.primal(machine)) - target) < 1e-10
+    assert np.linalg.norm(wrong.coef - solution.coef) > 1e-3
+    assert not qpsvm.verify(problem, wrong, eps=EPS).passed
+    del case
+
+
+def test_a_family_without_a_width_must_not_have_one() -> None:
+    problem, solution = solved("hinge")
+    assert not qpsvm.verify(problem, replace(solution, width=1.0), eps=EPS).passed
+
+
+# --- wrong answers -------------------------------------------------------------------------------
+
+
+def changed(solution: Any, alphas: Any, known: Exact, rng: np.random.Generator) -> Any:
+    """A solution with one thing changed by a little or by much."""
+    size = 10.0 ** rng.uniform(-10, 1)
+    machine, dual = solution.machine, solution.dual
+    vector = machine.vector
+    kind = rng.integers(6)
+    if kind == 0:
+        k = rng.integers(len(vector) - 2)
+        vector[k] += size * rng.normal()
+    elif kind == 1:
+        vector[-2] += size * rng.normal() * (known.form.intercept != "none")
+    elif kind == 2:
+        vector[-1] = abs(vector[-1] + size * rng.normal()) * bool(known.form.width_sign)
+    elif kind == 3:
+        vector = vector * (1.0 + size * rng.normal())
+    else:
+        a = alphas.copy()
+        if kind == 4:
+            k = rng.integers(len(a))
+            a[k] += size * rng.normal()
+        else:
+            a = a * (1.0 + size * rng.normal(size=len(a)))
+        dual = known.point(a)
+        if rng.random() < 0.5:
+            vector[:-2] *= 1.0 + 0.1 * size
+    made = Machine.of(vector)
+    return replace(
+        solution, coef=made.coef, intercept=made.intercept, width=made.width, dual=dual
+    )
+
+
+@in_parts
+def test_what_passes_is_optimal(part: int) -> None:
+    """Whatever is changed: an answer that passes has the optimal objective, in exact arithmetic."""
+    rng = np.random.default_rng([3, part])
+    passed = failed = 0
+    for name, intercept in settings():
+        problem, solution = solved(name, intercept)
+        known, alphas = Exact.of(problem), listed(problem, solution)
+        proven = qpsvm.certify(problem, solution)
+        optimum = proven.dual_objective - proven.rounding
+        for _ in range(4):
+            wrong = changed(solution, alphas, known, rng)
+            report = qpsvm.verify(problem, wrong, eps=EPS)
+            true_gap = float(known.primal(wrong.machine)) - optimum
+            scale = report.certificate.scale
+            if report.passed:
+                passed += 1
+                assert true_gap <= 1.01 * EPS * scale, (name, intercept)
+            else:
+                failed += 1
+    assert passed > 20
+    assert failed > 20
