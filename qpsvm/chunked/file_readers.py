@@ -6,6 +6,7 @@ A reader holds a path and what to read of it; the worker that needs the chunk ca
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,8 @@ class NpzFile:
     weight: str | None
 
     def read(self) -> RawChunk:
-        with np.load(self.path, allow_pickle=False) as arrays:
+        # NumPy leaves a damaged file open that it has opened itself
+        with Path(self.path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             missing = [n for n in (self.target, self.weight) if n and n not in arrays.files]
             if missing:
                 raise ValueError(f"it has the arrays {arrays.files} and no {missing[0]!r}")

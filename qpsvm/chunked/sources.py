@@ -12,7 +12,7 @@ from qpsvm.chunked.arrays import of_array
 from qpsvm.chunked.chunks import ChunkedSamples, Column
 from qpsvm.chunked.dask_blocks import is_dask, of_dask
 from qpsvm.chunked.files import of_path
-from qpsvm.exceptions import InvalidDataError
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arrays import default_memory_limit
 
 
@@ -24,6 +24,29 @@ def is_chunked(X: object) -> bool:
     if isinstance(X, str | os.PathLike | ChunkedSamples) or is_dask(X):
         return True
     return isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes > default_memory_limit()
+
+
+def require_whole(X: object, what: str) -> None:
+    """Refuse samples in chunks where all samples are needed at once.
+
+    Parameters
+    ----------
+    X : object
+        Samples; a memory map, of whatever size, is an array in memory, too.
+    what : str
+        What needs all of them.
+
+    Raises
+    ------
+    InvalidParameterError
+        Samples in chunks, with the formulations that take them.
+    """
+    if is_chunked(X) and not isinstance(X, np.memmap):
+        raise InvalidParameterError(
+            f"{what} needs all samples at once; pass arrays that fit into memory. SoftMargin, "
+            "EpsilonRegression, QuantileRegression, NuClassification, NuRegression, OneClass and "
+            "DataDescription take samples in chunks."
+        )
 
 
 def chunked(

@@ -46,6 +46,12 @@ class Request:
 def coded(contents: Contents, request: Request, name: str) -> tuple[Index, Vector | None]:
     """The class of every row, and its target if it has one."""
     form = request.template
+    for machine in request.machines[:1]:
+        if len(machine.coef) != contents.n_features:
+            raise InvalidDataError(
+                f"Chunk {name} has {contents.n_features} features and the machine "
+                f"{len(machine.coef)}; the samples have changed."
+            )
     if form.task == "regression":
         assert contents.y is not None
         return np.zeros(contents.n_rows, dtype=np.intp), np.asarray(contents.y)

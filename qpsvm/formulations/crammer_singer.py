@@ -24,6 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from qpsvm.chunked.sources import require_whole
 from qpsvm.data.preparation import multiclass_training_set
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
@@ -167,6 +168,7 @@ class CrammerSinger(ExplainsKeywords):
     ) -> JointModel:
         require_policy(indefinite)
         function = as_kernel(kernel)
+        require_whole(X, type(self).__name__)
         data = multiclass_training_set(X, y, function, sample_weight)
         resolved = function.resolve(data.X)
         C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)

@@ -16,6 +16,7 @@ import numpy as np
 
 from qpsvm.chunked import chunked_problem, is_chunked
 from qpsvm.chunked.contents import Task
+from qpsvm.chunked.sources import require_whole
 from qpsvm.constraints import Constraints, combine
 from qpsvm.data.preparation import (
     binary_training_set,
@@ -135,7 +136,7 @@ class Family(ExplainsKeywords, ABC):
         MemoryLimitError
             A kernel matrix larger than a quarter of the machine's memory.
         """
-        if is_chunked(X):
+        if self._reads_chunks(X, kernel, constraints):
             in_chunks: SVMProblem = self._in_chunks(X, y, kernel, sample_weight, constraints)
             return in_chunks
         data, function = self._data(X, y, kernel, sample_weight)
@@ -157,11 +158,23 @@ class Family(ExplainsKeywords, ABC):
         Parameters, result and errors are those of ``primal``; the Hessian is structured, so
         nothing of size n x n is computed before a solver asks for it.
         """
-        if is_chunked(X):
+        if self._reads_chunks(X, kernel, constraints):
             in_chunks: SVMProblem = self._in_chunks(X, y, kernel, sample_weight, constraints)
             return in_chunks
         data, function = self._data(X, y, kernel, sample_weight)
         return self.of_training_set(data, function, "dual", constraints, indefinite)
+
+    def _reads_chunks(
+        self, X: object, kernel: KernelArgument, constraints: Constraints | None
+    ) -> bool:
+        """Return whether samples are read chunk by chunk.
+
+        A large memory map is an array, too, for what needs all samples at once.
+        """
+        if not isinstance(X, np.memmap):
+            return is_chunked(X)
+        suits = self._task is not None and constraints is None
+        return suits and isinstance(as_kernel(kernel), Linear) and is_chunked(X)
 
     def _in_chunks(
         self,
@@ -178,12 +191,9 @@ class Family(ExplainsKeywords, ABC):
         InvalidParameterError
             A formulation, kernel or constraints that need all samples at once.
         """
-        if self._task is None or self._norm is not SQUARED:
-            raise InvalidParameterError(
-                f"{type(self).__name__} needs all samples at once; pass arrays. SoftMargin, "
-                "EpsilonRegression, QuantileRegression, NuClassification, NuRegression and "
-                "OneClass take samples in chunks."
-            )
+        if self._task is None:
+            require_whole(X, type(self).__name__)
+        assert self._task is not None
         if not isinstance(as_kernel(kernel), Linear):
             raise InvalidParameterError(
                 f"Samples in chunks need the linear kernel, not {kernel!r}: a kernel machine "
@@ -205,6 +215,7 @@ class Family(ExplainsKeywords, ABC):
         **more: Any,
     ) -> tuple[TrainingSet, Kernel]:
         """Check data and kernel; ``more`` is passed on to ``training_set``."""
+        require_whole(X, type(self).__name__)
         function = as_kernel(kernel)
         data = self.training_set(X, y, function, sample_weight, **more)
         return data, function.resolve(data.X)

@@ -74,6 +74,8 @@ class L1Norm(Classifier):
     array([1., 0.])
     """
 
+    _task = None  # another norm than that of the weights of a pass
+
     _norm = ABSOLUTE
     _primal = l1_primal, L1PrimalRecovery
     _dual = l1_dual, L1DualRecovery

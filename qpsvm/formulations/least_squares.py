@@ -64,6 +64,8 @@ class LeastSquares(Classifier):
     (0.666667, -0.666667)
     """
 
+    _task = None  # it is no sum of losses with bounded slopes
+
     C: float = 1.0
     intercept: InterceptKind = "free"
     class_weight: ClassWeight = None

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
+from qpsvm.chunked.sources import require_whole
 from qpsvm.constraints import Constraints
 from qpsvm.data.preparation import multiclass_training_set
 from qpsvm.data.targets import as_signs
@@ -157,6 +158,7 @@ class Reduction(ExplainsKeywords, ABC):
         options: Options,
     ) -> ReducedProblem:
         function = as_kernel(kernel)
+        require_whole(X, type(self).__name__)
         data = multiclass_training_set(X, y, function, sample_weight)
         formulation, factors = self.formulation, np.ones(data.n_samples)
         class_weight = getattr(formulation, "class_weight", None)

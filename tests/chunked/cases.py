@@ -25,9 +25,7 @@ def arguments(case: Case) -> tuple[Any, Any]:
     return case.data.X, case.data.y if case.kind != "samples" else None
 
 
-def in_chunks(
-    family: Any, X: Any, y: Any = None, weights: Any = None, *, rows: int = 5
-) -> Any:
+def in_chunks(family: Any, X: Any, y: Any = None, weights: Any = None, *, rows: int = 5) -> Any:
     """The problem on samples in chunks of so many rows."""
     return family.dual(chunked(X, y, weights, rows=rows))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction as F
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,15 @@ from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.violations import coded
 from qpsvm.numerics.rows import row_squares
 
-Vector = list[F]
+Vector = list[Fraction]
 
 
 def exact(values: Any) -> Vector:
-    return [F(float(v)) for v in values]
+    return [Fraction(float(v)) for v in values]
 
 
-def dot(a: Vector, b: Vector) -> F:
-    return sum((x * y for x, y in zip(a, b, strict=True)), F(0))
+def dot(a: Vector, b: Vector) -> Fraction:
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class Exact:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def primal(self, machine: Machine) -> F:
+    def primal(self, machine: Machine) -> Fraction:
         """The objective of a machine."""
         form, w = self.form, exact(machine.coef)
-        b, t = F(machine.intercept), F(machine.width)
-        total = F(form.norm_weight) / 2 * dot(w, w)
-        total += F(form.intercept_price) * b + F(form.width_price) * t
+        b, t = Fraction(machine.intercept), Fraction(machine.width)
+        total = Fraction(form.norm_weight) / 2 * dot(w, w)
+        total += Fraction(form.intercept_price) * b + Fraction(form.width_price) * t
         if form.intercept == "penalized":
             total += b * b / 2
         for x, r, p, low, high, d in zip(
@@ -87,40 +87,40 @@ class Exact:
             self.curvature,
             strict=True,
         ):
-            v = p - r * (dot(x, w) + b) - F(form.width_sign) * t
+            v = p - r * (dot(x, w) + b) - Fraction(form.width_sign) * t
             if d:
-                a = max(v / d, F(low)) if np.isfinite(low) else v / d
-                a = min(a, F(high)) if np.isfinite(high) else a
+                a = max(v / d, Fraction(low)) if np.isfinite(low) else v / d
+                a = min(a, Fraction(high)) if np.isfinite(high) else a
                 total += a * v - d * a * a / 2
             else:
-                total += (F(high) if v > 0 else F(low)) * v
+                total += (Fraction(high) if v > 0 else Fraction(low)) * v
         return total
 
-    def dual(self, a: Vector) -> F:
+    def dual(self, a: Vector) -> Fraction:
         """The dual objective, whether a is feasible or not."""
         form = self.form
         ra = [r * v for r, v in zip(self.signs, a, strict=True)]
         u = [dot(ra, list(column)) for column in zip(*self.rows, strict=True)]
         total = dot(self.required, a) - dot(self.curvature, [v * v for v in a]) / 2
-        total -= dot(u, u) / (2 * F(form.norm_weight))
+        total -= dot(u, u) / (2 * Fraction(form.norm_weight))
         if form.intercept == "penalized":
-            total -= (sum(ra) - F(form.intercept_price)) ** 2 / 2
+            total -= (sum(ra) - Fraction(form.intercept_price)) ** 2 / 2
         return total
 
     def repaired(self, a: Vector) -> Vector | None:
         """A feasible point close to a, by shrinking variables; None if that leads to none."""
         form, ra = self.form, [r * v for r, v in zip(self.signs, a, strict=True)]
         if form.intercept == "free":
-            excess = sum(ra, F(0)) - F(form.intercept_price)
-            side = sum((v for v in ra if v * excess > 0), F(0))
+            excess = sum(ra, Fraction(0)) - Fraction(form.intercept_price)
+            side = sum((v for v in ra if v * excess > 0), Fraction(0))
             if excess and (not side or excess / side > 1):
                 return None
-            shrink = 1 - excess / side if excess else F(1)
+            shrink = 1 - excess / side if excess else Fraction(1)
             a = [v * shrink if q * excess > 0 else v for v, q in zip(a, ra, strict=True)]
-        if form.width_sign > 0 and sum(a) > F(form.width_price):
-            factor = F(form.width_price) / sum(a)
+        if form.width_sign > 0 and sum(a) > Fraction(form.width_price):
+            factor = Fraction(form.width_price) / sum(a)
             a = [v * factor for v in a]
-        if form.width_sign < 0 and sum(a) < -F(form.width_price):
+        if form.width_sign < 0 and sum(a) < -Fraction(form.width_price):
             return None
         return a
 

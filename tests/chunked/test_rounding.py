@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction as F
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from qpsvm.chunked.certificate import primal_objective
+from qpsvm.chunked.dask_pass import run_pass
 from qpsvm.chunked.dual import DualPoint, dual_bound, dual_of_chunk, dual_sums
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.exceptions import QPSVMError
-from qpsvm.chunked.dask_pass import run_pass
 from tests.chunked.cases import BY_NAME, hard_numbers, in_chunks, settings
 from tests.chunked.exact import Exact, exact
 from tests.strategies import in_parts
@@ -85,7 +85,7 @@ def test_a_feasible_point_has_the_objective_that_is_stated(part: int) -> None:
             continue
         seen += 1
         value = known.dual(feasible)
-        assert value >= F(bound.objective) - F(bound.rounding), problem
+        assert value >= Fraction(bound.objective) - Fraction(bound.rounding), problem
     assert seen > 30
 
 
@@ -106,7 +106,7 @@ def test_the_bound_is_below_every_machine(part: int) -> None:
                 float(rng.normal()) * scale if form.intercept != "none" else 0.0,
                 abs(float(rng.normal())) * scale if form.width_sign else 0.0,
             )
-            assert known.primal(machine) >= F(bound.objective) - F(bound.rounding)
+            assert known.primal(machine) >= Fraction(bound.objective) - Fraction(bound.rounding)
 
 
 @in_parts
@@ -119,7 +119,7 @@ def test_the_objective_of_a_machine_is_rounded_by_at_most_what_is_stated(part: i
         width = abs(float(rng.normal())) if form.width_sign else 0.0
         machine = Machine(w, b if form.intercept != "none" else 0.0, width)
         value, rounding = primal_objective(form, machine, problem.run(problem.request((machine,))))
-        assert abs(known.primal(machine) - F(value)) <= F(rounding), problem
+        assert abs(known.primal(machine) - Fraction(value)) <= Fraction(rounding), problem
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e8])
