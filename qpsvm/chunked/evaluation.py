@@ -68,8 +68,8 @@ class ChunkResult:
     n_bytes: int
 
 
-def evaluate(contents: Contents, request: Request, name: str) -> ChunkResult:
-    """Compute what a pass asks of one chunk.
+def evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
+    """Compute what a pass asks of one chunk, given its name and its number.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def evaluate(contents: Contents, request: Request, name: str) -> ChunkResult:
     ]
     band, near = math.inf if request.band is None else request.band, None
     if wants_sums and not form.is_curved:
-        near = Nearest(request.most_open)
+        near = Nearest(request.most_open[number])
         for (rows, _), v in zip(contents.blocks(), centre, strict=True):
             near.add(v, rows, band)
         band = near.band(band)

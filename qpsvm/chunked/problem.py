@@ -141,8 +141,7 @@ def _totals(contents: Contents, request: tuple[Task, int], name: str, number: in
 
 
 def _evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
-    del number
-    return evaluate(contents, request, name)
+    return evaluate(contents, request, name, number)
 
 
 def _certify(
@@ -151,7 +150,7 @@ def _certify(
     primal, point = request
     with np.errstate(all="ignore"):  # what is not finite fails closed
         own = dual_of_chunk(contents, primal, point, name, number)
-        return evaluate(contents, primal, name), own
+        return evaluate(contents, primal, name, number), own
 
 
 def verified(problem: ChunkedProblem, solution: object) -> ChunkedCertificate:

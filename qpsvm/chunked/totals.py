@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,8 @@ import numpy as np
 from qpsvm.chunked.contents import Contents, Task, rows_of_contents
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Index, Vector, freeze
+from qpsvm.numerics.arrays import Index, Vector, freeze, is_sparse
+from qpsvm.numerics.single_precision import stored_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,8 @@ class ChunkTotals:
         NaN without targets.
     largest_square : float
         Of the norms of the rows, squared.
+    checksum : int
+        Of all numbers and labels.
     sample : Contents
         Rows chosen at random.
     """
@@ -48,6 +52,7 @@ class ChunkTotals:
     smallest_target: float
     largest_target: float
     largest_square: float
+    checksum: int
     sample: Contents
 
 
@@ -65,6 +70,8 @@ class Totals:
         The two labels, sorted.
     class_weights : tuple of float
     smallest_target, largest_target, largest_square : float
+    n_rows_by_chunk, checksums : tuples of int
+        Of every chunk.
     sample : tuple of Contents
         Rows chosen at random, a part of every chunk.
     shares : tuple of float
@@ -81,6 +88,8 @@ class Totals:
     smallest_target: float
     largest_target: float
     largest_square: float
+    n_rows_by_chunk: tuple[int, ...]
+    checksums: tuple[int, ...]
     sample: tuple[Contents, ...]
     shares: tuple[float, ...]
 
@@ -108,12 +117,27 @@ def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[i
         smallest_target=smallest,
         largest_target=largest,
         largest_square=float(max(map(np.max, contents.block_squares()), default=0.0)),
+        checksum=_checksum(contents, codes),
         sample=rows_of_contents(contents, np.sort(order)),
     )
 
 
 def _sums_by_label(codes: Index, weights: Vector, n_labels: int) -> Vector:
     return np.array([math.fsum(weights[codes == k].tolist()) for k in range(n_labels)])
+
+
+def _checksum(contents: Contents, codes: Index) -> int:
+    """A checksum of the numbers of a chunk: of samples, of classes or targets, of weights."""
+    X = contents.X
+    arrays = [stored_values(X), codes, contents.weights]
+    if is_sparse(X):
+        arrays += [X.indices, X.indptr]
+    if contents.y is not None and contents.y.dtype == np.float64:
+        arrays.append(contents.y)
+    total = 0
+    for array in filter(np.size, arrays):
+        total = zlib.crc32(memoryview(np.ascontiguousarray(array)).cast("B"), total)
+    return total
 
 
 def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> Totals:
@@ -147,6 +171,8 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
         smallest_target=min(low for low, _ in targets),
         largest_target=max(high for _, high in targets),
         largest_square=max(part.largest_square for part in parts),
+        n_rows_by_chunk=tuple(part.n_rows for part in parts),
+        checksums=tuple(part.checksum for part in parts),
         sample=tuple(part.sample for part in used),
         shares=tuple(part.n_rows / part.sample.n_rows for part in used),
     )

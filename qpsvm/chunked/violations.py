@@ -29,8 +29,9 @@ class Request:
         Where the losses are wanted; the first one is the centre.
     band : float or None
         h; None if no sums are wanted.
-    most_open : int
-        Open conditions that a chunk may return; the band is narrowed where there are more.
+    most_open : tuple of int
+        Open conditions that each chunk may return; the band is narrowed where there are more. Empty
+        if no sums are wanted.
     smoothing : float or None
         Where a kink is rounded off; None if neither gradient nor Hessian is wanted.
     """
@@ -39,7 +40,7 @@ class Request:
     classes: Labels | None
     machines: tuple[Machine, ...]
     band: float | None = None
-    most_open: int = 0
+    most_open: tuple[int, ...] = ()
     smoothing: float | None = None
 
 

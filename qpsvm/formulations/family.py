@@ -294,7 +294,7 @@ class Family(ExplainsKeywords, ABC):
 class Classifier(Family):
     """Base class of formulations for two-class problems."""
 
-    _task = "binary"
+    _task: ClassVar[Task | None] = "binary"
 
     def training_set(
         self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
@@ -305,7 +305,7 @@ class Classifier(Family):
 class Regressor(Family):
     """Base class of formulations for regression: samples with numeric targets."""
 
-    _task = "regression"
+    _task: ClassVar[Task | None] = "regression"
 
     def training_set(
         self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
@@ -316,7 +316,7 @@ class Regressor(Family):
 class Unlabelled(Family):
     """Base class of formulations for unlabelled samples."""
 
-    _task = "unlabelled"
+    _task: ClassVar[Task | None] = "unlabelled"
 
     def training_set(
         self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None

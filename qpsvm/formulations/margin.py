@@ -66,7 +66,7 @@ class HardMargin(Classifier):
     >>> solution = qpsvm.solve(problem)
     >>> round(float(solution.coef[0]), 6), round(solution.intercept, 6)
     (1.0, -1.0)
-    """
+    """  # noqa: E501 - a doctest's output cannot be broken
 
     _task = None  # a hard margin is no sum of losses
 

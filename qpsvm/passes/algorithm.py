@@ -27,6 +27,7 @@ from qpsvm.chunked.evaluation import ChunkResult
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.passes.guess import RowSample, first_guess
 from qpsvm.passes.newton import newton_step
@@ -75,6 +76,8 @@ def solve_in_passes(
     state, status = None, None
     try:
         state = run.first_state()
+        if run.gap(state) <= eps:  # of a checkpoint after the last pass
+            status = Status.OPTIMAL
         while status is None:
             state = run.pass_from(state)
             status = run.verdict(state, deadline)
@@ -180,7 +183,7 @@ class _Run:
             self.problem.request(
                 (state.machine,),
                 band=band,
-                most_open=2 * self.most_open // self.problem.n_chunks + 100,
+                most_open=self._allowances(violations, band),
                 smoothing=max(own.smoothing * state.error, least) if is_newton else None,
             ),
             verbose=self.verbose,
@@ -206,6 +209,21 @@ class _Run:
         kind = "Newton" if is_newton else "band"
         counted = self._counted(found, results, kind, band, n_open, passed - began)
         return _with_seconds(counted, time.perf_counter() - passed)
+
+    def _allowances(self, violations: Vector, band: float) -> tuple[int, ...]:
+        """Open conditions that each chunk may return: twice as many as its part of the sample says.
+
+        Chunks may be sorted, so that one has most of the open conditions. All together return about
+        twice as many as memory is for, at most.
+        """
+        own, totals = self.settings, self.problem.totals
+        near = np.where(np.abs(violations) <= band, self.sample.shares, 0.0)
+        sizes = np.array([part.n_rows for part in totals.sample]) * len(self.problem.template.signs)
+        expected = np.zeros(self.problem.n_chunks)
+        used = [n > 0 for n in totals.n_rows_by_chunk]
+        expected[used] = [float(np.sum(part)) for part in np.split(near, np.cumsum(sizes)[:-1])]
+        equal = 2.0 * (1.0 - own.fill) * self.most_open / self.problem.n_chunks
+        return tuple((2.0 * expected + equal + own.least_open).astype(int).tolist())
 
     def _solve_open(self, state: State, results: list[ChunkResult]) -> tuple[State, int]:
         """Solve for the open conditions of a pass: the next machine, and a dual point."""

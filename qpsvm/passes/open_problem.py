@@ -8,8 +8,9 @@ dual problem is one over the open conditions, with rows ``r_i x_i`` in F::
 
 The sum u enters as one more row of F whose variable is fixed at 1, not as ``F u`` in the linear
 costs: u is large and ``F'a + u`` is not, and the objective of the program would be the difference
-of two numbers that have many more digits in common. Its optimum, put together with the fixed variables, is a feasible dual point of the whole problem,
-and its multipliers are the machine that is optimal if every decision was right.
+of two numbers that have many more digits in common. Its optimum, put together with the fixed
+variables, is a feasible dual point of the whole problem, and its multipliers are the machine that
+is optimal if every decision was right.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ def solve_open(
     if answer.x is None or not np.isfinite(answer.x).all():
         return None
     blocks = row_blocks(len(c), found.X.shape[1], IN_CACHE)
-    alpha = _with_sums(np.clip(answer.x[: len(c)], c.lower, c.upper), c, form, decided, blocks[0].stop)
+    within = np.clip(answer.x[: len(c)], c.lower, c.upper)
+    alpha = _with_sums(within, c, form, decided, blocks[0].stop)
     sums = Decided.empty(found.X.shape[1])
     sums.add_sums(decided)
     for rows in blocks:

@@ -45,6 +45,8 @@ class PassSettings:
         Smallest band, as a share of the median violation.
     fill : float
         Share of the rows allowed that the band is meant to fill, because their number is estimated.
+    least_open : int
+        Open conditions that every chunk may have, whatever the estimate says.
     """
 
     memory_limit: int = 2**29
@@ -60,6 +62,7 @@ class PassSettings:
     contraction: float = 0.25
     least_band: float = 1e-4
     fill: float = 0.7
+    least_open: int = 100
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> PassSettings:

@@ -17,7 +17,6 @@ from qpsvm.exceptions import DataFileError
 from qpsvm.files import npz
 from qpsvm.files.atomic import replacing
 from qpsvm.numerics.arrays import Array
-from qpsvm.numerics.single_precision import stored_values
 
 VERSION = 1
 LIMIT = 2**31
@@ -175,14 +174,9 @@ def fingerprint(problem: ChunkedProblem) -> str:
         totals.largest_target,
         totals.largest_square,
         None if totals.classes is None else totals.classes.tolist(),
-        problem.n_chunks,
+        totals.checksums,
     )
     digest.update(repr(text).encode())
     for array in (form.signs, form.offsets, form.lower, form.upper, form.curvature):
         digest.update(np.ascontiguousarray(array).tobytes())
-    for contents in totals.sample:
-        digest.update(repr((contents.n_rows, contents.weights.tobytes())).encode())
-        digest.update(np.ascontiguousarray(stored_values(contents.X)).tobytes())
-        if contents.y is not None:
-            digest.update(repr(contents.y.tolist()).encode())
     return digest.hexdigest()

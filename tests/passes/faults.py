@@ -1,0 +1,100 @@
+"""A solve on Dask, as a program of its own: schedulers, and a worker that is killed in a pass.
+
+Usage: ``python -m tests.passes.faults FOLDER SCHEDULER [PASS]`` prints a hash of the solution's
+bits, as JSON. SCHEDULER is "synchronous", "threads", "shuffled", or a number of worker processes;
+in the pass with the number PASS the worker that reads the third chunk is killed, once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import signal
+import sys
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.local
+
+import qpsvm
+from qpsvm.chunked import chunked
+from qpsvm.chunked.chunks import RawChunk
+from tests.passes.large import MEMORY, bits, small_samples
+
+KILLED = 2
+"""The chunk whose reader kills its process."""
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """Reads a chunk; at one reading it kills its process, the first time that it comes there."""
+
+    reader: Any
+    folder: str
+    number: int
+
+    def read(self) -> RawChunk:
+        for k in range(1, self.number + 1):
+            mark = Path(self.folder, f"read-{k}")
+            if not mark.exists():
+                mark.touch()
+                if k == self.number:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                break
+        raw: RawChunk = self.reader.read()
+        return raw
+
+
+def shuffled(graph: Any, keys: Any, **options: Any) -> Any:
+    """Run the tasks one after the other, in random order."""
+    del options
+    wanted = list(keys)
+    order = random.Random(7).sample(range(len(wanted)), len(wanted))
+    found = {k: dask.local.get_sync(graph, wanted[k]) for k in order}
+    return [found[k] for k in range(len(wanted))]
+
+
+def solution_of(folder: Path, kill_in: int) -> Any:
+    samples = chunked(folder, "y", rows=1000)
+    if kill_in:
+        chunks = list(samples.chunks)
+        deadly = Deadly(chunks[KILLED].content, str(folder.parent), kill_in)
+        chunks[KILLED] = replace(chunks[KILLED], content=deadly)
+        samples = replace(samples, chunks=tuple(chunks))
+    with small_samples():
+        problem = qpsvm.SoftMargin(C=1.0).dual(samples)
+    return qpsvm.solve(problem, eps=1e-9, options=MEMORY)
+
+
+def main(folder: str, scheduler: str, kill_in: str = "0") -> None:
+    warnings.simplefilter("ignore")
+    more: dict[str, Any] = {}
+    if scheduler.isdigit():
+        from distributed import Client, LocalCluster
+
+        cluster = LocalCluster(
+            n_workers=int(scheduler),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=50,
+        )
+        with cluster, Client(cluster) as client:
+            before = set(client.scheduler_info(n_workers=-1)["workers"])
+            solution = solution_of(Path(folder), int(kill_in))
+            after = set(client.scheduler_info(n_workers=-1)["workers"])
+            more = {"lost": len(before - after)}
+    else:
+        with dask.config.set(scheduler=shuffled if scheduler == "shuffled" else scheduler):
+            solution = solution_of(Path(folder), int(kill_in))
+    digest = hashlib.sha256(bits(solution)).hexdigest()
+    print(json.dumps({"bits": digest, "status": solution.status.value, **more}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
