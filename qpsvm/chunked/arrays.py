@@ -21,7 +21,7 @@ from qpsvm.exceptions import InvalidDataError
 
 @dataclass(frozen=True, eq=False)
 class ArrayRows:
-    """Rows of an array or memory map that this process holds."""
+    """Reads rows of an array that is in the memory of this process."""
 
     X: Any
     y: Any
@@ -58,7 +58,7 @@ class MappedRows:
 
 
 def of_array(X: Any, y: Column, sample_weight: Column, rows: int) -> ChunkedSamples:
-    """Chunks of so many rows of an array or memory map."""
+    """Divide an array or a memory map into chunks of ``rows`` rows."""
     if not hasattr(X, "shape") or len(X.shape) != 2:
         raise InvalidDataError(
             "X must be a Dask collection, a path, or an array or memory map of two dimensions."

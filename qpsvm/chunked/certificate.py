@@ -1,4 +1,4 @@
-"""What is proven about a machine on samples in chunks: bounds on the optimum."""
+"""Bounds on the optimum of a problem on samples in chunks, and the verdict on a machine."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ChunkedCertificate:
         results: Sequence[ChunkResult],
         sums: Decided,
     ) -> ChunkedCertificate:
-        """Put together the sums of all chunks, for the machine at the centre of a pass."""
+        """The certificate of the machine at the centre of a pass, from the results of chunks."""
         primal, primal_rounding = primal_objective(form, machine, results)
         return cls.between(form, totals, primal, primal_rounding, dual_bound(form, sums))
 
@@ -80,7 +80,7 @@ class ChunkedCertificate:
 
     @property
     def scale(self) -> float:
-        """What gaps are relative to: the larger of the objective and the floor."""
+        """Scale that gaps are relative to: the larger of objective (its magnitude) and floor."""
         return max(abs(self.primal_objective), self.floor, TINY)
 
     @property
@@ -104,7 +104,7 @@ class ChunkedCertificate:
         return bool(self.relative_gap_upper <= eps)
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures by name, for JSON (infinities as they are)."""
+        """All figures by name, for JSON; infinities stay infinities."""
         return {
             "primal_objective": self.primal_objective,
             "dual_objective": self.dual_objective,
@@ -167,7 +167,7 @@ class ChunkedReport:
 def primal_objective(
     form: Template, machine: Machine, results: Sequence[ChunkResult], which: int = 0
 ) -> tuple[float, float]:
-    """The objective of one of the machines of a pass, and a bound on its rounding.
+    """The primal objective of one of the machines of a pass, and a bound on its rounding.
 
     The bound is of the first machine.
     """
@@ -186,7 +186,7 @@ def primal_objective(
 
 
 def _floor(form: Template, totals: Totals) -> float:
-    """The scale of a gap where w = 0 is optimal because all targets fit into the tube."""
+    """Smallest scale of a gap, above zero where all targets fit into the tube: w = 0 is optimal."""
     if form.task != "regression":
         return 0.0
     half = 0.5 * (totals.largest_target - totals.smallest_target)

@@ -1,4 +1,4 @@
-"""Chunks of samples: rows that a worker reads together, and the readers that know where they are.
+"""Chunks of samples: rows that a worker reads together.
 
 A chunk is a part of the rows that fits into memory many times over. It is either a file (or a part
 of one) that a worker reads itself, or blocks of Dask collections. Nothing is read here: chunks hold
@@ -22,7 +22,7 @@ Column: TypeAlias = Any
 
 @dataclass(frozen=True, eq=False)
 class RawChunk:
-    """Rows of one chunk as they came, unchecked.
+    """Rows of one chunk as they are stored, unchecked.
 
     Attributes
     ----------
@@ -39,14 +39,14 @@ class RawChunk:
 
 
 class Reader(Protocol):
-    """What reads one chunk on the worker that needs it."""
+    """Reader of one chunk, called by the worker that needs the chunk."""
 
     def read(self) -> RawChunk: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """One chunk of rows.
+    """A part of the rows, with the reader that knows where the rows are.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class ChunkedSamples:
 def samples_of(
     chunks: Sequence[Chunk], names: tuple[str, ...] | None, origin: str
 ) -> ChunkedSamples:
-    """Samples in these chunks; an error if there are none.
+    """Put chunks together; an error if there are none.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def samples_of(
 
 
 def imported(name: str) -> Any:
-    """Import Dask or PyArrow.
+    """Import a module of Dask or PyArrow, with an error that names the extra.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def imported(name: str) -> Any:
 
 
 def owned(X: Any) -> Any:
-    """A copy in memory that nobody can write to, so that float32 stays float32."""
+    """Copy of an array in memory that is read-only, so that float32 stays float32."""
     copy = np.array(X, order="C")
     copy.flags.writeable = False
     return copy

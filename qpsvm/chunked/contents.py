@@ -43,12 +43,12 @@ class Contents:
 
     @property
     def n_rows(self) -> int:
-        """M."""
+        """Number of rows."""
         return int(self.X.shape[0])
 
     @property
     def n_features(self) -> int:
-        """D."""
+        """Number of features."""
         return int(self.X.shape[1])
 
     @property
@@ -74,7 +74,7 @@ class Contents:
 
 
 def checked(raw: RawChunk, task: Task, name: str) -> Contents:
-    """Check the rows of a chunk.
+    """Check the rows of a chunk, and drop those of weight zero.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def checked(raw: RawChunk, task: Task, name: str) -> Contents:
 
 
 def _nothing(raw: RawChunk, task: Task, name: str) -> Contents:
-    """Contents of a chunk without rows; a filter of Dask leaves such."""
+    """Contents of a chunk without rows, which a filter of Dask may leave."""
     for what, values in (("y", raw.y), ("sample_weight", raw.weights)):
         if values is not None and len(values):
             raise InvalidDataError(f"Chunk {name}: X has 0 rows and {what} {len(values)}.")
@@ -115,7 +115,7 @@ def _nothing(raw: RawChunk, task: Task, name: str) -> Contents:
 
 
 def read(name: str, content: Any) -> RawChunk:
-    """Read a chunk, unless Dask has done so.
+    """Read a chunk, unless Dask has read it already.
 
     Raises
     ------

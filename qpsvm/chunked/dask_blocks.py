@@ -12,12 +12,28 @@ from qpsvm.exceptions import InvalidDataError
 
 
 def is_dask(X: object) -> bool:
-    """Return whether an object is a Dask collection, without importing Dask."""
+    """Return whether an object is a Dask collection; Dask itself is not imported.
+
+    Parameters
+    ----------
+    X : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        True for a Dask array, DataFrame or Series.
+
+    Examples
+    --------
+    >>> is_dask([[0.0], [1.0]])
+    False
+    """
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
 
 
 def of_dask(X: Any, y: Column, sample_weight: Column) -> ChunkedSamples:
-    """A chunk for every block of rows of a Dask array or DataFrame."""
+    """Divide a Dask array or DataFrame into chunks, one for every block of rows."""
     dask = imported("dask")
     names = None
     if hasattr(X, "columns"):

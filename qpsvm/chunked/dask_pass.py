@@ -24,7 +24,7 @@ Work = Callable[[Contents, Any, str, int], Result]
 
 @dataclass(frozen=True)
 class OnChunk(Generic[Result]):
-    """The task of one chunk; a class, because a worker has to import what it runs."""
+    """Task of a pass on one chunk; a class, because workers import their tasks by name."""
 
     work: Work[Result]
     task: Task
@@ -40,7 +40,7 @@ class OnChunk(Generic[Result]):
 def run_pass(
     work: Work[Result], task: Task, chunks: Sequence[Chunk], request: object, *, verbose: bool
 ) -> list[Result]:
-    """Compute something on every chunk.
+    """Compute a function of every chunk, and return its values in the order of the chunks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Dual points of samples in chunks, and the lower bound on the optimum that they give.
+"""Dual points of samples in chunks, and their lower bounds on the optimum.
 
 A dual point is a rule and some numbers: the dual variable of a decided condition follows from its
 violation at a machine, those of open conditions are listed (``qpsvm.chunked.evaluation``). The
@@ -56,7 +56,7 @@ class DualPoint:
 
 
 def stored_point(point: object) -> DualPoint:
-    """The numbers of a dual point as float64.
+    """Copy of the numbers of a dual point as float64.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def stored_point(point: object) -> DualPoint:
 
 @dataclass(frozen=True)
 class DualBound:
-    """A lower bound on the optimum.
+    """A lower bound on the optimum of a problem on samples in chunks.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ def dual_sums(parts: Sequence[Decided], n_features: int) -> Decided:
 
 
 def dual_bound(form: Template, sums: Decided) -> DualBound:
-    """The dual objective of a point that is exactly feasible, close to the one summed up.
+    """Bound the optimum from below by a feasible dual point close to the one summed up.
 
     The dual variables of one group, or of both, are multiplied by numbers from 0 to 1: within their
     bounds they remain whatever these are. What rounding hides of feasibility could be taken off in
@@ -211,7 +211,7 @@ def _balanced(signed: Vector, price: float, missing: float) -> Vector:
 def _within_width(
     form: Template, factors: Vector, total: Vector, missing: float
 ) -> tuple[Vector, float]:
-    """Factors with which ``1'a <= price_t``; where ``1'a`` is to be large, what it may lack."""
+    """Factors with which ``1'a <= price_t``, and what a sum that has to be large may lack."""
     amount = float(factors @ total)
     if form.width_sign > 0.0:
         excess = amount + missing - form.width_price
@@ -292,6 +292,6 @@ class _Objective:
         )
 
     def cost_of_shrinking(self, side: int, share: float) -> float:
-        """How much of the objective is lost where a group is multiplied by ``1 - share``."""
+        """Bound on the loss of the dual objective where a group is multiplied by ``1 - share``."""
         slope = abs(float(self.slopes[side])) + self.slope_rounding
         return share * slope + 0.5 * share * share * float(self.curvatures[side])

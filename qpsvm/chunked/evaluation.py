@@ -1,4 +1,4 @@
-"""What one pass computes on one chunk: losses, sums over decided samples, and open samples.
+"""Evaluation of one chunk in a pass: losses, sums over decided samples, and open samples.
 
 At a machine (the centre) and with a number h (the band), every condition with violation v is
 
@@ -39,7 +39,7 @@ from qpsvm.numerics.rows import row_squares
 
 @dataclass(frozen=True, eq=False)
 class ChunkResult:
-    """What a pass returns of one chunk.
+    """Result of a pass on one chunk.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class ChunkResult:
 
 
 def evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
-    """Compute what a pass asks of one chunk, given its name and its number.
+    """Evaluate one chunk, given by its contents, its name and its number.
 
     Raises
     ------

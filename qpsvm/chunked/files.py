@@ -19,7 +19,7 @@ SUFFIXES = {"parquet": (".parquet", ".pq"), "npz": (".npz",), "npy": (".npy",)}
 
 
 def of_path(path: Path, y: Column, sample_weight: Column, rows: int) -> ChunkedSamples:
-    """Chunks of a file, or of the files in a folder and in folders of it."""
+    """Divide a file, or the files in a folder and in its folders, into chunks."""
     try:
         files = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
     except OSError as error:

@@ -27,7 +27,7 @@ class Machine:
 
     @property
     def vector(self) -> Vector:
-        """(w, b, t)."""
+        """The vector (w, b, t) of weights, intercept and width."""
         return np.concatenate([self.coef, [self.intercept, self.width]])
 
     @classmethod
@@ -37,7 +37,7 @@ class Machine:
 
 
 def stored_machine(machine: object) -> Machine:
-    """The numbers of a machine as float64, NaN where there is none; a negative width is none.
+    """Copy of the numbers of a machine as float64; NaN where one is missing or a width negative.
 
     Raises
     ------

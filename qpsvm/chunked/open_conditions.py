@@ -1,4 +1,4 @@
-"""Open conditions of a chunk: those near a kink, whose dual variables are not decided yet."""
+"""Open conditions of a chunk: near a kink of the loss, with dual variables not decided yet."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Nearest:
     _places: list[tuple[slice, Index]] = field(default_factory=list)
 
     def add(self, v: Vector, rows: slice, band: float) -> None:
-        """Look at the conditions of a block."""
+        """Note the conditions of a block that are within the band."""
         distance = np.abs(v)
         near = np.flatnonzero(distance <= band)
         self._distances.append(distance[near])
@@ -101,7 +101,7 @@ def all_conditions(contents: Contents, request: Request, name: str) -> Open:
 
 
 def taken(terms: Terms, which: Index | Mask) -> Terms:
-    """Some of the conditions."""
+    """Select some of the conditions."""
     return Terms(
         terms.signs[which],
         terms.required[which],

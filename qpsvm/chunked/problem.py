@@ -67,7 +67,7 @@ class ChunkedProblem:
 
     @property
     def solution_type(self) -> type[ChunkedSolution]:
-        """``ChunkedSolution``."""
+        """The type of solutions, ``ChunkedSolution``."""
         return ChunkedSolution
 
     @property
@@ -76,7 +76,7 @@ class ChunkedProblem:
         return len(self.samples.chunks)
 
     def request(self, machines: tuple[Machine, ...], **more: Any) -> Request:
-        """What a pass is to compute, see ``Request``."""
+        """A request to a pass about these machines; for ``more`` see ``Request``."""
         return Request(self.template, self.totals.classes, machines, **more)
 
     def run(self, request: Request, *, verbose: bool = False) -> list[ChunkResult]:
@@ -111,9 +111,16 @@ def chunked_problem(
     Parameters
     ----------
     formulation : Family
+        The family of machines with its parameters.
     task : "binary", "regression" or "unlabelled"
+        The kind of y: one of two labels, a number, or nothing.
     X, y, sample_weight
         As for ``qpsvm.chunked.chunked``.
+
+    Returns
+    -------
+    ChunkedProblem
+        To be solved, verified and certified like any other problem.
 
     Raises
     ------
@@ -121,6 +128,13 @@ def chunked_problem(
         As ``qpsvm.chunked.chunked``; samples that an SVM cannot be trained on, with their chunk.
     InvalidParameterError
         A formulation that needs all samples at once.
+
+    Examples
+    --------
+    >>> import numpy as np, qpsvm
+    >>> samples = chunked(np.arange(8.0).reshape(8, 1), np.arange(8) > 3, rows=3)
+    >>> chunked_problem(qpsvm.SoftMargin(C=1.0), "binary", samples, None, None)
+    ChunkedProblem(SoftMargin(C=1.0), 8 samples x 1 features in 3 chunks)
     """
     if task != "unlabelled" and y is None and not isinstance(X, ChunkedSamples):
         raise InvalidDataError(
@@ -154,7 +168,7 @@ def _certify(
 
 
 def verified(problem: ChunkedProblem, solution: object) -> ChunkedCertificate:
-    """Bound the distance of a solution from the optimum by one pass; trust nothing it says.
+    """Bound the distance of a solution from the optimum by one pass, whatever it says of itself.
 
     Raises
     ------

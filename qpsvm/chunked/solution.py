@@ -1,4 +1,4 @@
-"""The machine that was trained on samples in chunks."""
+"""Solutions of problems on samples in chunks: the machine with its certificate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from qpsvm.qp.solution import Status
 @short_repr
 @dataclass(frozen=True)
 class PassStatistics:
-    """What a solve on samples in chunks took.
+    """Costs of a solve on samples in chunks: passes, bytes, open conditions, seconds.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class ChunkedSolution:
 
     @property
     def machine(self) -> Machine:
-        """w, b and t."""
+        """The machine itself: weights, intercept and width."""
         return Machine(self.coef, self.intercept, self.width)
 
     @property

@@ -20,6 +20,21 @@ def is_chunked(X: object) -> bool:
     """Return whether samples come in chunks: a Dask collection, a path, or a large memory map.
 
     A memory map is large if it takes more than the memory that a kernel matrix may take.
+
+    Parameters
+    ----------
+    X : object
+        Samples of any kind.
+
+    Returns
+    -------
+    bool
+        True for what formulations read chunk by chunk.
+
+    Examples
+    --------
+    >>> is_chunked("folder/of/parquet"), is_chunked([[0.0], [1.0]])
+    (True, False)
     """
     if isinstance(X, str | os.PathLike | ChunkedSamples) or is_dask(X):
         return True
@@ -71,6 +86,7 @@ def chunked(
     Returns
     -------
     ChunkedSamples
+        What formulations take in place of X, y and sample weights.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Compensated sums over conditions, with the same bits in whatever process they are computed."""
+"""Compensated sums over conditions, with the same bits in every process that computes them."""
 
 from __future__ import annotations
 
@@ -29,19 +29,21 @@ class Sum:
         self.high = after
 
     def add_sum(self, other: Sum) -> None:
-        """Add another sum, and what its roundings left."""
+        """Add another sum, with the roundings that it kept."""
         self.add(other.high)
         self.low = self.low + other.low
 
     @property
     def value(self) -> Dense:
-        """The sum."""
+        """The sum of all arrays that were added."""
         return np.asarray(self.high + self.low)
 
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """Sums over decided conditions; index 0 for ``r a < 0``, 1 for ``r a > 0``.
+    """Sums over conditions whose dual variables are decided, by the sign of ``r a``.
+
+    Index 0 is for ``r a < 0``, index 1 for ``r a > 0``.
 
     Attributes
     ----------
@@ -63,7 +65,7 @@ class Decided:
 
     @classmethod
     def empty(cls, d: int) -> Decided:
-        """Sums over nothing."""
+        """Sums over no conditions, of d features."""
         return cls(Sum((2, d)), Sum((2,)), Sum((2,)), Sum((2,)), Sum((2,)), Sum((3,)))
 
     def add_sums(self, other: Decided) -> None:

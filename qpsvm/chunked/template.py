@@ -37,7 +37,7 @@ from qpsvm.numerics.precision import EPS
 
 
 class AsksConditions(Protocol):
-    """A formulation, as far as it is needed here."""
+    """A formulation, which builds the conditions on given samples."""
 
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions: ...
 
@@ -104,7 +104,7 @@ class Template:
     def terms(
         self, codes: Index, targets: Vector | None, weights: Vector, squares: Vector
     ) -> Terms:
-        """The conditions on samples.
+        """The conditions on samples of given classes, targets and weights.
 
         Parameters
         ----------

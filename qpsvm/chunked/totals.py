@@ -18,7 +18,7 @@ from qpsvm.numerics.single_precision import stored_values
 
 @dataclass(frozen=True, eq=False)
 class ChunkTotals:
-    """What the first pass returns of one chunk.
+    """Result of the first pass on one chunk.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class ChunkTotals:
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """What the first pass found out about all chunks together.
+    """Result of the first pass over all chunks: sizes, classes, sums, and a sample of the rows.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Totals:
 
 
 def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[int]) -> ChunkTotals:
-    """Sum up one chunk, and choose rows of it at random."""
+    """Sum up one chunk in the first pass, and choose rows of it at random."""
     n = contents.n_rows
     labels, codes = np.empty(0), np.empty(0, dtype=np.intp)
     smallest = largest = math.nan
@@ -136,12 +136,12 @@ def _checksum(contents: Contents, codes: Index) -> int:
         arrays.append(contents.y)
     total = 0
     for array in filter(np.size, arrays):
-        total = zlib.crc32(memoryview(np.ascontiguousarray(array)).cast("B"), total)
+        total = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, total)
     return total
 
 
 def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> Totals:
-    """Add up all chunks, in their order.
+    """Add up the results of the first pass on all chunks, in their order.
 
     Raises
     ------

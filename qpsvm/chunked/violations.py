@@ -18,7 +18,7 @@ from qpsvm.numerics.rows import row_squares
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a pass is to compute on every chunk.
+    """Request of a pass: the machines to measure, and the sums that are wanted.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Request:
 
 
 def coded(contents: Contents, request: Request, name: str) -> tuple[Index, Vector | None]:
-    """The class of every row, and its target if it has one."""
+    """The class of every row of a chunk, and the targets of a regression."""
     form = request.template
     for machine in request.machines[:1]:
         if len(machine.coef) != contents.n_features:
@@ -105,7 +105,7 @@ def violations_of(X: Matrix, terms: Terms, form: Template, point: Vector) -> Vec
 
 
 def allowed(machine: Machine, form: Template) -> Machine:
-    """A machine as it is, or with NaN for an intercept or a width that its family does not have."""
+    """Replace an intercept or a width that the family does not have by NaN."""
     has_intercept, has_width = form.intercept != "none", form.width_sign != 0.0
     return Machine(
         machine.coef,

@@ -50,7 +50,7 @@ def solve_in_passes(
     verbose: bool = False,
     stop: Callable[[str, int, float], bool] = lambda *_: False,
 ) -> ChunkedSolution:
-    """Train a machine on samples in chunks.
+    """Train a machine on samples in chunks, in a few passes over them.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def solve_in_passes(
 
 
 class _Run:
-    """One solve: what does not change between its passes."""
+    """One solve: its problem, settings and sample, which stay the same between passes."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class _Run:
         return State.initial(machine, error, statistics)
 
     def pass_from(self, state: State) -> State:
-        """Make a pass over all chunks, and what follows from it."""
+        """Make a pass over all chunks, choose the next machine, and save the state."""
         state = self._search(state) if state.is_searching else self._pass(state)
         self.latest = state
         if self.settings.checkpoint is not None:
@@ -140,7 +140,7 @@ class _Run:
         return state
 
     def verdict(self, state: State, deadline: Deadline) -> Status | None:
-        """The status, or None while passes are to be made."""
+        """The status of the solve after a pass; None if another pass is to be made."""
         if state.certificate(self.problem).passed(self.eps):
             return Status.OPTIMAL
         if deadline.has_passed():
@@ -150,11 +150,11 @@ class _Run:
         return None
 
     def gap(self, state: State) -> float:
-        """The relative gap that is certified."""
+        """The certified relative gap of the best machine so far."""
         return state.certificate(self.problem).relative_gap_upper
 
     def solution(self, state: State, status: Status) -> ChunkedSolution:
-        """The best machine with the best dual point."""
+        """The solution: the best machine with the best dual point."""
         best, form = state.best, self.problem.template
         return ChunkedSolution(
             status=status,
@@ -250,7 +250,7 @@ class _Run:
         return self._moved(state.with_bound(point, answer.bound), answer.machine), len(found)
 
     def _step(self, state: State, results: list[ChunkResult]) -> State:
-        """Take a step of Newton's method, if the pass has what it needs."""
+        """Take a step of Newton's method, if the pass has summed up a Hessian."""
         if results[0].hessian is None:
             return replace(state, error=max(2.0 * state.error, self._least(state)))
         return self._moved(state, newton_step(self.problem.template, state.machine, results))

@@ -56,14 +56,14 @@ class RowSample:
         return np.asarray(terms.required - terms.signs * f - width)
 
     def band_of(self, violations: Vector, n_open: float) -> float:
-        """The band that holds about so many conditions of all chunks."""
+        """The widest band that holds about ``n_open`` conditions of all chunks."""
         order = np.argsort(np.abs(violations), kind="stable")
         within = np.cumsum(self.shares[order]) <= n_open
         count = int(np.count_nonzero(within))
         return float(np.abs(violations[order[count - 1]])) if count else 0.0
 
     def distance(self, problem: ChunkedProblem, one: Machine, other: Machine) -> float:
-        """Root mean square of the difference of two machines' violations."""
+        """Root mean square of the difference between the violations of two machines."""
         apart = self.violations(problem, one) - self.violations(problem, other)
         return float(np.sqrt(np.average(apart * apart, weights=self.shares)))
 

@@ -1,4 +1,4 @@
-"""The problem that is left when most samples are decided: a program over the open ones.
+"""The program over open conditions that is left when most samples are decided.
 
 With the dual variables of decided conditions fixed, ``u = X'R'a`` and ``s = 1'R'a`` over these, the
 dual problem is one over the open conditions, with rows ``r_i x_i`` in F::
@@ -59,7 +59,7 @@ class OpenAnswer:
 
 
 def together(parts: Sequence[Open]) -> Open:
-    """The open conditions of all chunks, in their order."""
+    """Put the open conditions of all chunks together, in their order."""
     used = [part for part in parts if len(part)] or list(parts[:1])
     matrices = [part.X for part in used]
     X: Matrix | SinglePrecision
@@ -123,7 +123,7 @@ def solve_open(
 def _with_sums(
     alpha: Vector, c: Conditions, form: Template, decided: Decided, block: int
 ) -> Vector:
-    """Move dual variables so that the sums that are asked for hold, in spite of rounding.
+    """Move dual variables so that the sums of the dual program hold, in spite of rounding.
 
     Where a sum has to be large, it becomes larger than it has to be by a multiple of what rounding
     hides: the bound on the optimum takes what is too much off again.
@@ -173,7 +173,7 @@ def _program(form: Template, found: Open, decided: Decided, c: Conditions) -> Qu
 
 
 def _conditions(form: Template, found: Open, decided: Decided) -> Conditions:
-    """The open conditions, with what decided ones leave of the prices."""
+    """The open conditions, with prices from which the decided ones have taken their part."""
     terms = found.terms
     return Conditions(
         rows=one_each(terms.signs),

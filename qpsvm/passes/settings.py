@@ -66,7 +66,7 @@ class PassSettings:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> PassSettings:
-        """Settings from options by name.
+        """Make settings from options, a mapping by name.
 
         Raises
         ------

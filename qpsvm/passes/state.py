@@ -25,7 +25,7 @@ LIMIT = 2**31
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What a solve knows between two passes.
+    """State of a solve between two passes: machines, the dual point, their objectives.
 
     Attributes
     ----------
@@ -59,13 +59,13 @@ class State:
 
     @classmethod
     def initial(cls, machine: Machine, error: float, statistics: PassStatistics) -> State:
-        """Before the first evaluation of a machine."""
+        """The state before the first evaluation of a machine."""
         nothing = DualBound(-np.inf, 0.0)
         dual = DualPoint(machine)
         return cls(machine, error, machine, np.inf, 0.0, dual, nothing, False, statistics)
 
     def certificate(self, problem: ChunkedProblem) -> ChunkedCertificate:
-        """What is proven about ``best``."""
+        """The certificate of the best machine so far."""
         return ChunkedCertificate.between(
             problem.template, problem.totals, self.primal, self.primal_rounding, self.bound
         )
@@ -78,7 +78,7 @@ class State:
 
 
 def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) -> None:
-    """Write a checkpoint, completely or not at all."""
+    """Write the state to a checkpoint, completely or not at all."""
     own = state.statistics
     arrays: dict[str, Array] = {
         "version": np.array(VERSION),
@@ -113,7 +113,7 @@ SECONDS = ("passes", "open problems")
 
 
 def load(path: str | os.PathLike[str], problem: ChunkedProblem) -> State:
-    """Read a checkpoint.
+    """Read the state from a checkpoint.
 
     Raises
     ------

@@ -242,3 +242,23 @@ def test_what_passes_is_optimal(part: int) -> None:
                 failed += 1
     assert passed > 20
     assert failed > 20
+
+
+# --- the scale of the gap ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_a_gap_is_relative_to_what_it_is_in_memory(intercept: str, epsilon: float) -> None:
+    """Where all targets fit into the tube the optimum is zero, and the scale cannot be that."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), 2.5 * rng.uniform(-1.0, 1.0, 20)
+    family = qpsvm.EpsilonRegression(C=1.0, epsilon=epsilon, intercept=intercept)
+    problem, whole = in_chunks(family, X, y), family.dual(X, y)
+    solution = qpsvm.solve(problem)
+    proof = qpsvm.certify(problem, solution)
+    expected = qpsvm.certify(whole, qpsvm.solve(whole))
+    assert proof.floor == pytest.approx(expected.floor, rel=1e-12)
+    assert qpsvm.verify(problem, solution).passed
+    wrong = replace(solution, coef=solution.coef + 1.0)
+    assert not qpsvm.verify(problem, wrong).passed
