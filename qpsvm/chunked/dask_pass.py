@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from qpsvm.chunked.chunks import Chunk, imported
 from qpsvm.chunked.contents import Contents, Task, checked, read
+from qpsvm.exceptions import ChunkError, QPSVMError
 from qpsvm.numerics.threads import one_blas_thread
 
 Result = TypeVar("Result")
@@ -61,7 +62,7 @@ def run_pass(
     Raises
     ------
     ChunkError
-        A chunk that cannot be read.
+        A chunk that cannot be read or computed.
     InvalidDataError
         A chunk with samples that an SVM cannot be trained on.
     """
@@ -76,5 +77,17 @@ def run_pass(
         else:
             tasks.append(dask.delayed(partial(own, chunk.content), pure=False)(shared))
     bar = imported("dask.diagnostics").ProgressBar if verbose else nullcontext
-    with bar():
-        return list(dask.compute(*tasks))
+    lazy = any(dask.is_dask_collection(chunk.content) for chunk in chunks)
+    try:
+        with bar():
+            return list(dask.compute(*tasks))
+    except QPSVMError:
+        raise
+    except Exception as error:
+        # what computes the blocks of a collection may raise anything, and not by name
+        if not (lazy or type(error).__name__ == "KilledWorker"):
+            raise
+        raise ChunkError(
+            f"Dask could not compute a block: {type(error).__name__}: {error}. Correct what it "
+            "names, and continue with resume= if there is a checkpoint."
+        ) from error

@@ -325,6 +325,18 @@ def test_a_chunk_that_cannot_be_read_is_named_with_its_path(
         assert str(path) in text
 
 
+def test_a_block_that_dask_cannot_compute_is_an_error_of_ours() -> None:
+    def broken(block: Any, block_info: Any = None) -> Any:
+        if block_info and block_info[0]["chunk-location"][0] == 1:
+            raise OSError("no such bucket")
+        return block
+
+    samples = da.from_array(X, chunks=(ROWS, 3)).map_blocks(broken, dtype=float)
+    text = message(lambda: FAMILY.dual(samples, Y), ChunkError)
+    assert "no such bucket" in text
+    assert "OSError" in text
+
+
 def test_the_samples_may_not_change_between_passes(tmp_path: Path) -> None:
     samples, y, weights = npz_folder(tmp_path)
     problem = FAMILY.dual(samples, y, sample_weight=weights)

@@ -1,8 +1,9 @@
 """A solve on Dask, as a program of its own: schedulers, and a worker that is killed in a pass.
 
-Usage: ``python -m tests.passes.faults FOLDER SCHEDULER [PASS]`` prints a hash of the solution's
-bits, as JSON. SCHEDULER is "synchronous", "threads", "shuffled", or a number of worker processes;
-in the pass with the number PASS the worker that reads the third chunk is killed, once.
+Usage: ``python -m tests.passes.faults FOLDER SCHEDULER [PASS [SIGNAL]]`` prints a hash of the
+solution's bits, as JSON. SCHEDULER is "synchronous", "threads", "shuffled", or a number of worker
+processes; in the pass with the number PASS the process that reads the third chunk gets a signal,
+SIGKILL if no other is named, once.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ KILLED = 2
 
 @dataclass(frozen=True)
 class Deadly:
-    """Reads a chunk; at one reading it kills its process, the first time that it comes there."""
+    """Reads a chunk; at one reading its process gets a signal, the first time it comes there."""
 
     reader: Any
     folder: str
     number: int
+    signal: str
 
     def read(self) -> RawChunk:
         for k in range(1, self.number + 1):
@@ -44,7 +46,7 @@ class Deadly:
             if not mark.exists():
                 mark.touch()
                 if k == self.number:
-                    os.kill(os.getpid(), signal.SIGKILL)
+                    os.kill(os.getpid(), getattr(signal, self.signal))
                 break
         raw: RawChunk = self.reader.read()
         return raw
@@ -59,11 +61,11 @@ def shuffled(graph: Any, keys: Any, **options: Any) -> Any:
     return [found[k] for k in range(len(wanted))]
 
 
-def solution_of(folder: Path, kill_in: int) -> Any:
+def solution_of(folder: Path, kill_in: int, name: str) -> Any:
     samples = chunked(folder, "y", rows=1000)
     if kill_in:
         chunks = list(samples.chunks)
-        deadly = Deadly(chunks[KILLED].content, str(folder.parent), kill_in)
+        deadly = Deadly(chunks[KILLED].content, str(folder.parent), kill_in, name)
         chunks[KILLED] = replace(chunks[KILLED], content=deadly)
         samples = replace(samples, chunks=tuple(chunks))
     with small_samples():
@@ -71,7 +73,7 @@ def solution_of(folder: Path, kill_in: int) -> Any:
     return qpsvm.solve(problem, eps=1e-9, options=MEMORY)
 
 
-def main(folder: str, scheduler: str, kill_in: str = "0") -> None:
+def main(folder: str, scheduler: str, kill_in: str = "0", name: str = "SIGKILL") -> None:
     warnings.simplefilter("ignore")
     more: dict[str, Any] = {}
     if scheduler.isdigit():
@@ -86,14 +88,23 @@ def main(folder: str, scheduler: str, kill_in: str = "0") -> None:
         )
         with cluster, Client(cluster) as client:
             before = set(client.scheduler_info(n_workers=-1)["workers"])
-            solution = solution_of(Path(folder), int(kill_in))
+            solution = solution_of(Path(folder), int(kill_in), name)
             after = set(client.scheduler_info(n_workers=-1)["workers"])
             more = {"lost": len(before - after)}
     else:
         with dask.config.set(scheduler=shuffled if scheduler == "shuffled" else scheduler):
-            solution = solution_of(Path(folder), int(kill_in))
+            solution = solution_of(Path(folder), int(kill_in), name)
     digest = hashlib.sha256(bits(solution)).hexdigest()
-    print(json.dumps({"bits": digest, "status": solution.status.value, **more}))
+    print(
+        json.dumps(
+            {
+                "bits": digest,
+                "status": solution.status.value,
+                "gap": solution.certificate.relative_gap_upper,
+                **more,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

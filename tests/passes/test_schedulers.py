@@ -80,3 +80,12 @@ def test_a_worker_that_is_killed_in_a_pass_changes_no_bit(
     assert (tmp_path / f"read-{number}").exists()
     assert found["lost"] == 1
     assert found["bits"] == here(folder, "synchronous", capsys)["bits"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_ctrl_c_in_a_pass_hands_out_what_was_reached(scheduler: str, tmp_path: Path) -> None:
+    """A real signal, in the pass after the first dual point."""
+    found = elsewhere(stored(tmp_path), scheduler, "5", "SIGINT")
+    assert found["status"] == "interrupted"
+    assert 1e-9 < found["gap"] < 1e-3
