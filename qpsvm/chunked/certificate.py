@@ -186,7 +186,14 @@ def primal_objective(
 
 
 def _floor(form: Template, totals: Totals) -> float:
-    """Smallest scale of a gap, above zero where all targets fit into the tube: w = 0 is optimal."""
+    """Smallest scale of a gap, above zero where w = 0 may be optimal.
+
+    As ``PrimalDualPair.objective_floor`` in ``qpsvm.machines.primal_dual``, with the spread of the
+    sample of the rows, which is that of all rows or smaller, about.
+    """
+    if form.relative_to_spread:
+        unit = form.unit * totals.squared_spread
+        return min(1.0, 0.5 * MACHINES.smallest_weights**2 * form.unit * unit)
     if form.task != "regression":
         return 0.0
     half = 0.5 * (totals.largest_target - totals.smallest_target)

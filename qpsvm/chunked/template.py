@@ -77,6 +77,8 @@ class Template:
     intercept : "free", "penalized" or "none"
     intercept_price, width_sign, width_price, norm_weight, unit : float
         As in ``Conditions``.
+    relative_to_spread : bool
+        As in ``Conditions``.
     radius : float
         The largest norm of a sample.
     """
@@ -94,6 +96,7 @@ class Template:
     width_price: float
     norm_weight: float
     unit: float
+    relative_to_spread: bool
     radius: float
 
     @property
@@ -174,6 +177,7 @@ def template(formulation: AsksConditions, task: Task, totals: Totals) -> Templat
         width_price=c.width_price,
         norm_weight=c.norm_weight,
         unit=c.unit,
+        relative_to_spread=c.relative_to_spread,
         radius=math.sqrt(totals.largest_square) * (1.0 + (totals.n_features + 4) * EPS),
     )
 

@@ -6,13 +6,15 @@ import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from qpsvm.chunked.contents import Contents, Task, rows_of_contents
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Index, Vector, freeze, is_sparse
+from qpsvm.numerics.arrays import IN_CACHE, Index, Vector, freeze, is_sparse, row_blocks
+from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import stored_values
 
 
@@ -70,6 +72,9 @@ class Totals:
         The two labels, sorted.
     class_weights : tuple of float
     smallest_target, largest_target, largest_square : float
+    squared_spread : float
+        The largest distance of a row of the sample from the mean of these rows, squared; 1 if that
+        is zero.
     n_rows_by_chunk, checksums : tuples of int
         Of every chunk.
     sample : tuple of Contents
@@ -88,6 +93,7 @@ class Totals:
     smallest_target: float
     largest_target: float
     largest_square: float
+    squared_spread: float
     n_rows_by_chunk: tuple[int, ...]
     checksums: tuple[int, ...]
     sample: tuple[Contents, ...]
@@ -159,6 +165,7 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
         raise InvalidDataError("No chunk has a row of weight above zero.")
     weight = math.fsum(part.weight for part in parts)
     classes, class_weights = _classes(used) if task == "binary" else (None, (weight,))
+    shares = tuple(part.n_rows / part.sample.n_rows for part in used)
     targets = [(part.smallest_target, part.largest_target) for part in used]
     return Totals(
         n_rows=sum(part.n_rows for part in parts),
@@ -171,11 +178,29 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
         smallest_target=min(low for low, _ in targets),
         largest_target=max(high for _, high in targets),
         largest_square=max(part.largest_square for part in parts),
+        squared_spread=_squared_spread([part.sample.X for part in used], shares),
         n_rows_by_chunk=tuple(part.n_rows for part in parts),
         checksums=tuple(part.checksum for part in parts),
         sample=tuple(part.sample for part in used),
-        shares=tuple(part.n_rows / part.sample.n_rows for part in used),
+        shares=shares,
     )
+
+
+def _squared_spread(parts: Sequence[Any], shares: Sequence[float]) -> float:
+    """``max |x - mean|^2`` over a sample of the rows, or 1 if that is zero."""
+    total, count = np.zeros(parts[0].shape[1]), 0.0
+    for X, share in zip(parts, shares, strict=True):
+        total += share * np.asarray(X.T @ np.ones(X.shape[0]))
+        count += share * X.shape[0]
+    mean, largest = total / count, 0.0
+    for X in parts:
+        if is_sparse(X):
+            squares = row_squares(X) - 2.0 * np.asarray(X @ mean) + float(mean @ mean)
+            largest = max(largest, float(np.max(squares)))
+            continue
+        for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
+            largest = max(largest, float(np.max(row_squares(X[rows] - mean))))
+    return largest if largest > 0.0 else 1.0
 
 
 def _classes(parts: Sequence[ChunkTotals]) -> tuple[Labels, tuple[float, ...]]:

@@ -15,6 +15,8 @@ from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.open_conditions import Open, all_conditions
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.sums import Decided
+from qpsvm.chunked.template import Template
+from qpsvm.machines.intercept import best_shifts
 from qpsvm.numerics.arrays import Vector
 from qpsvm.passes.open_problem import SolveProgram, solve_open, together
 
@@ -78,7 +80,7 @@ def first_guess(
     nothing = Machine(np.zeros(problem.totals.n_features), 0.0, 0.0)
     if sample.is_all:
         whole = _trained(problem, sample.found, eps, solve_program)
-        return whole or nothing, 0.0
+        return with_best_offsets(problem.template, sample.found, whole or nothing), 0.0
     halves = list[Machine]()
     for first in (0, 1):
         parts = [
@@ -87,7 +89,36 @@ def first_guess(
         ]
         halves.append(_trained(problem, together(parts), eps, solve_program) or nothing)
     mean = Machine.of(0.5 * (halves[0].vector + halves[1].vector))
-    return mean, 0.5 * sample.distance(problem, *halves)
+    machines = [with_best_offsets(problem.template, sample.found, m) for m in (mean, *halves)]
+    return machines[0], 0.5 * sample.distance(problem, *machines[1:])
+
+
+def with_best_offsets(form: Template, found: Open, machine: Machine) -> Machine:
+    """The machine with the best intercept and width for its weights, if its family has a width.
+
+    The multipliers of a program on half of a sample may be no guide to these: classes that are not
+    as large in the sample as they should be leave it no feasible point.
+    """
+    if not form.width_sign:
+        return machine
+    terms, b = found.terms, machine.intercept if form.intercept == "penalized" else 0.0
+    targets = terms.required - terms.signs * (np.asarray(found.X @ machine.coef) + b)
+    everything = np.ones(len(targets), dtype=bool)
+    is_free = form.intercept == "free"
+    groups = [terms.signs > 0.0, terms.signs < 0.0] if is_free else [everything]
+    price = form.width_sign * form.width_price / len(groups)
+    shifts = [
+        best_shifts(
+            targets[own], terms.lower[own], terms.upper[own], terms.curvature[own], price
+        ).midpoint
+        for own in groups
+    ]
+    # rows of either sign see one unknown each, b + e t and -b + e t
+    t = form.width_sign * sum(shifts) / len(shifts)
+    if not np.isfinite(t):
+        return machine
+    free = 0.5 * (shifts[0] - shifts[1]) if is_free else b
+    return Machine(machine.coef, float(free), max(0.0, float(t)))
 
 
 def _trained(

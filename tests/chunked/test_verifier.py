@@ -262,3 +262,12 @@ def test_a_gap_is_relative_to_what_it_is_in_memory(intercept: str, epsilon: floa
     assert qpsvm.verify(problem, solution).passed
     wrong = replace(solution, coef=solution.coef + 1.0)
     assert not qpsvm.verify(problem, wrong).passed
+
+
+@pytest.mark.parametrize(("name", "intercept"), list(settings()))
+def test_every_family_has_its_scale_in_memory(name: str, intercept: str) -> None:
+    case = BY_NAME[name]
+    problem, solution = solved(name, intercept)
+    whole = case.with_intercept(intercept).dual(*arguments(case))
+    expected = qpsvm.certify(whole, qpsvm.solve(whole)).floor
+    assert qpsvm.certify(problem, solution).floor == pytest.approx(expected, rel=1e-12)

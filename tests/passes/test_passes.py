@@ -32,6 +32,7 @@ FAMILIES = {
     "squared hinge": (qpsvm.SoftMargin(C=100.0, loss="squared_hinge"), Y),
     "tube": (qpsvm.EpsilonRegression(C=1.0, epsilon=0.3), TARGETS),
     "nu regression": (qpsvm.NuRegression(0.3, 1.0), TARGETS),
+    "nu classification": (qpsvm.NuClassification(0.85), Y),
     "ball": (qpsvm.DataDescription(C=1e-3), Y),
 }
 
@@ -90,6 +91,21 @@ def test_a_band_with_too_many_conditions_is_narrowed_in_its_chunk() -> None:
     solution = qpsvm.solve(own, eps=1e-9, options=MEMORY)
     assert 300 < solution.statistics.n_open <= 2 * 1000 + 12 * 100
     assert qpsvm.verify(own, solution, eps=1.01e-9).passed
+
+
+def test_a_machine_of_zero_weights_is_found() -> None:
+    """For a small nu the optimum is zero, and gaps are relative to what weights could be."""
+    own = problem(qpsvm.NuClassification(0.6))
+    solution = qpsvm.solve(own)
+    assert solution.status is Status.OPTIMAL
+    assert abs(solution.certificate.primal_objective) < 1e-12
+    assert qpsvm.verify(own, solution, eps=1.01e-8).passed
+
+
+def test_a_sample_in_which_nu_is_too_large_gives_a_guess() -> None:
+    """Half of the sample has too few of one class; intercept and width come from all of it."""
+    own = problem(qpsvm.NuClassification(0.85))
+    assert qpsvm.solve(own).statistics.passes <= 4
 
 
 def test_statistics_count_passes_and_bytes() -> None:
