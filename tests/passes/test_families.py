@@ -145,8 +145,10 @@ def test_labels_of_any_kind_are_predicted_as_they_came() -> None:
     """The first chunk has a shorter label than the second, and one class only."""
     X = np.array([[0.0], [0.5], [3.0], [4.0]])
     for labels in (["no", "no", "maybe", "maybe"], [False, False, True, True], [3, 3, 700, 700]):
-        y = np.array(labels)
-        parts = [chunked(X[rows], y[rows]) for rows in (slice(0, 2), slice(2, 4))]
+        # as files would hold them: each in the smallest type that suffices
+        kinds = [np.min_scalar_type(v) if isinstance(v, int) else None for v in labels[1:3]]
+        halves = [np.array(labels[:2], kinds[0]), np.array(labels[2:], kinds[1])]
+        parts = [chunked(X[2 * k : 2 * k + 2], halves[k]) for k in (0, 1)]
         samples = replace(parts[0], chunks=(*parts[0].chunks, *parts[1].chunks))
         problem = qpsvm.SoftMargin(C=10.0).dual(samples)
         solution = qpsvm.solve(problem)
