@@ -162,10 +162,11 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     # where w = 0 is optimal, the size of a w whose objective counts as zero
     floor = math.sqrt(2.0 * model.objective_floor / model.conditions.norm_weight)
     if solution.coef is not None:
-        expected = implied.coef
+        expected, known = implied.coef, implied.column_sizes
         assert expected is not None  # only a linear machine has a coef
+        assert known is not None
+        columns = known.of_entries
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
-        columns = np.asarray(abs(model.data.X).T @ np.abs(implied.expansion))
         size = max(
             float(np.linalg.norm(solution.coef)), MACHINES.cancelling * _norm(columns), floor
         )

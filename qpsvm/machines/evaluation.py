@@ -1,28 +1,28 @@
 """Evaluation of a candidate machine on the training samples, each product computed once.
 
-Objectives, rounding, tables and certificates of one candidate are functions of a few products:
-``K beta`` or ``X w`` of the machine as it predicts, the weights that its dual variables imply, and
-the sums of absolute terms of both. ``evaluated`` computes each of them once, those with a kernel
-matrix in one pass over it.
+Objectives, rounding, tables, certificates and KKT residuals of one candidate are functions of a few
+products: ``K beta`` or ``X w`` of the machine as it predicts, the weights that its dual variables
+imply, and the sums of absolute terms of both. ``evaluated`` computes each of them once, in one pass
+over the kernel matrix or the samples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from qpsvm.display import short_repr
-from qpsvm.machines.primal_dual import DualPoint, DualWeights, PrimalDualPair
+from qpsvm.machines.primal_dual import ColumnSizes, DualPoint, DualWeights, PrimalDualPair
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import IN_CACHE, Dense, Vector, row_blocks
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.exact_sums import exact_sum
 from qpsvm.numerics.precision import EPS
-from qpsvm.numerics.row_sums import common_offset
+from qpsvm.qp.hessian_product import HessianProduct, LowRankProduct
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
 
 
@@ -77,52 +77,100 @@ def evaluated(
     """
     given = DualPoint(solution.alpha, solution.constraint_multipliers)
     point = model.feasible_dual(given.alpha, given.constraint_multipliers)
-    beta = model.expansion(point.alpha)
-    own = solution.expansion if solution.coef is None else None
-    vectors = [v for v in (own, None if model.is_linear else beta) if v is not None]
-    terms = _expansion_sizes(model, point.alpha)
-    absolute = [np.abs(v) for v in vectors]
-    if not model.is_linear:
-        absolute[-1] = terms
-    asked = [*vectors, *absolute] if model.kernel.is_nonnegative else vectors
-    products = _products(multiply or model.kernel_products, asked)
-    sums, sizes = products[: len(vectors)], products[len(vectors) :]
-    if not model.kernel.is_nonnegative:
-        sizes = [_size_bound(model, v) for v in absolute]
     if model.is_linear:
-        w = model.weights(beta, point.constraint_multipliers)
-        dual = DualWeights(beta, w, float(w @ w))
-        dual_sizes = _weight_sizes(model, point, beta, terms)
-    else:
-        dual, dual_sizes = DualWeights(beta, None, float(beta @ sums[-1])), sizes[-1]
-    values = model.decision_values(solution, sums[0] if own is not None else None)
-    size = sizes[0] if own is not None else None
-    if solution.coef is not None:
-        size = np.asarray(abs(model.data.X) @ np.abs(solution.coef))
+        return _with_features(model, solution, given, point)
+    return _with_kernel(model, solution, given, point, multiply or model.kernel_products)
+
+
+def _with_features(
+    model: PrimalDualPair, solution: SVMSolution, given: DualPoint, point: DualPoint
+) -> Evaluation:
+    """Evaluate a linear machine, in one pass over the samples.
+
+    Decision values are those of the weights that predict, and not of the weights that alpha
+    implies: ``X w`` and ``X'beta`` are two products, and neither bounds the rounding of the other.
+    """
+    points = [point] if given.equals(point) else [point, given]
+    expansions = [model.expansion(p.alpha) for p in points]
+    terms = [_expansion_sizes(model, p.alpha) for p in points]
+    found = model.sample_products(solution.coef, expansions, terms)
+    weights = list[DualWeights]()
+    for k, (p, beta) in enumerate(zip(points, expansions, strict=True)):
+        w = model.constrained(found.sums[k], p.constraint_multipliers)
+        sizes = ColumnSizes(found.column_sizes[k], found.term_sizes[k])
+        weights.append(DualWeights(beta, w, float(w @ w), sizes))
+    dual_sizes = found.centred_sizes[0]
+    if model.offset is not None:
+        dual_sizes = dual_sizes + _offset_sizes(model, point, expansions[0], model.offset)
+    values = model.decision_values(solution, found.scores)
+    size = found.score_sizes
+    if size is None and solution.expansion is not None:
+        size = _size_bound(model, np.abs(solution.expansion))
     return Evaluation(
         solution,
         values.scores,
         values.square,
         sizes=size,
         point=point,
+        dual=weights[0],
+        dual_sizes=model.constrained_sizes(dual_sizes, point.constraint_multipliers),
+        dual_scores=None,
+        implied=weights[-1],
+    )
+
+
+def _with_kernel(
+    model: PrimalDualPair,
+    solution: SVMSolution,
+    given: DualPoint,
+    point: DualPoint,
+    multiply: Callable[[Dense], Dense],
+) -> Evaluation:
+    """Evaluate a machine without explicit features, in one pass over its kernel matrix."""
+    beta = model.expansion(point.alpha)
+    own = solution.expansion if solution.coef is None else None
+    vectors = [beta] if own is None else [own, beta]
+    terms = _expansion_sizes(model, point.alpha)
+    absolute = [terms] if own is None else [np.abs(own), terms]
+    asked = [*vectors, *absolute] if model.kernel.is_nonnegative else vectors
+    products = _products(multiply, asked)
+    sums, sizes = products[: len(vectors)], products[len(vectors) :]
+    if not model.kernel.is_nonnegative:
+        sizes = [_size_bound(model, v) for v in absolute]
+    dual = DualWeights(beta, None, float(beta @ sums[-1]))
+    implied = dual
+    if not given.equals(point):
+        # nothing asks for |w|^2 of dual variables that are not feasible
+        implied = DualWeights(model.expansion(given.alpha), None, np.nan)
+    values = model.decision_values(solution, None if own is None else sums[0])
+    return Evaluation(
+        solution,
+        values.scores,
+        values.square,
+        sizes=None if own is None else sizes[0],
+        point=point,
         dual=dual,
-        dual_sizes=dual_sizes,
-        dual_scores=None if model.is_linear else sums[-1],
-        implied=dual if given.equals(point) else _implied(model, given),
+        dual_sizes=sizes[-1],
+        dual_scores=sums[-1],
+        implied=implied,
     )
 
 
 def hessian_product(
     model: PrimalDualPair, evaluation: Evaluation, P: Quadratic, x: Vector | None
-) -> Vector | None:
+) -> HessianProduct | None:
     """Compute ``P x`` from known products; None where it does not follow from them.
 
-    That is where P is a Hessian over the model's own kernel matrix, and x are the dual variables
-    whose weights were evaluated.
+    That is where P is a Hessian over the model's own samples or kernel matrix, and x are the dual
+    variables whose weights were evaluated, both bit for bit.
     """
+    if x is None or np.shape(x) != (P.size,):
+        return None
+    if isinstance(P, LowRankQuadratic):
+        return _product_of_weights(model, evaluation, P, x)
     if not isinstance(P, KernelQuadratic) or not isinstance(model.gram, KernelQuadratic):
         return None
-    if P.gram is not model.gram.gram or x is None or np.shape(x) != (P.size,):
+    if P.gram is not model.gram.gram:
         return None
     sums = P.selection.gather(x)
     for vector, product in (
@@ -130,15 +178,34 @@ def hessian_product(
         (evaluation.dual.expansion, evaluation.dual_scores),
     ):
         if vector is not None and product is not None and np.array_equal(vector, sums):
-            return P.from_product(x, product)
+            return HessianProduct(P, x, P.from_product(x, product))
     return None
 
 
-def _implied(model: PrimalDualPair, given: DualPoint) -> DualWeights:
-    """The weights of dual variables; ``|w|^2`` of a kernel expansion is not evaluated."""
-    beta = model.expansion(given.alpha)
-    w = model.coef(beta, given.constraint_multipliers)
-    return DualWeights(beta, w, np.nan if w is None else float(w @ w))
+def _product_of_weights(
+    model: PrimalDualPair, evaluation: Evaluation, P: LowRankQuadratic, x: Vector
+) -> HessianProduct | None:
+    """Compute ``P x`` of a linear machine from ``X w`` of the weights that x implies.
+
+    If the machine predicts with these weights, ``X w`` are its scores; otherwise the product is a
+    second one, because decision values of other weights say nothing about the residuals of x.
+    """
+    implied = evaluation.implied
+    if not isinstance(model.gram, LowRankQuadratic) or P.samples is not model.gram.samples:
+        return None
+    if implied.coef is None or model.n_constraints:
+        return None  # constraints are rows of P, beside those of the samples
+    if not np.array_equal(P.selection.gather(x), implied.expansion):
+        return None
+    own = evaluation.solution.coef
+    if own is not None and np.array_equal(own, implied.coef):
+        scores = evaluation.scores
+    else:
+        scores = np.asarray(P.samples @ implied.coef)
+    value, sizes = P.from_product(x, scores), implied.column_sizes
+    if sizes is None or model.conditions.norm_weight != 1.0:
+        return HessianProduct(P, x, value)
+    return LowRankProduct(P, x, value, P.factor_sizes(x, sizes.of_terms))
 
 
 def _products(multiply: Callable[[Dense], Dense], vectors: Sequence[Vector]) -> list[Vector]:
@@ -168,28 +235,12 @@ def _size_bound(model: PrimalDualPair, sizes: Vector) -> Vector:
     return np.asarray(norms * float(norms @ sizes))
 
 
-def _weight_sizes(model: PrimalDualPair, point: DualPoint, beta: Vector, terms: Vector) -> Vector:
-    """The sums of the absolute terms of ``w = X'beta - (G'z + A'y) / kappa``, shape (d,)."""
+def _offset_sizes(model: PrimalDualPair, point: DualPoint, beta: Vector, offset: Vector) -> Vector:
+    """Sizes of the terms ``c sum(beta)`` of weights, for samples with a common offset c.
+
+    The offset also multiplies what the rounded entries of beta miss of their exact sum.
+    """
     c = model.conditions
     total = exact_sum((c.signs * point.alpha).tolist()) / c.norm_weight
-    sizes = _column_sizes(model.data.X, beta, terms, total)
-    if model.constraints is not None:
-        terms = abs(model.constraints.rows[:, :-1]).T @ np.abs(point.constraint_multipliers)
-        sizes = sizes + np.asarray(terms) / model.conditions.norm_weight
-    return sizes
-
-
-def _column_sizes(X: Any, beta: Vector, terms: Vector, total: float) -> Vector:
-    """Sum of absolute terms of ``X'beta``, with an offset that all samples share taken off.
-
-    ``terms`` are the sums of the absolute terms of beta, and ``total`` is what its entries add up
-    to without rounding: the offset multiplies what they miss.
-    """
-    offset = common_offset(X)
-    if offset is None:
-        return np.asarray(abs(X).T @ terms)
     found = exact_sum(beta.tolist())
-    sizes = np.abs(offset) * (abs(found) + abs(found - total) / EPS)
-    for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
-        sizes = sizes + np.abs(X[rows] - offset).T @ terms[rows]
-    return np.asarray(sizes)
+    return np.asarray(np.abs(offset) * (abs(found) + abs(found - total) / EPS))

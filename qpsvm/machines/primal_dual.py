@@ -53,6 +53,24 @@ class DualPoint:
 
 @short_repr
 @dataclass(frozen=True, eq=False)
+class ColumnSizes:
+    """Sums over the samples of the absolute terms of weights ``X'beta``, for each feature.
+
+    Attributes
+    ----------
+    of_entries : array of shape (d,)
+        ``|X|' |beta|``.
+    of_terms : array of shape (d,)
+        ``|X|' |R|' |a| / kappa``: where dual variables of one sample cancel, beta is smaller than
+        what it is a difference of.
+    """
+
+    of_entries: Vector
+    of_terms: Vector
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
 class DualWeights:
     """Weights that dual variables imply, with products of theirs.
 
@@ -64,11 +82,14 @@ class DualWeights:
         w, for the linear kernel.
     square : float
         ``|w|^2``.
+    column_sizes : ColumnSizes or None
+        Sizes of the terms of ``X'beta``; for the linear kernel, if evaluated.
     """
 
     expansion: Vector
     coef: Vector | None
     square: float
+    column_sizes: ColumnSizes | None = None
 
 
 class PrimalDualPair(TrainingSetup):

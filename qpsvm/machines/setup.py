@@ -16,6 +16,7 @@ Smola, *Learning with Kernels* (2002), chapters 7 to 9.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,8 +34,9 @@ from qpsvm.machines.norms import SQUARED, Norm
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector, restore_frozen
 from qpsvm.numerics.precision import TINY
+from qpsvm.numerics.row_sums import common_offset, sum_of_rows
+from qpsvm.numerics.sample_products import SampleProducts, sample_products
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
 
 NO_MULTIPLIERS: Vector = np.zeros(0)
@@ -171,25 +173,43 @@ class TrainingSetup:
 
     def weights(self, expansion: Vector, multipliers: Vector = NO_MULTIPLIERS) -> Vector:
         """``w = X'beta - (G'z + A'y) / kappa``."""
-        if isinstance(self.gram, LowRankQuadratic):
-            w = self.gram.weights(expansion)  # knows an offset that all samples share
-        else:
-            w = np.asarray(self.data.X.T @ expansion)
+        return self.constrained(sum_of_rows(self.data.X, expansion, self.offset), multipliers)
+
+    def constrained(self, weights: Vector, multipliers: Vector) -> Vector:
+        """``w - (G'z + A'y) / kappa`` for the weights ``w = X'beta`` of the samples alone."""
         if self.constraints is None or multipliers.size == 0:
-            return w
+            return weights
         constraint_part = np.asarray(self.constraints.rows[:, :-1].T @ multipliers)
-        return w - constraint_part / self.conditions.norm_weight
+        return weights - constraint_part / self.conditions.norm_weight
+
+    def constrained_sizes(self, sizes: Vector, multipliers: Vector) -> Vector:
+        """Add the absolute terms of ``(G'z + A'y) / kappa`` to those of weights, shape (d,)."""
+        if self.constraints is None:
+            return sizes
+        terms = abs(self.constraints.rows[:, :-1]).T @ np.abs(multipliers)
+        return sizes + np.asarray(terms) / self.conditions.norm_weight
+
+    def sample_products(
+        self, w: Vector | None, expansions: Sequence[Vector], terms: Sequence[Vector]
+    ) -> SampleProducts:
+        """Products of the samples with weights and expansions, in one pass over the samples."""
+        return sample_products(self.data.X, w, expansions, terms, self.offset)
+
+    @cached_property
+    def offset(self) -> Vector | None:
+        """The large offset that all samples share, shape (d,), or None."""
+        return common_offset(self.data.X)
 
     def decision_values(
         self, solution: SVMSolution, product: Vector | None = None
     ) -> DecisionValues:
         """Evaluate the decision function of a solution on the training samples.
 
-        From ``coef`` when there is one, because that is what predictions use; otherwise from
-        ``product = K expansion``, where it is known already.
+        From ``coef`` when there is one, because that is what predictions use, otherwise from the
+        expansion. ``product`` is ``X coef`` or ``K expansion``, where it is known already.
         """
         if solution.coef is not None:
-            scores = np.asarray(self.data.X @ solution.coef)
+            scores = np.asarray(self.data.X @ solution.coef) if product is None else product
             return DecisionValues(solution, scores, float(solution.coef @ solution.coef))
         if solution.expansion is None:
             return DecisionValues(solution, np.full(self.data.n_samples, np.nan), np.nan)

@@ -12,6 +12,7 @@ from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.qp.hessian_product import HessianProduct
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 
@@ -82,7 +83,7 @@ class VerifiableModel(Protocol[SolutionT_contra, EvaluationT, TableT]):
 
     def hessian_product(
         self, evaluation: EvaluationT, P: Quadratic, x: Vector | None
-    ) -> Vector | None: ...
+    ) -> HessianProduct | None: ...
 
     # --- what else a solution states
     def sample_table(self, evaluation: EvaluationT) -> TableT: ...

@@ -80,11 +80,20 @@ TINY_PRODUCT = 2.0**-960
 """Smaller products of two doubles may lose digits below the smallest double, 2^-1074."""
 
 
-def without_tiny_rows(rows: Matrix, right: Vector) -> tuple[Matrix, Vector, Any]:
+def without_tiny_rows(
+    rows: Matrix, right: Vector, largest: Vector | None = None
+) -> tuple[Matrix, Vector, Any]:
     """The same rows, with those of tiny entries multiplied by powers of two, exactly.
 
     ``1e-200 x <= 0`` forbids every positive x, and ``1e-200 x`` is zero in float64 for many of
     them. Rows whose right-hand side would overflow stay as they are: beside it the others vanish.
+
+    Parameters
+    ----------
+    rows : array or sparse matrix of shape (m, n)
+    right : array of shape (m,)
+    largest : array of shape (m,), optional
+        The largest absolute entry of every row, where it is known.
 
     Returns
     -------
@@ -94,11 +103,12 @@ def without_tiny_rows(rows: Matrix, right: Vector) -> tuple[Matrix, Vector, Any]
     """
     if min(rows.shape) == 0:
         return rows, right, np.zeros(len(right), dtype=np.intp)
-    largest = (
-        np.asarray(abs(rows).max(axis=1).toarray()).ravel()
-        if sp.issparse(rows)
-        else np.max(np.abs(rows), axis=1, initial=0.0)
-    )
+    if largest is None:
+        largest = (
+            np.asarray(abs(rows).max(axis=1).toarray()).ravel()
+            if sp.issparse(rows)
+            else np.max(np.abs(rows), axis=1, initial=0.0)
+        )
     exponents = np.where((largest < TINY_ROW) & (largest > 0.0), -np.frexp(largest)[1], 0)
     if not exponents.any():
         return rows, right, exponents

@@ -11,12 +11,11 @@ correctly rounded.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
+from qpsvm.numerics.exact_sums import exact_sum
 from qpsvm.numerics.single_precision import Stored
 
 OFFSET_RATIO = 10.0
@@ -48,9 +47,10 @@ def common_offset(X: Stored) -> Vector | None:
 
 def sum_of_rows(X: Stored, v: Vector, offset: Vector | None) -> Vector:
     """``X'v``, shape (r,); ``offset`` is that of ``common_offset(X)``."""
-    if offset is None or not np.isfinite(v).all():
+    if sp.issparse(X):
         return np.asarray(X.T @ v)
     total = np.zeros(X.shape[1])
     for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
-        total += (X[rows] - offset).T @ v[rows]
-    return total + offset * math.fsum(v.tolist())
+        block = X[rows] if offset is None else X[rows] - offset
+        total += block.T @ v[rows]
+    return total if offset is None else total + offset * exact_sum(v.tolist())

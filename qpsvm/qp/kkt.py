@@ -48,6 +48,7 @@ Facchinei and Pang, *Finite-Dimensional Variational Inequalities*, section 1.5.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -55,6 +56,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.exact_sums import without_tiny_rows
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.checked_vectors import checked_vectors
+from qpsvm.qp.hessian_product import HessianProduct
 from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, worst_of
 from qpsvm.qp.kkt_scales import (
     backward_error,
@@ -118,7 +120,7 @@ def residuals(
 
 
 def residuals_beside(
-    program: QuadraticProgram, solution: QPSolution, product: Vector | None
+    program: QuadraticProgram, solution: QPSolution, product: HessianProduct | None
 ) -> KKTResiduals:
     """Measure how far the solution of a training problem's program is from being optimal.
 
@@ -130,8 +132,8 @@ def residuals_beside(
     program : QuadraticProgram
         The program of a training problem.
     solution : QPSolution
-    product : array of shape (n,), optional
-        P x, where the caller has computed it; computed here if None.
+    product : HessianProduct, optional
+        That of P and x, where the caller has computed it; computed here if None.
 
     Returns
     -------
@@ -152,19 +154,21 @@ def _measure(
     z_lower: Vector,
     z_upper: Vector,
     contradiction: Vector | None = None,
-    product: Vector | None = None,
+    product: HessianProduct | None = None,
 ) -> KKTResiduals:
     G, A = program.G, program.A
     left = np.zeros(G.shape[0] + A.shape[0]) if contradiction is None else contradiction
-    Px = program.P.matvec(x) if product is None else product
-    sizes = program.P.term_sizes(x)
+    hessian = HessianProduct.of(program.P, x) if product is None else product
+    Px = hessian.value
 
     # stationarity: r = Px + q + G'z + A'y - z_lower + z_upper
     r = np.abs(Px + program.q + G.T @ z + A.T @ y - z_lower + z_upper)
-    terms = sizes + np.abs(program.q) + np.abs(z_lower) + np.abs(z_upper)
-    terms = terms + abs(G).T @ np.abs(z) + abs(A).T @ np.abs(y)
-    # what rounding leaves of terms that cancel; nothing is relative to what overflows
-    r = np.where((r <= ROUNDING * terms) & np.isfinite(terms), 0.0, r)
+    r = _beyond_rounding(
+        r,
+        lambda: np.abs(program.q) + np.abs(z_lower) + np.abs(z_upper),
+        lambda: abs(G).T @ np.abs(z) + abs(A).T @ np.abs(y),
+        lambda: hessian.sizes,
+    )
     unit = objective_unit(program)
     gradient_scale = np.maximum(unit, np.maximum(np.abs(program.q), np.abs(Px)))
     stationarity = _residual("stationarity", r, r / gradient_scale)
@@ -173,12 +177,13 @@ def _measure(
     G_norm = row_norms(G)
     slack = program.h - G @ x
     G_scale = positive(np.maximum(G_norm, np.where(np.isfinite(program.h), np.abs(program.h), 0)))
-    own, right, exponents = without_tiny_rows(G, program.h)
-    violation = np.maximum(own @ x - right - np.ldexp(left[: len(slack)], exponents), 0.0)
+    own, right, exponents = without_tiny_rows(G, program.h, G_norm)
+    excess = -slack if own is G else own @ x - right
+    violation = np.maximum(excess - np.ldexp(left[: len(slack)], exponents), 0.0)
     inequality = _residual(
         "inequality", np.ldexp(violation, -exponents), backward_error(violation, own, x, right)
     )
-    own, right, exponents = without_tiny_rows(A, program.b)
+    own, right, exponents = without_tiny_rows(A, program.b, row_norms(A))
     mismatch = np.abs(own @ x - right) - np.ldexp(left[len(slack) :], exponents)
     mismatch = np.maximum(mismatch, 0.0)
     equality = _residual(
@@ -201,18 +206,18 @@ def _measure(
 
     # complementarity: z_j s_j = 0; where s_j is infinite z_j itself must be zero
     unbounded = np.isposinf(slacks)
-    product = np.abs(multipliers * np.where(unbounded, 1.0, slacks))
-    product[unbounded & (multipliers != 0.0)] = INFINITE
+    products = np.abs(multipliers * np.where(unbounded, 1.0, slacks))
+    products[unbounded & (multipliers != 0.0)] = INFINITE
     primal, dual = _objectives(program, Px, x, z, y, z_lower, z_upper)
     objective_scale = max(1.0, abs(primal))
-    complementarity = _residual("complementarity", product, product / objective_scale)
+    complementarity = _residual("complementarity", products, products / objective_scale)
 
     repaired = _repaired_dual_objective(program, Px, x, z, y)
     gap = np.array([abs(primal - dual), abs(primal - repaired)])
     pairs = ((program.h, z), (program.b, y), (program.lb, z_lower), (program.ub, z_upper))
-    summed = float(np.abs(x) @ (sizes + np.abs(program.q)))
+    summed = float(np.abs(x) @ np.abs(program.q))
     summed += sum(finite_dot(np.abs(right), np.abs(m)) for right, m in pairs)
-    gap = np.where((gap <= ROUNDING * summed) & math.isfinite(summed), 0.0, gap)
+    gap = _beyond_rounding(gap, lambda: np.array(summed), lambda: np.array(hessian.size))
     duality_gap = _residual("duality_gap", gap, gap / objective_scale)
 
     # natural residual: |min(z_j, s_j)|, the distance to the nearer of the two cases
@@ -258,6 +263,21 @@ def _objectives(
 
 
 # --- small pieces ----------------------------------------------------------------------------
+
+
+def _beyond_rounding(residual: Vector, *terms: Callable[[], Vector]) -> Vector:
+    """Set entries of a residual to zero that may be the rounding of the terms of its sum.
+
+    Absolute terms are computed in the given order, the expensive ones last, and only while some
+    entry is not explained by the previous ones. Nothing is relative to what overflows.
+    """
+    size = np.zeros(())
+    for more in terms:
+        if not residual.any():
+            break
+        size = size + more()
+        residual = np.where((residual <= ROUNDING * size) & np.isfinite(size), 0.0, residual)
+    return residual
 
 
 def _repaired_dual_objective(

@@ -14,9 +14,9 @@ from qpsvm.qp.program import QuadraticProgram
 
 def objective_unit(program: QuadraticProgram) -> float:
     """Return the largest coefficient of the objective, at most 1; 1 if all are zero."""
-    largest = max(
-        float(np.max(np.abs(program.q))), float(np.max(np.abs(program.P.diagonal()), initial=0.0))
-    )
+    largest = float(np.max(np.abs(program.q)))
+    if not largest >= 1.0:  # the diagonal of P costs a pass over the samples
+        largest = max(largest, float(np.max(np.abs(program.P.diagonal()), initial=0.0)))
     return min(1.0, largest) if largest > 0.0 else 1.0
 
 
@@ -25,7 +25,10 @@ def row_norms(matrix: Matrix) -> Vector:
     if matrix.shape[0] == 0:
         return np.zeros(0)
     if sp.issparse(matrix):
-        return np.asarray(abs(matrix).max(axis=1).toarray()).ravel()
+        entries = sp.csc_array(matrix)
+        norms = np.zeros(matrix.shape[0])
+        np.maximum.at(norms, entries.indices, np.abs(entries.data))
+        return norms
     return np.asarray(np.max(np.abs(matrix), axis=1))
 
 
@@ -39,6 +42,8 @@ def backward_error(missed: Vector, rows: Matrix, x: Vector, right: Vector) -> Ve
 
     The quotient is zero where the violation is.
     """
+    if not missed.any():
+        return missed
     terms = np.asarray(abs(rows) @ np.abs(x)) + np.where(np.isfinite(right), np.abs(right), 0.0)
     return np.where(missed == 0.0, 0.0, missed / np.where(terms > 0.0, terms, 1.0))
 

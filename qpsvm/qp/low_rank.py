@@ -74,9 +74,7 @@ class LowRankQuadratic(SampleQuadratic):
         self.samples: Matrix | SinglePrecision = samples
         if not all_finite(stored_values(samples)):
             raise InvalidProgramError("The factor F of a LowRankQuadratic has NaN or inf entries.")
-        if not 0.0 <= constant < np.inf:
-            raise InvalidProgramError(f"constant is {constant}; it must be finite and at least 0.")
-        self.constant = float(constant)
+        self.constant = _checked_constant(constant)
         self.selection = Selection(self.samples.shape[0], signs, index)
         self.diag = checked_diagonal(diag, self.selection.size)
 
@@ -89,8 +87,9 @@ class LowRankQuadratic(SampleQuadratic):
         constant: float = 0.0,
     ) -> LowRankQuadratic:
         """``R (K + constant) R' + diag(d)`` over the same samples, which are shared."""
-        constant += self.constant
-        return LowRankQuadratic(self.samples, diag, signs=signs, index=index, constant=constant)
+        selection = Selection(self.samples.shape[0], signs, index)
+        diag = checked_diagonal(diag, selection.size)
+        return self.own(self.samples, selection, diag, _checked_constant(constant + self.constant))
 
     def combine(self, rows: Sparse, diag: Vector | None = None) -> LowRankQuadratic:
         """``R K R' + diag(d)`` for any CSR matrix R with one column per sample."""
@@ -135,12 +134,16 @@ class LowRankQuadratic(SampleQuadratic):
         return (self.factor, self.diag)  # however the rows are shared
 
     def matvec(self, x: Vector) -> Vector:
-        X, R = self.samples, self.selection
-        beta = R.gather(x)
-        products = np.asarray(X @ sum_of_rows(X, beta, self._offset))
+        X = self.samples
+        return self.from_product(
+            x, np.asarray(X @ sum_of_rows(X, self.selection.gather(x), self._offset))
+        )
+
+    def from_product(self, x: Vector, product: Vector) -> Vector:
+        """``P x`` from ``X X'R'x``, shape (n,)."""
         if self.constant:
-            products += self.constant * np.sum(beta)
-        return R.spread(products) + self.diag * x
+            product = product + self.constant * float(np.sum(self.selection.gather(x)))
+        return self.selection.spread(product) + self.diag * x
 
     def weights(self, x: Vector) -> Vector:
         """``F'x``, shape (r,)."""
@@ -149,8 +152,23 @@ class LowRankQuadratic(SampleQuadratic):
         return np.append(w, np.sqrt(self.constant) * np.sum(beta)) if self.constant else w
 
     def term_sizes(self, x: Vector) -> Vector:
-        X, R, size = abs(self._features), self.selection.absolute(), np.abs(x)
-        return R.spread(np.asarray(X @ (X.T @ R.gather(size)))) + self.diag * size
+        sums = self.selection.absolute().gather(np.abs(x))
+        return self.sizes_from_factor(x, self.factor_sizes(x, abs(self.samples).T @ sums))
+
+    def factor_sizes(self, x: Vector, column_sizes: Vector) -> Vector:
+        """``|F|'|x|``, shape (r,), from ``|X|'|R|'|x|``."""
+        if not self.constant:
+            return np.asarray(column_sizes)
+        sums = self.selection.absolute().gather(np.abs(x))
+        return np.append(column_sizes, np.sqrt(self.constant) * np.sum(sums))
+
+    def sizes_from_factor(self, x: Vector, factor_sizes: Vector) -> Vector:
+        """``|F| |F|'|x| + d |x|``, shape (n,), from ``|F|'|x|``."""
+        columns = self.samples.shape[1]
+        product = np.asarray(abs(self.samples) @ factor_sizes[:columns])
+        if self.constant:
+            product = product + np.sqrt(self.constant) * factor_sizes[columns]
+        return self.selection.absolute().spread(product) + self.diag * np.abs(x)
 
     def gram_block(self, rows: Index, columns: Index) -> Dense:
         product = self.samples[rows] @ self.samples[columns].T
@@ -186,3 +204,9 @@ class LowRankQuadratic(SampleQuadratic):
     @property
     def is_psd_by_construction(self) -> bool:
         return True
+
+
+def _checked_constant(constant: float) -> float:
+    if not 0.0 <= constant < np.inf:
+        raise InvalidProgramError(f"constant is {constant}; it must be finite and at least 0.")
+    return float(constant)

@@ -564,3 +564,19 @@ def test_slack_that_is_none_is_not_repaired(value: float) -> None:
     nudged = qp.replace(x=np.where(np.arange(len(qp.x)) < 3, qp.x, qp.x - 1e-6))
     assert not qpsvm.verify(problem.qp, nudged).passed
     assert qpsvm.verify(problem, problem.recover(nudged)).passed
+
+
+@pytest.mark.parametrize("change", [1e-3, -1e-3])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_products_known_of_alpha_hide_no_other_point(change: float, storage: Any) -> None:
+    """The residuals of the program's own solution are about its x, equal to alpha or not."""
+    X, y = make_blobs(40, centers=[[-1, -1], [1, 1]], random_state=0)
+    problem = qpsvm.SoftMargin().dual(storage(X), y)
+    solution = qpsvm.solve(problem)
+    x = solution.qp.x.copy()
+    x[int(np.argmax(x))] += change
+    report = qpsvm.verify(problem, solution.replace(qp=solution.qp.replace(x=x)))
+    assert not report.passed
+    program, qp = problem.qp, solution.qp
+    r = program.P.matvec(x) + program.q + program.A.T @ qp.y + qp.z_upper - qp.z_lower
+    assert report.residuals.stationarity.absolute == pytest.approx(np.max(np.abs(r)))

@@ -11,6 +11,7 @@ from qpsvm.display import short_repr
 from qpsvm.machines.joint.primal_dual import JointDecisions, JointPair
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.qp.hessian_product import HessianProduct
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.repeated import RepeatedQuadratic
@@ -77,7 +78,7 @@ def evaluated(model: JointPair, solution: JointSolution) -> JointEvaluation:
 
 def hessian_product(
     model: JointPair, evaluation: JointEvaluation, P: Quadratic, x: Vector | None
-) -> Vector | None:
+) -> HessianProduct | None:
     """Compute ``P x`` from the scores; None where it does not follow from them."""
     expansion, gram = evaluation.solution.expansion, model.gram
     if not isinstance(P, RepeatedQuadratic) or not isinstance(P.part, KernelQuadratic):
@@ -91,7 +92,7 @@ def hessian_product(
     if not np.array_equal(sums, expansion):
         return None
     known = zip(pieces, evaluation.scores.T, strict=True)
-    return np.concatenate([P.part.from_product(*pair) for pair in known])
+    return HessianProduct(P, x, np.concatenate([P.part.from_product(*pair) for pair in known]))
 
 
 def _products(
