@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qpsvm.certificates import Certificate
 from qpsvm.display import LINES, data_frame, first_lines
@@ -84,7 +84,7 @@ class KKTReport:
             return self.certificate.primal_objective
         return self.residuals.primal_objective
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All fields except the sample table, in plain Python types, for JSON."""
         return {
             "problem": self.problem,

@@ -72,7 +72,7 @@ class OfProblem:
     def program(self) -> QuadraticProgram:
         return self.problem.qp
 
-    def start(self, solution: Any) -> QPSolution:
+    def start(self, solution: object) -> QPSolution:
         """Build the solution of the program from the machine."""
         qp = self.problem.to_qp(solution)
         for name in ("x", "z", "y", "z_lower", "z_upper"):

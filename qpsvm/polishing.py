@@ -113,7 +113,7 @@ def polish(
     return cast(Solution, _polished(problem, solution, request))
 
 
-def _polished(problem: Any, solution: Any, request: _Request) -> Any:
+def _polished(problem: object, solution: object, request: _Request) -> object:
     """The polished solution of any kind of problem."""
     if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
         return request.polished(problem, solution)
@@ -162,7 +162,7 @@ class _Request:
             return verify(problem, evaluated, eps=self.eps)
         return verify_evaluated(problem, evaluated, eps=self.eps)
 
-    def polished(self, problem: Any, solution: Any) -> Any:
+    def polished(self, problem: Any, solution: Any) -> object:
         """Polish a solution along the problem's route; return it or a better one."""
         route = polish_route(problem)
         start = route.start(solution)
@@ -189,7 +189,7 @@ class _Request:
         return machine.replace(qp=machine.qp.replace(status=status))
 
 
-def _polish_machine(problem: TrainingProblem[Any, Any], solution: Any, request: _Request) -> Any:
+def _polish_machine(problem: TrainingProblem[Any, Any], solution: object, request: _Request) -> Any:
     problem.model.require_own(solution)
     for name in ("alpha", "constraint_multipliers"):
         require_finite_vector(getattr(solution, name), name, InvalidDataError)

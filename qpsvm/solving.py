@@ -63,7 +63,7 @@ def solve(
     warm_start: Solution | QPSolution | None = None,
     callback: Callback | None = None,
     strict: bool = False,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> Solution:
     """Solve a program or an SVM problem, and verify the answer.
 
@@ -186,7 +186,7 @@ def solve_with(
     problem: Solvable[Solution],
     backend: str | Backend,
     settings: Settings,
-    start: Any = None,
+    start: object = None,
     *,
     strict: bool = False,
 ) -> Answer[Solution]:
@@ -213,7 +213,7 @@ def solve_with(
 
 
 def _solve(
-    problem: Any, backend: str | Backend, settings: Settings, start: Any, *, strict: bool
+    problem: object, backend: str | Backend, settings: Settings, start: object, *, strict: bool
 ) -> Answer[Any]:
     if isinstance(problem, ReducedProblem):
         return _solve_parts(problem, backend, settings, start, strict=strict)

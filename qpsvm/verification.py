@@ -59,7 +59,7 @@ def verify(
 ) -> ChunkedReport: ...
 @overload
 def verify(problem: QuadraticProgram, solution: QPSolution, *, eps: float = ...) -> KKTReport: ...
-def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
+def verify(problem: object, solution: object, *, eps: float = 1e-8) -> object:
     """Measure how far a solution is from optimal, without trusting its own statements.
 
     Parameters
@@ -172,7 +172,7 @@ def _verify_svm(
 
 
 def _measure_svm(
-    problem: TrainingProblem[Any, Any], solution: Any, evaluation: Any, tolerances: Tolerances
+    problem: TrainingProblem[Any, Any], solution: Any, evaluation: object, tolerances: Tolerances
 ) -> KKTReport:
     eps, natural = tolerances.eps, tolerances.of("natural")
     claimed = stored_program_solution(solution.qp)

@@ -186,7 +186,7 @@ def _machine(
     if isinstance(problem, SVMProblem) and claim.has_multipliers and library.float32_kernel:
         rounded = RoundedKernel(problem.model)
     if claim.stated is not None:
-        evaluation: Any = None
+        evaluation: object = None
         solution: Solution = claim.stated
         report = verify(problem, solution, eps=eps)
     else:

@@ -96,7 +96,7 @@ class Settings:
     verbose: bool = False
     warm_start: QPSolution | None = None
     callback: Callback | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     attempt: int = 0
     deadline: Deadline | None = None
     gives_way: bool = False

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from qpsvm.exceptions import SuiteError
 
@@ -26,7 +25,7 @@ class Call:
     """
 
     name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:
         if not self.arguments:

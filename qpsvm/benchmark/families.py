@@ -12,7 +12,7 @@ from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 
 SEVERAL_PROGRAMS = ("OneVsOne", "OneVsRest")
 
-FAMILIES: Mapping[str, type[Any]] = {
+FAMILIES: Mapping[str, type[object]] = {
     name: getattr(formulations, name)
     for name in formulations.__all__
     if name not in SEVERAL_PROGRAMS
@@ -27,7 +27,7 @@ KERNELS: Mapping[str, type[Kernel]] = {
 }
 
 
-def formulation_of(text: Call | str) -> Any:
+def formulation_of(text: Call | str) -> object:
     """Build the formulation that a suite's text names, such as ``SoftMargin(C=1.0)``.
 
     Parameters
@@ -71,7 +71,7 @@ def kernel_of(text: Call | str) -> Kernel:
     return made
 
 
-def _made(classes: Mapping[str, type[Any]], text: Call | str, what: str) -> Any:
+def _made(classes: Mapping[str, type[object]], text: Call | str, what: str) -> Any:
     call = parse(text) if isinstance(text, str) else text
     if call.name not in classes:
         raise SuiteError(f"There is no {what} {call.name!r}; there are {', '.join(classes)}.")

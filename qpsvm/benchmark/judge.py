@@ -12,7 +12,6 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -160,7 +159,7 @@ def _claimed(answer: Answer) -> str:
 # --- what an answer says, as a solution of the program --------------------------------------------
 
 
-def _solution(problem: Problem, answer: Answer) -> Any:
+def _solution(problem: Problem, answer: Answer) -> object:
     if answer.solution is not None:
         solution = answer.solution
         return problem.recover(solution) if isinstance(solution, QPSolution) else solution

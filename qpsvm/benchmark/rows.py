@@ -169,5 +169,5 @@ def plain(value: object) -> Any:
     return plain(value.item()) if isinstance(value, np.generic) else repr(value)
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     return float(value) if value in ("nan", "inf", "-inf") else value

@@ -130,7 +130,7 @@ def read(path: str | os.PathLike[str]) -> Results:
         content = target.read_bytes()
     except OSError as error:
         raise StoreError(f"Cannot read the store {target}: {error}.") from error
-    header: Mapping[str, Any] = {}
+    header: Mapping[str, object] = {}
     rows: dict[str, Row] = {}
     for number, line in enumerate(_lines(target, content).splitlines(), start=1):
         try:

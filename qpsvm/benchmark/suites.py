@@ -187,7 +187,7 @@ def _axis(grid: Mapping[str, Any], axis: str, groups: Mapping[str, Any], name: s
     return [value for item in found for value in _members(item, groups, name)]
 
 
-def _members(item: Any, groups: Mapping[str, Any], name: str) -> list[Any]:
+def _members(item: Any, groups: Mapping[str, Any], name: str) -> list[object]:
     """Return the members of the group that an item names, or the item itself."""
     if not isinstance(item, str) or not item.startswith("@"):
         return [item]
@@ -199,7 +199,7 @@ def _members(item: Any, groups: Mapping[str, Any], name: str) -> list[Any]:
     return members
 
 
-def _refuse_unknown(values: Mapping[str, Any], known: set[str], where: str) -> None:
+def _refuse_unknown(values: Mapping[str, object], known: set[str], where: str) -> None:
     if unknown := sorted(set(values) - known):
         raise SuiteError(
             f"{where}: {unknown[0]!r} is not known; known: {', '.join(sorted(known))}."

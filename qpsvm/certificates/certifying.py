@@ -113,13 +113,13 @@ def certificate_of(
         )
 
 
-def _rounding(model: VerifiableModel[Any, Any, Any], evaluation: Any, primal: float) -> float:
+def _rounding(model: VerifiableModel[object, object, Any], evaluation: Any, primal: float) -> float:
     """Estimated rounding error of both objectives, relative to the primal one."""
     size = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
     return float(model.rounding(evaluation, primal) + model.dual_rounding(evaluation) / size)
 
 
-def _feasible(model: Any, evaluation: Any) -> FeasibleMachine | None:
+def _feasible(model: object, evaluation: Any) -> FeasibleMachine | None:
     if not isinstance(model, SupportVectorModel):
         return None
     return feasible_machine(model, evaluation.solution, evaluation.point)

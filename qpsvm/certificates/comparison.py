@@ -26,6 +26,7 @@ from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.display import short_repr
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.samples import SampleTable
+from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.numerics.precision import EPS
 
@@ -96,7 +97,7 @@ class PredictionComparison:
         """Return whether there are labels, and all are proven to be the exact optimum's."""
         return self.n_samples > 0 and self.n_same == self.n_samples
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The counts by name, for JSON (infinities as they are)."""
         return {
             "n_samples": self.n_samples,
@@ -190,7 +191,9 @@ def from_table(
     return compare(own, optimum, has_labels=has_labels, rigorous=certificate.rigorous)
 
 
-def from_bounds(certificate: Any, X: Any, squares: ArrayLike | None = None) -> PredictionComparison:
+def from_bounds(
+    certificate: Any, X: Samples, squares: ArrayLike | None = None
+) -> PredictionComparison:
     """Compare predictions on X by a certificate's bounds on decision values.
 
     Parameters

@@ -36,6 +36,7 @@ from qpsvm.display import short_repr
 from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.balls import UNDERFLOW
 
 
@@ -201,7 +202,7 @@ class Certificate:
         square = 2.0 * self.gap_upper / curvature + self.model.hidden_square(self.evaluation)
         return NORM_ROUNDING * (math.sqrt(square) + scaling)
 
-    def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds:
+    def decision_bounds(self, X: Samples, *, squares: ArrayLike | None = None) -> DecisionBounds:
         """Bound the decision value of the exact optimum for every row of X, from below and above.
 
         ``|f*(x) - f(x)| <= weight_error |phi(x) - c| + |shift of the intercept|``
@@ -228,7 +229,7 @@ class Certificate:
         return decision_bounds(self.model, self.solution, *known, X, squares)
 
     def predict_certified(
-        self, X: Any, *, squares: ArrayLike | None = None
+        self, X: Samples, *, squares: ArrayLike | None = None
     ) -> CertifiedPredictions:
         """Predict the label of every row of X, and mark those proven to be the exact optimum's.
 
@@ -301,7 +302,7 @@ class Certificate:
             return None
         return True if fixes_intercept(self.model, self.screening) else None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The figures by name, for JSON (infinities as they are)."""
         bounds = self.intercept_bounds
         return {

@@ -73,7 +73,7 @@ class InfeasibilityCertificate:
         """The statement that this kind of evidence proves, in words."""
         return MEANINGS[self.kind]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The figures by name, for JSON (infinities as they are)."""
         point = None if self.hulls is None else self.hulls.common_point
         return {

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,6 +39,7 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import UNDERFLOW, root
 from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 NORM_ROUNDING = 1.0 + 2.0**-30
@@ -145,7 +145,9 @@ def centre_of(model: SupportVectorModel) -> Vector | None:
     return np.asarray(model.data.X.T @ np.full(n, 1.0 / n))
 
 
-def distances(model: SupportVectorModel, centre: Vector | None, X: Any, squares: Vector) -> Vector:
+def distances(
+    model: SupportVectorModel, centre: Vector | None, X: Stored, squares: Vector
+) -> Vector:
     """Upper bounds of ``|phi(x) - c|`` for every row of X.
 
     ``squares`` are ``k(x, x)``. A penalised intercept is the weight of a feature that is always 1.

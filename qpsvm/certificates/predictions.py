@@ -17,8 +17,10 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.numerics.arrays import Dense, Mask, Vector, freeze
+from qpsvm.numerics.arguments import Samples
+from qpsvm.numerics.arrays import Array, Dense, Mask, Vector, freeze
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.single_precision import Stored
 
 if TYPE_CHECKING:
     from qpsvm.data.training_sets import TrainingSet
@@ -80,7 +82,7 @@ class CertifiedPredictions(Table):
         True: every exact optimum predicts the same. False: undecided at this accuracy.
     """
 
-    labels: Any
+    labels: Array
     decided: Mask
 
     @property
@@ -88,7 +90,7 @@ class CertifiedPredictions(Table):
         """Share of the labels that are proven; 1 if there are no samples."""
         return float(np.mean(self.decided)) if len(self.decided) else 1.0
 
-    def to_list(self, undecided: object = "undecided") -> list[Any]:
+    def to_list(self, undecided: object = "undecided") -> list[object]:
         """The labels in plain Python types, with ``undecided`` for those not proven."""
         pairs = zip(self.labels.tolist(), self.decided.tolist(), strict=True)
         return [label if decided else undecided for label, decided in pairs]
@@ -112,7 +114,7 @@ def decision_bounds(
     solution: Any,
     radius: float,
     optimum: Optimum | None,
-    X: Any,
+    X: Samples,
     squares: ArrayLike | None = None,
 ) -> DecisionBounds:
     """Bound the optimum's decision values; see ``Certificate.decision_bounds``.
@@ -180,7 +182,7 @@ def wins(values: Dense, lower: Dense, upper: Dense) -> Mask:
     return np.asarray(lower[rows, winner] > np.max(others, axis=1, initial=-np.inf))
 
 
-def own_squares(kernel: Kernel, samples: Any, given: ArrayLike | None = None) -> Vector:
+def own_squares(kernel: Kernel, samples: Stored, given: ArrayLike | None = None) -> Vector:
     """Upper bounds of ``k(x, x)`` for every row.
 
     Raises

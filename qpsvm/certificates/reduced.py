@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds,
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.display import LINES, first_lines, short_repr
 from qpsvm.machines.reduced import CombinationRule
+from qpsvm.numerics.arguments import Samples
 
 MACHINES = 18
 """Machines that are printed: a screen has room for them and a few notes."""
@@ -27,8 +28,10 @@ class Proof(Protocol):
     @property
     def relative_gap(self) -> float: ...
     def passed(self, eps: float) -> bool: ...
-    def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def decision_bounds(
+        self, X: Samples, *, squares: ArrayLike | None = None
+    ) -> DecisionBounds: ...
+    def to_dict(self) -> dict[str, object]: ...
 
 
 class Verdict(Protocol):
@@ -42,7 +45,7 @@ class Verdict(Protocol):
     def objective(self) -> float: ...
     @property
     def worst(self) -> float: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, object]: ...
 
 
 AnyProof = TypeVar("AnyProof", bound=Proof)
@@ -76,7 +79,7 @@ class ReducedCertificate(Generic[AnyProof]):
         """Return whether every certificate passes at ``eps``."""
         return all(proof.passed(eps) for proof in self.certificates)
 
-    def decision_bounds(self, X: Any, *, squares: ArrayLike | None = None) -> DecisionBounds:
+    def decision_bounds(self, X: Samples, *, squares: ArrayLike | None = None) -> DecisionBounds:
         """Bound one value per class, shape (m, k); see ``Certificate.decision_bounds``."""
         bounds = [proof.decision_bounds(X, squares=squares) for proof in self.certificates]
         found, k = DecisionBounds.side_by_side(bounds), len(self.data.classes)
@@ -85,12 +88,12 @@ class ReducedCertificate(Generic[AnyProof]):
             return DecisionBounds(self.reduction.combine(found.values, k), *ends)
 
     def predict_certified(
-        self, X: Any, *, squares: ArrayLike | None = None
+        self, X: Samples, *, squares: ArrayLike | None = None
     ) -> CertifiedPredictions:
         """Predict labels and mark the proven ones; see ``Certificate.predict_certified``."""
         return certified(self.data, self.decision_bounds(X, squares=squares))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The figures of every machine by its name, for JSON (infinities as they are)."""
         parts = zip(self.names, self.certificates, strict=True)
         return {
@@ -137,7 +140,7 @@ class ReducedReport(Generic[AnyVerdict]):
         """The worst check of all machines, in the units of ``KKTReport.worst``."""
         return max((report.worst for report in self.reports), default=math.inf)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The reports by the names of their machines, in plain Python types, for JSON."""
         parts = zip(self.names, self.reports, strict=False)
         return {

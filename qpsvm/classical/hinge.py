@@ -29,13 +29,14 @@ from qpsvm.classical.settings import require_above
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import is_real_number
+from qpsvm.numerics.arguments import Samples, is_real_number
 from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.single_precision import Stored
 
 
 def hinge_cost(
     weights: ArrayLike,
-    X: Any,
+    X: Samples,
     y: ArrayLike,
     *,
     regularization: float = 1.0,
@@ -85,7 +86,7 @@ def hinge_cost(
 
 def hinge_subgradient(
     weights: ArrayLike,
-    X: Any,
+    X: Samples,
     y: ArrayLike,
     *,
     regularization: float = 1.0,
@@ -126,7 +127,7 @@ def hinge_subgradient(
 
 
 def _checked(
-    weights: ArrayLike, X: Any, y: ArrayLike, regularization: float, intercept: float | None
+    weights: ArrayLike, X: Samples, y: ArrayLike, regularization: float, intercept: float | None
 ) -> tuple[Vector, Any, Vector, float]:
     """Check weights, samples (with a column of ones for the bias), labels and b."""
     require_above(regularization, 0.0, "regularization")
@@ -153,7 +154,7 @@ def _checked(
     return v, with_ones(Z) if extra else Z, labels, 0.0 if intercept is None else float(intercept)
 
 
-def with_ones(X: Any) -> Any:
+def with_ones(X: Stored) -> Any:
     """``(1, X)``: samples with a first feature of ones, whose weight is the bias."""
     ones = np.ones((X.shape[0], 1))
     return sp.csr_array(sp.hstack([ones, X])) if sp.issparse(X) else np.hstack([ones, X])

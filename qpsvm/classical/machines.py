@@ -12,8 +12,6 @@ Mining and Knowledge Discovery* 2 (1998), section 3.4.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -124,7 +122,7 @@ def _unit(alpha: Vector, upper: Vector) -> Vector:
 
 
 def require_problem(
-    problem: object, method: str, families: tuple[type[Any], ...], **wanted: str
+    problem: object, method: str, families: tuple[type[object], ...], **wanted: str
 ) -> None:
     """Raise InvalidParameterError unless the problem is of one of the families, and as wanted.
 

@@ -8,7 +8,6 @@ The equations and their sources are those of ``newton``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from qpsvm.classical.machines import stated
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Mask, Vector, as_dense, is_sparse
+from qpsvm.numerics.single_precision import Stored
 
 
 class SquaredHinge(ABC):
@@ -78,7 +78,7 @@ class InWeights(SquaredHinge):
         super().__init__(problem)
         data = problem.model.data
         X = data.X if is_sparse(data.X) else np.asarray(data.X)
-        self.Z: Any = X if self.kind == "none" else with_ones(X)
+        self.Z: Stored = X if self.kind == "none" else with_ones(X)
         self.size = int(self.Z.shape[1])
         self.M = np.ones(self.size)
         if self.kind == "free":

@@ -6,9 +6,10 @@ from typing import Any
 
 from qpsvm.cli.model_files import Kind, kind_of
 from qpsvm.datasets import DataFile
+from qpsvm.numerics.arguments import Samples
 
 
-def certified_columns(model: Any, X: Any, training: DataFile) -> dict[str, Any]:
+def certified_columns(model: object, X: Samples, training: DataFile) -> dict[str, object]:
     """Predictions and their certified bounds, as columns by name.
 
     Parameters
@@ -37,7 +38,7 @@ def certified_columns(model: Any, X: Any, training: DataFile) -> dict[str, Any]:
     return {"prediction": bounds.values, "lower": bounds.lower, "upper": bounds.upper}
 
 
-def _certificate(model: Any, X: Any, training: DataFile) -> tuple[Any, Any]:
+def _certificate(model: Any, X: Samples, training: DataFile) -> tuple[Any, Any]:
     """Compute the certificate of a loaded model, and convert the samples for its machine."""
     from qpsvm import certify, models
 

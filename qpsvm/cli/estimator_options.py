@@ -48,7 +48,7 @@ HELP: Mapping[str, str] = {
 """A help text for every parameter."""
 
 
-def options_of(estimator: Callable[..., Any]) -> list[inspect.Parameter]:
+def options_of(estimator: Callable[..., object]) -> list[inspect.Parameter]:
     """Build a command-line option for every parameter of an estimator."""
     return [
         _option(parameter)
@@ -62,7 +62,7 @@ def _option(parameter: inspect.Parameter) -> inspect.Parameter:
     kind = int if name in INTEGERS else str if default is None else type(default)
     flag = f"--{name.replace('_', '-')}"
     declared = f"{flag}/--no-{flag[2:]}" if kind is bool else flag
-    annotation: Any = kind | None if default is None else kind
+    annotation: object = kind | None if default is None else kind
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -73,7 +73,7 @@ def _option(parameter: inspect.Parameter) -> inspect.Parameter:
     )
 
 
-def parsed(given: Mapping[str, Any]) -> dict[str, Any]:
+def parsed(given: Mapping[str, Any]) -> dict[str, object]:
     """Convert the values of command-line options to parameters of an estimator.
 
     Raises
@@ -101,7 +101,7 @@ def parsed(given: Mapping[str, Any]) -> dict[str, Any]:
     return parameters
 
 
-def _factor(pair: str) -> tuple[Any, float]:
+def _factor(pair: str) -> tuple[object, float]:
     """Parse a class label and its weight."""
     label, equals, factor = pair.rpartition("=")
     try:

@@ -23,11 +23,11 @@ HELP = {"help_option_names": ["-h", "--help"]}
 class Estimators(TyperGroup):
     """Command group with a command for every estimator, made when it is asked for."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: object) -> list[str]:
         del ctx
         return list(ESTIMATORS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: object, cmd_name: str) -> Any:
         del ctx
         if cmd_name not in ESTIMATORS:
             return None

@@ -16,6 +16,7 @@ from qpsvm.cli.errors import data_errors
 from qpsvm.cli.printing import console, note, print_json, verdict
 from qpsvm.cli.progress import SolveStatus
 from qpsvm.cli.scores import score_line, score_of
+from qpsvm.numerics.single_precision import Stored
 
 if TYPE_CHECKING:
     from qpsvm.datasets import DataFile
@@ -106,7 +107,7 @@ def takes_groups(estimator: Any) -> bool:
     return fit is not None and "groups" in inspect.signature(fit).parameters
 
 
-def _read(estimator: Any, request: Request) -> DataFile:
+def _read(estimator: object, request: Request) -> DataFile:
     from qpsvm import datasets
 
     return datasets.load(
@@ -118,7 +119,7 @@ def _read(estimator: Any, request: Request) -> DataFile:
     )
 
 
-def _fitted(estimator: Any, X: Any, data: DataFile) -> dict[str, Any]:
+def _fitted(estimator: Any, X: Stored, data: DataFile) -> dict[str, object]:
     """Fit the estimator; return a summary of the result by name."""
     options = {"groups": data.groups} if takes_groups(estimator) else {}
     estimator.fit(X, data.y, **options)

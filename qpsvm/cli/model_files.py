@@ -22,7 +22,7 @@ class Kind(Enum):
     NOVELTIES = "novelties"
 
 
-def kind_of(model: Any) -> Kind:
+def kind_of(model: object) -> Kind:
     """Return what an estimator or SavedModel predicts."""
     from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
@@ -43,7 +43,7 @@ def kind_of(model: Any) -> Kind:
     return Kind.NUMBERS if is_regressor(model) else Kind.RANKS
 
 
-def require_savable(estimator: Any, *, standardize: bool) -> None:
+def require_savable(estimator: object, *, standardize: bool) -> None:
     """Refuse to fit what cannot be saved afterwards.
 
     Raises

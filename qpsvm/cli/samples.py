@@ -11,7 +11,7 @@ from qpsvm.datasets import DataFile
 from qpsvm.exceptions import InvalidDataError
 
 
-def samples_for(model: Any, data: DataFile, file: Path) -> Any:
+def samples_for(model: object, data: DataFile, file: Path) -> Any:
     """Select the columns of a data file that the model was trained on, in its order.
 
     Where file and model have names of columns, they decide; columns that the model does not know

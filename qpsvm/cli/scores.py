@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from qpsvm.cli.model_files import Kind, kind_of
+from qpsvm.numerics.arguments import Samples, Targets
 
 
-def score_of(model: Any, X: Any, y: Any, groups: Any = None) -> tuple[str, float]:
+def score_of(model: Any, X: Samples, y: Any, groups: Targets | None = None) -> tuple[str, float]:
     """Name and value of the score: accuracy, R squared, share of ordered pairs or of inliers.
 
     Parameters

@@ -12,7 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.backends.base import Settings
+from qpsvm.certificates import Certificate
 from qpsvm.certificates.predictions import CertifiedPredictions
+from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.chunked import ChunkedSolution
 from qpsvm.estimators import inputs, onnx_converter, representation
 from qpsvm.estimators.parallel import solve_in_parallel
@@ -64,7 +66,7 @@ class QPEstimator(PersistentEstimator, ABC):
     _is_supervised: ClassVar[bool] = True
     _fewest_samples: ClassVar[int] = 1
 
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+    def __new__(cls, *args: object, **parameters: object) -> Self:
         require_known(cls, parameters)
         del args
         return super().__new__(cls)  # type: ignore[no-any-return]
@@ -75,7 +77,7 @@ class QPEstimator(PersistentEstimator, ABC):
         """Build the formulation from the parameters of the estimator."""
 
     @abstractmethod
-    def _kernel(self, X: Any, weights: Vector | None) -> Kernel:
+    def _kernel(self, X: Samples, weights: Vector | None) -> Kernel:
         """Build the kernel from the parameters; ``weights`` where samples have any."""
 
     def _targets(self, y: Any) -> Any:
@@ -83,7 +85,7 @@ class QPEstimator(PersistentEstimator, ABC):
         return y
 
     # --- fitting ----------------------------------------------------------------------------------
-    def _fit(self, X: Any, y: Any, sample_weight: Weights | None, **data: Any) -> Self:
+    def _fit(self, X: Samples, y: Any, sample_weight: Weights | None, **data: object) -> Self:
         """Build the program, solve it, and keep problem and solution."""
         require_flag(self.warm_start, "warm_start")
         samples, y = inputs.training_data(self, X, y)
@@ -107,9 +109,9 @@ class QPEstimator(PersistentEstimator, ABC):
     def _fitted(self, weights: Vector) -> None:
         """Store figures that depend on the sample weights, such as a scale."""
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> dict[str, object]:
         """Keyword arguments of ``dual`` beside data, kernel and weights, if they are given."""
-        options = dict[str, Any]()
+        options = dict[str, object]()
         if getattr(self, "constraints", None) is not None:
             options["constraints"] = self.constraints
         if getattr(self, "indefinite", "error") != "error":
@@ -144,7 +146,7 @@ class QPEstimator(PersistentEstimator, ABC):
                 stacklevel=4,
             )
 
-    def _backend(self, problem: Any) -> tuple[str, Mapping[str, Any]]:
+    def _backend(self, problem: Any) -> tuple[str, Mapping[str, object]]:
         """Choose the backend and its options from ``backend`` and ``memory_limit``."""
         del problem
         limit = getattr(self, "memory_limit", None)
@@ -156,7 +158,7 @@ class QPEstimator(PersistentEstimator, ABC):
 
     # --- what is proven ---------------------------------------------------------------------------
     @property
-    def certificate_(self) -> Any:
+    def certificate_(self) -> Certificate | ReducedCertificate[Certificate]:
         """Certificate of the solution, or one for each of its programs."""
         return self._proven.certificate
 
@@ -249,7 +251,7 @@ class QPEstimator(PersistentEstimator, ABC):
         check_is_fitted(self)
         return int(self._predictor.status is not Status.OPTIMAL)
 
-    def _values(self, X: Any) -> Any:
+    def _values(self, X: Samples) -> Any:
         """Decision values of the solution."""
         check_is_fitted(self)
         return self._predictor.decision_function(inputs.samples(self, X))
@@ -265,7 +267,7 @@ class QPEstimator(PersistentEstimator, ABC):
         html: str = super()._html_repr()
         return html + representation.certificate_line(self)
 
-    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+    def _get_fitted_attr_html(self, doc_link: str = "") -> object:
         # it reads all attributes, among them the certificate
         return super(QPEstimator, representation.as_shown(self))._get_fitted_attr_html(doc_link)
 

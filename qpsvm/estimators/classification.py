@@ -257,7 +257,7 @@ class NuSVC(KernelClassifier):
         del weights
         return 1.0 / machine.width if machine.width > 0.0 else 1.0
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> object:
         tags = super().__sklearn_tags__()
         # class weights bound the multipliers of each class, whose sums stay equal: they do not
         # move the boundary as far as scikit-learn's check of class weights asks

@@ -23,7 +23,7 @@ from qpsvm.formulations import (
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.prices import ClassWeight, as_class_weight
 from qpsvm.numerics.arguments import Samples, Targets, Weights
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Array, Vector
 from qpsvm.numerics.choices import require_choice
 
 if TYPE_CHECKING:
@@ -43,10 +43,11 @@ class QPClassifier(ClassifierMixin, QPEstimator):
 
     class_weight: ClassWeight
 
-    def _targets(self, y: Any) -> Any:
+    def _targets(self, y: Any) -> Array:
         check_classification_targets(y)
         self.classes_, self._codes = np.unique(y, return_inverse=True)
-        return y
+        labels: Array = y
+        return labels
 
     def _class_factors(self, weights: Vector) -> ClassWeight:
         """Compute the factor of C of every label, and store them in ``class_weight_``.
@@ -87,7 +88,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
             return self._predictor.predictions(values)
         return self._predictor.data.predictions(values)
 
-    def calibrated(self, cv: Any = None, method: str = "sigmoid") -> CalibratedClassifierCV:
+    def calibrated(self, cv: object = None, method: str = "sigmoid") -> CalibratedClassifierCV:
         """The classifier with probabilities: ``CalibratedClassifierCV(self, ...)``.
 
         Parameters
@@ -213,7 +214,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
         return self._predictor.data.predictions(values)
 
     @property
-    def n_support_(self) -> Any:
+    def n_support_(self) -> Array:
         """Number of support vectors of each class, shape (k,)."""
         codes = self._codes[self.support_]
         return np.bincount(codes, minlength=len(self.classes_)).astype(np.int32)

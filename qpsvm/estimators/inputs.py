@@ -11,13 +11,15 @@ from sklearn.utils.validation import validate_data
 from qpsvm.data.objects import is_numeric
 from qpsvm.data.targets import as_weights
 from qpsvm.kernels import Precomputed
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arguments import Samples, Targets
+from qpsvm.numerics.arrays import Array, Vector
+from qpsvm.numerics.single_precision import Stored
 
 SAMPLE_TYPES = (np.float64, np.float32)
 """Precisions that are not converted; others become the first."""
 
 
-def training_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
+def training_data(estimator: Any, X: Samples, y: Targets | None) -> tuple[Samples, Targets | None]:
     """Check X and y by scikit-learn's rules, and set ``n_features_in_`` of the estimator.
 
     Samples that are no numbers are left to the kernel, which has to be a function of the caller's.
@@ -32,7 +34,7 @@ def training_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     tags = estimator.__sklearn_tags__()
     if y is None and not tags.target_tags.required:
         return validate_data(estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES), None
-    checked: tuple[Any, Any] = validate_data(
+    checked: tuple[Stored, Array] = validate_data(
         estimator,
         X,
         y,
@@ -44,7 +46,7 @@ def training_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     return checked
 
 
-def samples(estimator: Any, X: Any) -> Any:
+def samples(estimator: object, X: Samples) -> Stored:
     """Check samples to predict by scikit-learn's rules against those of ``fit``.
 
     Raises
@@ -57,7 +59,7 @@ def samples(estimator: Any, X: Any) -> Any:
     return validate_data(estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES, reset=False)
 
 
-def takes_objects(estimator: Any, X: Any) -> bool:
+def takes_objects(estimator: object, X: Samples) -> bool:
     """Return whether X holds samples that are no numbers, for a kernel that takes them."""
     kernel = getattr(estimator, "kernel", "linear")
     if isinstance(kernel, str) or not (callable(kernel) or getattr(kernel, "takes_objects", False)):
@@ -65,13 +67,13 @@ def takes_objects(estimator: Any, X: Any) -> bool:
     return bool(getattr(kernel, "takes_objects", True)) and not is_numeric(X)
 
 
-def is_precomputed(estimator: Any) -> bool:
+def is_precomputed(estimator: object) -> bool:
     """Return whether X is the kernel matrix."""
     kernel = getattr(estimator, "kernel", "linear")
     return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
-def weights(sample_weight: Any, X: Any) -> Vector:
+def weights(sample_weight: Any, X: Stored) -> Vector:
     """Sample weights, shape (n,); a single number is the weight of all samples, None is 1.
 
     Raises

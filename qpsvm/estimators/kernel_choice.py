@@ -9,9 +9,10 @@ import scipy.sparse as sp
 
 from qpsvm.kernels import RBF, Kernel, Polynomial, Sigmoid, as_kernel
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.single_precision import Stored
 
 
-def kernel_of(estimator: Any, X: Any, weights: Vector | None) -> Kernel:
+def kernel_of(estimator: Any, X: Stored, weights: Vector | None) -> Kernel:
     """Build the kernel from an estimator's ``kernel``, ``gamma``, ``degree`` and ``coef0``.
 
     ``gamma="scale"`` is ``1 / (d v)`` with v the variance of all entries of X, in which a sample

@@ -15,7 +15,8 @@ from qpsvm.estimators.vectors import AllCoefficients, SupportVectors
 from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arguments import Samples
+from qpsvm.numerics.arrays import Array, Dense, Vector
 
 
 class KernelEstimator(QPEstimator):
@@ -38,7 +39,7 @@ class KernelEstimator(QPEstimator):
     kernel: KernelArgument
     gamma: Gamma
 
-    def _kernel(self, X: Any, weights: Vector | None) -> Kernel:
+    def _kernel(self, X: Samples, weights: Vector | None) -> Kernel:
         return kernel_of(self, X, weights)
 
     def _scale(self, machine: SVMSolution, weights: Vector) -> float:
@@ -88,11 +89,11 @@ class KernelEstimator(QPEstimator):
         check_is_fitted(self)
         return self._vectors
 
-    def _values(self, X: Any) -> Any:
+    def _values(self, X: Samples) -> Dense:
         return self._libsvm.decisions(inputs.samples(self, X))
 
     @property
-    def support_(self) -> Any:
+    def support_(self) -> Array:
         """Rows of X that are support vectors, shape (n_SV,)."""
         return self._libsvm.support
 
@@ -117,7 +118,7 @@ class KernelEstimator(QPEstimator):
         return self._libsvm.intercept
 
     @property
-    def coef_(self) -> Any:
+    def coef_(self) -> Array:
         """Weights of the features, for the linear kernel."""
         if not self._libsvm.is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel")

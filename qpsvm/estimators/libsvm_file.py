@@ -20,7 +20,8 @@ from qpsvm.estimators.vectors import AllCoefficients
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files import atomic
 from qpsvm.kernels import Kernel, Linear, Polynomial, Precomputed, Sigmoid
-from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.arguments import Samples
+from qpsvm.numerics.arrays import Array, Dense, Index
 
 TYPES = {
     "SVC": "c_svc",
@@ -34,7 +35,7 @@ TYPES = {
 _LABELS = np.iinfo(np.int32)
 
 
-def write(estimator: Any, vectors: AllCoefficients, path: str | os.PathLike[str]) -> None:
+def write(estimator: object, vectors: AllCoefficients, path: str | os.PathLike[str]) -> None:
     """Write a model file, completely or not at all.
 
     Raises
@@ -97,7 +98,7 @@ def lines(estimator: Any, vectors: AllCoefficients) -> Iterator[str]:
     yield from _support_vectors(kernel, vectors.support, vectors.samples, coefficients)
 
 
-def _labels(classes: Any) -> list[int]:
+def _labels(classes: Array) -> list[int]:
     numbers = classes.dtype.kind in "iu" or (
         classes.dtype.kind == "f" and bool((classes == np.round(classes)).all())
     )
@@ -127,7 +128,7 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
 
 
 def _support_vectors(
-    kernel: Kernel, support: Index, samples: Any, coefficients: Dense
+    kernel: Kernel, support: Index, samples: Samples, coefficients: Dense
 ) -> Iterator[str]:
     """Yield a line for each support vector: coefficients, then index:value from 1 on."""
     columns = coefficients.T

@@ -23,7 +23,7 @@ from qpsvm.kernels import Kernel, Linear
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.reduced import ReducedSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Array, Vector
 from qpsvm.numerics.choices import require_choice, require_flag
 
 
@@ -40,7 +40,7 @@ class LinearEstimator(QPEstimator):
     fit_intercept: bool
     intercept_scaling: float
 
-    def _kernel(self, X: Any, weights: Vector | None) -> Kernel:
+    def _kernel(self, X: Samples, weights: Vector | None) -> Kernel:
         del X, weights
         return Linear()
 
@@ -86,12 +86,12 @@ class LinearEstimator(QPEstimator):
         return solution.solutions if isinstance(solution, ReducedSolution) else (solution,)
 
     @property
-    def coef_(self) -> Any:
+    def coef_(self) -> Array:
         """Weights of the features, shape (1, d), or (k, d) for k > 2 classes."""
         return np.vstack([np.atleast_2d(machine.coef) for machine in self._machines()])
 
     @property
-    def intercept_(self) -> Any:
+    def intercept_(self) -> Array:
         """Intercepts, shape (1,), or (k,) for k > 2 classes."""
         return np.concatenate([np.atleast_1d(machine.intercept) for machine in self._machines()])
 

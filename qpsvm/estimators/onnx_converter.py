@@ -37,7 +37,7 @@ def to_onnx(estimator: Any, version: int | None = None) -> Any:
     )
 
 
-def register(*kinds: type[Any]) -> None:
+def register(*kinds: type[object]) -> None:
     """Tell ``skl2onnx`` how to convert estimators of these classes.
 
     Raises

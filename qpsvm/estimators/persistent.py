@@ -11,10 +11,12 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from qpsvm.certificates import certify
+from qpsvm.certificates import Certificate, certify
+from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.estimators import inputs, saving
 from qpsvm.models import files
-from qpsvm.numerics.arguments import Samples
+from qpsvm.numerics.arguments import Samples, Targets
+from qpsvm.numerics.single_precision import Stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +27,10 @@ class Proof:
     solution: Any
 
     @cached_property
-    def certificate(self) -> Any:
+    def certificate(self) -> Certificate | ReducedCertificate[Certificate]:
         """Certificate, or ReducedCertificate with one for every program."""
-        return certify(self.problem, self.solution)
+        proof: Certificate | ReducedCertificate[Certificate] = certify(self.problem, self.solution)
+        return proof
 
 
 class PersistentEstimator(BaseEstimator):
@@ -43,7 +46,7 @@ class PersistentEstimator(BaseEstimator):
     def _arrange(self) -> None:
         """Arrange support vectors and coefficients of the solution as scikit-learn does."""
 
-    def _needs_names(self, X: Any) -> bool:
+    def _needs_names(self, X: Stored) -> bool:
         """Return whether constraints may refer to columns by name."""
         return getattr(self, "constraints", None) is not None and hasattr(X, "columns")
 
@@ -92,7 +95,7 @@ class PersistentEstimator(BaseEstimator):
         check_is_fitted(self)
         files.write(path, saving.contents(self))
 
-    def restore(self, X: Samples, y: Any = None, **groups: Any) -> Self:
+    def restore(self, X: Samples, y: Targets | None = None, **groups: object) -> Self:
         """Give an estimator that was loaded from a file its training data again.
 
         After that it has ``problem_``, ``solution_``, ``certificate_`` and ``report()``.
@@ -125,7 +128,7 @@ class PersistentEstimator(BaseEstimator):
             self.__dict__.pop("_contents")
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """The state that skops stores: arrays and plain values, without objects of qpsvm."""
         if not self.__sklearn_is_fitted__():
             return dict(vars(self))

@@ -172,7 +172,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         return share_in_order(y, self.predict(X), groups)
 
 
-def share_in_order(y: Any, scores: Any, groups: Any = None) -> float:
+def share_in_order(y: Targets, scores: Vector, groups: Targets | None = None) -> float:
     """Share of pairs of a group with different relevance that scores put in the right order.
 
     Parameters

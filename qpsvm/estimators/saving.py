@@ -17,6 +17,7 @@ from qpsvm.models.contents import contents_of, with_estimator
 from qpsvm.models.plain import from_value, to_value
 from qpsvm.models.reading import model_of
 from qpsvm.models.saved import SavedModel
+from qpsvm.numerics.arguments import Samples
 
 FITTED = (
     "n_features_in_",
@@ -99,7 +100,7 @@ def restore(estimator: Any, arrays: Arrays, model: SavedModel | None = None) -> 
     estimator._arrange()
 
 
-def proven(estimator: Any, X: Any, y: Any, **groups: Any) -> tuple[Any, Any]:
+def proven(estimator: Any, X: Samples, y: Any, **groups: Any) -> tuple[Any, object]:
     """Problem and solution of a loaded estimator, rebuilt from its training data.
 
     Raises
@@ -119,7 +120,7 @@ def proven(estimator: Any, X: Any, y: Any, **groups: Any) -> tuple[Any, Any]:
     return problem, solution
 
 
-def _values(given: Any, name: str) -> dict[str, Any]:
+def _values(given: Any, name: str) -> dict[str, object]:
     entries = given.get(name)
     if not isinstance(entries, dict):
         raise ModelFileError(f"its {name} are {type(entries).__name__}, not an object.")

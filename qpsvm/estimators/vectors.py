@@ -21,7 +21,9 @@ from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.prediction import KernelMachine
 from qpsvm.machines.reduced import ReducedSolution
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Dense, Index, freeze
+from qpsvm.numerics.single_precision import Stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,7 @@ class SupportVectors:
         whole[machine.data.kept] = beta
         return whole[self.support]
 
-    def decisions(self, X: Any) -> Dense:
+    def decisions(self, X: Samples) -> Dense:
         """Decision values of every machine, shape (m,), (m, k) or (m, p); X is checked."""
         solution = self.solution
         if isinstance(solution, ReducedSolution):
@@ -103,7 +105,7 @@ class SupportVectors:
         return all(machine.coef is not None for machine in self.machines)
 
     @cached_property
-    def samples(self) -> Any:
+    def samples(self) -> Stored:
         """The support vectors themselves, shape (m, d); (0, 0) for a given kernel matrix."""
         if isinstance(self.machines[0].kernel, Precomputed):
             return np.empty((0, 0))
@@ -115,7 +117,7 @@ class SupportVectors:
     @cached_property
     def coef(self) -> Dense:
         """Weights of a linear kernel, one row for each decision function."""
-        rows = [np.atleast_2d(machine.coef) for machine in self.machines]
+        rows = [np.atleast_2d(np.asarray(machine.coef)) for machine in self.machines]
         return np.asarray(freeze(np.vstack(self._scaled(rows))))
 
     @cached_property

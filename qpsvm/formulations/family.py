@@ -212,7 +212,7 @@ class Family(ExplainsKeywords, ABC):
         y: Targets | None,
         kernel: KernelArgument,
         sample_weight: Weights | None,
-        **more: Any,
+        **more: object,
     ) -> tuple[TrainingSet, Kernel]:
         """Check data and kernel; ``more`` is passed on to ``training_set``."""
         require_whole(X, type(self).__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import ParamSpec, Self, TypeVar
 
 from qpsvm.exceptions import UnknownParameterError
 
@@ -73,7 +73,7 @@ def parameters_of(kind: type) -> tuple[str, ...]:
 class ExplainsKeywords:
     """Base of classes whose constructor says where a keyword that it does not have belongs."""
 
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+    def __new__(cls, *args: object, **parameters: object) -> Self:
         del args
         for keyword in parameters:
             known = parameters_of(cls)  # type: ignore[arg-type]

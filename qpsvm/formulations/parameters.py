@@ -7,7 +7,6 @@ import sys
 from dataclasses import fields
 from typing import (
     TYPE_CHECKING,
-    Any,
     Literal,
     get_args,
     get_origin,
@@ -62,7 +61,7 @@ def check_parameters(formulation: DataclassInstance) -> None:
 
 
 @functools.cache
-def _hints(kind: type) -> dict[str, Any]:
+def _hints(kind: type) -> dict[str, object]:
     """The types of a class's fields; reading them takes longer than checking values."""
     return get_type_hints(kind)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.machines.settings import MACHINES
+from qpsvm.numerics.arguments import VectorLike
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import QPSolution, Status
 
@@ -70,7 +71,9 @@ def repaired_program(qp: QPSolution, own: QPSolution, unit: float) -> QPSolution
     return qp.replace(x=own.x, z=own.z, y=own.y, z_lower=own.z_lower, z_upper=own.z_upper)
 
 
-def of_machine(x: Vector, z: Any, y: Any, z_lower: Vector, z_upper: Vector) -> QPSolution:
+def of_machine(
+    x: Vector, z: VectorLike, y: VectorLike, z_lower: Vector, z_upper: Vector
+) -> QPSolution:
     """Build a program's solution from vectors computed from a machine, not by a solver."""
     return QPSolution(
         Status.UNKNOWN,

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,7 +31,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.price_factors import PriceFactors
-from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, restore_frozen
+from qpsvm.numerics.arrays import Index, Mask, Sparse, Vector, freeze, restore_frozen
 from qpsvm.numerics.layout import is_immutable, plain_sparse
 
 ZERO: Vector = freeze(np.zeros(1))
@@ -40,7 +39,7 @@ UNBOUNDED: Vector = freeze(np.full(1, np.inf))
 """For families where every condition has the same bound: vectors of length 1 are repeated."""
 
 
-def one_each(signs: Vector) -> Any:
+def one_each(signs: Vector) -> Sparse:
     """The matrix R of conditions on one sample each, in order: ``diag(signs)`` as a CSR array."""
     n = len(signs)
     return sp.csr_array((signs, np.arange(n), np.arange(n + 1)), shape=(n, n))
@@ -89,7 +88,7 @@ class Conditions:
         exact. No part of what ``equals`` compares.
     """
 
-    rows: Any
+    rows: Sparse
     required: Vector
     lower: Vector
     upper: Vector
@@ -121,13 +120,13 @@ class Conditions:
                 "above zero for all: otherwise a violation of zero would cost."
             )
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     def __len__(self) -> int:
         return len(self.required)
 
-    def equals(self, other: Any) -> bool:
+    def equals(self, other: object) -> bool:
         """Return whether two sets of conditions are equal, bit for bit."""
         if not isinstance(other, Conditions):
             return False

@@ -30,6 +30,7 @@ from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.machines.verifiable import Implication
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.precision import TINY
 
 
@@ -209,7 +210,7 @@ def _intercept_difference(model: PrimalDualPair, solution: SVMSolution) -> float
     return abs(solution.intercept - float(signs @ alpha) + price) / max(size, TINY)
 
 
-def _norm(vector: Any) -> float:
+def _norm(vector: Vector) -> float:
     return float(np.linalg.norm(vector))
 
 

@@ -198,7 +198,7 @@ def _same_attributes(own: object, other: object) -> bool:
     return all(contents.same(_entry(vars(own)[name]), _entry(vars(other)[name])) for name in mine)
 
 
-def _entry(value: Any) -> Any:
+def _entry(value: object) -> object:
     entry = np.empty(1, dtype=object)
     entry[0] = value
     return entry

@@ -14,7 +14,8 @@ from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.kernel_repair import KernelRepair
-from qpsvm.numerics.arrays import stored
+from qpsvm.numerics.arguments import Samples, Targets
+from qpsvm.numerics.arrays import Array, Dense, Vector, stored
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import for_each, kernel_blocks, one_blas_thread
 from qpsvm.qp.solution import QPSolution, Status
@@ -31,7 +32,7 @@ class Machine(ABC):
     data: TrainingSet
 
     @abstractmethod
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Samples) -> Dense:
         """The decision values of every row of X.
 
         Parameters
@@ -49,11 +50,11 @@ class Machine(ABC):
             Another number of columns than in training, other column names, NaN.
         """
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Samples) -> Array:
         """Predict a label or number for every row of X, shape (m,), by ``data.predictions``."""
         return self.data.predictions(self.decision_function(X))
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Samples, y: Targets) -> float:
         """Score the predictions for X against y, by ``data.score``.
 
         Raises
@@ -63,7 +64,7 @@ class Machine(ABC):
         """
         return self.data.score(self.decision_function(X), y)
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: object) -> Self:
         """A copy with some fields changed."""
         return replace(self, **changes)  # type: ignore[type-var]
 
@@ -76,8 +77,8 @@ class KernelMachine(Machine):
     column of expansion for every class if there are several decision functions.
     """
 
-    coef: Any
-    expansion: Any
+    coef: Dense | None
+    expansion: Dense | None
     intercept: Any
     kernel: Kernel
     qp: QPSolution
@@ -93,27 +94,26 @@ class KernelMachine(Machine):
         """Return whether kernel values of other machines are of no use: weights, or a repair."""
         return self.coef is not None or self.repair is not None
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Samples) -> Dense:
         return np.asarray(self._values(self.checked_samples(X)))
 
-    def _values(self, samples: Any) -> Any:
+    def _values(self, samples: Stored) -> Dense:
         """``f(x)`` for every row x of samples."""
         if self.coef is not None:
-            return samples @ self.coef.T + self.intercept
+            return np.asarray(samples @ self.coef.T + self.intercept)
         if self.expansion is None:
             raise InvalidDataError("This solution has neither coef nor an expansion.")
-        return self._expanded(samples) + self.intercept
+        return np.asarray(self._expanded(samples, self.expansion) + self.intercept)
 
-    def _expanded(self, samples: Any) -> Any:
-        """``sum_i expansion_i k(x_i, x)`` for every row x of samples."""
-        beta = self.expansion
+    def _expanded(self, samples: Stored, beta: Dense) -> Dense:
+        """``sum_i beta_i k(x_i, x)`` for every row x of samples, of a repaired kernel if it is."""
         if self.repair is not None:
             beta = self.repair.coefficients(beta)
         if isinstance(self.kernel, Precomputed):
-            return samples @ beta
+            return np.asarray(samples @ beta)
         return expanded(self.kernel, self.data.X, beta, samples)
 
-    def checked_samples(self, X: Any) -> Any:
+    def checked_samples(self, X: Samples) -> Stored:
         """Check X against the columns of the training data and convert its storage.
 
         Raises
@@ -149,7 +149,7 @@ class KernelMachine(Machine):
 
 
 @one_blas_thread()
-def expanded(kernel: Kernel, X: Stored, beta: Any, samples: Any) -> Any:
+def expanded(kernel: Kernel, X: Stored, beta: Dense, samples: Stored) -> Dense:
     """``sum_i beta_i k(x_i, x)`` for every row x of samples.
 
     Parameters
@@ -179,7 +179,7 @@ def expanded(kernel: Kernel, X: Stored, beta: Any, samples: Any) -> Any:
     return values
 
 
-def self_similarity(kernel: Kernel, samples: Any) -> Any:
+def self_similarity(kernel: Kernel, samples: Stored) -> Vector:
     """``k(x, x)`` for every row x of samples, which a ball's decision function subtracts.
 
     Raises

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.display import short_repr
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Array, Vector
 
 
 @short_repr
@@ -49,7 +49,7 @@ class PriceFactors:
     above: Fraction = Fraction(1)
     below: Fraction = Fraction(0)
 
-    def sum_of_slopes(self, signs: Vector, violated: Any) -> Fraction:
+    def sum_of_slopes(self, signs: Vector, violated: Array) -> Fraction:
         """``sum_k s_k slope_k``, exactly.
 
         Parameters

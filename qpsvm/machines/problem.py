@@ -15,6 +15,7 @@ from qpsvm.machines.form import Form
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
+from qpsvm.numerics.arguments import VectorLike
 from qpsvm.qp import exchange
 from qpsvm.qp.canonical import from_canonical
 from qpsvm.qp.canonical_form import CanonicalForm, Storage
@@ -157,7 +158,12 @@ class TrainingProblem(Generic[Model, Solution]):
                 return self.recovery.recover(solution)
             return self.model.evaluate(solution)
 
-    def from_canonical(self, x: Any, z: Any = None, y: Any = None) -> Solution:
+    def from_canonical(
+        self,
+        x: VectorLike | Mapping[str, VectorLike],
+        z: VectorLike | None = None,
+        y: VectorLike | None = None,
+    ) -> Solution:
         """Recover the machine from a solver's solution of the matrices that ``canonical()`` gives.
 
         Parameters
@@ -255,7 +261,7 @@ class SVMProblem(TrainingProblem[SupportVectorModel, SVMSolution]):
     solution_type: ClassVar[type[SVMSolution]] = SVMSolution
 
 
-def _require(solution: Any, kind: type[Any], caller: str) -> None:
+def _require(solution: object, kind: type[object], caller: str) -> None:
     if not isinstance(solution, kind):
         raise InvalidParameterError(
             f"{caller} takes a {kind.__name__}, got {type(solution).__name__}; problem.recover and "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from qpsvm.machines.form import Form
 from qpsvm.machines.prediction import Machine, expanded
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.arguments import Samples
+from qpsvm.numerics.arrays import Array, Dense
 from qpsvm.qp.solution import Status
 
 
@@ -53,7 +54,7 @@ class ReducedProblem:
         return ReducedSolution
 
     @property
-    def classes(self) -> Any:
+    def classes(self) -> Array:
         """The caller's labels, sorted, shape (k,)."""
         return self.data.classes
 
@@ -107,7 +108,7 @@ class ReducedSolution(Machine):
     reduction: CombinationRule
 
     @property
-    def classes(self) -> Any:
+    def classes(self) -> Array:
         """The caller's labels, sorted like the columns of the decision function."""
         return self.data.classes
 
@@ -116,11 +117,11 @@ class ReducedSolution(Machine):
         """The worst status of the machines; OPTIMAL only if all were verified."""
         return max((s.status for s in self.solutions), key=list(Status).index)
 
-    def decision_function(self, X: Any) -> Dense:
+    def decision_function(self, X: Samples) -> Dense:
         """One value per class for every row of X, shape (m, k); the largest value wins."""
         return self.reduction.combine(self.machine_values(X), len(self.classes))
 
-    def machine_values(self, X: Any) -> Dense:
+    def machine_values(self, X: Samples) -> Dense:
         """Decision values of every machine for every row of X, shape (m, p).
 
         Machines with one kernel share its values, so that each is evaluated once.

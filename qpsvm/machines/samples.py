@@ -98,7 +98,7 @@ class SampleTable(Table):
     def order(self) -> Index:
         return self.worst_first()
 
-    def row(self, i: int) -> dict[str, Any]:
+    def row(self, i: int) -> dict[str, object]:
         """Condition i by column name, in plain Python types."""
         label = self.label[i]
         return {

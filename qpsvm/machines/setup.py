@@ -19,7 +19,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -91,7 +90,7 @@ class TrainingSetup:
     constraints: LinearConstraints | None = None
     norm: Norm = SQUARED
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     # --- what kind of problem it is --------------------------------------------------------------

@@ -17,7 +17,8 @@ from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.prediction import KernelMachine, as_float64, self_similarity
 from qpsvm.machines.settings import MACHINES
-from qpsvm.numerics.arrays import Index, Vector, freeze, restore_frozen
+from qpsvm.numerics.arrays import Array, Index, Vector, freeze, restore_frozen
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution
 
 
@@ -98,7 +99,7 @@ class SVMSolution(KernelMachine):
         bounds = [_as_float(end, "intercept_interval") for end in (lower, upper)]
         object.__setattr__(self, "intercept_interval", Interval(*bounds))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     @property
@@ -119,13 +120,13 @@ class SVMSolution(KernelMachine):
         return len(self.support)
 
     @property
-    def classes(self) -> Any:
+    def classes(self) -> Array:
         """The two labels of a classifier, (negative, positive)."""
         if not isinstance(self.data, BinaryTrainingSet):
             raise AttributeError("Only classifiers have classes.")
         return self.data.classes
 
-    def _values(self, samples: Any) -> Any:
+    def _values(self, samples: Stored) -> Vector:
         values = super()._values(samples)
         if not self.conditions.minus_self_similarity:
             return values

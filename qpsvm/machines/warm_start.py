@@ -18,7 +18,7 @@ from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics import contents, duplicates
-from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.arrays import Array, Index, Vector
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -128,7 +128,7 @@ def _keys(data: TrainingSet, conditions: Conditions, sparse: bool) -> Any:
     return keys + _ODD * _occurrence(keys)
 
 
-def _occurrence(keys: Any) -> Any:
+def _occurrence(keys: Array) -> Any:
     """Number of equal keys before each key."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]

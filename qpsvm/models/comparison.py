@@ -63,7 +63,7 @@ def _samples_differ(machine: SavedMachine, solution: Any) -> float:
 def _coefficients_differ(machine: SavedMachine, solution: Any) -> float:
     whole = solution.repair.coefficients(solution.expansion)
     own = whole[np.searchsorted(solution.data.kept, machine.data.kept)]
-    if own.shape != machine.expansion.shape:
+    if machine.expansion is None or own.shape != machine.expansion.shape:
         return math.inf
     size = max(float(np.max(np.abs(whole), initial=0.0)), TINY)
     return float(np.max(np.abs(own - machine.expansion), initial=0.0)) / size

@@ -33,7 +33,7 @@ LABEL_KINDS = "biufUO"
 
 def contents_of(
     problem: Any,
-    solution: Any,
+    solution: object,
     report: Any = None,
     *,
     scaling: Scaling | None = None,
@@ -122,12 +122,12 @@ def with_estimator(contents: Arrays, estimator: Mapping[str, object]) -> Arrays:
     return contents | checksums.sealed(metadata.written(entries))
 
 
-def _parts(problem: Any, solution: Any) -> list[tuple[Any, Any]]:
+def _parts(problem: object, solution: Any) -> list[tuple[Any, Any]]:
     """Every program with its solution."""
     return problem.parts(solution) if isinstance(problem, ReducedProblem) else [(problem, solution)]
 
 
-def _formulation(formulation: Any) -> Any:
+def _formulation(formulation: Any) -> object:
     name = type(formulation).__name__
     if FORMULATIONS.get(name) is not type(formulation):
         raise ModelFileError(
@@ -136,7 +136,7 @@ def _formulation(formulation: Any) -> Any:
     return from_value(formulation, "formulation")
 
 
-def _classes(classes: Any) -> Any:
+def _classes(classes: Any) -> object:
     """Labels as plain data with their dtype; None without any."""
     if classes is None:
         return None
@@ -149,7 +149,7 @@ def _classes(classes: Any) -> Any:
     return from_value(classes, "labels")
 
 
-def _constraints(parts: list[tuple[Any, Any]]) -> Any:
+def _constraints(parts: list[tuple[Any, object]]) -> object:
     """The rows on (w, b), which must be those of all machines."""
     given = [getattr(part.model, "constraints", None) for part, _ in parts]
     first = given[0]

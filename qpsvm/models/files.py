@@ -8,7 +8,6 @@ is unpickled, and nothing is believed: ``load`` checks every checksum, size, kin
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files import atomic, npz
@@ -22,9 +21,9 @@ from qpsvm.numerics.arrays import default_memory_limit
 
 def save(
     path: str | os.PathLike[str],
-    problem: Any,
-    solution: Any,
-    report: Any = None,
+    problem: object,
+    solution: object,
+    report: object = None,
     *,
     scaling: Scaling | None = None,
     feature_names: tuple[str, ...] | None = None,

@@ -14,7 +14,8 @@ from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.prediction import KernelMachine, self_similarity
-from qpsvm.numerics.arrays import Array, Index, Matrix, freeze
+from qpsvm.numerics.arrays import Array, Dense, Index, Matrix, freeze
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution
 
 Numbers: TypeAlias = Mapping[str, Array]
@@ -64,8 +65,8 @@ class SavedMachine(KernelMachine):
         Nothing is left to repair.
     """
 
-    coef: Any
-    expansion: Any
+    coef: Dense | None
+    expansion: Dense | None
     intercept: Any
     width: float
     support: Index
@@ -85,7 +86,7 @@ class SavedMachine(KernelMachine):
         """The labels of a classifier, sorted."""
         return self.data.classes  # type: ignore[attr-defined]
 
-    def _values(self, samples: Any) -> Any:
+    def _values(self, samples: Stored) -> Dense:
         values = super()._values(samples)
         if not self.minus_self_similarity:
             return values

@@ -30,12 +30,12 @@ from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.kernels.by_name import KERNELS
 from qpsvm.numerics.layout import compressed_rows
 
-FORMULATIONS: Mapping[str, type[Any]] = {
+FORMULATIONS: Mapping[str, type[object]] = {
     name: getattr(formulations, name) for name in formulations.__all__
 }
 """Formulations that a file can name."""
 
-KNOWN: Mapping[str, type[Any]] = {
+KNOWN: Mapping[str, type[object]] = {
     kind.__name__: kind
     for kind in (
         *FORMULATIONS.values(),
@@ -56,7 +56,7 @@ _MAX_ITEM = 2**16
 # --- objects -> plain data -------------------------------------------------------------------
 
 
-def from_value(value: object, what: str) -> Any:
+def from_value(value: object, what: str) -> object:
     """Convert a parameter to plain data.
 
     Parameters
@@ -125,7 +125,7 @@ def _refusal(value: object, what: str) -> str:
 # --- plain data -> objects -------------------------------------------------------------------
 
 
-def to_value(data: object, what: str) -> Any:
+def to_value(data: object, what: str) -> object:
     """Rebuild a parameter from plain data.
 
     Raises
@@ -152,7 +152,7 @@ def to_value(data: object, what: str) -> Any:
         raise ModelFileError(f"the {what} is not usable ({error}).") from error
 
 
-def to_object(data: Mapping[str, object], known: Mapping[str, type[Any]], what: str) -> Any:
+def to_object(data: Mapping[str, object], known: Mapping[str, type[object]], what: str) -> Any:
     """Build an object of one of the known classes from its name and parameters.
 
     Raises

@@ -149,7 +149,7 @@ def _policy(fields: Fields) -> Any:
     return policy
 
 
-def _constraints(fields: Fields) -> Any:
+def _constraints(fields: Fields) -> object:
     given = to_value(fields.get("constraints"), "constraints")
     if given is not None and not isinstance(given, LinearConstraints):
         raise ModelFileError("the metadata's constraints are not LinearConstraints.")

@@ -19,7 +19,8 @@ from qpsvm.models.comparison import predictions_check
 from qpsvm.models.machine import Numbers, SavedMachine, solution_of
 from qpsvm.models.scaling import Scaling
 from qpsvm.numerics.arguments import Labels, Samples, Targets
-from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.arrays import Array, Dense, Matrix, Vector
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution
 from qpsvm.verification import verify
 
@@ -88,7 +89,7 @@ class SavedModel:
 
     # --- predicting ----------------------------------------------------------------------------
 
-    def decision_function(self, X: Samples) -> Any:
+    def decision_function(self, X: Samples) -> Dense:
         """Decision values of every row of X, shape (m,) or (m, k), bit for bit as before saving.
 
         Raises
@@ -100,7 +101,7 @@ class SavedModel:
         """
         return self.machine.decision_function(self._samples(X))
 
-    def predict(self, X: Samples) -> Any:
+    def predict(self, X: Samples) -> Array:
         """Predict a label or number for every row of X, in the type of the training labels."""
         return self.machine.data.predictions(self.decision_function(X))
 
@@ -134,14 +135,14 @@ class SavedModel:
         InvalidDataError
             They are no training data at all.
         """
-        samples: Any = self._samples(X)
+        samples: Stored = self._samples(X)
         n_rows = samples.shape[0] if hasattr(samples, "shape") else len(samples)
         if n_rows != self.n_given:
             raise ModelFileError(
                 f"The model was trained on {self.n_given} samples, the data have "
                 f"{n_rows}; pass the training data."
             )
-        options: dict[str, Any] = {"constraints": self.constraints, "groups": groups}
+        options: dict[str, object] = {"constraints": self.constraints, "groups": groups}
         options = {name: value for name, value in options.items() if value is not None}
         build = self.formulation.primal if self.form == "primal" else self.formulation.dual
         problem = build(

@@ -183,7 +183,7 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     return RowResiduals(value, size, error)
 
 
-def _blocks(ends: Any) -> Iterator[tuple[int, int]]:
+def _blocks(ends: Vector) -> Iterator[tuple[int, int]]:
     """Consecutive rows with some ``BLOCK`` entries together, as first and last row plus one."""
     begin, m = 0, len(ends) - 1
     while begin < m:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ def certified_path(
     sample_weight: Weights | None = None,
     indefinite: Indefinite = "error",
     eps: float = 1e-3,
-    callback: Callable[[Part], Any] | None = None,
+    callback: Callable[[Part], object] | None = None,
     settings: PathSettings = DEFAULTS,
 ) -> CertifiedPath:
     """Few machines such that for every C in a range one of them is within ``eps``, proven.
@@ -123,7 +122,7 @@ def certified_path(
     return CertifiedPath(training, low, high, eps, tuple(parts), bounds)
 
 
-def _range(C: Any) -> tuple[float, float]:
+def _range(C: object) -> tuple[float, float]:
     if not isinstance(C, tuple | list | np.ndarray) or len(C) != 2:
         raise InvalidParameterError(f"C is {C!r}; pass a range (low, high).")
     low, high = C

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from qpsvm.paths.steps import Steps
 from qpsvm.paths.training import Training, checked_values, warn_of_misses
 from qpsvm.qp.kkt_residuals import Tolerances
 
-PathCallback = Callable[[float, SVMSolution], Any]
+PathCallback = Callable[[float, SVMSolution], object]
 """Receives a value and its machine; returning False ends the path there."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -84,7 +83,7 @@ def width_path(
     formulation: Family | None = None,
     sample_weight: Weights | None = None,
     eps: float = 1e-8,
-    callback: Callable[[float, SVMSolution], Any] | None = None,
+    callback: Callable[[float, SVMSolution], object] | None = None,
     settings: PathSettings = DEFAULTS,
 ) -> WidthPath:
     """Machines with the kernel ``exp(-gamma |x - z|^2)`` for many gamma, each verified.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Dense
 from qpsvm.plotting.displays import Display, legend
 from qpsvm.plotting.estimator_views import EstimatorView
@@ -64,10 +65,10 @@ class DecisionRegions(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: object,
+        X: Samples,
         *,
-        y: Any = None,
+        y: Targets | None = None,
         grid_resolution: int = 200,
         eps: float | None = None,
         margins: bool = True,

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arguments import Targets
+from qpsvm.numerics.arrays import Array, Dense, Index, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,7 @@ class EstimatorView:
 
     # --- functions of (m, 2) arrays --------------------------------------------------------------
 
-    def _like_X(self, points: Dense) -> Any:
+    def _like_X(self, points: Dense) -> object:
         """Points as samples of the same kind as X."""
         columns = getattr(self.X, "columns", None)
         return (
@@ -130,7 +131,7 @@ class EstimatorView:
 
     # --- samples ---------------------------------------------------------------------------------
 
-    def codes(self, y: Any) -> Index:
+    def codes(self, y: Targets | None) -> Index:
         """Position of every label in ``classes``, shape (n,); -1 for others and without labels.
 
         Raises
@@ -144,7 +145,7 @@ class EstimatorView:
         place = {label: i for i, label in enumerate(np.asarray(self.classes).tolist())}
         return np.array([place.get(label, -1) for label in labels])
 
-    def targets(self, y: Any) -> Vector | None:
+    def targets(self, y: Targets | None) -> Vector | None:
         """The targets as numbers, shape (n,), or None.
 
         Raises
@@ -154,7 +155,7 @@ class EstimatorView:
         """
         return None if y is None else self._one_each(y).astype(np.float64)
 
-    def _one_each(self, y: Any) -> Any:
+    def _one_each(self, y: Targets) -> Array:
         labels = np.asarray(y)
         if labels.shape != (len(self.points),):
             raise InvalidDataError(
@@ -181,7 +182,7 @@ class EstimatorView:
         )
         return np.asarray(support) if known else np.zeros(0, dtype=np.intp)
 
-    def _stored(self) -> tuple[Any, Any, Dense] | None:
+    def _stored(self) -> tuple[object, Any, Dense] | None:
         """Support vectors, and training samples that are known: their rows and values."""
         solution = getattr(self.machine, "solution_", None)
         if solution is not None:

@@ -57,7 +57,7 @@ class PathLines(Display):
         name: str,
         values: Vector,
         shares: Dense,
-        variables: Any,
+        variables: object,
         events: Vector,
         n_variables: int,
     ) -> None:

@@ -147,7 +147,7 @@ class Picture(ABC):
 # --- what pictures are made of -------------------------------------------------------------------
 
 
-def new_axes(figure: Figure, style: Style, *where: Any, **options: Any) -> Axes:
+def new_axes(figure: Figure, style: Style, *where: object, **options: object) -> Axes:
     """Add axes with only a left and a bottom line."""
     axes: Axes = figure.add_subplot(*where, **options)
     axes.patch.set_alpha(0.0)
@@ -192,7 +192,7 @@ def dots(
     x: Sequence[float] | Numbers,
     y: Sequence[float] | Numbers,
     style: Style,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Draw points, as an image if there are many."""
     settings: dict[str, Any] = {

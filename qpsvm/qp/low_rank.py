@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -119,7 +119,7 @@ class LowRankQuadratic(SampleQuadratic):
         return freeze(self.selection.of_rows(self._features))
 
     @classmethod
-    def own(cls, samples: Any, selection: Selection, diag: Vector, constant: float) -> Self:
+    def own(cls, samples: Stored, selection: Selection, diag: Vector, constant: float) -> Self:
         """Wrap parts of another Hessian without checking or copying them."""
         instance = cls.__new__(cls)
         instance.samples, instance.selection = samples, selection

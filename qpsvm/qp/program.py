@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from qpsvm.display import wrapped
 from qpsvm.exceptions import InvalidProgramError
+from qpsvm.numerics.arguments import MatrixLike, VectorLike
 from qpsvm.numerics.arrays import (
     Matrix,
     Vector,
@@ -94,14 +95,14 @@ class QuadraticProgram:
 
     def __init__(
         self,
-        P: Any = None,
-        q: Any = None,
-        G: Any = None,
-        h: Any = None,
-        A: Any = None,
-        b: Any = None,
-        lb: Any = None,
-        ub: Any = None,
+        P: MatrixLike | Quadratic | None = None,
+        q: VectorLike | None = None,
+        G: MatrixLike | None = None,
+        h: VectorLike | None = None,
+        A: MatrixLike | None = None,
+        b: VectorLike | None = None,
+        lb: VectorLike | None = None,
+        ub: VectorLike | None = None,
         *,
         names: Mapping[str, str] | None = None,
         check_psd: bool = False,
@@ -113,7 +114,7 @@ class QuadraticProgram:
         size = linear.shape[0]
         if size == 0:
             raise InvalidProgramError("q is empty; a program needs at least one variable.")
-        fields: dict[str, Any] = {"q": linear, "P": as_quadratic(P, size)}
+        fields: dict[str, object] = {"q": linear, "P": as_quadratic(P, size)}
         for matrix_name, vector_name, matrix, vector in (("G", "h", G, h), ("A", "b", A, b)):
             if (matrix is None) != (vector is None):
                 raise InvalidProgramError(
@@ -154,7 +155,7 @@ class QuadraticProgram:
                 f"{self.lb[i]} > {self.ub[i]}; no point can satisfy both."
             )
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
             f"QuadraticProgram is immutable; build a new one instead of setting {name!r}."
         )
@@ -162,11 +163,11 @@ class QuadraticProgram:
     def __delattr__(self, name: str) -> None:
         self.__setattr__(name, None)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         arguments = (self.P, self.q, self.G, self.h, self.A, self.b, self.lb, self.ub)
         return _rebuild, (arguments, dict(self.names))
 
-    def replace(self, **parts: Any) -> QuadraticProgram:
+    def replace(self, **parts: object) -> QuadraticProgram:
         """A program with other ``parts``, such as ``G`` and ``h``; None leaves a part out."""
         own = {name: getattr(self, name) for name in self.__slots__ if name != "_convexity"}
         return QuadraticProgram(**(own | parts))
@@ -216,12 +217,14 @@ class QuadraticProgram:
 
     # --- values --------------------------------------------------------------------------------
 
-    def objective(self, x: Any) -> float:
+    def objective(self, x: VectorLike) -> float:
         """``1/2 x'Px + q'x`` for x of shape (n,)."""
         point = as_vector(x, "x", self.n_variables)
         return self.P.value(point) + float(self.q @ point)
 
-    def dual_objective(self, x: Any, z: Any, y: Any, z_lower: Any, z_upper: Any) -> float:
+    def dual_objective(
+        self, x: VectorLike, z: VectorLike, y: VectorLike, z_lower: VectorLike, z_upper: VectorLike
+    ) -> float:
         """``-1/2 x'Px - h'z - b'y + lb'z_lower - ub'z_upper``, finite bounds only.
 
         A lower bound on the optimum whenever the multipliers are non-negative and stationarity
@@ -329,7 +332,7 @@ class QuadraticProgram:
         )
 
 
-def _as_names(names: Any) -> dict[str, str]:
+def _as_names(names: object) -> dict[str, str]:
     """A copy of the names for people; empty if None.
 
     Raises

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -52,7 +51,7 @@ class ProgramBound:
             return math.inf
         return self.gap_upper / max(1.0, abs(self.objective))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The figures by name, for JSON."""
         figures = {"gap_upper": self.gap_upper, "relative_gap": self.relative_gap}
         return {**vars(self), **figures}

@@ -76,7 +76,7 @@ class SolveStatistics:
     asked: tuple[str, ...] = ()
     polished: bool = False
     escalated: bool = False
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     note: str = ""
 
     @property
@@ -130,7 +130,7 @@ class QPSolution:
             value = stored(getattr(self, name), f"{name} of a QPSolution", InvalidProgramError)
             object.__setattr__(self, name, value)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     def replace(self, **changes: Any) -> QPSolution:

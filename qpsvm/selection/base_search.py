@@ -49,10 +49,10 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of searches: candidates, folds, results and the refit."""
 
     kernel: KernelArgument
-    C: Any
-    gamma: Any
+    C: object
+    gamma: object
     eps: float
-    cv: Any
+    cv: object
     scoring: scores.Scoring
     n_jobs: int | None
     refit: bool
@@ -60,14 +60,14 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
     _machine: ClassVar[type[QPEstimator]]
     _common: ClassVar[tuple[str, ...]]  # parameters that all candidates share
 
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+    def __new__(cls, *args: object, **parameters: object) -> Self:
         require_known(cls, parameters)
         del args
         return super().__new__(cls)  # type: ignore[no-any-return]
 
     # --- for subclasses ---------------------------------------------------------------------------
     @abstractmethod
-    def _targets(self, y: Any) -> Any:
+    def _targets(self, y: object) -> Vector:
         """Check the targets y, and store the classes where there are any."""
 
     @abstractmethod
@@ -76,11 +76,11 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def _score_of(
-        self, y: Any, found: scores.Predictions, weights: Vector | None
+        self, y: Targets, found: scores.Predictions, weights: Vector | None
     ) -> scores.ScoreInterval:
         """The score of predictions for held-out samples."""
 
-    def _values(self) -> dict[str, list[Any]]:
+    def _values(self) -> dict[str, list[object]]:
         """Values of the searched parameters beside gamma."""
         return {"C": grid.as_values(self.C, "C")}
 
@@ -134,7 +134,7 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
             raise InvalidParameterError(f"eps is {self.eps!r}; it must be between 0 and 1.")
         scores.require_scoring(self.scoring, is_classifier=is_classifier(self))
 
-    def _gammas(self, X: Any, weights: Vector | None) -> dict[str, list[Any]]:
+    def _gammas(self, X: Samples, weights: Vector | None) -> dict[str, list[object]]:
         """The values of gamma, where the kernel has one."""
         if not isinstance(self.kernel, str) or self.kernel not in WITH_GAMMA:
             return {}
@@ -143,7 +143,7 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
         scale: Any = self._kernel_of({"gamma": "scale"}, X, weights).resolve(X)
         return {"gamma": [factor * float(scale.gamma) for factor in GAMMA_FACTORS]}
 
-    def _folds(self, X: Any, y: Any) -> list[Fold]:
+    def _folds(self, X: Samples, y: Targets) -> list[Fold]:
         cv = check_cv(self.cv, y, classifier=is_classifier(self))
         folds = [Fold(np.asarray(train), np.asarray(test)) for train, test in cv.split(X, y)]
         if not folds or not all(len(fold.train) and len(fold.test) for fold in folds):
@@ -179,7 +179,7 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
         common = {name: getattr(self, name) for name in self._common}
         return self._machine(eps=self.eps, **common, **candidate)
 
-    def _kernel_of(self, candidate: grid.Candidate, X: Any, weights: Vector | None) -> Kernel:
+    def _kernel_of(self, candidate: grid.Candidate, X: Samples, weights: Vector | None) -> Kernel:
         """The kernel of a candidate; ``gamma="scale"`` is that of all samples X."""
         return kernel_of(self._estimator(candidate), X, weights)
 

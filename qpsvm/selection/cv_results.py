@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.arrays import Array, Dense, Vector
 from qpsvm.selection.grid import Candidate
 from qpsvm.selection.scores import ScoreInterval
 
@@ -45,7 +45,7 @@ def cv_results(
     candidates : list of m dicts
     outcomes : m lists of one FoldScore per fold
     """
-    results: dict[str, Any] = {}
+    results: dict[str, object] = {}
     for name in ("fit", "score"):
         times = _array(outcomes, lambda each, name=name: getattr(each, f"{name}_seconds"))
         results[f"mean_{name}_time"] = np.mean(times, axis=1)
@@ -72,7 +72,7 @@ def _array(outcomes: Sequence[Sequence[FoldScore]], value: Any) -> Dense:
     return np.array([[value(each) for each in folds] for folds in outcomes], dtype=np.float64)
 
 
-def _masked(values: list[Any]) -> Any:
+def _masked(values: list[Any]) -> Array:
     """A masked array as ``GridSearchCV`` has: of numbers where all are, else of objects."""
     are_numbers = all(isinstance(value, int | float) for value in values)
     return np.ma.MaskedArray(
@@ -81,7 +81,7 @@ def _masked(values: list[Any]) -> Any:
     )
 
 
-def _ranks(scores: Any) -> Any:
+def _ranks(scores: Vector) -> Any:
     """Ranks from 1 on, the highest score first; scores that are no numbers are last."""
     if np.isnan(scores).all():
         return np.ones(len(scores), dtype=np.int32)

@@ -15,8 +15,8 @@ Candidate: TypeAlias = dict[str, Any]
 
 
 def as_values(
-    values: Any, name: str, *, may_be_zero: bool = False, words: tuple[str, ...] = ()
-) -> list[Any]:
+    values: object, name: str, *, may_be_zero: bool = False, words: tuple[str, ...] = ()
+) -> list[object]:
     """Check the values of one parameter; return a list of them.
 
     Parameters
@@ -53,7 +53,7 @@ def as_values(
     return found
 
 
-def candidates(values: Mapping[str, list[Any]]) -> list[Candidate]:
+def candidates(values: Mapping[str, list[object]]) -> list[Candidate]:
     """All combinations; names in alphabetical order, the last one changes first."""
     found: list[Candidate] = [{}]
     for name in sorted(values):

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arguments import Labels, Samples
 from qpsvm.numerics.arrays import Dense, Mask, Vector
 from qpsvm.selection.settings import SEARCH
 
@@ -182,13 +182,13 @@ class _Answers(BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: Samples) -> Labels:
         del X
         return self.found.labels
 
 
 class _Numbers(RegressorMixin, _Answers):  # type: ignore[misc]
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: Samples) -> Labels:
         self.asked_for_values = True
         return super().predict(X)
 
@@ -198,7 +198,7 @@ class _Classes(ClassifierMixin, _Answers):  # type: ignore[misc]
         super().__init__(found)
         self.classes_ = classes
 
-    def decision_function(self, X: Any) -> Dense:
+    def decision_function(self, X: Samples) -> Dense:
         del X
         self.asked_for_values = True
         return self.found.decisions

@@ -97,10 +97,10 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        C: Any = C_VALUES,
+        C: object = C_VALUES,
         kernel: KernelArgument = "rbf",
         degree: int = 3,
-        gamma: Any = None,
+        gamma: object = None,
         coef0: float = 0.0,
         class_weight: ClassWeight = None,
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
@@ -109,7 +109,7 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
         scoring: scores.Scoring = None,
         n_jobs: int | None = None,
         refit: bool = True,
-        cv: Any = None,
+        cv: object = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -194,17 +194,17 @@ class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        C: Any = C_VALUES,
-        epsilon: Any = (0.1,),
+        C: object = C_VALUES,
+        epsilon: object = (0.1,),
         kernel: KernelArgument = "rbf",
         degree: int = 3,
-        gamma: Any = None,
+        gamma: object = None,
         coef0: float = 0.0,
         eps: float = 1e-8,
         scoring: scores.Scoring = None,
         n_jobs: int | None = None,
         refit: bool = True,
-        cv: Any = None,
+        cv: object = None,
     ) -> None:
         self.C = C
         self.epsilon = epsilon
@@ -218,11 +218,11 @@ class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
         self.refit = refit
         self.cv = cv
 
-    def _targets(self, y: Any) -> Any:
+    def _targets(self, y: object) -> Vector:
         self._numbers = np.asarray(y, dtype=np.float64)
         return self._numbers
 
-    def _values(self) -> dict[str, list[Any]]:
+    def _values(self) -> dict[str, list[object]]:
         return super()._values() | {
             "epsilon": grid.as_values(self.epsilon, "epsilon", may_be_zero=True)
         }

@@ -45,7 +45,7 @@ class Learner:
     """
 
     estimator: Callable[[Candidate], QPEstimator]
-    kernel: Callable[[Candidate, Any, Vector | None], Kernel]
+    kernel: Callable[[Candidate, object, Vector | None], Kernel]
     task: Callable[[Candidate, Vector], Task]
     score: Callable[[Any, Predictions, Vector | None], ScoreInterval]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any
 
 from qpsvm import backends
 from qpsvm.backends import Backend, Settings
@@ -34,7 +33,7 @@ class BackendContestant(Contestant):
         Settings of the solver under its own names.
     """
 
-    def __init__(self, backend: Backend, form: Form = "dual", **options: Any) -> None:
+    def __init__(self, backend: Backend, form: Form = "dual", **options: object) -> None:
         self.backend = backend
         self.form = require_form(form)
         self.options = options
@@ -44,7 +43,7 @@ class BackendContestant(Contestant):
     def version(self) -> str:
         return self.backend.version()
 
-    def fit(self, task: Task) -> tuple[Problem, QPSolution, float, Any]:
+    def fit(self, task: Task) -> tuple[Problem, QPSolution, float, object]:
         self.backend.load()  # in the first, small fit, which is not measured
         began = time.perf_counter()
         problem = build(task, self.form)
@@ -60,7 +59,7 @@ class BackendContestant(Contestant):
             solution = self.backend.solve(problem.qp, settings)
         return problem, solution, build_seconds, machine_of(problem, solution)
 
-    def answer(self, task: Task, fitted: tuple[Problem, QPSolution, float, Any]) -> Answer:
+    def answer(self, task: Task, fitted: tuple[Problem, QPSolution, float, object]) -> Answer:
         del task
         problem, solution, build_seconds, found = fitted
         return answer_of(problem, solution, build_seconds, found)
@@ -87,7 +86,7 @@ def build(task: Task, form: Form) -> Problem:
     return problem
 
 
-def machine_of(problem: Problem, qp: QPSolution) -> Any:
+def machine_of(problem: Problem, qp: QPSolution) -> object:
     """Recover weights and intercept, as peers do; None if the answer has no usable point."""
     if qp.x is None or qp.status in NO_OPTIMUM:
         return None
@@ -101,7 +100,7 @@ def answer_of(
     problem: Problem,
     qp: QPSolution,
     build_seconds: float,
-    solution: Any = None,
+    solution: object = None,
 ) -> Answer:
     """Return the answer of a QPSolution; ``solution`` is the machine, if recovered already."""
     statistics = qp.statistics

@@ -89,7 +89,7 @@ class Answer:
     """
 
     claimed: Status
-    solution: Any = None
+    solution: object = None
     alpha: ArrayLike | None = None
     coef: ArrayLike | None = None
     intercept: float = 0.0

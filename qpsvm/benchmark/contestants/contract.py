@@ -28,7 +28,7 @@ class ContractContestant(Contestant):
     name = "qpsvm"
     distribution = "qpsvm"
 
-    def __init__(self, backend: str = "auto", form: Form = "dual", **options: Any) -> None:
+    def __init__(self, backend: str = "auto", form: Form = "dual", **options: object) -> None:
         self.backend = backend
         self.form = require_form(form)
         self.options = options
@@ -41,14 +41,14 @@ class ContractContestant(Contestant):
             return own
         return f"{own} ({self.backend} {qpsvm.backends.get(self.backend).version()})"
 
-    def fit(self, task: Task) -> tuple[Problem, Any, float]:
+    def fit(self, task: Task) -> tuple[Problem, object, float]:
         began = time.perf_counter()
         problem = build(task, self.form)
         build_seconds = time.perf_counter() - began
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ToleranceNotReachedWarning)  # the judge says it
             try:
-                found: Any = solve(
+                found: object = solve(
                     problem,
                     self.backend,
                     eps=task.eps,

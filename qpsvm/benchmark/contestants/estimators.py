@@ -33,7 +33,7 @@ class EstimatorContestant(Contestant):
         Parameters of the estimator under its own names, other than those the task determines.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         self.options = options
         if taken := sorted(set(options) & set(self.determined)):
             raise SuiteError(f"{self.name}: {taken[0]} is what the suite's program and eps say.")

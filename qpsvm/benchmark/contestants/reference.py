@@ -56,7 +56,7 @@ class Reference(Contestant):
 
     def fit(self, task: Task) -> Start:
         clock = _Clock(task.time_limit)
-        best: tuple[float, Problem, Any] | None = None
+        best: tuple[float, Problem, object] | None = None
         for problem, start in _starts(task, clock):
             if isinstance(start, QPSolution):  # evidence that there is no optimum
                 return problem, start
@@ -107,7 +107,7 @@ def _starts(task: Task, clock: _Clock) -> Iterator[Start]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceNotReachedWarning)  # the polish goes on
         try:
-            start: Any = solve(problem, eps=task.eps, time_limit=clock.left)
+            start: object = solve(problem, eps=task.eps, time_limit=clock.left)
         except NoOptimumError as error:
             if error.certificate is None:
                 raise

@@ -12,7 +12,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from qpsvm import backends
 from qpsvm.benchmark.calls import Call, parse
@@ -105,7 +104,7 @@ def _entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
 
 def _of_entry(entry: importlib.metadata.EntryPoint) -> type[Contestant]:
     try:
-        kind: Any = entry.load()
+        kind: object = entry.load()
     except Exception as error:  # code of somebody else, which may raise anything
         raise SuiteError(
             f"The contestant {entry.name!r} ({entry.value}) does not load: "

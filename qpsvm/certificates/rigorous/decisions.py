@@ -15,10 +15,11 @@ from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector, row_blocks
 from qpsvm.numerics.balls import Ball, product
+from qpsvm.numerics.single_precision import Stored
 
 
 def decision_enclosure(
-    solution: SVMSolution | JointSolution, X: Any, self_similarity: Vector | None = None
+    solution: SVMSolution | JointSolution, X: Stored, self_similarity: Vector | None = None
 ) -> tuple[Any, Any]:
     """Compute decision values with error bounds, ``|f(x) - value| <= error`` for each row x.
 
@@ -67,7 +68,7 @@ def decision_enclosure(
     return np.where(known, values.mid, 0.0), np.where(known, values.rad, np.inf)
 
 
-def _values(solution: SVMSolution | JointSolution, samples: Any) -> Ball:
+def _values(solution: SVMSolution | JointSolution, samples: Stored) -> Ball:
     """``w'phi(x)`` for every row, as a ball."""
     if solution.coef is not None:
         return product(samples, Ball.exact(solution.coef.T))

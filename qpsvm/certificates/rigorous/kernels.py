@@ -38,6 +38,7 @@ from qpsvm.numerics.balls import (
     root,
     row_squares,
 )
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.sample_gram import SampleGram
 
 FUNCTION_ROUNDINGS = 8
@@ -65,7 +66,7 @@ class EntryErrors:
         return cls(np.zeros(len(left)), np.zeros(len(right)), left, right)
 
 
-def entry_errors(kernel: Kernel, X: Any, Z: Any) -> EntryErrors:
+def entry_errors(kernel: Kernel, X: Stored, Z: Stored) -> EntryErrors:
     """Bound the errors of ``kernel(X, Z)``, or of blocks of its rows with the same Z."""
     m, n = X.shape[0], Z.shape[0]
     if type(kernel) is RBF:
@@ -89,7 +90,7 @@ def entry_errors(kernel: Kernel, X: Any, Z: Any) -> EntryErrors:
     return EntryErrors.of_product(outward(gamma(k) * left), right)
 
 
-def _exponent_errors(kernel: RBF, X: Any, Z: Any) -> tuple[Vector, Vector]:
+def _exponent_errors(kernel: RBF, X: Stored, Z: Stored) -> tuple[Vector, Vector]:
     """Bounds ``left_i + right_j`` on the errors of a block of exponents (lemma 5)."""
     scale = math.sqrt(2.0 * float(kernel.gamma))
     centre = common_centre(X, Z)
@@ -103,11 +104,11 @@ def _exponent_errors(kernel: RBF, X: Any, Z: Any) -> tuple[Vector, Vector]:
     return errors[0], errors[1]
 
 
-def _norms(X: Any) -> Vector:
+def _norms(X: Stored) -> Vector:
     return np.asarray(root(row_squares(X).upper))
 
 
-def _argument(kernel: Polynomial | Sigmoid, X: Any) -> Vector:
+def _argument(kernel: Polynomial | Sigmoid, X: Stored) -> Vector:
     """``gamma |x_i|^2 + |coef0|``, for a Cauchy-Schwarz bound on the kernel's argument."""
     squares = row_squares(X).upper
     return np.asarray(outward(float(kernel.gamma) * squares + abs(kernel.coef0)))
@@ -116,7 +117,7 @@ def _argument(kernel: Polynomial | Sigmoid, X: Any) -> Vector:
 # --- norms in feature space ----------------------------------------------------------------------
 
 
-def squares(kernel: Kernel, X: Any) -> Ball:
+def squares(kernel: Kernel, X: Stored) -> Ball:
     """``k(x_i, x_i)`` for every row of X.
 
     Raises
@@ -179,7 +180,7 @@ def feature_norms(kernel: Kernel, X: Any, centre: Vector | None = None) -> Vecto
         return _known(result)
 
 
-def _known(norms: Any) -> Vector:
+def _known(norms: Vector) -> Vector:
     return np.where(np.isnan(norms), np.inf, norms)
 
 

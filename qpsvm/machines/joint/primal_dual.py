@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class JointPair:
     def __post_init__(self) -> None:
         freeze(self.box)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     # --- what kind of problem it is --------------------------------------------------------------

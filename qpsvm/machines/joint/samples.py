@@ -44,7 +44,7 @@ class ClassTable(SampleTable):
     def columns(self) -> dict[str, Any]:
         return super().columns() | {"against": self.against}
 
-    def row(self, i: int) -> dict[str, Any]:
+    def row(self, i: int) -> dict[str, object]:
         against = self.against[i]
         label = against.item() if isinstance(against, np.generic) else against
         return super().row(i) | {"against": label}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.prediction import KernelMachine, as_float64
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import NO_MULTIPLIERS
-from qpsvm.numerics.arrays import Dense, Index, Vector, freeze, restore_frozen
+from qpsvm.numerics.arrays import Array, Dense, Index, Vector, freeze, restore_frozen
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.solution import QPSolution
 
@@ -72,11 +71,11 @@ class JointSolution(KernelMachine):
         for name in ("alpha", "expansion", "coef", "intercept", "slack", "upper"):
             object.__setattr__(self, name, as_float64(getattr(self, name), name))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     @property
-    def classes(self) -> Any:
+    def classes(self) -> Array:
         """The caller's labels, sorted like the columns of the decision function."""
         return self.data.classes
 

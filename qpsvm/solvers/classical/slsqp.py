@@ -26,7 +26,7 @@ Visit = Callable[[Vector], object]
 """Called with each iterate; it ends the search by raising an exception of its own."""
 
 
-def options(n: int, max_iterations: int | None, own: Mapping[str, Any]) -> dict[str, Any]:
+def options(n: int, max_iterations: int | None, own: Mapping[str, object]) -> dict[str, object]:
     """The settings of SLSQP for n variables; ``own`` wins."""
     return {
         # not a KKT tolerance but the change of the objective at which SLSQP gives up; anything
@@ -38,7 +38,9 @@ def options(n: int, max_iterations: int | None, own: Mapping[str, Any]) -> dict[
     }
 
 
-def minimised(program: QuadraticProgram, x: Vector, visit: Visit, settings: dict[str, Any]) -> Any:
+def minimised(
+    program: QuadraticProgram, x: Vector, visit: Visit, settings: dict[str, object]
+) -> Any:
     """Run SLSQP from x; return SciPy's result.
 
     Parameters

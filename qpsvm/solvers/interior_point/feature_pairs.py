@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
 
@@ -68,14 +69,14 @@ class FeaturePairs:
         return int(counts @ (counts + 1)) // 2
 
     @classmethod
-    def pays(cls, X: Any, settings: InteriorPointSettings) -> bool:
+    def pays(cls, X: Stored, settings: InteriorPointSettings) -> bool:
         """Return whether pairwise products are less work than dense products of blocks."""
         n, rank = X.shape
         numbered = rank**2 <= np.iinfo(np.int32).max
         return bool(numbered and settings.pair_cost * cls.count(X) < n * rank**2 // 2)
 
     @classmethod
-    def pays_after(cls, X: Any, settings: InteriorPointSettings) -> float:
+    def pays_after(cls, X: Stored, settings: InteriorPointSettings) -> float:
         """Number of dense products that cost as much as preparing the pairwise ones.
 
         To prepare it when so many were made costs at most twice what is best, whenever the products
