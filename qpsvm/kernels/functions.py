@@ -16,7 +16,6 @@ Source: Schoelkopf and Smola, *Learning with Kernels*, section 2.3.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias
@@ -26,19 +25,15 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
+from qpsvm.kernels.exponents import Exponents
 from qpsvm.kernels.products import (
-    FAR,
-    common_centre,
     inner_products,
-    restore_near,
-    scaled,
     variance,
     write_inner_products,
 )
 from qpsvm.kernels.rows import CACHED, RowsOfProducts, densified
 from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.numerics.arrays import Dense, Index, Vector, row_blocks
-from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import BLOCK, for_each
 from qpsvm.qp.sample_gram import Rows
@@ -148,41 +143,23 @@ class RBF(_WithGamma):
 
     def _evaluated(self, X: Stored, Z: Stored, finish: Callable[[Dense], Dense]) -> Dense:
         """The exponents, finished in place a block of rows at a time."""
-        # With u = sqrt(2 gamma) (x - c) the exponent is u'v - |u|^2/2 - |v|^2/2: a product of
-        # matrices, then one pass that stays in cache. The centre c changes nothing but the
-        # rounding: a common offset would drown the distances.
         same = X is Z
-        scale = math.sqrt(2.0 * self._gamma())
-        centre = common_centre(X, Z)
-        U = scaled(X, scale, centre)
-        V = U if same else scaled(Z, scale, centre)
-        half_u = 0.5 * row_squares(U)
-        half_v = half_u if same else 0.5 * row_squares(V)
+        parts = Exponents.of(X, Z, self._gamma())
+        U, V = parts.U, parts.V
         gram = np.empty((U.shape[0], V.shape[0]))
 
         def evaluate(piece: slice) -> None:
             # of a symmetric matrix the part from the diagonal on, which is then mirrored
             columns = slice(piece.start if same else 0, gram.shape[1])
             values = gram[piece, columns]
-            if same:  # a product with its own transpose is symmetric to the last bit
-                write_inner_products(U[piece], U[piece], gram[piece, piece])
-                write_inner_products(U[piece], U[piece.stop :], gram[piece, piece.stop :])
-            else:
-                write_inner_products(U[piece], V, values)
-            blocks = row_blocks(len(values), values.shape[1], CACHED)
-            halves = np.empty((blocks[0].stop, values.shape[1]))
-            for block in blocks:
+            write_inner_products(U[piece], V[columns], values)
+            for block in row_blocks(len(values), values.shape[1], CACHED):
                 rows = slice(piece.start + block.start, piece.start + block.stop)
-                exponents, halves_of = values[block], half_u[rows]
-                exponents -= np.add(
-                    halves_of[:, None], half_v[columns], out=halves[: len(exponents)]
-                )
-                np.minimum(exponents, 0.0, out=exponents)
-                restore_near(
-                    exponents, X[rows], Z[columns], halves_of, half_v[columns], self._gamma()
-                )
-                finish(exponents)
+                parts.write(rows, columns, values[block])
+                finish(values[block])
             if same:
+                square = gram[piece, piece]
+                np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=np.bool_))
                 gram[piece.stop :, piece] = gram[piece, piece.stop :].T
 
         for_each(evaluate, row_blocks(gram.shape[0], gram.shape[1], BLOCK))
@@ -191,20 +168,14 @@ class RBF(_WithGamma):
     def against(self, X: Stored) -> Rows:
         if type(self).__call__ is not RBF.__call__:  # a subclass with values of its own
             return super().against(X)
-        X, gamma = densified(X), self._gamma()
-        U = scaled(X, math.sqrt(2.0 * gamma), common_centre(X, X))
-        half = 0.5 * row_squares(U)
-        is_near = 2.0 * float(np.max(half, initial=0.0)) <= FAR
+        X = densified(X)
+        parts = Exponents.of(X, X, self._gamma())
 
         def finish(rows: Index, columns: slice, block: Dense) -> None:
-            block -= half[columns]
-            block -= half[rows, None]
-            np.minimum(block, 0.0, out=block)
-            if not is_near:
-                restore_near(block, X[rows], X[columns], half[rows], half[columns], gamma)
+            parts.write(rows, columns, block)
             np.exp(block, out=block)
 
-        return RowsOfProducts(U, finish)
+        return RowsOfProducts(parts.U, finish)
 
     @property
     def is_nonnegative(self) -> bool:
