@@ -12,8 +12,8 @@ import numpy as np
 from benchmarks.soundness import disguises
 from benchmarks.soundness.exact_machines import ExactMachines
 from benchmarks.soundness.rational import Optimum, gram, optimum
-from qpsvm.machines import Interval, SVMSolution
-from qpsvm.qp import QPSolution, Status
+from qpsvm.machines import Interval
+from qpsvm.machines.stated_solution import stated_solution
 
 DISGUISED = "an object that predicts something else"
 SHARP = (0.5, 0.9, 1.1, 1.5, 3.0, 10.0, 100.0)
@@ -42,20 +42,14 @@ class Start:
         b, t = float(_floats([best.b])[0]), float(_floats([best.t])[0])
         coef = _floats(m.weights_of(beta)) if m.is_linear else None
         expansion = _floats(best.beta[: m.program.n])
-        draft = SVMSolution(
-            alpha=_floats(best.alpha[:n_conditions]),
-            expansion=None if m.is_linear and self.problem.form == "primal" else expansion,
+        draft = stated_solution(
+            model,
+            _floats(best.alpha[:n_conditions]),
+            b,
             coef=coef,
-            intercept=b,
-            intercept_interval=Interval(b, b),
+            expansion=None if m.is_linear and self.problem.form == "primal" else expansion,
+            multipliers=mu,
             width=t,
-            slack=np.zeros(n_conditions),
-            constraint_multipliers=mu,
-            conditions=model.conditions,
-            kernel=model.kernel,
-            data=model.data,
-            qp=QPSolution(Status.UNKNOWN),
-            repair=model.repair,
         )
         return self.dressed(draft)
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from qpsvm.audits.claims import Claim, Library, Problem, Solution, multipliers
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.machines import Interval, SVMProblem, SVMSolution
+from qpsvm.machines import SVMProblem, SVMSolution
+from qpsvm.machines.stated_solution import stated_solution
 from qpsvm.numerics.arrays import Vector
-from qpsvm.qp.solution import QPSolution, Status
 
 
 def solution_of(
@@ -95,21 +95,7 @@ def _without_multipliers(problem: SVMProblem, coef: Vector | None, b: float) -> 
             f"Weights alone, which may violate the constraints, bound no optimum of "
             f"{problem.family}; pass alpha, too."
         )
-    nothing = np.zeros(len(model.conditions))
-    return SVMSolution(
-        alpha=nothing,
-        expansion=None,
-        coef=coef,
-        intercept=b,
-        intercept_interval=Interval(b, b),
-        width=0.0,
-        slack=nothing,
-        constraint_multipliers=np.zeros(0),
-        conditions=model.conditions,
-        kernel=model.kernel,
-        data=model.data,
-        qp=QPSolution(Status.UNKNOWN),
-    )
+    return stated_solution(model, np.zeros(len(model.conditions)), b, coef=coef)
 
 
 def _alpha(problem: SVMProblem, alpha: ArrayLike) -> Vector:

@@ -20,6 +20,7 @@ from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues
 from qpsvm.machines.solution import SVMSolution, alpha_unit
+from qpsvm.machines.stated_solution import stated_solution
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.solution import QPSolution
@@ -98,20 +99,8 @@ class SupportVectorModel(PrimalDualPair):
         midpoint, if there are many). ``b`` and ``t`` are the program's own. ``multiply`` is that of
         ``evaluated``.
         """
-        draft = SVMSolution(
-            alpha=alpha,
-            expansion=expansion,
-            coef=coef,
-            intercept=0.0,
-            intercept_interval=Interval(0.0, 0.0),
-            width=0.0,
-            slack=np.zeros(len(self.conditions)),
-            constraint_multipliers=multipliers,
-            conditions=self.conditions,
-            kernel=self.kernel,
-            data=self.data,
-            qp=qp,
-            repair=self.repair,
+        draft = stated_solution(
+            self, alpha, 0.0, coef=coef, expansion=expansion, multipliers=multipliers, qp=qp
         )
         if self.constraints is not None:
             draft = feasibility.cleaned(self, draft.replace(intercept=b))

@@ -101,29 +101,8 @@ class TrainingProblem(Generic[Model, Solution]):
     ) -> CanonicalForm:
         """Return the program as P, q, G, h, A, b: minimise 1/2 x'Px + q'x; Gx <= h, Ax = b.
 
-        Parameters
-        ----------
-        storage : {"natural", "dense", "sparse", "cvxopt"}
-            ``"natural"``: each matrix as the program stores it; ``"dense"``: NumPy arrays;
-            ``"sparse"``: CSC arrays; ``"cvxopt"``: CVXOPT's own matrices, for
-            ``cvxopt.solvers.qp(*problem.canonical("cvxopt"))``.
-        memory_limit : int, optional
-            Bytes any one dense matrix may take (default: a quarter of the machine's memory).
-
-        Returns
-        -------
-        CanonicalForm
-            A named tuple that unpacks into the six. ``from_canonical`` converts a solver's
-            solution of them to the machine.
-
-        Raises
-        ------
-        MemoryLimitError
-            A dense matrix would be larger than the limit.
-        MissingPackageError
-            ``"cvxopt"`` without CVXOPT.
-        InvalidProgramError
-            Unknown storage.
+        ``QuadraticProgram.canonical`` describes parameters, result and errors; ``from_canonical``
+        converts a solver's solution of the six to the machine.
         """
         return self.qp.canonical(storage, memory_limit=memory_limit)
 

@@ -18,8 +18,11 @@ def stated_solution(
     *,
     coef: Vector | None = None,
     expansion: Vector | None = None,
+    multipliers: Vector = NO_MULTIPLIERS,
+    width: float = 0.0,
+    qp: QPSolution | None = None,
 ) -> SVMSolution:
-    """Build a solution from stated numbers; width and slack are zero, to be computed later.
+    """Build a solution from stated numbers; the slack is zero, to be computed later.
 
     Parameters
     ----------
@@ -28,6 +31,11 @@ def stated_solution(
     intercept : float
     coef : array of shape (d,), optional
     expansion : array of shape (n,), optional
+    multipliers : array of shape (m,)
+        Of the constraints on (w, b).
+    width : float
+    qp : QPSolution, optional
+        The program's own solution; one of status UNKNOWN by default.
     """
     return SVMSolution(
         alpha=alpha,
@@ -35,12 +43,12 @@ def stated_solution(
         coef=coef,
         intercept=intercept,
         intercept_interval=Interval(intercept, intercept),
-        width=0.0,
+        width=width,
         slack=np.zeros(len(model.conditions)),
-        constraint_multipliers=NO_MULTIPLIERS,
+        constraint_multipliers=multipliers,
         conditions=model.conditions,
         kernel=model.kernel,
         data=model.data,
-        qp=QPSolution(Status.UNKNOWN),
+        qp=QPSolution(Status.UNKNOWN) if qp is None else qp,
         repair=model.repair,
     )
