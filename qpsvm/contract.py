@@ -71,9 +71,7 @@ class Contract:
     def attempt(self, solution: QPSolution) -> Attempt:
         """Map a solution of the reduced program back, and verify it."""
         own, eps = self.route.evaluate(solution), self.settings.eps
-        if isinstance(self.problem, TrainingProblem):
-            return Attempt(solution, verify_evaluated(self.problem, own, eps=eps), self, own)
-        return Attempt(solution, verify(self.problem, own, eps=eps), self, own)
+        return Attempt(solution, verify_evaluated(self.problem, own, eps=eps), self, own)
 
     def is_proof(self, evidence: QPSolution) -> bool:
         """Return whether the vectors prove that there is no optimum."""

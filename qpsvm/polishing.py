@@ -26,10 +26,10 @@ from qpsvm.numerics.deadline import Deadline
 from qpsvm.polish_routes import polish_route, require_finite_vector
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import Status
 from qpsvm.solvers.polish.dispatch import polish as polish_program
 from qpsvm.solvers.work_budget import WorkBudget
-from qpsvm.verification import verify, verify_evaluated
+from qpsvm.verification import verify_evaluated
 
 Solution = TypeVar("Solution")
 
@@ -113,21 +113,16 @@ def polish(
     return cast(Solution, _polished(problem, solution, request))
 
 
-def _polished(problem: object, solution: object, request: _Request) -> object:
+def _polished(problem: Any, solution: Any, request: _Request) -> object:
     """The polished solution of any kind of problem."""
-    if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
+    if isinstance(problem, QuadraticProgram):
         return request.polished(problem, solution)
-    if isinstance(problem, ReducedProblem) and isinstance(solution, ReducedSolution):
+    if isinstance(problem, ReducedProblem):
         found = tuple(_polish_machine(*part, request) for part in problem.parts(solution))
         if all(new is old for new, old in zip(found, solution.solutions, strict=True)):
             return solution
         return ReducedSolution(found, solution.data, solution.reduction)
-    if isinstance(problem, TrainingProblem) and isinstance(solution, problem.solution_type):
-        return _polish_machine(problem, solution, request)
-    raise InvalidParameterError(
-        "polish takes (SVMProblem, SVMSolution) or (QuadraticProgram, QPSolution), got "
-        f"({type(problem).__name__}, {type(solution).__name__})."
-    )
+    return _polish_machine(problem, solution, request)
 
 
 @dataclass(frozen=True)
@@ -158,8 +153,6 @@ class _Request:
 
     def report(self, problem: Any, evaluated: Any) -> KKTReport:
         """The verifier's report on an evaluated solution."""
-        if isinstance(problem, QuadraticProgram):
-            return verify(problem, evaluated, eps=self.eps)
         return verify_evaluated(problem, evaluated, eps=self.eps)
 
     def polished(self, problem: Any, solution: Any) -> object:

@@ -34,13 +34,12 @@ from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.exact_types import require_stored
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
-from qpsvm.machines.warm_start import NothingKnownError, transfer_warm_start
+from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.deadline import NEVER
 from qpsvm.passes import PassSettings, solve_in_passes
 from qpsvm.policy import solve_by_policy
 from qpsvm.qp.evidence_search import find_infeasibility
-from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
@@ -360,20 +359,10 @@ def _no_optimum(solution: QPSolution) -> NoOptimumError:
 
 
 def _warm_start(problem: TrainingProblem[Any, Any] | QuadraticProgram, start: Any) -> Any:
-    svm = problem if isinstance(problem, TrainingProblem) else None
-    if svm is not None and isinstance(start, svm.solution_type):
+    if isinstance(problem, TrainingProblem) and isinstance(start, problem.solution_type):
         try:
-            require_stored(start, svm.solution_type)
-            if not isinstance(svm, SVMProblem) and start.data.n_samples != svm.data.n_samples:
-                raise InvalidParameterError(
-                    "warm_start is a solution with another number of samples than the problem; "
-                    "pass one with as many samples, or none."
-                )
-            return (
-                _transferred_warm_start(svm, start)
-                if isinstance(svm, SVMProblem)
-                else svm.to_qp(start)
-            )
+            require_stored(start, problem.solution_type)
+            return problem.start_from(start)
         except InvalidParameterError:
             raise
         except InvalidDataError as error:
@@ -393,19 +382,6 @@ def _warm_start(problem: TrainingProblem[Any, Any] | QuadraticProgram, start: An
             "warm_start has no x, or NaN or infinite entries in it; pass a solution with a point."
         )
     return start
-
-
-def _transferred_warm_start(problem: SVMProblem, start: SVMSolution) -> QPSolution:
-    """Map a warm start to the variables of this program; only x for a large kernel program.
-
-    Multipliers would take a pass over the kernel matrix, and who goes through it column by column
-    has no use for them.
-    """
-    own, P = transfer_warm_start(problem.model, start), problem.qp.P
-    if isinstance(P, KernelQuadratic) and problem.form == "dual" and not P.gram.is_worth_keeping:
-        x = np.concatenate([own.alpha, own.constraint_multipliers])
-        return QPSolution(Status.UNKNOWN, x=x, native_status="from a model")
-    return problem.to_qp(own)
 
 
 def _shortfall(solution: QPSolution, report: KKTReport, eps: float) -> str:

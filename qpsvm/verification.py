@@ -28,9 +28,9 @@ from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.chunked import ChunkedProblem, ChunkedReport, ChunkedSolution
 from qpsvm.chunked.problem import verified
 from qpsvm.display import one_line
-from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
+from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.kkt_report import KKTReport
-from qpsvm.machines.arguments import require_pair
+from qpsvm.machines.arguments import require_pair, require_program_solution
 from qpsvm.machines.exact_types import stored_program_solution
 from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.problem import Solution, TrainingProblem
@@ -59,7 +59,7 @@ def verify(
 ) -> ChunkedReport: ...
 @overload
 def verify(problem: QuadraticProgram, solution: QPSolution, *, eps: float = ...) -> KKTReport: ...
-def verify(problem: object, solution: object, *, eps: float = 1e-8) -> object:
+def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> object:
     """Measure how far a solution is from optimal, without trusting its own statements.
 
     Parameters
@@ -101,26 +101,24 @@ def verify(problem: object, solution: object, *, eps: float = 1e-8) -> object:
     if isinstance(problem, ChunkedProblem):
         return ChunkedReport(eps, verified(problem, solution), one_line(problem))
     require_pair("verify", problem, solution, programs=True, recovers=True)
-    if isinstance(problem, QuadraticProgram) and isinstance(solution, QPSolution):
-        return _verify_program(problem, solution, tolerances)
-    if isinstance(problem, ReducedProblem) and isinstance(solution, ReducedSolution):
+    if isinstance(problem, ReducedProblem):
         return _verify_parts(problem, solution, eps)
-    if isinstance(problem, TrainingProblem):
-        if isinstance(solution, QPSolution):
-            return verify_evaluated(problem, problem.evaluate(solution), eps=eps)
-        if isinstance(solution, problem.solution_type):
-            return _verify_svm(problem, solution, None, tolerances)
-    raise InvalidParameterError(
-        "verify takes (SVMProblem, SVMSolution) or (QuadraticProgram, QPSolution), got "
-        f"({type(problem).__name__}, {type(solution).__name__})."
-    )
+    if isinstance(problem, QuadraticProgram):
+        return _verify_program(problem, solution, tolerances)
+    if isinstance(solution, QPSolution):
+        return verify_evaluated(problem, problem.evaluate(solution), eps=eps)
+    return _verify_svm(problem, solution, None, tolerances)
 
 
 def verify_evaluated(
-    problem: TrainingProblem[Any, Any], evaluation: Any, *, eps: float = 1e-8
+    problem: TrainingProblem[Any, Any] | QuadraticProgram, evaluation: Any, *, eps: float = 1e-8
 ) -> KKTReport:
-    """Verify a solution that was evaluated by ``problem.evaluate``."""
-    return _verify_svm(problem, evaluation.solution, evaluation, Tolerances(eps))
+    """Verify a solution that was evaluated by ``problem.evaluate``; a bare program's as it is."""
+    tolerances = Tolerances(eps)
+    if isinstance(problem, QuadraticProgram):
+        require_program_solution("verify", evaluation)
+        return _verify_program(problem, evaluation, tolerances)
+    return _verify_svm(problem, evaluation.solution, evaluation, tolerances)
 
 
 def _verify_program(

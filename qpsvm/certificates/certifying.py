@@ -13,9 +13,7 @@ from qpsvm.chunked import ChunkedCertificate, ChunkedProblem, ChunkedSolution
 from qpsvm.chunked.problem import verified
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair
-from qpsvm.machines.feasibility import FeasibleMachine, feasible_machine
 from qpsvm.machines.locked import locked
-from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.verifiable import VerifiableModel
@@ -109,7 +107,7 @@ def certificate_of(
             model=model,
             evaluation=evaluation,
             enclosure=enclose(model, evaluation.solution) if rigorous else None,
-            feasible=_feasible(model, evaluation),
+            feasible=model.feasible_machine(evaluation),
         )
 
 
@@ -117,9 +115,3 @@ def _rounding(model: VerifiableModel[object, object, Any], evaluation: Any, prim
     """Estimated rounding error of both objectives, relative to the primal one."""
     size = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
     return float(model.rounding(evaluation, primal) + model.dual_rounding(evaluation) / size)
-
-
-def _feasible(model: object, evaluation: Any) -> FeasibleMachine | None:
-    if not isinstance(model, SupportVectorModel):
-        return None
-    return feasible_machine(model, evaluation.solution, evaluation.point)

@@ -64,6 +64,10 @@ class SupportVectorModel(PrimalDualPair):
         upper = self.primal_objective(evaluation)
         return hidden_square(self, evaluation.point.alpha, differences, upper)
 
+    def feasible_machine(self, evaluation: Evaluation) -> feasibility.FeasibleMachine | None:
+        """The nearest machine found that satisfies all constraints; None without constraints."""
+        return feasibility.feasible_machine(self, evaluation.solution, evaluation.point)
+
     def dual_objective(self, evaluation: Evaluation) -> float:
         """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for the feasible point."""
         return self.dual_value(evaluation.point, evaluation.dual)

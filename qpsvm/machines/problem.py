@@ -15,12 +15,14 @@ from qpsvm.machines.form import Form
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
+from qpsvm.machines.warm_start import transfer_warm_start
 from qpsvm.numerics.arguments import VectorLike
 from qpsvm.qp import exchange
 from qpsvm.qp.canonical import from_canonical
 from qpsvm.qp.canonical_form import CanonicalForm, Storage
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.solution import QPSolution, Status
 
 if TYPE_CHECKING:
     from qpsvm.data.training_sets import TrainingSet
@@ -185,6 +187,21 @@ class TrainingProblem(Generic[Model, Solution]):
         _require(solution, self.solution_type, "to_qp")
         return self.recovery.to_qp(self.model.decision_values(solution))
 
+    def start_from(self, solution: Solution) -> QPSolution:
+        """Build a warm start of ``qp`` from a solution of a problem of the same kind.
+
+        Raises
+        ------
+        InvalidParameterError
+            It is of another number of samples.
+        """
+        if solution.data.n_samples != self.data.n_samples:
+            raise InvalidParameterError(
+                "warm_start is a solution with another number of samples than the problem; "
+                "pass one with as many samples, or none."
+            )
+        return self.to_qp(solution)
+
     def to_npz(self, path: str | os.PathLike[str], *, memory_limit: int | None = None) -> None:
         """Write the program, exact to the bit; ``qpsvm.qp.exchange.read_npz`` reads it.
 
@@ -238,6 +255,18 @@ class SVMProblem(TrainingProblem[SupportVectorModel, SVMSolution]):
     """The training problem of a machine with one decision function; see ``TrainingProblem``."""
 
     solution_type: ClassVar[type[SVMSolution]] = SVMSolution
+
+    def start_from(self, solution: SVMSolution) -> QPSolution:
+        """Build a warm start from a solution that may be of other samples or prices.
+
+        Only x for a large kernel program: multipliers would take a pass over the kernel matrix, and
+        a solver that goes through it column by column has no use for them.
+        """
+        own, P = transfer_warm_start(self.model, solution), self.qp.P
+        if isinstance(P, KernelQuadratic) and self.form == "dual" and not P.gram.is_worth_keeping:
+            x = np.concatenate([own.alpha, own.constraint_multipliers])
+            return QPSolution(Status.UNKNOWN, x=x, native_status="from a model")
+        return self.to_qp(own)
 
 
 def _require(solution: object, kind: type[object], caller: str) -> None:

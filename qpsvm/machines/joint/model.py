@@ -63,6 +63,10 @@ class JointModel(JointPair):
         """Return None: intercepts are weights of a constant feature here."""
         del evaluation
 
+    def feasible_machine(self, evaluation: JointEvaluation) -> None:
+        """Return None: there are no constraints on the weights."""
+        del evaluation
+
     def infeasibility(self, evaluation: JointEvaluation) -> float:
         """Return zero: there are no hard conditions."""
         del evaluation
