@@ -163,3 +163,24 @@ def test_a_hessian_over_other_samples_is_multiplied() -> None:
     )
     evaluation = problem.evaluate(solution)
     assert problem.model.hessian_product(evaluation, twice, solution.qp.x) is None
+
+
+@pytest.mark.parametrize("intercept", ["none", "penalized"])
+def test_one_decision_function_per_class_multiplies_once_each_way(intercept: str) -> None:
+    rng = np.random.default_rng(2)
+    labels = np.arange(60) % 3
+    X = sp.csr_array(rng.normal(size=(60, 4)) + 2.0 * np.eye(4)[labels])
+    problem = qpsvm.CrammerSinger(C=1.0, intercept=intercept).dual(X, labels)
+    solution = qpsvm.solve(problem)
+    with counted(problem.data.X) as products:
+        report = qpsvm.verify(problem, solution)
+    assert report.passed
+    assert sorted(set(products)) == ["X", "|X|"]
+    # each of the three classes has its own sizes of terms of P x
+    assert products.count("X") == 2
+    assert products.count("|X|") <= 2 + 2 * 3
+    known = problem.model.hessian_product(problem.evaluate(solution), problem.qp.P, solution.qp.x)
+    direct = HessianProduct.of(problem.qp.P, solution.qp.x)
+    np.testing.assert_allclose(known.value, direct.value, rtol=0.0, atol=8 * EPS * direct.size)
+    other = solution.qp.x + 1.0
+    assert problem.model.hessian_product(problem.evaluate(solution), problem.qp.P, other) is None

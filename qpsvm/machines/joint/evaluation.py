@@ -13,6 +13,7 @@ from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.qp.hessian_product import HessianProduct
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.repeated import RepeatedQuadratic
 
@@ -32,6 +33,8 @@ class JointEvaluation(JointDecisions):
         The feasible tau nearest to alpha.
     coef : array of shape (k, d) or None
         The weights of that point, for the linear kernel.
+    column_sizes : array of shape (d, k) or None
+        ``|X|' |tau|``, the sums of the absolute terms of these weights.
     dual_square : float
         ``sum_m |w_m|^2 + sum_m b_m^2`` of that point.
     """
@@ -40,6 +43,7 @@ class JointEvaluation(JointDecisions):
     sizes: Dense | None
     point: Dense
     coef: Dense | None
+    column_sizes: Dense | None
     dual_square: float
 
     def of(self, solution: JointSolution) -> JointEvaluation:
@@ -52,11 +56,15 @@ def evaluated(model: JointPair, solution: JointSolution) -> JointEvaluation:
     point, own, b = model.feasible_dual(solution.alpha), solution.expansion, solution.intercept
     coef, tau = model.coef(point), None if model.is_linear else point
     sizes: Dense | None
+    magnitudes = abs(model.data.X) if model.is_linear else None
+    columns = None if magnitudes is None else np.asarray(magnitudes.T @ np.abs(point))
     if solution.coef is not None:
         scores = np.asarray(model.data.X @ solution.coef.T)
         square = float(np.sum(solution.coef * solution.coef))
-        sizes = np.asarray(abs(model.data.X) @ np.abs(solution.coef).T)
         product = None if tau is None else model.kernel_product(tau)
+        sizes = None
+        if magnitudes is not None:  # weights of another kernel are no machine's
+            sizes = np.asarray(magnitudes @ np.abs(solution.coef).T)
     elif own is not None:
         v, is_positive = np.abs(own), model.kernel.is_nonnegative
         scores, terms, product = _products(model, own, v if is_positive else None, tau)
@@ -73,26 +81,40 @@ def evaluated(model: JointPair, solution: JointSolution) -> JointEvaluation:
         dual_square = float(np.maximum(np.sum(point * product), 0.0))
     own_b = model.intercepts(point)
     square, dual_square = square + float(b @ b), dual_square + float(own_b @ own_b)
-    return JointEvaluation(solution, scores, square, sizes, point, coef, dual_square)
+    return JointEvaluation(solution, scores, square, sizes, point, coef, columns, dual_square)
 
 
 def hessian_product(
     model: JointPair, evaluation: JointEvaluation, P: Quadratic, x: Vector | None
 ) -> HessianProduct | None:
     """Compute ``P x`` from the scores; None where it does not follow from them."""
-    expansion, gram = evaluation.solution.expansion, model.gram
-    if not isinstance(P, RepeatedQuadratic) or not isinstance(P.part, KernelQuadratic):
+    solution, gram = evaluation.solution, model.gram
+    if not isinstance(P, RepeatedQuadratic) or x is None or np.shape(x) != (P.size,):
         return None
-    if not isinstance(gram, KernelQuadratic) or P.part.gram is not gram.gram:
-        return None
-    if expansion is None or x is None or np.shape(x) != (P.size,):
+    part = P.part
+    known: Dense | None
+    if isinstance(part, LowRankQuadratic):
+        # scores are those of weights; they are the ones that x implies, bit for bit, or of no use
+        known = evaluation.point
+        shared = isinstance(gram, LowRankQuadratic) and part.samples is gram.samples
+        if not shared or not _are_equal(solution.coef, evaluation.coef):
+            return None
+    elif isinstance(part, KernelQuadratic):
+        known = solution.expansion
+        if not isinstance(gram, KernelQuadratic) or part.gram is not gram.gram:
+            return None
+    else:
         return None
     pieces = np.reshape(x, (P.times, -1))
-    sums = np.column_stack([P.part.selection.gather(piece) for piece in pieces])
-    if not np.array_equal(sums, expansion):
+    sums = np.column_stack([part.selection.gather(piece) for piece in pieces])
+    if not _are_equal(sums, known):
         return None
-    known = zip(pieces, evaluation.scores.T, strict=True)
-    return HessianProduct(P, x, np.concatenate([P.part.from_product(*pair) for pair in known]))
+    values = [part.from_product(*pair) for pair in zip(pieces, evaluation.scores.T, strict=True)]
+    return HessianProduct(P, x, np.concatenate(values))
+
+
+def _are_equal(one: Dense | None, other: Dense | None) -> bool:
+    return one is not None and other is not None and np.array_equal(one, other)
 
 
 def _products(

@@ -92,8 +92,8 @@ class JointModel(JointPair):
     def dual_rounding(self, evaluation: JointEvaluation) -> float:
         """Estimated rounding error of the dual objective of the feasible point, absolute."""
         v = np.abs(evaluation.point)
-        if evaluation.coef is not None:
-            square = 2.0 * float(np.sum(np.abs(evaluation.coef) * (abs(self.data.X).T @ v).T))
+        if evaluation.coef is not None and evaluation.column_sizes is not None:
+            square = 2.0 * float(np.sum(np.abs(evaluation.coef) * evaluation.column_sizes.T))
         else:
             norms = np.sqrt(np.abs(self.gram.diagonal()))
             square = float(np.sum((norms @ v) ** 2))
@@ -169,7 +169,8 @@ class JointModel(JointPair):
         implied = evaluation.coef if same else self.coef(alpha)
         if solution.coef is not None and implied is not None:
             distance = self.squared_size(solution.coef - implied, None, apart)
-            terms = abs(self.data.X).T @ np.abs(alpha)
+            known = evaluation.column_sizes if same else None
+            terms = abs(self.data.X).T @ np.abs(alpha) if known is None else known
         elif solution.expansion is not None:
             distance = self.squared_size(None, solution.expansion - alpha, apart)
             terms = np.sqrt(np.abs(self.gram.diagonal())) @ np.abs(alpha)
