@@ -17,7 +17,7 @@ from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.engine import least_memory, minimise
 from qpsvm.solvers.active_set.settings import ActiveSetSettings
 from qpsvm.solvers.box.boxed import Boxed
-from qpsvm.solvers.box.program import MAX_ROWS
+from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.work_budget import WorkBudget
 
 DENSE_HESSIAN_SIZE = 1000
@@ -50,7 +50,7 @@ class ActiveSetBackend(Backend):
             program = program.replace(P=program.P.to_dense())
         if not Boxed.suits(program):
             raise UnsupportedProgramError(
-                f"Backend {self.label!r} takes bounds and at most {MAX_ROWS} other rows, and a "
+                f"Backend {self.label!r} takes bounds and at most {BOX.max_rows} other rows, and a "
                 f"Hessian that is not sparse from {DENSE_HESSIAN_SIZE + 1} variables on; this "
                 f"program has {program.n_equalities} equalities and {program.n_inequalities} "
                 f"inequalities over {program.n_variables} variables. The dual of a kernel machine "

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from qpsvm.numerics.cholesky import Bordered, Cholesky
 from qpsvm.numerics.workspace import Memory
-from qpsvm.solvers.box.curvature import SMALLEST_UPDATED, UPDATED, DenseCurvature
+from qpsvm.solvers.box.curvature import DenseCurvature
+from qpsvm.solvers.box.settings import BOX
 from tests.tolerances import ROUNDING
 
+SMALLEST_UPDATED, UPDATED = BOX.smallest_updated, BOX.changes_per_update
 N = 2 * SMALLEST_UPDATED
 
 

@@ -12,7 +12,8 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import Inverse, drop_infinite_rows
 from qpsvm.solvers.box.curvature import FactorCurvature, HessianCurvature
-from qpsvm.solvers.box.program import FEW_COLUMNS, MAX_ROWS, BoxProgram
+from qpsvm.solvers.box.program import BoxProgram
+from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.slack_rows import SlackRows
 
@@ -38,7 +39,7 @@ class Boxed:
     def suits(program: QuadraticProgram) -> bool:
         """Return whether the rows are few and the Hessian is not a sparse matrix."""
         rows = program.n_equalities + program.n_inequalities
-        return rows <= MAX_ROWS and not program.P.prefers_sparse
+        return rows <= BOX.max_rows and not program.P.prefers_sparse
 
     @classmethod
     def of(cls, program: QuadraticProgram, memory_limit: int) -> Boxed:
@@ -49,7 +50,7 @@ class Boxed:
         curvature = HessianCurvature(P, rows.n_slack)
         if (
             isinstance(P, LowRankQuadratic)
-            and P.rank <= FEW_COLUMNS
+            and P.rank <= BOX.max_columns
             and 16 * P.size * P.rank <= memory_limit
         ):
             curvature = FactorCurvature(P, rows.n_slack)

@@ -13,19 +13,10 @@ from qpsvm.numerics.cholesky import Bordered, Cholesky
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
+from qpsvm.solvers.box.settings import BOX
 
 Solve: TypeAlias = Callable[[Dense], Dense]
 """``r -> (P_FF + sigma I)^-1 r`` for r of shape (m,) or (m, p)."""
-
-UPDATED = 10
-"""Of so many variables one may have changed, for a factor to be used again: it takes a third of
-the time of another one."""
-
-SOUND = 1e-6
-"""Sigma, relative to the largest curvature, below which an updated factor loses too many digits."""
-
-SMALLEST_UPDATED = 200
-"""Factors of at most so many variables are computed anew, which takes no longer than an update."""
 
 
 class Curvature(ABC):
@@ -110,11 +101,13 @@ class DenseCurvature(Curvature):
         return self if len(index) == len(self.matrix) else super().restricted(index)
 
     def factor(self, free: Index, sigma: float) -> Solve:
-        is_sound = sigma >= SOUND * float(np.max(np.diagonal(self.matrix), initial=0.0))
+        is_sound = sigma >= BOX.smallest_updated_sigma * float(
+            np.max(np.diagonal(self.matrix), initial=0.0)
+        )
         if (
             self._last is not None
             and self._last[1] == sigma
-            and len(free) > SMALLEST_UPDATED
+            and len(free) > BOX.smallest_updated
             and is_sound
         ):
             bordered = self._bordered(free, *self._last)
@@ -136,11 +129,11 @@ class DenseCurvature(Curvature):
         is_kept = np.isin(factored, free, assume_unique=True)
         removed = np.flatnonzero(~is_kept)
         changes = len(added) + len(removed)
-        if UPDATED * changes > len(factored):
+        if BOX.changes_per_update * changes > len(factored):
             return None
         if changes == 0:
             return factor
-        self._memory.reserve("border", self.matrix.size // UPDATED)
+        self._memory.reserve("border", self.matrix.size // BOX.changes_per_update)
         border = self._memory.matrix("border", changes, len(factored))
         border[: len(added)] = self.matrix[np.ix_(free[added], factored)]
         corner = self.block(free[added])

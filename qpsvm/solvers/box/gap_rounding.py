@@ -19,15 +19,9 @@ import numpy as np
 
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import BoxProgram
+from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
-
-OFFSET_PER_RESIDUAL = 4.0
-"""From zero, in the largest residual there is: whoever evaluates P in another order rounds as
-far the other way."""
-
-OFFSET_PER_ROUNDING = 2.0
-"""From zero, in what rounding may be: then the sign of r is certain, whoever looks."""
 
 
 def reduce_gap_rounding(
@@ -42,7 +36,9 @@ def reduce_gap_rounding(
     residual, tolerances = box.natural_residual(x, r), box.tolerances(point)
     is_open = ((below > 0.0) & (above > 0.0)) | (residual > 0.0)
     away = (
-        np.maximum(OFFSET_PER_RESIDUAL * float(np.max(residual)), OFFSET_PER_ROUNDING * tolerances)
+        np.maximum(
+            BOX.offset_per_residual * float(np.max(residual)), BOX.offset_per_rounding * tolerances
+        )
         * is_open
     )
     moved = settle(
@@ -51,7 +47,7 @@ def reduce_gap_rounding(
         Px=point.Px,
         largest=largest,
         budget=budget,
-        roughly=1.0 / (OFFSET_PER_RESIDUAL + 1.0),
+        roughly=1.0 / (BOX.offset_per_residual + 1.0),
         into_rounding=True,
     )
     moved = replace(moved, drift=moved.drift + point.drift)

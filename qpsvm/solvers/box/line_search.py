@@ -6,9 +6,7 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Vector
 from qpsvm.solvers.box.program import BoxProgram
-
-NEARLY_ZERO = 0.1
-"""A slope that fell to this share within a full step needs no search."""
+from qpsvm.solvers.box.settings import BOX
 
 
 def step_length(
@@ -37,7 +35,7 @@ def step_length(
         return float(dr @ x) - fixed - falling * t
 
     at_start = slope(0.0)
-    if abs(slope(1.0)) <= NEARLY_ZERO * abs(at_start):
+    if abs(slope(1.0)) <= BOX.accepted_slope * abs(at_start):
         return 1.0
     if not at_start > 0.0:
         return None

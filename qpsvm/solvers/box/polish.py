@@ -26,18 +26,12 @@ from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.curvature import FactorCurvature
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
-from qpsvm.solvers.box.settings import DEFAULTS, WorkingSetSettings
+from qpsvm.solvers.box.settings import BOX, DEFAULTS, WorkingSetSettings
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 
 MATRICES = 3
 """Matrices of the size of the working set that exist at a time."""
-
-PROGRESS = 1e-14
-"""A working set must lower the objective by this share of its terms, or halve the residual."""
-
-WORK_OF_AN_ENTRY = 300.0
-"""Evaluating a kernel takes about as long as so many steps of a factorisation."""
 
 
 def polish_box(
@@ -168,12 +162,12 @@ class _WorkingSetSearch:
         d = moved - x
         Pd = box.P.product(d)
         if not low_rank:
-            self.budget.work += WORK_OF_AN_ENTRY * box.size * int(np.count_nonzero(d))
+            self.budget.work += BOX.work_of_an_entry * box.size * int(np.count_nonzero(d))
         change = float(d @ (point.Px + box.q + 0.5 * Pd))
         Px, drift = point.Px + Pd, point.drift + float(np.max(box.rounding(d)))
         ys = row_multipliers(box, moved, Px, inner.y), inner.y
         new = min((Point(moved, Px, y, drift) for y in ys), key=box.residual)
-        falls = change < -PROGRESS * box.objective_terms(point)
+        falls = change < -BOX.least_progress * box.objective_terms(point)
         return new if falls or box.residual(new) < 0.5 * residual else None
 
     def working_set(self, point: Point, expected_free: int | None) -> tuple[Index, bool]:

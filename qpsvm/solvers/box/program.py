@@ -21,20 +21,9 @@ import numpy as np
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.numerics.duplicates import clip_scaled
 from qpsvm.solvers.box.curvature import Curvature
+from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.negligible import negligible_objective
 from qpsvm.solvers.point import Point
-
-MAX_ROWS = 32
-"""So many rows count as few: what is done with them is dense."""
-
-FEW_COLUMNS = 1000
-"""A factor with more of them saves nothing over working sets."""
-
-ROW_ROUNDING = 1e-13
-"""Largest violation of a row that counts as rounding, relative to its terms."""
-
-MISSED = 1e-6
-"""Violation of a row, relative to its terms, with which a point is none of the program."""
 
 GRADIENT_ROUNDING = 32.0 * float(np.finfo(np.float64).eps)
 """Bound on the rounding of an entry of the gradient, relative to the norm of its terms."""
@@ -116,7 +105,7 @@ class BoxProgram:
         room = _finite(np.where(r > 0.0, x - self.lower, self.upper - x), x)
         terms = np.abs(self.A) @ np.abs(x) + np.abs(self.b)
         missing = np.abs(self.A @ x - self.b)
-        if (missing > MISSED * terms).any():
+        if (missing > BOX.missed_row * terms).any():
             return np.inf
         missed = float(np.abs(point.y) @ missing)
         return (float(np.abs(r) @ room) + missed) / self.objective_scale(point)
@@ -184,7 +173,7 @@ class BoxProgram:
     def _missed(self, x: Vector) -> Vector:
         """``|Ax - b|``; zero where that is only rounding."""
         missed = np.abs(self.A @ x - self.b)
-        missed[missed <= ROW_ROUNDING * (np.abs(self.A) @ np.abs(x) + np.abs(self.b))] = 0.0
+        missed[missed <= BOX.row_rounding * (np.abs(self.A) @ np.abs(x) + np.abs(self.b))] = 0.0
         return missed
 
     def of_variables(

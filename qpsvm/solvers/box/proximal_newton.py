@@ -40,15 +40,9 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.solvers.box.curvature import Solve
 from qpsvm.solvers.box.line_search import step_length
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.settings import DEFAULTS, WorkingSetSettings
+from qpsvm.solvers.box.settings import BOX, DEFAULTS, WorkingSetSettings
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
-
-SHRINKING = ((2, 0.01), (6, 0.1), (15, 0.3))
-"""Newton steps that a proximal point took at most, and by how much the term shrinks then."""
-
-SAME_OBJECTIVE = 1e-13
-"""Change of the objective that is only rounding, relative to its terms."""
 
 
 def solve(
@@ -93,7 +87,7 @@ def solve(
             stalls = 0
         elif sigma <= smallest:
             stalls += 1
-        factors = (factor for steps, factor in SHRINKING if proximal.steps <= steps)
+        factors = (factor for steps, factor in BOX.shrinking if proximal.steps <= steps)
         sigma = max(smallest, sigma * next(factors, 1.0))
     return best
 
@@ -101,7 +95,7 @@ def solve(
 def _same_objective(program: BoxProgram, one: Point, other: Point) -> bool:
     """Return whether two objectives differ by rounding only."""
     difference = program.objective(one) - program.objective(other)
-    return abs(difference) <= SAME_OBJECTIVE * program.objective_terms(one)
+    return abs(difference) <= BOX.same_objective * program.objective_terms(one)
 
 
 def _first_sigma(program: BoxProgram, start: Point, settings: WorkingSetSettings) -> float:

@@ -15,14 +15,9 @@ from qpsvm.numerics.arrays import Index
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.proximal_newton import Equations
 from qpsvm.solvers.box.row_multipliers import row_multipliers
+from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
-
-STEPS = 5
-"""At most: each removes all digits that the factorisation has."""
-
-PROXIMAL_TERMS = (1e-12, 1e-10, 1e-8)
-"""Relative to the curvature: the first with which there is a factorisation."""
 
 
 def refine(box: BoxProgram, point: Point, *, largest: int, budget: WorkBudget) -> Point:
@@ -37,7 +32,7 @@ def refine(box: BoxProgram, point: Point, *, largest: int, budget: WorkBudget) -
     budget : WorkBudget
     """
     known, solve = b"", None
-    for _ in range(STEPS):
+    for _ in range(BOX.refinement_steps):
         free = np.flatnonzero(box.is_free(point.x))
         if not 0 < len(free) <= largest or not budget.may_go_on(box.residual(point)):
             break
@@ -63,7 +58,7 @@ def refine(box: BoxProgram, point: Point, *, largest: int, budget: WorkBudget) -
 
 def _equations(box: BoxProgram, free: Index, point: Point, budget: WorkBudget) -> Equations | None:
     part = box.restricted(free, point)
-    for term in PROXIMAL_TERMS:
+    for term in BOX.refined_terms:
         budget.add_factorisation(len(free), part.P.work(len(free)))
         try:
             return Equations(part, np.arange(len(free)), term * part.unit)

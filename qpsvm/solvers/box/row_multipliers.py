@@ -9,11 +9,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Vector
 from qpsvm.solvers.box.line_search import step_length
 from qpsvm.solvers.box.program import BoxProgram
-
-STEPS = 30
-SMALLEST_WEIGHT = 1e-6
-ROWS_SOLVED = 1e-14
-"""Violation of the rows at which the Newton steps end, relative to the rows' terms."""
+from qpsvm.solvers.box.settings import BOX
 
 
 def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Vector:
@@ -25,16 +21,16 @@ def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Ve
     """
     A, b, k = program.A, program.b, program.unit
     terms = np.abs(A) @ np.abs(x) + np.abs(b)
-    for _ in range(STEPS if len(b) else 0):
+    for _ in range(BOX.row_steps if len(b) else 0):
         r = program.gradient(Px, y)
         target = x - r / k
         missed = A @ program.clip(target) - b
-        if (np.abs(missed) <= ROWS_SOLVED * terms).all():
+        if (np.abs(missed) <= BOX.rows_solved * terms).all():
             break
         moving = A[:, program.is_free(target)]
         weights, vectors = np.linalg.eigh(moving @ moving.T / k)
         # rows that nothing moves get a long step: the search finds where something does
-        dy = vectors @ ((vectors.T @ missed) / np.maximum(weights, SMALLEST_WEIGHT / k))
+        dy = vectors @ ((vectors.T @ missed) / np.maximum(weights, BOX.smallest_weight / k))
         t = step_length(program, x, k, r, dy @ A, fixed=float(b @ dy))
         if t is None:
             break

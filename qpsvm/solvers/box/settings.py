@@ -1,4 +1,4 @@
-"""Settings of the working-set method for box programs."""
+"""Settings of the working-set method for box programs, and of its arithmetic."""
 
 from __future__ import annotations
 
@@ -67,3 +67,78 @@ class WorkingSetSettings:
 
 
 DEFAULTS = WorkingSetSettings()
+
+
+@dataclass(frozen=True)
+class BoxProgramSettings:
+    """Settings of the arithmetic of box programs: factors, refinement, rows, and rounding.
+
+    Attributes
+    ----------
+    max_rows : int
+        Rows up to which a program counts as one with few: what is done with them is dense.
+    max_columns : int
+        Columns of a factor of P up to which it is used instead of working sets; more save nothing.
+    changes_per_update : int
+        Variables per changed one, at least, for a factor to be updated: an update takes a third of
+        the time of a new factor.
+    smallest_updated : int
+        Variables up to which factors are computed anew, which takes no longer than an update.
+    smallest_updated_sigma : float
+        Proximal weight, relative to the largest curvature, below which an updated factor loses too
+        many digits.
+    least_progress : float
+        A working set must lower the objective by this share of its terms, or halve the residual.
+    work_of_an_entry : float
+        Steps of a factorisation that take as long as evaluating one kernel value.
+    shrinking : tuple of (int, float)
+        Newton steps that a proximal point took at most, and the factor of the proximal weight then.
+    accepted_slope : float
+        Share to which the slope must fall within a full step for it to need no search.
+    same_objective : float
+        Change of the objective that is only rounding, relative to its terms.
+    refinement_steps : int
+        Steps of iterative refinement, at most: each removes all digits that the factors have.
+    refined_terms : tuple of float
+        Proximal weights for refinement, relative to the curvature: the first one that can be
+        factored is taken.
+    row_rounding : float
+        Largest violation of a row that counts as rounding, relative to its terms.
+    missed_row : float
+        Violation of a row, relative to its terms, with which a point is none of the program.
+    row_steps : int
+        Newton steps for the multipliers of the rows, at most.
+    rows_solved : float
+        Violation of the rows at which these steps end, relative to the rows' terms.
+    smallest_weight : float
+        Smallest eigenvalue that these steps divide by, in units of one over the largest curvature.
+    offset_per_residual : float
+        Offset of a gradient from zero, in the largest residual: an evaluation of P in another order
+        rounds as far the other way.
+    offset_per_rounding : float
+        The same, in bounds on rounding: the sign of a gradient is then certain.
+    """
+
+    max_rows: int = 32
+    max_columns: int = 1000
+    changes_per_update: int = 10
+    smallest_updated: int = 200
+    smallest_updated_sigma: float = 1e-6
+    least_progress: float = 1e-14
+    work_of_an_entry: float = 300.0
+    shrinking: tuple[tuple[int, float], ...] = ((2, 0.01), (6, 0.1), (15, 0.3))
+    accepted_slope: float = 0.1
+    same_objective: float = 1e-13
+    refinement_steps: int = 5
+    refined_terms: tuple[float, ...] = (1e-12, 1e-10, 1e-8)
+    row_rounding: float = 1e-13
+    missed_row: float = 1e-6
+    row_steps: int = 30
+    rows_solved: float = 1e-14
+    smallest_weight: float = 1e-6
+    offset_per_residual: float = 4.0
+    offset_per_rounding: float = 2.0
+
+
+BOX = BoxProgramSettings()
+"""Settings that every box program is solved with."""
