@@ -17,7 +17,7 @@ import numpy as np
 from qpsvm.backends.base import Backend, Settings
 from qpsvm.certificates import certify_infeasible
 from qpsvm.kkt_report import KKTReport
-from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp.bounds import repaired
@@ -54,7 +54,7 @@ class Contract:
         The caller's; the warm start is a solution of the program as given.
     """
 
-    problem: TrainingProblem[Any, Any] | QuadraticProgram
+    problem: Program
     route: Route
     backend: Backend
     settings: Settings

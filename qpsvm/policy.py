@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Settings
 from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, is_blocked
 from qpsvm.exceptions import BackendError
-from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.problem import Program
 from qpsvm.machines.routes import ByPrimal, route_of
 from qpsvm.polish_distance import PolishDistance
-from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solve_state import POLICY, Call, Result, SolveState
 from qpsvm.solvers.polish.dispatch import polish
@@ -46,7 +44,7 @@ class Step:
 
 
 def solve_by_policy(
-    problem: TrainingProblem[Any, Any] | QuadraticProgram,
+    problem: Program,
     backend: str | Backend,
     settings: Settings,
 ) -> Result:

@@ -16,7 +16,7 @@ from qpsvm.exceptions import (
 from qpsvm.machines.dual_program import DualRecovery, dual_program
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.primal_program import PrimalRecovery
-from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.machines.problem import MachineProblem, Program, SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.program import QuadraticProgram
@@ -66,7 +66,7 @@ class OfProgram:
 class OfProblem:
     """Polish route of a training problem through its own quadratic program."""
 
-    problem: TrainingProblem[Any, Any]
+    problem: MachineProblem
 
     @property
     def program(self) -> QuadraticProgram:
@@ -119,7 +119,7 @@ class ByAlpha:
         return evaluation
 
 
-def polish_route(problem: TrainingProblem[Any, Any] | QuadraticProgram) -> Route:
+def polish_route(problem: Program) -> Route:
     """Choose the dual program over a box, if the problem has one, else its own program."""
     if isinstance(problem, QuadraticProgram):
         return OfProgram(problem)

@@ -20,7 +20,7 @@ from qpsvm.exceptions import (
 )
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair
-from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.polish_routes import polish_route, require_finite_vector
@@ -182,7 +182,7 @@ class _Request:
         return machine.replace(qp=machine.qp.replace(status=status))
 
 
-def _polish_machine(problem: TrainingProblem[Any, Any], solution: object, request: _Request) -> Any:
+def _polish_machine(problem: MachineProblem, solution: object, request: _Request) -> Any:
     problem.model.require_own(solution)
     for name in ("alpha", "constraint_multipliers"):
         require_finite_vector(getattr(solution, name), name, InvalidDataError)

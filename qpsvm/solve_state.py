@@ -9,9 +9,8 @@ from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.backends.printing import line_of
 from qpsvm.contract import Attempt, Contract
 from qpsvm.kkt_report import KKTReport
-from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.problem import Program
 from qpsvm.numerics.deadline import NEVER, Deadline
-from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
 
@@ -71,7 +70,7 @@ class Call:
         Reading of the deadline's clock.
     """
 
-    problem: TrainingProblem[Any, Any] | QuadraticProgram
+    problem: Program
     backend: str | Backend
     settings: Settings
     began: float

@@ -32,7 +32,7 @@ from qpsvm.exceptions import (
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.exact_types import require_stored
-from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.problem import Program, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.choices import require_flag
@@ -358,7 +358,7 @@ def _no_optimum(solution: QPSolution) -> NoOptimumError:
     )
 
 
-def _warm_start(problem: TrainingProblem[Any, Any] | QuadraticProgram, start: Any) -> Any:
+def _warm_start(problem: Program, start: Any) -> Any:
     if isinstance(problem, TrainingProblem) and isinstance(start, problem.solution_type):
         try:
             require_stored(start, problem.solution_type)

@@ -33,7 +33,7 @@ from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair, require_program_solution
 from qpsvm.machines.exact_types import stored_program_solution
 from qpsvm.machines.feasibility import missed_constraints
-from qpsvm.machines.problem import Solution, TrainingProblem
+from qpsvm.machines.problem import MachineProblem, Program, Solution, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.numerics.arrays import Vector
@@ -110,9 +110,7 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> object:
     return _verify_svm(problem, solution, None, tolerances)
 
 
-def verify_evaluated(
-    problem: TrainingProblem[Any, Any] | QuadraticProgram, evaluation: Any, *, eps: float = 1e-8
-) -> KKTReport:
+def verify_evaluated(problem: Program, evaluation: Any, *, eps: float = 1e-8) -> KKTReport:
     """Verify a solution that was evaluated by ``problem.evaluate``; a bare program's as it is."""
     tolerances = Tolerances(eps)
     if isinstance(problem, QuadraticProgram):
@@ -163,14 +161,14 @@ def _verify_parts(
 
 
 def _verify_svm(
-    problem: TrainingProblem[Any, Any], solution: Any, evaluation: Any, tolerances: Tolerances
+    problem: MachineProblem, solution: Any, evaluation: Any, tolerances: Tolerances
 ) -> KKTReport:
     with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
         return _measure_svm(problem, solution, evaluation, tolerances)
 
 
 def _measure_svm(
-    problem: TrainingProblem[Any, Any], solution: Any, evaluation: object, tolerances: Tolerances
+    problem: MachineProblem, solution: Any, evaluation: object, tolerances: Tolerances
 ) -> KKTReport:
     eps, natural = tolerances.eps, tolerances.of("natural")
     claimed = stored_program_solution(solution.qp)
@@ -210,7 +208,7 @@ def _measure_svm(
 
 
 def _about_constraints(
-    problem: TrainingProblem[Any, Any], solution: Any, certificate: Certificate, eps: float
+    problem: MachineProblem, solution: Any, certificate: Certificate, eps: float
 ) -> Iterator[str]:
     """Notes on the most violated constraint on (w, b), and one that blocks the upper bound."""
     if certificate.feasible is None:
@@ -226,7 +224,7 @@ def _about_constraints(
 
 
 def _machine_checks(
-    problem: TrainingProblem[Any, Any],
+    problem: MachineProblem,
     certificate: Certificate,
     table: SampleTable,
     eps: float,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -21,14 +21,14 @@ from qpsvm.machines.joint.evaluation import JointEvaluation
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.offsets import best_offsets
-from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.stated_solution import stated_solution
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import SolveStatistics
 
-Problem: TypeAlias = TrainingProblem[Any, Any]
+Problem: TypeAlias = MachineProblem
 Combine: TypeAlias = Callable[[Dense, int], Dense]
 """Function from the decision values of several machines to one value per class."""
 Solution: TypeAlias = SVMSolution | JointSolution

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from qpsvm.certificates.conflicts import conflict
 from qpsvm.certificates.inseparable import Inseparability, inseparability
 from qpsvm.display import one_line, short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_program_solution
-from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.qp.infeasibility import EVIDENCE_TOLERANCE, farkas_violation, ray_violation
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -99,9 +99,7 @@ class InfeasibilityCertificate:
         return "\n".join(lines)
 
 
-def certify_infeasible(
-    problem: TrainingProblem[Any, Any] | QuadraticProgram, evidence: QPSolution
-) -> InfeasibilityCertificate:
+def certify_infeasible(problem: Program, evidence: QPSolution) -> InfeasibilityCertificate:
     """Measure evidence from any source that a problem has no optimum.
 
     Parameters

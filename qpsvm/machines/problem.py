@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -248,6 +248,13 @@ class TrainingProblem(Generic[Model, Solution]):
             f"{data.n_samples} samples x {data.n_features} features ({data.storage}), "
             f"{self.qp.n_variables} variables)"
         )
+
+
+MachineProblem: TypeAlias = TrainingProblem[Any, Any]
+"""A problem whose one program gives a machine, with one decision function or one per class."""
+
+Program: TypeAlias = MachineProblem | QuadraticProgram
+"""Whatever is solved as one program."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,11 +18,10 @@ import numpy as np
 from qpsvm.machines.dual_program import DualRecovery
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
-from qpsvm.machines.problem import SVMProblem, TrainingProblem
+from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution
 
@@ -56,7 +55,7 @@ class Direct:
     reduced : Reduced
     """
 
-    problem: TrainingProblem[Any, Any] | QuadraticProgram
+    problem: Program
     reduced: Reduced
 
     def evaluate(self, solution: QPSolution) -> Any:
@@ -122,9 +121,7 @@ class ByPrimal:
         return EPS * float(np.max(F @ (F.T @ np.abs(x))))
 
 
-def route_of(
-    problem: TrainingProblem[Any, Any] | QuadraticProgram, *, any_form: bool = True
-) -> Direct | ByPrimal:
+def route_of(problem: Program, *, any_form: bool = True) -> Direct | ByPrimal:
     """Choose the route with the smaller rounding errors.
 
     Parameters

@@ -15,14 +15,14 @@ from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import ReducedSolution, SVMSolution
 from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
 
-Machine: TypeAlias = TrainingProblem[Any, Any]
+Machine: TypeAlias = MachineProblem
 """A problem that is one program of a machine, of whatever family."""
 
 Problem: TypeAlias = Machine | ReducedProblem | QuadraticProgram
