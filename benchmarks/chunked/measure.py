@@ -123,7 +123,7 @@ def measured(
         "loss": loss,
         "workers": workers,
         "eps": EPS,
-        "passed": report.passed,
+        "passed": bool(report.passed),
         "relative_gap": report.certificate.relative_gap_upper,
         "objective": report.certificate.primal_objective,
         "coef": [value.hex() for value in solution.coef.tolist()],

@@ -244,7 +244,12 @@ def fitted_kernel(model: Estimator) -> Kernel:
         )
     if kind == "linear":
         return kernels.as_kernel(kind)
-    return _with_gamma(model, kind, attributes.number(model, "_gamma"))
+    if getattr(model, "_gamma", None) is not None:
+        return _with_gamma(model, kind, attributes.number(model, "_gamma"))
+    predicting = getattr(getattr(model, "solution_", None), "kernel", None)
+    if isinstance(predicting, Kernel):  # an estimator of qpsvm
+        return predicting
+    return _with_gamma(model, kind, attributes.number(model, "gamma"))
 
 
 def _with_gamma(model: Estimator, kind: str, gamma: float) -> Kernel:
