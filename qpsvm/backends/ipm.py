@@ -11,9 +11,9 @@ from qpsvm.backends.options import settings_from_options
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.solvers.factored import minimise
+from qpsvm.solvers.factored import solve
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.interior_point.translate import structured
+from qpsvm.solvers.interior_point.translate import translation
 from qpsvm.solvers.starting_points import coordinate_descent
 
 MAX_ITERATIONS = 500
@@ -41,15 +41,16 @@ class IPMBackend(Backend):
         if not settings.gives_way:
             own = replace(own, slow_iterations=0)
         clock = Clock(self.label, settings)
-        engine_program, inverse = structured(program, own)
+        way = translation(program, own)
+        engine_program = way.structured(own)
         setup = clock.seconds
 
         def report(iteration: int, objective: float, gap: float) -> Status | None:
             return clock.report(iteration, objective, gap, gap)
 
         limit = settings.max_iterations or MAX_ITERATIONS
-        found = minimise(engine_program, settings.eps, limit, own, report)
-        return inverse(QPSolution(found.status, x=found.x, y=found.y)).replace(
+        found = solve(engine_program, settings.eps, limit, own, report, clock.deadline)
+        return way(QPSolution(found.status, x=found.x, y=found.y)).replace(
             native_status=f"{found.reason} (gap {found.gap:.1e})",
             statistics=SolveStatistics(
                 iterations=found.iterations,

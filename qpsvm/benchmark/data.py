@@ -12,6 +12,9 @@ name                                   samples
                                        ``make_classification``, half of the features
                                        informative, 5% of the labels flipped; standardised
 ``synthetic_targets(n, d, seed)``      ``make_regression`` with a tenth of noise; standardised
+``synthetic_text(n, d, seed)``         documents of 80 words drawn by Zipf's law: logarithms of
+                                       counts, rows of norm 1; a linear machine's labels, 5%
+                                       flipped; ``tokens=``, ``flipped=``; sparse
 ``strip(n, d, margin, seed)``          two classes on either side of a strip of half-width
                                        ``margin``; zero or less: they touch or overlap
 =====================================  =========================================================

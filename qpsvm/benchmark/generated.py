@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from qpsvm.benchmark.arrays import Matrix, Vector
@@ -26,6 +27,29 @@ def _synthetic_targets(n: int, d: int, seed: int = 0) -> tuple[Matrix, Vector]:
     X, y = make_regression(n, d, n_informative=max(1, d // 2), random_state=seed)
     y = standardised(y) + 0.1 * np.random.default_rng(seed).standard_normal(n)
     return standardised(X), standardised(y)
+
+
+def _synthetic_text(
+    n: int, d: int, tokens: int = 80, flipped: float = 0.05, seed: int = 0
+) -> tuple[Matrix, Vector]:
+    """Documents of words drawn by Zipf's law, with labels of a linear machine.
+
+    Word k has probability in proportion to 1 / k. Features are ``log(1 + count)``, rows have norm
+    1. The labels are the signs of a normal weight for every word, about their median, and a share
+    of them is flipped.
+    """
+    rng = np.random.default_rng(seed)
+    shares = np.cumsum(1.0 / np.arange(1.0, d + 1.0))
+    words = np.searchsorted(shares, shares[-1] * rng.random(n * tokens), side="right")
+    words = np.minimum(words, d - 1).astype(np.int32)
+    starts = np.arange(0, n * tokens + 1, tokens, dtype=np.int32)
+    X = sp.csr_array((np.ones(n * tokens), words, starts), shape=(n, d))
+    X.sum_duplicates()
+    X.data = np.log1p(X.data)
+    X.data /= np.repeat(np.sqrt(X.multiply(X).sum(axis=1)), np.diff(X.indptr))
+    scores = X @ rng.standard_normal(d)
+    y = np.where(scores > np.median(scores), 1.0, -1.0)
+    return X, np.where(rng.random(n) < flipped, -y, y)
 
 
 def _strip(n: int, d: int, margin: float, seed: int = 0) -> tuple[Matrix, Vector]:
@@ -51,6 +75,7 @@ GENERATED: Mapping[str, Callable[..., tuple[Matrix, Vector]]] = {
     "strip": _strip,
     "synthetic": _synthetic,
     "synthetic_targets": _synthetic_targets,
+    "synthetic_text": _synthetic_text,
 }
 
 

@@ -6,25 +6,32 @@ from dataclasses import replace
 
 import numpy as np
 
-from qpsvm.qp.solution import Status
+from qpsvm.numerics.deadline import NEVER, Deadline
+from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.interior_point.interior import SearchResult
+from qpsvm.solvers.interior_point.presolve import presolve
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Progress, Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.starting_points import coordinate_descent
+from qpsvm.solvers.starting_points.converging_descent import ConvergingDescent
+from qpsvm.solvers.starting_points.coordinate_descent import Descended
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish, point_of
 from qpsvm.solvers.starting_points.open_set import OpenSet
 from qpsvm.solvers.starting_points.smoothing import suits
 
 
-def minimise(
+def solve(
     program: FactorProgram,
     eps: float,
     limit: int,
     settings: InteriorPointSettings,
     progress: Progress,
+    deadline: Deadline = NEVER,
 ) -> SearchResult:
-    """Minimise a factored program; return the solution or the best point found.
+    """Solve a factored program as it is given; return the solution or the best point found.
+
+    Coordinate descent works on the program as it is. The other methods begin with a presolve.
 
     Parameters
     ----------
@@ -35,12 +42,58 @@ def minimise(
         Of iterations.
     settings : InteriorPointSettings
     progress : callable
+    deadline : Deadline
+        Told to coordinate descent, which ``progress`` cannot stop.
+    """
+    search = Search(program, eps, limit, settings, progress)
+    descent = ConvergingDescent(search, deadline)
+    try:
+        found = descent.found() if program.size else None
+    except KeyboardInterrupt:
+        found, search.stopped = None, Status.INTERRUPTED
+    if search.stopped is not None:
+        best = search.best or search.initial_point()
+        reason = f"stopped: {search.stopped.value}"
+        return replace(best, status=search.stopped, reason=reason)
+    if found is not None:
+        return found
+    presolved, restore = presolve(program)
+    guess = descent.guess
+    if guess is not None:
+        known = restore.forward(QPSolution(Status.UNKNOWN, x=guess.x, y=guess.y))
+        guess = guess.on(presolved, np.asarray(known.x))
+    found = minimise(presolved, eps, limit, settings, progress, guess)
+    whole = restore(QPSolution(found.status, x=found.x, y=found.y))
+    return replace(found, x=np.asarray(whole.x))
+
+
+def minimise(
+    program: FactorProgram,
+    eps: float,
+    limit: int,
+    settings: InteriorPointSettings,
+    progress: Progress,
+    guess: Descended | None = None,
+) -> SearchResult:
+    """Minimise a presolved program; return the solution or the best point found.
+
+    Parameters
+    ----------
+    program : FactorProgram
+    eps : float
+        Relative gap.
+    limit : int
+        Of iterations.
+    settings : InteriorPointSettings
+    progress : callable
+    guess : Descended or None
+        What coordinate descent found for this program.
     """
     search = Search(program, eps, limit, settings, progress)
     if program.size == 0:
         return _without_variables(search)
     try:
-        found = _by_guess(search)
+        found = _by_guess(search, guess)
         if found is None and search.stopped is None:
             found = _of_all(search)
     except KeyboardInterrupt:
@@ -55,15 +108,16 @@ def minimise(
     return found
 
 
-def _by_guess(search: Search) -> SearchResult | None:
+def _by_guess(search: Search, guess: Descended | None) -> SearchResult | None:
     """Solve from an initial guess where that is cheaper than iterating on all variables."""
     p, settings = search.program, search.settings
     if p.F.rank <= p.size:
         is_worth_it = p.size > settings.guess_above and suits(p)
-        return OpenSet(search).found() if is_worth_it else None
+        return OpenSet(search, guess).found() if is_worth_it else None
     found = None
     if p.size > settings.wide_dense_size and coordinate_descent.suits(p):
-        guess = coordinate_descent.descended(p, settings.wide_passes, settings.wide_tolerance)
+        if guess is None or guess.x is None:
+            guess = coordinate_descent.descended(p, settings.wide_passes, settings.wide_tolerance)
         found = by_free_set(search, point_of(p, guess), guess.y)
     elif p.size > settings.wide_largest_dense_size:
         rest = search.initial_point()

@@ -62,6 +62,24 @@ def test_the_seed_decides(name: str) -> None:
     assert not np.array_equal(first.X, other.X)
 
 
+def test_text_is_of_counted_words_and_the_seed_decides() -> None:
+    name = "synthetic_text(d=300, flipped=0.0, n=200, seed=3)"
+    first, again = load_samples(name), load_samples(name)
+    other = load_samples(name.replace("seed=3", "seed=4"))
+    np.testing.assert_array_equal(dense(first.X), dense(again.X))
+    np.testing.assert_array_equal(first.y, again.y)
+    assert not np.array_equal(dense(first.X), dense(other.X))
+    np.testing.assert_allclose(np.linalg.norm(dense(first.X), axis=1), 1.0, rtol=1e-12)
+    # log(1 + count) up to the norm: the counts of a row add up to its words
+    X = dense(first.X)
+    smallest = np.log(2.0) / np.where(X > 0.0, X, np.inf).min(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.expm1(X * smallest).sum(axis=1), 80.0, rtol=1e-9)
+    per_word = (X > 0.0).mean(axis=0)
+    assert per_word[0] == 1.0
+    assert per_word[:10].mean() > 5.0 * per_word[-100:].mean()
+    assert np.mean(first.y) == 0.0
+
+
 def test_a_part_is_of_different_samples_of_the_set() -> None:
     whole, part = load_samples("wine"), load_samples("wine(n=178, seed=5)")
     for X, y in ((whole.X, whole.y), (part.X, part.y)):

@@ -19,7 +19,7 @@ from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.duplicates import WORTH, Merged
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.transforms import Identity, Inverse
+from qpsvm.qp.transforms import Identity, Reversible
 from qpsvm.solvers.interior_point.program import FactorProgram
 
 ROUNDING = 4.0 * EPS
@@ -51,8 +51,13 @@ class RestoreVariables:
         x[self.left] = own if self.merged is None else self.merged.undone(own)
         return solution.replace(x=np.clip(x, self.given.lower, self.given.upper))
 
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """Map a solution of the given program to the presolved one."""
+        own = np.asarray(solution.x)[self.left]
+        return solution.replace(x=own if self.merged is None else self.merged.sums(own))
 
-def presolve(program: FactorProgram) -> tuple[FactorProgram, Inverse]:
+
+def presolve(program: FactorProgram) -> tuple[FactorProgram, Reversible]:
     """Presolve a program; return it unchanged where nothing can be removed."""
     base, is_known = _known(program)
     left = np.flatnonzero(~is_known)

@@ -98,9 +98,57 @@ class InteriorPointSettings:
         as many are made.
     trial_passes : int
         Passes after which a program shows whether it is easy for coordinate descent.
+    easy_passes : int
+        Passes of a first run of coordinate descent that is expected to be the last one; of others
+        ``trial_passes``. Nearly all variables of such programs are at a bound, and passes skip
+        these.
+    low_bounds : float
+        Mean upper bound times mean squared row of F, up to which this is expected where a matrix
+        of the size of the weights is out of the question (text).
+    most_expected_passes : int
+        Expected number of passes up to which this is expected of other programs. What more passes
+        would reach, interior points reach in less time.
+    needed_per_bound : float
+        Passes that these need, beyond ``trial_passes``, for a mean of 1 as in ``low_bounds``;
+        measured.
+    needed_at_eps : float
+        The ``eps`` that this was measured at. Passes grow with about the root of ``1 / eps``.
+    passes_always : float
+        Passes over all samples that such a run takes as long as, at least: to copy the samples and
+        to find the variables at a bound.
+    passes_per_bound : float
+        What comes to these for a mean of 1 as in ``low_bounds``.
+    descent_share : float
+        Coordinate descent is run to the end where its forecast costs at most this multiple of ten
+        Newton steps, or, with more weights than variables, of the working sets.
+    most_passes : int
+        Passes of a later run, which is to reach the gap, at most.
+    descent_runs : int
+        Runs, at most: the first one, one to the tolerance that follows from it, and corrections;
+        0: coordinate descent is a starting point only.
+    gap_per_tolerance : float
+        The gap of a point of coordinate descent, as a share of its tolerance times the sum of the
+        upper bounds of its free variables; measured: 0.003 to 0.05.
+    aimed_share : float
+        Gap that a run aims at, as a share of ``eps``.
+    residual_share : float
+        Violation of a single condition that a run aims at, as a share of the square root of
+        ``eps``, which is what the verifier accepts.
+    accepted_share : float
+        Violation that is accepted, as a share of the same.
+    forecast_factor : float
+        Passes that are needed for each one that is forecast from the first passes, which gain most.
+    least_pass : float
+        Time of a pass that skips the variables at a bound, at least, as a share of a whole pass.
+    working_set_steps : float
+        Factorisations of all free variables that working sets are expected to take.
+    interior_steps : float
+        Iterations that interior points are expected to take.
     easy_gap : float
         A program is easy if the point made of these weights has a gap of at most this share of
         their cost; that of others is tens of times the cost.
+    easy_known_gap : float
+        A program is easy, too, if coordinate descent's dual variables have a gap of at most this.
     easy_smoothing : float
         Barrier weight of that point, as a share of the cost.
     easy_open_per_weight : int
@@ -173,7 +221,26 @@ class InteriorPointSettings:
     descent_tolerance: float = 1e-3
     fewest_passes: int = 6
     trial_passes: int = 20
+    low_bounds: float = 2.0
+    easy_passes: int = 300
+    most_expected_passes: int = 150
+    needed_per_bound: float = 500.0
+    needed_at_eps: float = 1e-6
+    passes_always: float = 4.0
+    passes_per_bound: float = 30.0
+    descent_share: float = 2.0
+    most_passes: int = 3000
+    descent_runs: int = 4
+    gap_per_tolerance: float = 0.05
+    aimed_share: float = 0.7
+    residual_share: float = 0.5
+    accepted_share: float = 0.9
+    forecast_factor: float = 3.0
+    least_pass: float = 0.5
+    working_set_steps: float = 10.0
+    interior_steps: float = 20.0
     easy_gap: float = 1.0
+    easy_known_gap: float = 1e-3
     easy_smoothing: float = 0.003
     easy_open_per_weight: int = 4
     rough_accuracy: float = 0.03

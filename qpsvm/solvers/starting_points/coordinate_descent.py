@@ -5,14 +5,20 @@ are low. What is read off its weights is measured like any other guess, so that 
 beforehand whether a problem is easy. A free intercept is penalised for the descent, and then put
 where it is best for the weights.
 
+``LinearSVC`` returns the weights ``w = F'x`` and not x. So every sample gets a feature of its own,
+of size ``PRIVATE``: its weight is ``PRIVATE`` times x_i, up to the sign. It adds ``PRIVATE^2`` to
+the diagonal of ``F F'``, less than rounding, so that the iterates stay the same to the last bit.
+
 Source: Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for
 large-scale linear SVM", ICML 2008, algorithm 3; here by scikit-learn's ``LinearSVC``.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,20 +31,47 @@ from qpsvm.solvers.interior_point.program import FactorProgram
 PER_ENTRY, PER_COPIED = 5e-9, 12e-9
 """Seconds of a pass for an entry of F; of an array, which LIBLINEAR copies to lists."""
 
-PER_VARIABLE, PER_PRODUCT = 50e-9, 5e-11
-"""Seconds of a Newton step for a variable, and for a product of two entries."""
+PER_STEP, PER_VARIABLE, PER_PRODUCT = 5e-4, 50e-9, 5e-11
+"""Seconds of a Newton step, for a variable in it, and for a product of two entries."""
 
-COPY, LARGEST_COPY = 16, 2**30
-"""Bytes that LIBLINEAR needs for an entry, and that it may need for all."""
+COPY, LARGEST_COPY = 28, 2**30
+"""Bytes for an entry of F, a sparse copy and LIBLINEAR's own, and how many there may be for all."""
+
+PRIVATE = 2.0**-30
+"""Size of a sample's own feature: a power of two, whose square is less than rounding."""
+
+AT_BOUND = 1e-12
+"""Distance from a bound, as a share of the range, that is the rounding of sums of steps."""
+
+
+class _OneRun:
+    """Lock of a run of LIBLINEAR: all threads share its generator of random numbers."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+_RUN = _OneRun()
+
+
+def _forget_run() -> None:
+    """Start anew in a forked process, where the thread that holds the lock does not exist."""
+    _RUN.lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_run)
 
 
 @dataclass(frozen=True, eq=False)
 class Descended:
-    """Result of coordinate descent: weights, dual variables and intercept.
+    """Result of coordinate descent: weights, intercept and dual variables.
 
     Attributes
     ----------
     w, y : arrays of shape (r,) and (p,)
+    x : array of shape (n,) or None
+        The dual variables, ``w = F'x``, where they were asked for.
     g : array of shape (n,)
         The gradient there.
     cost : float
@@ -46,13 +79,22 @@ class Descended:
     tolerance : float or None
         Largest violation of the optimality conditions, in units of margins; None if it was cut off
         before it reached what it was asked for.
+    gap : float
+        Relative duality gap of x, infinite where that is not known.
     """
 
     w: Vector
     y: Vector
+    x: Vector | None
     g: Vector
     cost: float
     tolerance: float | None
+    gap: float = np.inf
+
+    def on(self, program: FactorProgram, x: Vector) -> Descended:
+        """The same weights for a program of which some variables were merged or fixed."""
+        g = program.gradient(self.w, self.y, np.empty(program.size))
+        return replace(self, x=x, g=g, cost=_cost(program, self.w, self.y, g))
 
 
 def suits(program: FactorProgram) -> bool:
@@ -73,7 +115,7 @@ def suits(program: FactorProgram) -> bool:
 
 
 def _takes(X: Any) -> bool:
-    """Return whether LIBLINEAR takes these samples and its copy of them fits into memory."""
+    """Return whether LIBLINEAR takes these samples and the copies of them fit into memory."""
     if sp.issparse(X) and not X.indices.dtype == X.indptr.dtype == np.int32:
         return False
     return not isinstance(X, SinglePrecision) and COPY * stored_values(X).size <= LARGEST_COPY
@@ -95,10 +137,14 @@ def affordable(program: FactorProgram) -> float:
     By count and not by the clock: only the ratios of the seconds matter, and the same program has
     the same answer.
     """
-    n, rank = program.size, program.F.rank
-    step = n * (PER_VARIABLE + 0.5 * PER_PRODUCT * rank**2)
+    step = newton_step(program.size, program.F.rank)
     entry = PER_ENTRY if program.F.is_sparse else PER_COPIED
     return float(10.0 * step / (entry * program.F.n_entries))
+
+
+def newton_step(n: int, rank: int) -> float:
+    """Seconds of a Newton step for so many variables and weights."""
+    return PER_STEP + n * (PER_VARIABLE + 0.5 * PER_PRODUCT * rank**2)
 
 
 def load() -> Any:
@@ -110,6 +156,32 @@ def load() -> Any:
 
 def descended(program: FactorProgram, passes: int, tolerance: float) -> Descended:
     """Run coordinate descent for at most so many passes over the samples."""
+    F = program.F
+    w, intercept, has_converged = _fitted(program, F.samples, passes, tolerance)
+    if F.constant:
+        w = np.append(w, intercept / F.root)
+    y = _best_intercept(program, w) if len(program.A) else np.zeros(0)
+    g = program.gradient(w, y, np.empty(program.size))
+    return Descended(w, y, None, g, _cost(program, w, y, g), tolerance if has_converged else None)
+
+
+def dual_variables(program: FactorProgram, passes: int, tolerance: float) -> tuple[Vector, bool]:
+    """Run coordinate descent; return x, and whether it ended before its passes were used up.
+
+    A free intercept is penalised: x need not satisfy the row of A.
+    """
+    F = program.F
+    samples = _with_private_features(F.samples)
+    weights, _, has_converged = _fitted(program, samples, passes, tolerance)
+    own = weights[F.width :] / PRIVATE
+    own *= F.selection.signs
+    return _within_box(program, own), has_converged
+
+
+def _fitted(
+    program: FactorProgram, samples: Any, passes: int, tolerance: float
+) -> tuple[Vector, Any, bool]:
+    """Weights and intercept by LIBLINEAR, and whether it reached its tolerance."""
     from sklearn.exceptions import ConvergenceWarning
 
     F = program.F
@@ -122,16 +194,40 @@ def descended(program: FactorProgram, passes: int, tolerance: float) -> Descende
         intercept_scaling=F.root or 1.0,
         random_state=0,
     )
-    with warnings.catch_warnings():
+    with _RUN.lock, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(F.samples, F.selection.signs, sample_weight=program.upper)
-    w = np.ravel(machine.coef_)
-    if F.constant:
-        w = np.append(w, machine.intercept_ / F.root)
-    y = _best_intercept(program, w) if len(program.A) else np.zeros(0)
-    g = program.gradient(w, y, np.empty(program.size))
-    cost = -program.dual(np.zeros(program.size), y, w, g)
-    return Descended(w, y, g, cost, tolerance if machine.n_iter_ < passes else None)
+        machine.fit(samples, F.selection.signs, sample_weight=program.upper)
+    return np.ravel(machine.coef_), machine.intercept_, bool(machine.n_iter_ < passes)
+
+
+def _cost(program: FactorProgram, w: Vector, y: Vector, g: Vector) -> float:
+    """Minus the dual objective of (w, y)."""
+    return -program.dual(np.zeros(program.size), y, w, g)
+
+
+def _with_private_features(X: Any) -> sp.csr_array:
+    """The samples as a sparse matrix, each with one more feature that no other sample has."""
+    n, width = X.shape
+    own = np.arange(width, width + n, dtype=np.int32)
+    if sp.issparse(X):
+        starts, ends = X.indptr + np.arange(n + 1, dtype=np.int32), X.indptr[1:]
+        arrays = np.insert(X.data, ends, PRIVATE), np.insert(X.indices, ends, own), starts
+        return sp.csr_array(arrays, shape=(n, width + n))
+    values, features = np.full((n, width + 1), PRIVATE), np.empty((n, width + 1), np.int32)
+    values[:, :width], features[:, :width], features[:, width] = X, np.arange(width), own
+    is_stored = values != 0.0
+    starts = np.zeros(n + 1, np.int32)
+    np.cumsum(np.count_nonzero(is_stored, axis=1), out=starts[1:])
+    arrays = values[is_stored], features[is_stored], starts
+    return sp.csr_array(arrays, shape=(n, width + n))
+
+
+def _within_box(program: FactorProgram, x: Vector) -> Vector:
+    """The same point, its variables at a bound where only rounding keeps them from it."""
+    lower, upper = program.lower, program.upper
+    rounding = AT_BOUND * (upper - lower)
+    x = np.where(x <= lower + rounding, lower, x)
+    return np.asarray(np.where(x >= upper - rounding, upper, x))
 
 
 def _best_intercept(p: FactorProgram, w: Vector) -> Vector:

@@ -40,8 +40,10 @@ MEMORY = 2 * 2**30
 
 
 def point_of(program: FactorProgram, guess: Descended) -> Vector:
-    """Construct x in the box with ``F'x`` near given weights."""
+    """Construct x in the box with ``F'x`` near given weights, if it is not known."""
     p = program
+    if guess.x is not None:
+        return np.clip(guess.x, p.lower, p.upper)
     g = p.gradient(guess.w, guess.y, np.empty(p.size))
     x = np.where(g > 0.0, p.lower, p.upper)
     free = np.flatnonzero(np.abs(g) <= (guess.tolerance or IN_DOUBT))

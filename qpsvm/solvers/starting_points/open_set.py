@@ -24,7 +24,11 @@ from qpsvm.solvers.negligible import SMALLEST_DIVISOR
 from qpsvm.solvers.starting_points import coordinate_descent
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish
-from qpsvm.solvers.starting_points.smoothing import Smoothed, SmoothedOptimum, smoothed_newton
+from qpsvm.solvers.starting_points.smoothing import (
+    Smoothed,
+    SmoothedOptimum,
+    smoothed_newton,
+)
 
 _SEED = 0
 
@@ -36,9 +40,12 @@ class OpenSet:
     Attributes
     ----------
     search : Search
+    guess : Descended or None
+        What coordinate descent found.
     """
 
     search: Search
+    guess: Descended | None = None
 
     @property
     def program(self) -> FactorProgram:
@@ -62,9 +69,9 @@ class OpenSet:
         p, own = self.program, self.settings
         descends, passes = coordinate_descent.suits(p), int(coordinate_descent.affordable(p))
         is_free = len(p.A) > 0
-        if descends and passes >= own.fewest_passes:
+        if self.guess is not None or (descends and passes >= own.fewest_passes):
             most = own.fewest_passes if is_free else min(own.trial_passes, passes)
-            trial = coordinate_descent.descended(p, most, own.descent_tolerance)
+            trial = self.guess or coordinate_descent.descended(p, most, own.descent_tolerance)
             yield self._of_easy(trial)
             if not is_free:
                 if _near(trial.g, own.near_margin) <= own.few_near_share:
@@ -88,14 +95,19 @@ class OpenSet:
 
     def _of_easy(self, descended: Descended) -> SearchResult | None:
         """Solve from coordinate descent's weights if their gap is small; else return None."""
-        p, own = self.program, self.settings
-        w, y, g = descended.w, descended.y, descended.g
-        smoothed = Smoothed(p, w, y, own.easy_smoothing * descended.cost / (2.0 * p.size), g)
-        if not smoothed.evaluate()[1] <= own.easy_gap * descended.cost:
+        p, own, g = self.program, self.settings, descended.g
+        if not (descended.gap <= own.easy_known_gap or self._is_easy(descended)):
             return None
         distance, fewest = np.abs(g), own.easy_open_per_weight * p.F.rank
         distance /= max(_smallest(distance, fewest), SMALLEST_DIVISOR)
         return self._settled(g, distance, fewest=fewest)
+
+    def _is_easy(self, at: Descended) -> bool:
+        """Return whether a point made of weights alone has a small gap."""
+        p, own = self.program, self.settings
+        mu = own.easy_smoothing * at.cost / (2.0 * p.size)
+        smoothed = Smoothed(p, at.w, at.y, mu, at.g)
+        return bool(smoothed.evaluate()[1] <= own.easy_gap * at.cost)
 
     def _by_smoothing(self, descended: Descended | None = None) -> SearchResult | None:
         """Solve from smoothed weights, of a sample of the variables first, then of all."""
