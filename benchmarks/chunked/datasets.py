@@ -5,9 +5,9 @@ Usage, from the root of the repository::
     python -m benchmarks.chunked.datasets synthetic 30000000 FOLDER
     python -m benchmarks.chunked.datasets kddcup99_10pct 30000000 FOLDER
 
-Real data are read from the folder that ``QPSVM_DATA`` names. Every repetition of the rows gets noise
-of a hundredth of each column's standard deviation, because equal rows would be merged. Every file
-has a generator of its own, seeded by its number: rows do not depend on how many files there are.
+Real data are read from the folder that ``QPSVM_DATA`` names. Every repetition of the rows gets
+noise of a hundredth of each column's standard deviation, because equal rows would be merged. Every
+file has a generator of its own, seeded by its number: rows do not depend on how many files there are.
 """
 
 from __future__ import annotations

@@ -91,7 +91,8 @@ def audit(
     Returns
     -------
     Audit
-        With ``passed``, ``verdict`` and, per program, the verifier's report.
+        With ``passed``, ``verdict`` and, per program, the verifier's report. For samples in chunks
+        (``qpsvm.chunked``) a ``ChunkedAudit``, of an ``SVC`` of two classes or an ``SVR``.
 
     Raises
     ------
@@ -133,7 +134,8 @@ def audit(
             raise AuditRefusedError(
                 "C, nu and epsilon of an estimator are its own; leave them out."
             )
-        return audit_in_chunks(model, X, y, sample_weight, eps=eps)
+        found: Any = audit_in_chunks(model, X, y, sample_weight, eps=eps)
+        return found  # type: ignore[no-any-return] # a ChunkedAudit
     inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
     reading = read(model, inputs)
     samples = reading.samples if reading.combine is not None else None

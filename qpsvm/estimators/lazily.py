@@ -20,9 +20,9 @@ def block_by_block(method: Method) -> Method:
     def either(self: Any, X: Any) -> Any:
         if not is_dask(X):
             return method(self, X)
-        import dask
-        import dask.array as da
+        from dask import array, delayed
 
+        da: Any = array
         names = getattr(self, "feature_names_in_", None)
         example = np.zeros((1, self.n_features_in_))
         if names is not None:
@@ -31,7 +31,7 @@ def block_by_block(method: Method) -> Method:
             example = pd.DataFrame(example, columns=names)
         result = np.asarray(method(self, example))
         if hasattr(X, "columns"):
-            apply = dask.delayed(method, pure=True)
+            apply: Any = delayed(method, pure=True)
             shape = (np.nan, *result.shape[1:])
             parts = [apply(self, part) for part in X.to_delayed()]
             return da.concatenate([da.from_delayed(p, shape, dtype=result.dtype) for p in parts])

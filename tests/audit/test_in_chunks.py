@@ -34,7 +34,6 @@ MODELS = [
     svm.SVC(kernel="poly", degree=2, coef0=1.0, class_weight="balanced"),
     svm.SVC(kernel="linear", class_weight={True: 3.0}, C=0.1),
     svm.SVR(C=2.0, epsilon=0.2),
-    SVC(C=3.0),
 ]
 
 
