@@ -7,7 +7,7 @@ Usage, from the root of the repository::
 
 Real data are read from the folder that ``QPSVM_DATA`` names. Every repetition of the rows gets
 noise of a hundredth of each column's standard deviation, because equal rows would be merged. Every
-file has a generator of its own, seeded by its number: rows do not depend on how many files there are.
+file has a generator of its own, seeded by its number, whatever the number of files.
 """
 
 from __future__ import annotations

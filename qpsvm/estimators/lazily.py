@@ -20,7 +20,8 @@ def block_by_block(method: Method) -> Method:
     def either(self: Any, X: Any) -> Any:
         if not is_dask(X):
             return method(self, X)
-        from dask import array, delayed
+        from dask import array
+        from dask.delayed import delayed
 
         da: Any = array
         names = getattr(self, "feature_names_in_", None)
