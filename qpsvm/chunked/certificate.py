@@ -16,6 +16,7 @@ from qpsvm.chunked.sums import Decided, Sum
 from qpsvm.chunked.template import Template
 from qpsvm.chunked.totals import Totals
 from qpsvm.machines.settings import MACHINES
+from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
 
 
@@ -64,7 +65,11 @@ class ChunkedCertificate:
     ) -> ChunkedCertificate:
         """The certificate of two objectives with their roundings."""
         return cls(
-            primal, dual.objective, rounding + dual.rounding, _floor(form, totals), form.norm_weight
+            primal_objective=primal,
+            dual_objective=dual.objective,
+            rounding=rounding + dual.rounding,
+            floor=_floor(form, totals),
+            norm_weight=form.norm_weight,
         )
 
     @property
@@ -74,8 +79,8 @@ class ChunkedCertificate:
 
     @property
     def gap_upper(self) -> float:
-        """Upper bound on the objective minus the optimum, rounding included."""
-        upper = abs(self.gap) + self.rounding
+        """Upper bound on the objective minus the optimum, rounding and underflow included."""
+        upper = abs(self.gap) + self.rounding + UNDERFLOW
         return upper if math.isfinite(upper) else math.inf
 
     @property

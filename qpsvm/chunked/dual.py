@@ -181,7 +181,7 @@ def dual_bound(form: Template, sums: Decided) -> DualBound:
                 cost += amount * _largest_prices(form)[0]
     if form.width_sign < 0.0 and short > 0.0:
         cost += short * _largest_prices(form)[1]
-    rounding = objective.rounding + cost
+    rounding = float(objective.rounding + cost)
     if not (math.isfinite(objective.value) and math.isfinite(rounding)):
         return NO_BOUND
     return DualBound(objective.value, rounding)

@@ -196,10 +196,10 @@ class _Run:
             found = replace(state, is_searching=True)
         else:
             found = replace(state, best=state.machine, primal=primal, primal_rounding=rounding)
-        if form.is_curved:
-            sums = dual_sums([r.decided for r in results], self.problem.totals.n_features)
-            bound = dual_bound(form, sums)
-            found = found.with_bound(DualPoint(state.machine), bound)
+        sums = dual_sums([r.decided for r in results], self.problem.totals.n_features)
+        found = found.with_bound(
+            self._decided_point(state.machine, results), dual_bound(form, sums)
+        )
         n_open = 0
         if not (is_worse or found.certificate(self.problem).passed(self.eps)):
             if not is_newton:
@@ -209,6 +209,13 @@ class _Run:
         kind = "Newton" if is_newton else "band"
         counted = self._counted(found, results, kind, band, n_open, passed - began)
         return _with_seconds(counted, time.perf_counter() - passed)
+
+    def _decided_point(self, centre: Machine, results: list[ChunkResult]) -> DualPoint:
+        """The dual point of a pass with zero for every open condition."""
+        if self.problem.template.is_curved:
+            return DualPoint(centre)
+        n_open = (0 if r.open is None else len(r.open) for r in results)
+        return DualPoint(centre, tuple(r.band for r in results), tuple(map(np.zeros, n_open)))
 
     def _allowances(self, violations: Vector, band: float) -> tuple[int, ...]:
         """Open conditions that each chunk may return: twice as many as its part of the sample says.
@@ -253,7 +260,10 @@ class _Run:
         """Take a step of Newton's method, if the pass has summed up a Hessian."""
         if results[0].hessian is None:
             return replace(state, error=max(2.0 * state.error, self._least(state)))
-        return self._moved(state, newton_step(self.problem.template, state.machine, results))
+        machine = newton_step(self.problem.template, state.machine, results)
+        if machine is state.machine:
+            return replace(state, error=max(2.0 * state.error, self._least(state)))
+        return self._moved(state, machine)
 
     def _least(self, state: State) -> float:
         violations = self.sample.violations(self.problem, state.machine)

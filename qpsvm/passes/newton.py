@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from qpsvm.chunked.evaluation import ChunkResult
 from qpsvm.chunked.machine import Machine
@@ -20,6 +20,8 @@ RIDGE = 1e-13
 
 def newton_step(form: Template, machine: Machine, results: Sequence[ChunkResult]) -> Machine:
     """The minimiser of the quadratic model of the objective at a machine.
+
+    The machine itself where numbers overflow, or the model has no minimiser.
 
     Parameters
     ----------
@@ -45,8 +47,11 @@ def newton_step(form: Template, machine: Machine, results: Sequence[ChunkResult]
     used = np.ones(d + 2, dtype=bool)
     used[d:] = (form.intercept != "none", form.width_sign != 0.0)
     step = np.zeros(d + 2)
-    step[used] = _solved(H[np.ix_(used, used)], g[used])
-    return Machine.of(theta - step)
+    try:
+        step[used] = _solved(H[np.ix_(used, used)], g[used])
+    except (ValueError, LinAlgError):  # not finite; not positive definite
+        return machine
+    return Machine.of(theta - step) if np.isfinite(step).all() else machine
 
 
 def _solved(H: Dense, g: Dense) -> Dense:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -271,3 +272,17 @@ def test_every_family_has_its_scale_in_memory(name: str, intercept: str) -> None
     whole = case.with_intercept(intercept).dual(*arguments(case))
     expected = qpsvm.certify(whole, qpsvm.solve(whole)).floor
     assert qpsvm.certify(problem, solution).floor == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["nu classification", "one class"])
+def test_objectives_that_underflow_prove_nothing(name: str) -> None:
+    """Objectives of 1e-320 are the same up to the smallest normal number, whatever the machine."""
+    case = BY_NAME[name]
+    X, y = arguments(case)
+    problem = in_chunks(case.with_intercept(case.intercepts[0]), 1e-160 * X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        solution = qpsvm.solve(problem, max_iterations=4)
+    for factor in (1.0, 1.5, -1.0):
+        own = replace(solution, coef=factor * solution.coef)
+        assert not qpsvm.verify(problem, own, eps=EPS).passed

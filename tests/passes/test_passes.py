@@ -151,6 +151,7 @@ def test_an_interrupt_hands_out_the_best_machine_with_its_certificate(
     stated, measured = solution.certificate, qpsvm.certify(own, solution)
     assert measured.primal_objective == stated.primal_objective
     assert stated.primal_objective >= whole.certificate.dual_objective
+    assert np.isfinite(stated.relative_gap_upper)
     assert stated.dual_objective <= whole.certificate.primal_objective
     if number == 4:
         assert stated.relative_gap_upper < 1e-3
@@ -162,6 +163,25 @@ def test_an_interrupt_before_any_pass_is_an_interrupt(monkeypatch: pytest.Monkey
     counted_passes(monkeypatch, 1)
     with pytest.raises(KeyboardInterrupt):
         qpsvm.solve(own, options=MEMORY)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("C", [1e-290, 1.0, 1e290])
+def test_numbers_without_end_end_a_solve(scale: float, C: float) -> None:
+    """Overflow and underflow give a status, which is that of the verifier; no error of NumPy's."""
+    rng = np.random.default_rng(2)
+    x = scale * rng.normal(size=(20, 2))
+    y = x[:, 0] / scale + rng.normal(size=20)
+    for family in (
+        qpsvm.EpsilonRegression(C=C, loss="squared_epsilon_insensitive", intercept="none"),
+        qpsvm.NuRegression(0.4, C),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            own = family.dual(qpsvm.chunked.chunked(x, y, rows=6))
+            solution = qpsvm.solve(own, max_iterations=5)
+        is_optimal = solution.status is Status.OPTIMAL
+        assert qpsvm.verify(own, solution, eps=1.01e-8).passed is is_optimal
 
 
 def test_limits_end_a_solve_with_what_was_reached() -> None:
