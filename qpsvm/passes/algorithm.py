@@ -207,8 +207,9 @@ class _Run:
             if is_newton or found.machine is state.machine:
                 found = self._step(found, results)
         kind = "Newton" if is_newton else "band"
-        counted = self._counted(found, results, kind, band, n_open, passed - began)
-        return _with_seconds(counted, time.perf_counter() - passed)
+        gap = found.certificate(self.problem).relative_gap_upper
+        counted = found.counted((kind, gap, band), _bytes(results), n_open, passed - began)
+        return counted.with_seconds(time.perf_counter() - passed)
 
     def _decided_point(self, centre: Machine, results: list[ChunkResult]) -> DualPoint:
         """The dual point of a pass with zero for every open condition."""
@@ -292,34 +293,10 @@ class _Run:
         else:  # the direction is of no use: a wider band, or a step of Newton's method
             length = self.sample.distance(self.problem, state.best, state.machine)
             found = replace(state, machine=state.best, error=length, is_searching=False)
-        return self._counted(found, results, "search", 0.0, 0, passed - began)
-
-    def _counted(
-        self,
-        state: State,
-        results: list[ChunkResult],
-        kind: str,
-        band: float,
-        n_open: int,
-        seconds: float,
-    ) -> State:
-        own = state.statistics
-        gap = state.certificate(self.problem).relative_gap_upper
-        return replace(
-            state,
-            statistics=replace(
-                own,
-                passes=own.passes + 1,
-                n_bytes=own.n_bytes + sum(r.n_bytes for r in results),
-                n_open=max(own.n_open, n_open),
-                seconds={**own.seconds, "passes": own.seconds["passes"] + seconds},
-                trace=(*own.trace, (kind, gap, band)),
-            ),
-        )
+        gap = found.certificate(self.problem).relative_gap_upper
+        return found.counted(("search", gap, 0.0), _bytes(results), 0, passed - began)
 
 
-def _with_seconds(state: State, seconds: float) -> State:
-    """Add the seconds that were spent on open problems and steps."""
-    own = state.statistics
-    total = {**own.seconds, "open problems": own.seconds["open problems"] + seconds}
-    return replace(state, statistics=replace(own, seconds=total))
+def _bytes(results: list[ChunkResult]) -> int:
+    """Bytes of samples that a pass has read."""
+    return sum(result.n_bytes for result in results)

@@ -76,6 +76,27 @@ class State:
             return self
         return replace(self, dual=point, bound=bound)
 
+    def counted(
+        self, entry: tuple[str, float, float], n_bytes: int, n_open: int, seconds: float
+    ) -> State:
+        """Add a pass to the statistics: its kind, gap and band, with what it took."""
+        own = self.statistics
+        added = replace(
+            own,
+            passes=own.passes + 1,
+            n_bytes=own.n_bytes + n_bytes,
+            n_open=max(own.n_open, n_open),
+            seconds={**own.seconds, "passes": own.seconds["passes"] + seconds},
+            trace=(*own.trace, entry),
+        )
+        return replace(self, statistics=added)
+
+    def with_seconds(self, seconds: float) -> State:
+        """Add the seconds that were spent on open problems and steps."""
+        own = self.statistics
+        total = {**own.seconds, "open problems": own.seconds["open problems"] + seconds}
+        return replace(self, statistics=replace(own, seconds=total))
+
 
 def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) -> None:
     """Write the state to a checkpoint, completely or not at all."""
