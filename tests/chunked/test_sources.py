@@ -277,6 +277,18 @@ def test_a_number_that_is_none_is_named_by_chunk_row_and_column(bad: float, tmp_
     assert "3" in text
 
 
+def test_nulls_in_parquet_are_named_by_chunk(tmp_path: Path) -> None:
+    for column, shown in (("a", "column"), ("y", "y["), ("u", "sample_weight[")):
+        frame = FRAME.astype({column: "Int64"} if column == "y" else {})
+        frame.loc[19, column] = pd.NA if column == "y" else None
+        folder = tmp_path / column
+        folder.mkdir()
+        parquet_folder(folder, frame)
+        text = message(lambda: FAMILY.dual(folder, "y", sample_weight="u"))  # noqa: B023
+        assert "part-9.parquet" in text
+        assert shown in text
+
+
 def test_other_bad_numbers_are_named_by_chunk() -> None:
     weights = U.copy()
     weights[20] = -1.0
