@@ -197,7 +197,7 @@ def audit_in_chunks(
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """What the pass returns of one chunk.
+    """The losses of one chunk, and the decision values of its support vectors.
 
     Attributes
     ----------
