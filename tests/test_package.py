@@ -28,6 +28,8 @@ HEAVY = (
     "pandas",
     "jinja2",
     "pyarrow",
+    "dask",
+    "distributed",
 )
 
 

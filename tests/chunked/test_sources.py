@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,12 @@ from pyarrow import parquet
 
 import qpsvm
 from qpsvm.chunked import chunked, is_chunked
-from qpsvm.exceptions import ChunkError, InvalidDataError, InvalidParameterError
+from qpsvm.exceptions import (
+    ChunkError,
+    InvalidDataError,
+    InvalidParameterError,
+    MissingPackageError,
+)
 from qpsvm.numerics import arrays
 
 N, ROWS = 60, 16
@@ -335,6 +341,18 @@ def test_a_chunk_that_cannot_be_read_is_named_with_its_path(
     if damage == "cut":
         text = message(lambda: FAMILY.dual(chunked(samples, y, weights)), ChunkError)
         assert str(path) in text
+
+
+@pytest.mark.parametrize(("package", "source"), [("dask", npz_folder), ("pyarrow", parquet_files)])
+def test_a_missing_package_is_named_with_the_extra(
+    package: str, source: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples, y, _ = source(tmp_path)
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    text = message(lambda: FAMILY.dual(samples, y), MissingPackageError)
+    assert package in text
+    assert "qpsvm[dask]" in text
 
 
 def test_a_block_that_dask_cannot_compute_is_an_error_of_ours() -> None:
