@@ -71,7 +71,7 @@ numpydoc_xref_param_type = False
 mathjax_path = "tex-svg.js"  # one file, and no fonts
 
 # --- gallery -------------------------------------------------------------------------------------
-PLAIN_EXAMPLES = ("benchmark_solver",)
+PLAIN_EXAMPLES = ("benchmark_solver", "more_than_memory")
 """Scripts of ``examples/`` that print only, and have no page of their own."""
 
 GALLERY = (
