@@ -90,7 +90,7 @@ def cluster(workers: int | None) -> Iterator[Any]:
 
     with (
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=None
+            n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=":0"
         ) as local,
         Client(local) as client,
     ):

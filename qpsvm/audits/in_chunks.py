@@ -20,6 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from qpsvm.audits.readers import attributes, libsvm_estimators
+from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.chunked import ChunkedCertificate, ChunkedProblem, chunked_problem
 from qpsvm.chunked.contents import Contents, Task
 from qpsvm.chunked.dask_pass import run_pass
@@ -29,6 +30,7 @@ from qpsvm.chunked.violations import Request, coded
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import EpsilonRegression, SoftMargin
+from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel
 from qpsvm.machines.losses import losses
 from qpsvm.machines.prediction import expanded
@@ -139,14 +141,14 @@ class ChunkedAudit:
 class HasSupportVectors(Protocol):
     """A fitted estimator with the attributes of scikit-learn's ``SVC`` and ``SVR``."""
 
-    support_: Any
-    support_vectors_: Any
-    dual_coef_: Any
-    intercept_: Any
+    support_: object
+    support_vectors_: object
+    dual_coef_: object
+    intercept_: object
 
 
 def audit_in_chunks(
-    model: object, X: Any, y: Any = None, sample_weight: Any = None, *, eps: float = 1e-8
+    model: object, X: object, y: object = None, sample_weight: object = None, *, eps: float = 1e-8
 ) -> ChunkedAudit:
     """Verify a fitted kernel machine by one pass over its training samples.
 
@@ -226,7 +228,7 @@ class Tile:
     n_wrong: int
 
 
-def _formulation(model: Any, is_classifier: bool) -> tuple[Any, Task]:
+def _formulation(model: Estimator, is_classifier: bool) -> tuple[Family, Task]:
     C = attributes.number(model, "C")
     if not is_classifier:
         return EpsilonRegression(C, attributes.number(model, "epsilon")), "regression"
@@ -244,7 +246,7 @@ def _formulation(model: Any, is_classifier: bool) -> tuple[Any, Task]:
     return SoftMargin(C, class_weight=weights), "binary"
 
 
-def _expansion(model: Any, problem: ChunkedProblem) -> Expansion:
+def _expansion(model: Estimator, problem: ChunkedProblem) -> Expansion:
     coefficients, intercepts = libsvm_estimators.stored_numbers(type(model).__name__, model)
     vectors = attributes.matrix(model, "support_vectors_")
     rows = attributes.whole_numbers(model, "support_")

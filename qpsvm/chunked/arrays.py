@@ -17,15 +17,16 @@ from qpsvm.chunked.chunks import (
     samples_of,
 )
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.numerics.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayRows:
     """Reads rows of an array that is in the memory of this process."""
 
-    X: Any
-    y: Any
-    weights: Any
+    X: Array
+    y: Array | None
+    weights: Array | None
 
     def read(self) -> RawChunk:
         return RawChunk(owned(self.X), self.y, self.weights)
@@ -41,8 +42,8 @@ class MappedRows:
     shape: tuple[int, int]
     start: int
     stop: int
-    y: Any
-    weights: Any
+    y: Array | None
+    weights: Array | None
 
     def read(self) -> RawChunk:
         n = self.stop - self.start
@@ -63,7 +64,7 @@ def of_array(X: Any, y: Column, sample_weight: Column, rows: int) -> ChunkedSamp
         raise InvalidDataError(
             "X must be a Dask collection, a path, or an array or memory map of two dimensions."
         )
-    own: list[Any] = [None if v is None else np.asarray(v) for v in (y, sample_weight)]
+    own: list[Array | None] = [None if v is None else np.asarray(v) for v in (y, sample_weight)]
     for array, what in zip(own, ("y", "sample_weight"), strict=True):
         if array is not None and len(array) != X.shape[0]:
             raise InvalidDataError(f"X has {X.shape[0]} rows and {what} {len(array)}.")

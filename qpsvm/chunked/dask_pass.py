@@ -32,7 +32,7 @@ class OnChunk(Generic[Result]):
     name: str
     number: int
 
-    def __call__(self, content: Any, request: Any) -> Result:
+    def __call__(self, content: object, request: object) -> Result:
         raw = read(self.name, content)
         with one_blas_thread():
             return self.work(checked(raw, self.task, self.name), request, self.name, self.number)

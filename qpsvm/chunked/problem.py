@@ -16,6 +16,7 @@ from qpsvm.chunked.evaluation import ChunkResult, evaluate
 from qpsvm.chunked.machine import Machine, stored_machine
 from qpsvm.chunked.solution import ChunkedSolution
 from qpsvm.chunked.sources import chunked
+from qpsvm.chunked.sums import Decided
 from qpsvm.chunked.template import AsksConditions, Template, template
 from qpsvm.chunked.totals import ChunkTotals, Totals, chunk_totals, combined
 from qpsvm.chunked.violations import Request, allowed
@@ -104,7 +105,7 @@ class ChunkedProblem:
 
 
 def chunked_problem(
-    formulation: AsksConditions, task: Task, X: Any, y: Column, sample_weight: Column
+    formulation: AsksConditions, task: Task, X: object, y: Column, sample_weight: Column
 ) -> ChunkedProblem:
     """Build a problem on samples in chunks, by one pass over them.
 
@@ -160,7 +161,7 @@ def _evaluate(contents: Contents, request: Request, name: str, number: int) -> C
 
 def _certify(
     contents: Contents, request: tuple[Request, DualPoint], name: str, number: int
-) -> tuple[ChunkResult, Any]:
+) -> tuple[ChunkResult, Decided]:
     primal, point = request
     with np.errstate(all="ignore"):  # what is not finite fails closed
         own = dual_of_chunk(contents, primal, point, name, number)

@@ -14,7 +14,7 @@ from qpsvm.chunked.machine import Machine
 from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arguments import Labels, Samples
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import Status
 
@@ -119,7 +119,7 @@ class ChunkedSolution:
         dtype = np.dtype(np.float64) if self.classes is None else self.classes.dtype
         return _by_blocks(self._predictions, X, np.dtype(np.int64) if self.is_novelty else dtype)
 
-    def _values(self, X: Any) -> Vector:
+    def _values(self, X: Samples) -> Vector:
         samples = as_samples(X)
         if samples.shape[1] != len(self.coef):
             raise InvalidDataError(
@@ -131,10 +131,10 @@ class ChunkedSolution:
             values = values - np.asarray((samples * samples).sum(axis=1)).ravel()
         return values
 
-    def _predictions(self, X: Any) -> Any:
+    def _predictions(self, X: Samples) -> Labels:
         return self.predictions(self._values(X))
 
-    def predictions(self, values: Vector) -> Any:
+    def predictions(self, values: Vector) -> Labels:
         """Convert decision values to labels, or to +1 (inside) and -1; numbers stay as they are."""
         if self.is_novelty:
             return np.where(values >= 0.0, 1, -1)

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from qpsvm.chunked import is_dask
+from qpsvm.numerics.arrays import Array
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+Method = TypeVar("Method", bound=Callable[..., object])
 
 
 def block_by_block(method: Method) -> Method:
@@ -45,5 +46,5 @@ def block_by_block(method: Method) -> Method:
     return either  # type: ignore[return-value]
 
 
-def _applied(block: Any, method: Callable[..., Any], estimator: Any) -> Any:
+def _applied(block: object, method: Callable[..., Array], estimator: object) -> Array:
     return method(estimator, block)

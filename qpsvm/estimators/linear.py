@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from qpsvm.chunked import is_chunked
+from qpsvm.chunked import ChunkedProblem, is_chunked
 from qpsvm.constraints import Constraints
 from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.classifier import QPClassifier
@@ -77,7 +77,7 @@ class LinearEstimator(QPEstimator):
     def _of_chunks(self) -> Any:
         """Build the formulation for samples in chunks."""
 
-    def _seen(self, problem: Any) -> None:
+    def _seen(self, problem: ChunkedProblem) -> None:
         """Store what the pass that built the problem found, such as the classes."""
 
     def _machines(self) -> tuple[Any, ...]:
@@ -218,7 +218,8 @@ class LinearSVC(QPClassifier, LinearEstimator):
             )
         return self._two_classes(as_class_weight(self.class_weight))
 
-    def _seen(self, problem: Any) -> None:
+    def _seen(self, problem: ChunkedProblem) -> None:
+        assert problem.totals.classes is not None
         self.classes_ = problem.totals.classes
 
     def _two_classes(self, class_weight: ClassWeight) -> Family:

@@ -102,7 +102,7 @@ def test_joblibs_dask_backend_runs_parts_folds_and_searches(data):
     here = SVC(n_jobs=2).fit(X, y), cross_val_score(SVC(), X, y, cv=3)
     found = SVCSearch(C=[0.1, 1.0], gamma=[0.1, 1.0], cv=3).fit(X, y)
     with (
-        Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None),
+        Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"),
         joblib.parallel_config(backend="dask"),
     ):
         there = SVC(n_jobs=2).fit(X, y), cross_val_score(SVC(), X, y, cv=3, n_jobs=2)
