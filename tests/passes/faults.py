@@ -83,7 +83,7 @@ def main(folder: str, scheduler: str, kill_in: str = "0", name: str = "SIGKILL")
             n_workers=int(scheduler),
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=50,
         )
         with cluster, Client(cluster) as client:
