@@ -43,11 +43,14 @@ class DualPoint:
         Of every chunk: conditions with ``|v|`` up to this are open. Empty if none is anywhere.
     open : tuple of arrays
         The dual variables of the open conditions of every chunk, in the order of its blocks.
+    one_sided : bool
+        Conditions with ``v`` above the band are open as well.
     """
 
     centre: Machine
     bands: tuple[float, ...] = ()
     open: tuple[Vector, ...] = ()
+    one_sided: bool = False
 
     @property
     def n_open(self) -> int:
@@ -75,7 +78,8 @@ def stored_point(point: object) -> DualPoint:
             "The dual point is not complete: it must list a band and a vector of open dual "
             "variables for every chunk."
         )
-    return DualPoint(stored_machine(point.centre), tuple(bands.tolist()), tuple(listed))
+    centre = stored_machine(point.centre)
+    return DualPoint(centre, tuple(bands.tolist()), tuple(listed), bool(point.one_sided))
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ def dual_of_chunk(
         v = violations_of(X, terms, form, point.centre.vector)
         a = slopes(v, terms.lower, terms.upper, terms.curvature)
         near = Nearest(len(v))
-        near.add(v, rows, band)
+        near.add(v, rows, band, one_sided=point.one_sided)
         ((_, which),) = near.rows(band)
         listed = given[at : at + len(which)]
         if len(listed) < len(which):

@@ -27,7 +27,7 @@ import numpy as np
 from qpsvm.chunked.contents import Contents
 from qpsvm.chunked.derivatives import add_derivatives
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.open_conditions import Nearest, Open, open_conditions
+from qpsvm.chunked.open_conditions import Nearest, Open, distances, open_conditions
 from qpsvm.chunked.sums import Decided, Sum
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.chunked.violations import Request, coded, terms_of, violations, violations_of
@@ -89,7 +89,7 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
     if wants_sums and not form.is_curved:
         near = Nearest(request.most_open[number])
         for (rows, _), v in zip(contents.blocks(), centre, strict=True):
-            near.add(v, rows, band)
+            near.add(v, rows, band, one_sided=request.one_sided)
         band = near.band(band)
     decided = Decided.empty(d)
     gradient = hessian = None
@@ -104,7 +104,8 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
         if wants_sums:
             a = slopes(v, terms.lower, terms.upper, terms.curvature)
             if near is not None:
-                a = np.where(np.abs(v) <= band, 0.0, a)
+                distance = distances(v, one_sided=request.one_sided)
+                a = np.where(distance <= band, 0.0, a)
             decided.add(X, terms, a, squares)
         if gradient is not None and hessian is not None:
             add_derivatives(gradient, hessian, X, terms, v, form, request.smoothing)

@@ -33,6 +33,15 @@ class Open:
         return len(self.terms.signs)
 
 
+def distances(v: Vector, *, one_sided: bool) -> Vector:
+    """The distance of every condition from the band's middle: ``|v|``, or ``max(0, -v)``.
+
+    One-sided, every violated condition is open: only those that are met by more than the band are
+    decided, at zero.
+    """
+    return np.maximum(-v, 0.0) if one_sided else np.abs(v)
+
+
 @dataclass
 class Nearest:
     """The conditions nearest to their kink, at most so many."""
@@ -41,9 +50,9 @@ class Nearest:
     _distances: list[Vector] = field(default_factory=list)
     _places: list[tuple[slice, Index]] = field(default_factory=list)
 
-    def add(self, v: Vector, rows: slice, band: float) -> None:
+    def add(self, v: Vector, rows: slice, band: float, *, one_sided: bool = False) -> None:
         """Note the conditions of a block that are within the band."""
-        distance = np.abs(v)
+        distance = distances(v, one_sided=one_sided)
         near = np.flatnonzero(distance <= band)
         self._distances.append(distance[near])
         self._places.append((rows, near))

@@ -34,6 +34,8 @@ class Request:
         if no sums are wanted.
     smoothing : float or None
         Where a kink is rounded off; None if neither gradient nor Hessian is wanted.
+    one_sided : bool
+        Conditions with ``v`` above the band are open as well.
     """
 
     template: Template
@@ -42,6 +44,7 @@ class Request:
     band: float | None = None
     most_open: tuple[int, ...] = ()
     smoothing: float | None = None
+    one_sided: bool = False
 
 
 def coded(contents: Contents, request: Request, name: str) -> tuple[Index, Vector | None]:

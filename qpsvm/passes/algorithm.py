@@ -6,7 +6,8 @@
    the losses, their kinks rounded off, over all samples; the error falls to a fraction.
 3. *Band pass*: samples outside the band are decided, those inside are solved for in memory. The
    dual point that this gives bounds the optimum from below, whether the decisions were right or
-   not; the next pass measures the machine, which bounds it from above.
+   not; the next pass measures the machine, which bounds it from above. Where memory has room for
+   every violated condition, all of them are open, and only those on the right side are decided.
 4. *Search pass*, where a step did not lower the objective: the objective at several machines on the
    way to it.
 
@@ -25,6 +26,7 @@ from qpsvm.chunked.certificate import primal_objective
 from qpsvm.chunked.dual import DualPoint, dual_bound, dual_sums
 from qpsvm.chunked.evaluation import ChunkResult
 from qpsvm.chunked.machine import Machine
+from qpsvm.chunked.open_conditions import distances
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
 from qpsvm.numerics.arrays import Vector
@@ -174,17 +176,20 @@ class _Run:
     def _pass(self, state: State) -> State:
         form, own = self.problem.template, self.settings
         violations = self.sample.violations(self.problem, state.machine)
-        allowed = self.sample.band_of(violations, own.fill * self.most_open)
+        one_sided = self._is_one_sided(violations)
+        distance = distances(violations, one_sided=one_sided)
+        allowed = self.sample.band_of(distance, own.fill * self.most_open)
         least = own.least_band * float(np.median(np.abs(violations)))
-        band = min(allowed, max(own.wide * state.error, least))
-        is_newton = form.is_curved or allowed < own.narrow * state.error
+        band = allowed if one_sided else min(allowed, max(own.wide * state.error, least))
+        is_newton = form.is_curved or (allowed < own.narrow * state.error and not one_sided)
         began = time.perf_counter()
         results = self.problem.run(
             self.problem.request(
                 (state.machine,),
                 band=band,
-                most_open=self._allowances(violations, band),
+                most_open=self._allowances(distance, band),
                 smoothing=max(own.smoothing * state.error, least) if is_newton else None,
+                one_sided=one_sided,
             ),
             verbose=self.verbose,
         )
@@ -192,18 +197,17 @@ class _Run:
         primal, rounding = primal_objective(form, state.machine, results)
         is_worse = not primal <= state.primal
         found = state
-        if is_worse:
-            found = replace(state, is_searching=True)
-        else:
+        if not is_worse:
             found = replace(state, best=state.machine, primal=primal, primal_rounding=rounding)
         sums = dual_sums([r.decided for r in results], self.problem.totals.n_features)
-        found = found.with_bound(
-            self._decided_point(state.machine, results), dual_bound(form, sums)
-        )
+        decided = self._decided_point(state.machine, results, one_sided=one_sided)
+        found = found.with_bound(decided, dual_bound(form, sums))
         n_open = 0
-        if not (is_worse or found.certificate(self.problem).passed(self.eps)):
+        if is_worse and not one_sided:
+            found = replace(found, is_searching=True)
+        elif not found.certificate(self.problem).passed(self.eps):
             if not is_newton:
-                found, n_open = self._solve_open(found, results)
+                found, n_open = self._solve_open(found, results, one_sided=one_sided)
             if is_newton or found.machine is state.machine:
                 found = self._step(found, results)
         kind = "Newton" if is_newton else "band"
@@ -211,21 +215,36 @@ class _Run:
         counted = found.counted((kind, gap, band), _bytes(results), n_open, passed - began)
         return counted.with_seconds(time.perf_counter() - passed)
 
-    def _decided_point(self, centre: Machine, results: list[ChunkResult]) -> DualPoint:
+    def _is_one_sided(self, violations: Vector) -> bool:
+        """Return whether there is room for every violated condition: classes that hardly overlap.
+
+        Decisions at the upper bound are then not needed. A wrong one, of a sample far on the wrong
+        side of a rough guess, pulls the next machine away without end.
+        """
+        form = self.problem.template
+        if form.is_curved or (form.lower != 0.0).any():
+            return False
+        n_violated = float(np.sum(self.sample.shares[violations > 0.0]))
+        return n_violated <= self.settings.one_sided * self.most_open
+
+    def _decided_point(
+        self, centre: Machine, results: list[ChunkResult], *, one_sided: bool
+    ) -> DualPoint:
         """The dual point of a pass with zero for every open condition."""
         if self.problem.template.is_curved:
             return DualPoint(centre)
         n_open = (0 if r.open is None else len(r.open) for r in results)
-        return DualPoint(centre, tuple(r.band for r in results), tuple(map(np.zeros, n_open)))
+        bands = tuple(r.band for r in results)
+        return DualPoint(centre, bands, tuple(map(np.zeros, n_open)), one_sided)
 
-    def _allowances(self, violations: Vector, band: float) -> tuple[int, ...]:
+    def _allowances(self, distance: Vector, band: float) -> tuple[int, ...]:
         """Open conditions that each chunk may return: twice as many as its part of the sample says.
 
         Chunks may be sorted, so that one has most of the open conditions. All together return about
         twice as many as memory is for, at most.
         """
         own, totals = self.settings, self.problem.totals
-        near = np.where(np.abs(violations) <= band, self.sample.shares, 0.0)
+        near = np.where(distance <= band, self.sample.shares, 0.0)
         sizes = np.array([part.n_rows for part in totals.sample]) * len(self.problem.template.signs)
         expected = np.zeros(self.problem.n_chunks)
         used = [n > 0 for n in totals.n_rows_by_chunk]
@@ -233,7 +252,9 @@ class _Run:
         equal = 2.0 * (1.0 - own.fill) * self.most_open / self.problem.n_chunks
         return tuple((2.0 * expected + equal + own.least_open).astype(int).tolist())
 
-    def _solve_open(self, state: State, results: list[ChunkResult]) -> tuple[State, int]:
+    def _solve_open(
+        self, state: State, results: list[ChunkResult], *, one_sided: bool
+    ) -> tuple[State, int]:
         """Solve for the open conditions of a pass: the next machine, and a dual point."""
         form = self.problem.template
         decided = dual_sums([r.decided for r in results], self.problem.totals.n_features)
@@ -254,6 +275,7 @@ class _Run:
             state.machine,
             tuple(r.band for r in results),
             tuple(np.split(answer.alpha, ends[:-1])),
+            one_sided,
         )
         return self._moved(state.with_bound(point, answer.bound), answer.machine), len(found)
 

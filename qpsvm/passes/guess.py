@@ -57,12 +57,12 @@ class RowSample:
         width = problem.template.width_sign * machine.width
         return np.asarray(terms.required - terms.signs * f - width)
 
-    def band_of(self, violations: Vector, n_open: float) -> float:
+    def band_of(self, distance: Vector, n_open: float) -> float:
         """The widest band that holds about ``n_open`` conditions of all chunks."""
-        order = np.argsort(np.abs(violations), kind="stable")
+        order = np.argsort(distance, kind="stable")
         within = np.cumsum(self.shares[order]) <= n_open
         count = int(np.count_nonzero(within))
-        return float(np.abs(violations[order[count - 1]])) if count else 0.0
+        return float(distance[order[count - 1]]) if count else 0.0
 
     def distance(self, problem: ChunkedProblem, one: Machine, other: Machine) -> float:
         """Root mean square of the difference between the violations of two machines."""

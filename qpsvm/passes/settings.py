@@ -43,6 +43,8 @@ class PassSettings:
         Share of the length of a step that is taken for the error after it.
     least_band : float
         Smallest band, as a share of the median violation.
+    one_sided : float
+        Share of the rows allowed that violated conditions may take, so that all of them are open.
     fill : float
         Share of the rows allowed that the band is meant to fill, because their number is estimated.
     least_open : int
@@ -61,6 +63,7 @@ class PassSettings:
     smoothing: float = 2.0
     contraction: float = 0.25
     least_band: float = 1e-4
+    one_sided: float = 0.5
     fill: float = 0.7
     least_open: int = 100
 

@@ -18,7 +18,7 @@ from qpsvm.files import npz
 from qpsvm.files.atomic import replacing
 from qpsvm.numerics.arrays import Array
 
-VERSION = 1
+VERSION = 2
 LIMIT = 2**31
 """Bytes of a checkpoint, at most."""
 
@@ -108,6 +108,7 @@ def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) ->
         "best": state.best.vector,
         "centre": state.dual.centre.vector,
         "bands": np.array(state.dual.bands),
+        "one_sided": np.array(state.dual.one_sided),
         "open": np.concatenate([np.zeros(0), *state.dual.open]),
         "lengths": np.array([len(part) for part in state.dual.open], dtype=np.int64),
         "figures": np.array(
@@ -167,7 +168,10 @@ def load(path: str | os.PathLike[str], problem: ChunkedProblem) -> State:
             primal=float(figures[1]),
             primal_rounding=float(figures[2]),
             dual=DualPoint(
-                Machine.of(arrays["centre"]), tuple(arrays["bands"].tolist()), tuple(parts)
+                Machine.of(arrays["centre"]),
+                tuple(arrays["bands"].tolist()),
+                tuple(parts),
+                bool(arrays["one_sided"]),
             ),
             bound=DualBound(float(figures[3]), float(figures[4])),
             is_searching=bool(figures[5]),

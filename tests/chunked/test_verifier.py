@@ -121,7 +121,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "no list": lambda s: with_point(s, open=None),
     "text for bands": lambda s: with_point(s, bands=("a",) * len(s.dual.bands)),
     "NaN for bands": lambda s: with_point(s, bands=(np.nan,) * len(s.dual.bands)),
-    "wider bands": lambda s: with_point(s, bands=(np.inf,) * len(s.dual.bands)),
+    "narrower bands": lambda s: with_point(s, bands=(0.0,) * len(s.dual.bands)),
     "negative bands": lambda s: with_point(s, bands=(-1.0,) * len(s.dual.bands)),
     "a variable is missing": with_alphas(lambda a: a[1:]),
     "one variable too many": with_alphas(lambda a: np.append(a, 0.0)),
