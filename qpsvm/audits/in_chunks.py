@@ -77,6 +77,7 @@ class ChunkedAudit:
     problem : str
         The program it was held against.
     certificate : ChunkedCertificate
+        Its ``rounding`` is an estimate here, as sums over kernel values are not compensated.
     n_support : int
     n_rows : int
     n_wrong : int or None
@@ -93,7 +94,7 @@ class ChunkedAudit:
 
     @property
     def passed(self) -> bool:
-        """Return whether the certified relative gap is at most ``eps``; NaN is not."""
+        """Return whether the model is proven to be optimal to a relative gap of ``eps``."""
         return self.certificate.passed(self.eps)
 
     @property
@@ -139,7 +140,7 @@ class ChunkedAudit:
 
 @runtime_checkable
 class HasSupportVectors(Protocol):
-    """A fitted estimator with the attributes of scikit-learn's ``SVC`` and ``SVR``."""
+    """Type of fitted kernel machines that store support vectors and their coefficients."""
 
     support_: object
     support_vectors_: object
@@ -150,7 +151,7 @@ class HasSupportVectors(Protocol):
 def audit_in_chunks(
     model: object, X: object, y: object = None, sample_weight: object = None, *, eps: float = 1e-8
 ) -> ChunkedAudit:
-    """Verify a fitted kernel machine by one pass over its training samples.
+    """Bound how far a fitted kernel machine is from optimal, reading its samples in chunks.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from qpsvm.numerics.arrays import Array
 
 @dataclass(frozen=True, eq=False)
 class ArrayRows:
-    """Reads rows of an array that is in the memory of this process."""
+    """Reader of a chunk that is a range of rows of an array in memory."""
 
     X: Array
     y: Array | None
@@ -34,7 +34,7 @@ class ArrayRows:
 
 @dataclass(frozen=True)
 class MappedRows:
-    """Reads a range of rows of a memory map, by the path of its file."""
+    """Reader of a chunk that is a range of rows of a memory map."""
 
     path: str
     dtype: str

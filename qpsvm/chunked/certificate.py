@@ -90,13 +90,13 @@ class ChunkedCertificate:
 
     @property
     def relative_gap(self) -> float:
-        """``|gap| / scale``."""
+        """The relative duality gap, without its rounding."""
         gap = abs(self.gap) / self.scale
         return gap if math.isfinite(gap) else math.inf
 
     @property
     def relative_gap_upper(self) -> float:
-        """``gap_upper / scale``, the gap that decides the verdict."""
+        """Upper bound on the relative duality gap, rounding included: it decides the verdict."""
         return self.gap_upper / self.scale
 
     @property
@@ -140,7 +140,7 @@ class ChunkedReport:
 
     @property
     def passed(self) -> bool:
-        """Return whether the certified relative gap is at most ``eps``; NaN is not."""
+        """Return whether the machine is proven to be optimal to a relative gap of ``eps``."""
         return self.certificate.passed(self.eps)
 
     @property
@@ -149,7 +149,7 @@ class ChunkedReport:
         return self.certificate.relative_gap
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields in plain Python types, for JSON."""
+        """The report as a dictionary of plain Python types, for JSON."""
         return {
             "problem": self.problem,
             "passed": self.passed,
@@ -172,7 +172,7 @@ class ChunkedReport:
 def primal_objective(
     form: Template, machine: Machine, results: Sequence[ChunkResult], which: int = 0
 ) -> tuple[float, float]:
-    """The primal objective of one of the machines of a pass, and a bound on its rounding.
+    """The primal objective of a machine from the losses of all chunks, and its rounding.
 
     The bound is of the first machine.
     """

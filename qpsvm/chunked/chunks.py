@@ -17,7 +17,7 @@ import numpy as np
 from qpsvm.exceptions import InvalidDataError, MissingPackageError
 
 Column: TypeAlias = Any
-"""y or sample_weight: a name inside the files, a folder, an array, or a Dask collection."""
+"""Labels, targets or weights of samples in chunks: a column's name, a folder, or an array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """A part of the rows, with the reader that knows where the rows are.
+    """One part of the training samples, and what reads it when it is needed.
 
     Attributes
     ----------

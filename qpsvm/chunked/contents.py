@@ -53,22 +53,22 @@ class Contents:
 
     @property
     def is_sparse(self) -> bool:
-        """Return whether the rows are stored as a CSR array."""
+        """Return whether the samples of the chunk are a CSR array."""
         return is_sparse(self.X)
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of the stored entries."""
+        """Size of the chunk's samples in memory, in bytes."""
         return int(stored_values(self.X).nbytes)
 
     def blocks(self) -> Iterator[tuple[slice, Matrix]]:
-        """Blocks of rows in double precision that stay in a processor's cache, in order."""
+        """Split the samples of a chunk into blocks of rows, each in double precision."""
         width = max(1, stored_values(self.X).size // max(1, self.n_rows))
         for rows in row_blocks(self.n_rows, width, IN_CACHE):
             yield rows, self.X[rows]
 
     def block_squares(self) -> Iterator[Vector]:
-        """``|x|^2`` of the rows of each block."""
+        """Squared norms of the samples of a chunk, block by block."""
         for _, block in self.blocks():
             yield row_squares(block)
 

@@ -1,4 +1,4 @@
-"""Gradient and Hessian of the losses in (w, b, t), for steps of Newton's method."""
+"""Gradient and Hessian of all losses of a linear machine, for Newton's method."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ NO_BOUND = DualBound(-math.inf, math.inf)
 
 
 def _balanced(signed: Vector, price: float, missing: float) -> Vector:
-    """Factors of the two groups with which ``1'R'a = price``, or a little more if it is above 0.
+    """Factors that shrink dual variables until those of both classes add up to the same.
 
     More, because what is too much can be taken off the positive group exactly.
     """

@@ -69,7 +69,7 @@ class ChunkResult:
 
 
 def evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
-    """Evaluate one chunk, given by its contents, its name and its number.
+    """Compute the losses, sums and open conditions that a pass asks of one chunk.
 
     Raises
     ------

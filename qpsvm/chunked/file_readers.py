@@ -18,7 +18,7 @@ from qpsvm.numerics.arrays import Array
 
 @dataclass(frozen=True)
 class ParquetRows:
-    """Reads some row groups of a Parquet file."""
+    """Reader of a chunk that is a part of a Parquet file."""
 
     path: str
     groups: tuple[int, ...]
@@ -59,7 +59,7 @@ def _columns(table: Any, reader: ParquetRows) -> tuple[Array | None, Array | Non
 
 @dataclass(frozen=True)
 class NpzFile:
-    """Reads one ``.npz`` file with dense or CSR samples."""
+    """Reader of a chunk that is one ``.npz`` file with dense or CSR samples."""
 
     path: str
     target: str | None
@@ -85,7 +85,7 @@ class NpzFile:
 
 @dataclass(frozen=True)
 class NpyRows:
-    """Reads a range of rows of an ``.npy`` file, and of files with labels and weights."""
+    """Reader of a chunk that is a range of rows of an ``.npy`` file."""
 
     path: str
     start: int

@@ -15,11 +15,11 @@ from qpsvm.chunked.file_readers import NpyRows, NpzFile, ParquetRows
 from qpsvm.exceptions import ChunkError, InvalidDataError
 
 SUFFIXES = {"parquet": (".parquet", ".pq"), "npz": (".npz",), "npy": (".npy",)}
-"""Ends of the names of files, by kind."""
+"""File name extensions of the formats in which samples in chunks may be stored."""
 
 
 def of_path(path: Path, y: Column, sample_weight: Column, rows: int) -> ChunkedSamples:
-    """Divide a file, or the files in a folder and in its folders, into chunks."""
+    """Divide the training samples in a file or folder into chunks."""
     try:
         files = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
     except OSError as error:

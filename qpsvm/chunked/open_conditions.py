@@ -1,4 +1,4 @@
-"""Open conditions of a chunk: near a kink of the loss, with dual variables not decided yet."""
+"""Conditions near a kink of their loss, whose dual variables a pass leaves open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 
 @dataclass(frozen=True, eq=False)
 class Open:
-    """Open conditions with their samples.
+    """Conditions whose dual variables a pass does not fix, with their samples.
 
     Attributes
     ----------
