@@ -47,9 +47,6 @@ from qpsvm.solve_state import POLICY
 
 Solution = TypeVar("Solution")
 
-LOOSEST = 1e-2
-"""Largest relative accuracy that a program over open samples is solved to."""
-
 
 def solve(
     problem: Solvable[Solution],
@@ -260,7 +257,7 @@ def _solve_chunked(
         reduced = Reduced.of(program)
         name = choose(reduced.program)[0] if backend == "auto" else backend
         solver = get(name) if isinstance(name, str) else name
-        inner = Settings(eps=min(eps, LOOSEST), deadline=settings.deadline)
+        inner = Settings(eps=min(eps, own.loosest_eps), deadline=settings.deadline)
         return reduced.inverse(solver.solve(reduced.program, inner))
 
     def stop(kind: str, number: int, gap: float) -> bool:

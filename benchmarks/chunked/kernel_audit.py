@@ -25,9 +25,7 @@ from qpsvm.chunked import chunked
 from qpsvm.chunked.dask_pass import run_pass
 from qpsvm.kernels import RBF
 from qpsvm.machines.prediction import expanded
-from qpsvm.numerics.arrays import row_blocks
 
-TILE = 2**25
 SEED = 5
 
 
@@ -65,8 +63,8 @@ def tiles_alone(contents: Any, request: Any, name: str, number: int) -> float:
     del name, number
     vectors, beta, gamma = request
     total = 0.0
-    for rows in row_blocks(contents.n_rows, len(beta), TILE):
-        total += float(expanded(RBF(gamma), vectors, beta, contents.X[rows])[0])
+    for _, X in contents.blocks():
+        total += float(expanded(RBF(gamma), vectors, beta, X)[0])
     return total
 
 
@@ -96,7 +94,7 @@ def main() -> None:
         "support": options.support,
         "workers": options.workers,
         "seconds": seconds,
-        "over_tiles": sum(seconds["audit"]) / sum(seconds["tiles"]),
+        "over_tiles": min(seconds["audit"]) / min(seconds["tiles"]),
         "memory": memory.largest,
         "certificate": found.certificate.to_dict(),
     }

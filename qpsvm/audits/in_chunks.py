@@ -38,9 +38,6 @@ from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, is_sparse, row_b
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 
-TILE = 2**25
-"""Bytes of kernel values that a chunk evaluates at a time."""
-
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
@@ -287,8 +284,7 @@ def _tile(
     unit = (4.0 * math.sqrt(len(beta) + 1.0) + contents.n_features + 8) * EPS
     total, rounding, n_wrong = Sum((1,)), 0.0, 0
     parts, found = np.empty((len(own), 2)), np.empty((len(own), 3))
-    for rows in row_blocks(contents.n_rows, max(1, len(beta)), TILE):
-        X = contents.X[rows]
+    for rows, X in contents.blocks():
         sums = expanded(machine.kernel, machine.vectors, beta, X)
         f = sums[:, 0] - sums[:, 1] + machine.intercept
         some = None if targets is None else targets[rows]

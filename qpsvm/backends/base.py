@@ -115,7 +115,7 @@ class Backend(ABC):
         return self.name
 
     def missing_modules(self) -> tuple[str, ...]:
-        """Return the Python modules that this backend needs and that are not installed."""
+        """Name the Python modules of the solver that are not installed."""
         return tuple(m for m in self.required_modules if not _installed(m))
 
     def version(self) -> str:
@@ -123,7 +123,7 @@ class Backend(ABC):
         return installed_version(self.distribution)
 
     def install_command(self) -> str:
-        """Return the pip command that installs the packages this backend needs."""
+        """Give the pip command that installs the solver of the backend."""
         return f"pip install {self.distribution}"
 
     def load(self) -> None:  # noqa: B027 - most have nothing to load

@@ -283,7 +283,7 @@ class _Run:
         """Take a step of Newton's method, if the pass has summed up a Hessian."""
         if results[0].hessian is None:
             return replace(state, error=max(2.0 * state.error, self._least(state)))
-        machine = newton_step(self.problem.template, state.machine, results)
+        machine = newton_step(self.problem.template, state.machine, results, self.settings.ridge)
         if machine is state.machine:
             return replace(state, error=max(2.0 * state.error, self._least(state)))
         return self._moved(state, machine)

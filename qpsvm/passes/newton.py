@@ -14,11 +14,10 @@ from qpsvm.chunked.template import Template
 from qpsvm.numerics.arrays import Dense
 from qpsvm.numerics.precision import TINY
 
-RIDGE = 1e-13
-"""Added to the diagonal of the scaled Hessian, relative: it may be singular in (b, t)."""
 
-
-def newton_step(form: Template, machine: Machine, results: Sequence[ChunkResult]) -> Machine:
+def newton_step(
+    form: Template, machine: Machine, results: Sequence[ChunkResult], ridge: float
+) -> Machine:
     """The minimiser of the quadratic model of the objective at a machine.
 
     The machine itself where numbers overflow, or the model has no minimiser.
@@ -30,6 +29,8 @@ def newton_step(form: Template, machine: Machine, results: Sequence[ChunkResult]
         The centre of the pass.
     results : sequence of ChunkResult
         With gradient and Hessian.
+    ridge : float
+        Added to the diagonal of the Hessian, which is scaled to ones.
     """
     d = len(machine.coef)
     gradient, hessian = Sum((d + 2,)), Sum((d + 2, d + 2))
@@ -48,15 +49,15 @@ def newton_step(form: Template, machine: Machine, results: Sequence[ChunkResult]
     used[d:] = (form.intercept != "none", form.width_sign != 0.0)
     step = np.zeros(d + 2)
     try:
-        step[used] = _solved(H[np.ix_(used, used)], g[used])
+        step[used] = _solved(H[np.ix_(used, used)], g[used], ridge)
     except (ValueError, LinAlgError):  # not finite; not positive definite
         return machine
     return Machine.of(theta - step) if np.isfinite(step).all() else machine
 
 
-def _solved(H: Dense, g: Dense) -> Dense:
+def _solved(H: Dense, g: Dense, ridge: float) -> Dense:
     """Solve ``H x = g`` for a positive semidefinite matrix, scaled to a diagonal of ones."""
     scale = 1.0 / np.sqrt(np.maximum(np.diag(H), TINY))
     scaled = H * scale * scale[:, None]
-    scaled[np.diag_indices_from(scaled)] += RIDGE
+    scaled[np.diag_indices_from(scaled)] += ridge
     return np.asarray(scale * cho_solve(cho_factor(scaled), scale * g))

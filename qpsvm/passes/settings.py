@@ -31,6 +31,10 @@ class PassSettings:
         Relative accuracy of machines on samples of the rows. Their sampling error is far larger.
     open_eps : float
         Relative accuracy of an open problem, as a share of ``eps``.
+    loosest_eps : float
+        Largest relative accuracy that an open problem is solved to, whatever ``eps`` is.
+    ridge : float
+        Added to the diagonal of a Hessian that is scaled to ones: it may be singular in (b, t).
     wide : float
         The band, in units of the estimated error of decision values: few samples beyond it are
         decided wrongly.
@@ -58,6 +62,8 @@ class PassSettings:
     bytes_per_entry: float = 64.0
     guess_eps: float = 1e-6
     open_eps: float = 0.1
+    loosest_eps: float = 1e-2
+    ridge: float = 1e-13
     wide: float = 6.0
     narrow: float = 3.0
     smoothing: float = 2.0

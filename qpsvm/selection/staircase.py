@@ -83,7 +83,7 @@ class Staircase:
         return np.asarray(self.values()[steps + 2, np.arange(len(steps))])
 
     def values(self) -> Dense:
-        """Values that the five optimality cases of every sample fix (f or beta), shape (5, n)."""
+        """What each of five optimality cases fixes of a sample, f or beta, shape (5, n)."""
         return np.stack([self.lowest, self.c, np.zeros(len(self.a)), self.a, self.upper])
 
     @cached_property

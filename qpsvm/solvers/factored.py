@@ -29,7 +29,7 @@ def solve(
     progress: Progress,
     deadline: Deadline = NEVER,
 ) -> SearchResult:
-    """Solve a factored program as it is given; return the solution or the best point found.
+    """Minimise a program of the form ``P = F F' + diag(d)`` without presolving it.
 
     Coordinate descent works on the program as it is. The other methods begin with a presolve.
 

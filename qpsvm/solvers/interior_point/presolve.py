@@ -52,7 +52,7 @@ class RestoreVariables:
         return solution.replace(x=np.clip(x, self.given.lower, self.given.upper))
 
     def forward(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the given program to the presolved one."""
+        """Translate a solution to the smaller program that presolve has left."""
         own = np.asarray(solution.x)[self.left]
         return solution.replace(x=own if self.merged is None else self.merged.sums(own))
 

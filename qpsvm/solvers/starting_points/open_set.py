@@ -103,7 +103,7 @@ class OpenSet:
         return self._settled(g, distance, fewest=fewest)
 
     def _is_easy(self, at: Descended) -> bool:
-        """Return whether a point made of weights alone has a small gap."""
+        """Return whether the weights of the guess alone give a dual point with a small gap."""
         p, own = self.program, self.settings
         mu = own.easy_smoothing * at.cost / (2.0 * p.size)
         smoothed = Smoothed(p, at.w, at.y, mu, at.g)
