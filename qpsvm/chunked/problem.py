@@ -14,6 +14,7 @@ from qpsvm.chunked.dask_pass import run_pass
 from qpsvm.chunked.dual import DualPoint, dual_of_chunk, dual_sums, stored_point
 from qpsvm.chunked.evaluation import ChunkResult, evaluate
 from qpsvm.chunked.machine import Machine, stored_machine
+from qpsvm.chunked.settings import FIRST_PASS
 from qpsvm.chunked.solution import ChunkedSolution
 from qpsvm.chunked.sources import chunked
 from qpsvm.chunked.sums import Decided
@@ -22,12 +23,6 @@ from qpsvm.chunked.totals import ChunkTotals, Totals, chunk_totals, combined
 from qpsvm.chunked.violations import Request, allowed
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arguments import Labels
-
-SAMPLE_ROWS = 100_000
-"""Rows that the first pass chooses at random; a machine trained on them is the first guess."""
-
-SEED = 20_020_607
-"""Of the random choice of rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +138,7 @@ def chunked_problem(
             "for Dask collections another one."
         )
     samples = chunked(X, None if task == "unlabelled" else y, sample_weight)
-    n_sample = max(1, -(-SAMPLE_ROWS // len(samples.chunks)))
+    n_sample = max(1, -(-FIRST_PASS.sample_rows // len(samples.chunks)))
     parts = run_pass(_totals, task, samples.chunks, (task, n_sample), verbose=False)
     totals = combined(parts, [chunk.name for chunk in samples.chunks], task)
     return ChunkedProblem(formulation, task, samples, totals, template(formulation, task, totals))
@@ -152,7 +147,7 @@ def chunked_problem(
 def _totals(contents: Contents, request: tuple[Task, int], name: str, number: int) -> ChunkTotals:
     del name
     task, n_sample = request
-    return chunk_totals(contents, task, n_sample, (SEED, number))
+    return chunk_totals(contents, task, n_sample, (FIRST_PASS.seed, number))
 
 
 def _evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:

@@ -11,6 +11,7 @@ import numpy as np
 
 import qpsvm
 from qpsvm.chunked import chunked
+from qpsvm.chunked.settings import FirstPassSettings
 
 N, D, ROWS = 12_000, 4, 1000
 MEMORY = {"memory_limit": 1}
@@ -29,7 +30,7 @@ def samples(n: int = N) -> tuple[Any, Any]:
 @contextmanager
 def small_samples(rows: int = 300) -> Iterator[None]:
     """The first pass chooses so many rows."""
-    with patch("qpsvm.chunked.problem.SAMPLE_ROWS", rows):
+    with patch("qpsvm.chunked.problem.FIRST_PASS", FirstPassSettings(sample_rows=rows)):
         yield
 
 
