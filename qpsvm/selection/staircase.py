@@ -83,7 +83,7 @@ class Staircase:
         return np.asarray(self.values()[steps + 2, np.arange(len(steps))])
 
     def values(self) -> Dense:
-        """What each of five optimality cases fixes of a sample, f or beta, shape (5, n)."""
+        """Value of f or beta that each of the five optimality cases fixes, shape (5, n)."""
         return np.stack([self.lowest, self.c, np.zeros(len(self.a)), self.a, self.upper])
 
     @cached_property
