@@ -17,7 +17,7 @@ from qpsvm.certificates import (
     not_separable,
     without_constraints,
 )
-from qpsvm.chunked import ChunkedProblem, ChunkedSolution
+from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution
 from qpsvm.contract import NO_OPTIMUM, Solvable
 from qpsvm.exceptions import (
     InfeasibleProgramError,
@@ -215,6 +215,13 @@ def _solve(
         return _solve_parts(problem, backend, settings, start, strict=strict)
     if isinstance(problem, ChunkedProblem):
         return _solve_chunked(problem, backend, settings, start, strict=strict)
+    if isinstance(problem, ChunkedKernelProblem):
+        raise InvalidParameterError(
+            f"A machine with the {problem.kernel} kernel cannot be trained on samples in chunks, "
+            "because training evaluates pairs of samples; verify and certify judge one that was "
+            "trained elsewhere. Train on arrays that fit into memory, or a linear machine on "
+            "transformed features, for instance of sklearn.kernel_approximation.Nystroem."
+        )
     if not isinstance(problem, TrainingProblem | QuadraticProgram):
         raise InvalidParameterError(
             f"solve takes an SVMProblem or a QuadraticProgram, got {type(problem).__name__}; "

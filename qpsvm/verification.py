@@ -25,7 +25,13 @@ import numpy as np
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.certifying import certificate_of
 from qpsvm.certificates.reduced import ReducedReport
-from qpsvm.chunked import ChunkedProblem, ChunkedReport, ChunkedSolution
+from qpsvm.chunked import (
+    ChunkedKernelProblem,
+    ChunkedProblem,
+    ChunkedReport,
+    ChunkedSolution,
+    Expansion,
+)
 from qpsvm.chunked.problem import verified
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidDataError, QPSVMError
@@ -58,24 +64,29 @@ def verify(
     problem: ChunkedProblem, solution: ChunkedSolution, *, eps: float = ...
 ) -> ChunkedReport: ...
 @overload
+def verify(
+    problem: ChunkedKernelProblem, solution: Expansion, *, eps: float = ...
+) -> ChunkedReport: ...
+@overload
 def verify(problem: QuadraticProgram, solution: QPSolution, *, eps: float = ...) -> KKTReport: ...
 def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> object:
     """Measure how far a solution is from optimal, without trusting its own statements.
 
     Parameters
     ----------
-    problem : SVMProblem, JointProblem, ReducedProblem, ChunkedProblem or QuadraticProgram
+    problem : SVMProblem, JointProblem, ReducedProblem, ChunkedProblem, ChunkedKernelProblem or \
+            QuadraticProgram
         The problem that the solution is measured on; samples in chunks are read once.
     solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
         From any source. A QPSolution may also be given for an SVMProblem or JointProblem: it is
-        recovered first.
+        recovered first. For a ChunkedKernelProblem a ``qpsvm.chunked.Expansion``.
     eps : float
         Relative accuracy; ``qpsvm.qp.Tolerances`` says what it means for each residual.
 
     Returns
     -------
     KKTReport
-        Of a ReducedProblem: ReducedReport, with one for every part; of a ChunkedProblem:
+        Of a ReducedProblem: ReducedReport, with one for every part; on samples in chunks:
         ChunkedReport.
 
     Raises
@@ -100,6 +111,8 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> object:
     tolerances = Tolerances(eps)
     if isinstance(problem, ChunkedProblem):
         return ChunkedReport(eps, verified(problem, solution), one_line(problem))
+    if isinstance(problem, ChunkedKernelProblem):
+        return ChunkedReport(eps, problem.judged(solution)[0], one_line(problem))
     require_pair("verify", problem, solution, programs=True, recovers=True)
     if isinstance(problem, ReducedProblem):
         return _verify_parts(problem, solution, eps)

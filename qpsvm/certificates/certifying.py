@@ -9,7 +9,13 @@ import numpy as np
 from qpsvm.certificates.gap import Certificate
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import enclose
-from qpsvm.chunked import ChunkedCertificate, ChunkedProblem, ChunkedSolution
+from qpsvm.chunked import (
+    ChunkedCertificate,
+    ChunkedKernelProblem,
+    ChunkedProblem,
+    ChunkedSolution,
+    Expansion,
+)
 from qpsvm.chunked.problem import verified
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair
@@ -32,14 +38,18 @@ def certify(
 def certify(
     problem: ChunkedProblem, solution: ChunkedSolution, *, rigorous: bool = ...
 ) -> ChunkedCertificate: ...
+@overload
+def certify(
+    problem: ChunkedKernelProblem, solution: Expansion, *, rigorous: bool = ...
+) -> ChunkedCertificate: ...
 def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     """Bound the distance of any solution from the exact optimum of ``problem``.
 
     Parameters
     ----------
-    problem : SVMProblem, JointProblem or ReducedProblem
-        The problem whose optimum is meant.
-    solution : SVMSolution, JointSolution or ReducedSolution
+    problem : SVMProblem, JointProblem, ReducedProblem, ChunkedProblem or ChunkedKernelProblem
+        The problem whose optimum is meant; samples in chunks are read once.
+    solution : SVMSolution, JointSolution, ReducedSolution, ChunkedSolution or Expansion
         From any source; nothing it says about itself is believed. Its decision function (coef or
         expansion, and intercept) gives the upper bound, its alpha the lower one.
     rigorous : bool
@@ -49,7 +59,8 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     Returns
     -------
     Certificate
-        Of a ReducedProblem: ReducedCertificate, with one for every part.
+        Of a ReducedProblem: ReducedCertificate, with one for every part; on samples in chunks:
+        ChunkedCertificate.
 
     Raises
     ------
@@ -74,12 +85,14 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     True
     """
     require_flag(rigorous, "rigorous")
-    if isinstance(problem, ChunkedProblem):
+    if isinstance(problem, ChunkedProblem | ChunkedKernelProblem):
         if rigorous:
             raise InvalidParameterError(
                 "rigorous=True needs all samples at once; the bound for samples in chunks includes "
                 "a bound on its rounding (gap_upper)."
             )
+        if isinstance(problem, ChunkedKernelProblem):
+            return problem.judged(solution)[0]
         return verified(problem, solution)
     require_pair("certify", problem, solution)
     if isinstance(problem, ReducedProblem):

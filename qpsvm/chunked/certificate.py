@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from qpsvm.chunked.dual import DualBound, dual_bound
-from qpsvm.chunked.evaluation import ChunkResult
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.sums import Decided, Sum
 from qpsvm.chunked.template import Template
@@ -18,6 +17,15 @@ from qpsvm.chunked.totals import Totals
 from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
+
+
+class HasLosses(Protocol):
+    """Result of a pass on one chunk: the sum of its losses, and a bound on its rounding."""
+
+    @property
+    def losses(self) -> Sum: ...
+    @property
+    def loss_rounding(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class ChunkedCertificate:
         form: Template,
         totals: Totals,
         machine: Machine,
-        results: Sequence[ChunkResult],
+        results: Sequence[HasLosses],
         sums: Decided,
     ) -> ChunkedCertificate:
         """The certificate of the machine at the centre of a pass, from the results of chunks."""
@@ -170,7 +178,7 @@ class ChunkedReport:
 
 
 def primal_objective(
-    form: Template, machine: Machine, results: Sequence[ChunkResult], which: int = 0
+    form: Template, machine: Machine, results: Sequence[HasLosses], which: int = 0
 ) -> tuple[float, float]:
     """The primal objective of a machine from the losses of all chunks, and its rounding.
 

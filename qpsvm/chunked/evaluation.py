@@ -126,7 +126,11 @@ def _loss_rounding(
     w = float(np.linalg.norm(machine.coef))
     size = np.tile(np.sqrt(squares), len(form.signs)) * w + abs(machine.intercept)
     size = size + abs(machine.width) + np.abs(terms.required)
-    error = (d + 8) * EPS * size
+    return loss_rounding(form, terms, v, (d + 8) * EPS * size)
+
+
+def loss_rounding(form: Template, terms: Terms, v: Vector, error: Vector) -> float:
+    """Bound on the rounding of the sum of the losses of a block, from errors of its violations."""
     steepest = np.maximum(np.abs(terms.lower), np.abs(terms.upper))
     if form.is_curved:
         steepest = (np.abs(v) + error) / terms.curvature

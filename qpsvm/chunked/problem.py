@@ -132,16 +132,29 @@ def chunked_problem(
     >>> chunked_problem(qpsvm.SoftMargin(C=1.0), "binary", samples, None, None)
     ChunkedProblem(SoftMargin(C=1.0), 8 samples x 1 features in 3 chunks)
     """
+    samples, totals = first_pass(task, X, y, sample_weight, FIRST_PASS.sample_rows)
+    return ChunkedProblem(formulation, task, samples, totals, template(formulation, task, totals))
+
+
+def first_pass(
+    task: Task, X: object, y: Column, sample_weight: Column, sample_rows: int
+) -> tuple[ChunkedSamples, Totals]:
+    """Divide samples into chunks, check them, and choose about so many rows at random.
+
+    Raises
+    ------
+    InvalidDataError, ChunkError, MissingPackageError
+        As ``chunked_problem``.
+    """
     if task != "unlabelled" and y is None and not isinstance(X, ChunkedSamples):
         raise InvalidDataError(
             "y is missing; for Parquet and .npz files pass the name of a column or an array, "
             "for Dask collections another one."
         )
     samples = chunked(X, None if task == "unlabelled" else y, sample_weight)
-    n_sample = max(1, -(-FIRST_PASS.sample_rows // len(samples.chunks)))
+    n_sample = max(1, -(-sample_rows // len(samples.chunks)))
     parts = run_pass(_totals, task, samples.chunks, (task, n_sample), verbose=False)
-    totals = combined(parts, [chunk.name for chunk in samples.chunks], task)
-    return ChunkedProblem(formulation, task, samples, totals, template(formulation, task, totals))
+    return samples, combined(parts, [chunk.name for chunk in samples.chunks], task)
 
 
 def _totals(contents: Contents, request: tuple[Task, int], name: str, number: int) -> ChunkTotals:

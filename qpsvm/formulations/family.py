@@ -14,7 +14,7 @@ from typing import (
 
 import numpy as np
 
-from qpsvm.chunked import chunked_problem, is_chunked
+from qpsvm.chunked import chunked_kernel_problem, chunked_problem, is_chunked
 from qpsvm.chunked.contents import Task
 from qpsvm.chunked.sources import require_whole
 from qpsvm.constraints import Constraints, combine
@@ -184,7 +184,9 @@ class Family(ExplainsKeywords, ABC):
         sample_weight: object,
         constraints: Constraints | None,
     ) -> Any:
-        """Build the ChunkedProblem of samples that are read chunk by chunk, of whatever form.
+        """Build the problem of samples that are read chunk by chunk, of whatever form.
+
+        It is a ChunkedProblem; for other kernels than the linear one a ChunkedKernelProblem.
 
         Raises
         ------
@@ -194,17 +196,14 @@ class Family(ExplainsKeywords, ABC):
         if self._task is None:
             require_whole(X, type(self).__name__)
         assert self._task is not None
-        if not isinstance(as_kernel(kernel), Linear):
-            raise InvalidParameterError(
-                f"Samples in chunks need the linear kernel, not {kernel!r}: a kernel machine "
-                "evaluates pairs of samples. Transform the features instead, for instance with "
-                "sklearn.kernel_approximation.Nystroem."
-            )
+        function = as_kernel(kernel)
         if constraints is not None:
             raise InvalidParameterError(
                 "constraints on (w, b) are not supported for samples in chunks; leave them out."
             )
-        return chunked_problem(self, self._task, X, y, sample_weight)
+        if isinstance(function, Linear):
+            return chunked_problem(self, self._task, X, y, sample_weight)
+        return chunked_kernel_problem(self, self._task, function, X, y, sample_weight)
 
     def _data(
         self,
