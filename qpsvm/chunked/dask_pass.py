@@ -76,11 +76,9 @@ def run_pass(
             tasks.append(dask.delayed(own, pure=False)(chunk.content, shared))
         else:
             tasks.append(dask.delayed(partial(own, chunk.content), pure=False)(shared))
-    bar = imported("dask.diagnostics").ProgressBar if verbose else nullcontext
     lazy = any(dask.is_dask_collection(chunk.content) for chunk in chunks)
     try:
-        with bar():
-            return list(dask.compute(*tasks))
+        return _computed(tasks, verbose=verbose)
     except QPSVMError:
         raise
     except Exception as error:
@@ -91,3 +89,29 @@ def run_pass(
             f"Dask could not compute a block: {type(error).__name__}: {error}. Correct what it "
             "names, and continue with resume= if there is a checkpoint."
         ) from error
+
+
+def _computed(tasks: Sequence[Any], *, verbose: bool) -> list[Any]:
+    """Compute Dask's tasks, by the client that is the default scheduler if there is one.
+
+    Whatever ends the wait for a client's workers, an error or Ctrl-C, cancels what they have not
+    begun yet.
+    """
+    dask = imported("dask")
+    # a client schedules by its method ``get``
+    client = getattr(imported("dask.base").get_scheduler(), "__self__", None)
+    if not hasattr(client, "gather"):
+        with imported("dask.diagnostics").ProgressBar() if verbose else nullcontext():
+            return list(dask.compute(*tasks))
+    distributed = imported("distributed")
+    futures = client.compute(list(tasks))
+    try:
+        if verbose:
+            distributed.progress(futures, notebook=False)
+        for future in distributed.as_completed(futures):
+            if future.status != "finished":
+                future.result()  # raises what the task raised
+        return list(client.gather(futures))
+    except BaseException:
+        client.cancel(futures, force=True)
+        raise

@@ -152,8 +152,9 @@ def chunked_kernel_problem(
         )
     if any(isinstance(value, str) for value in kernel.parameters().values()):
         raise InvalidParameterError(
-            f"The parameters of {kernel} depend on all samples; pass numbers for samples in chunks, "
-            "as the kernel of a trained machine has them: RBF(gamma=0.5), or solution.kernel."
+            f"The parameters of {kernel} depend on all samples; for samples in chunks pass "
+            "numbers, as the kernel of a trained machine has them: RBF(gamma=0.5), or "
+            "solution.kernel."
         )
     samples, totals = first_pass(task, X, y, sample_weight, sample_rows=1)
     form = template(formulation, task, totals)

@@ -172,7 +172,7 @@ def tile_certificate(
     weights, sizes = Sum((2, 2)), Sum((3,))
     weights.add(kappa * halves)
     sizes.add_sum(sums.rounding)
-    sizes.add(np.array([0.0, 0.0, kappa * error]))
+    sizes.add(np.array([0.0, 0.0, 0.5 * kappa * error]))
     # the samples in feature space; where a gap is relative to their spread, that is not known
     own_form = replace(form, radius=math.sqrt(largest) * (1.0 + (totals.n_features + 8) * EPS))
     own_totals = replace(totals, largest_square=largest, squared_spread=0.0)
@@ -180,7 +180,7 @@ def tile_certificate(
     found = ChunkedCertificate.of(
         own_form, own_totals, plane, tiles, replace(sums, weights=weights, rounding=sizes)
     )
-    return replace(found, rounding=found.rounding + kappa * error)
+    return replace(found, rounding=found.rounding + 0.5 * kappa * error)
 
 
 def _in_a_plane(products: Dense) -> tuple[Dense, float]:

@@ -89,5 +89,9 @@ def test_other_samples_are_refused(data):
         audit_in_chunks(model, chunked(X[:100], y[:100], rows=50))
     with pytest.raises(AuditRefusedError, match="classes"):
         audit_in_chunks(svm.SVC().fit(X, np.arange(N) % 3), chunked(X, np.arange(N) % 3, rows=50))
+    with pytest.raises(AuditRefusedError, match="cannot be audited"):  # it has another program
+        audit_in_chunks(svm.NuSVR().fit(X, t), chunked(X, t, rows=50))
+    with pytest.raises(AuditRefusedError, match="indefinite"):
+        audit_in_chunks(svm.SVC(kernel="sigmoid").fit(X, y), chunked(X, y, rows=50))
     with pytest.raises(AuditRefusedError, match="cannot be audited"):
         audit_in_chunks(svm.LinearSVC().fit(X, y), chunked(X, y, rows=50))

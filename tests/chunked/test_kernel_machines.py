@@ -109,6 +109,9 @@ def test_every_source_gives_the_same_figures(tmp_path: Any, weighted: bool) -> N
         assert found["npz"][figure] == pytest.approx(found["array"][figure], rel=RELATIVE)
     stored = replace(machine, vectors=sp.csr_array(machine.vectors))
     assert qpsvm.verify(problem, stored, eps=EPS).passed
+    moved = replace(machine, vectors=sp.csr_array(_moved(machine.vectors)))
+    with pytest.raises(InvalidDataError, match="differs from the support vector"):
+        qpsvm.verify(problem, moved, eps=EPS)
 
 
 def test_a_machine_without_support_vectors_is_judged() -> None:
@@ -133,10 +136,9 @@ def test_no_scheduler_changes_a_bit() -> None:
     for scheduler in ("synchronous", "threads", shuffled):
         with dask.config.set(scheduler=scheduler):
             found.append(qpsvm.certify(problem, machine))
+    cluster = {"threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
     for workers in (1, 2):
-        with Client(
-            n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ):
+        with Client(n_workers=workers, **cluster):
             found.append(qpsvm.certify(problem, machine))
     assert found == [found[0]] * len(found)
 
@@ -157,7 +159,7 @@ BLOCKS = list[tuple[int, int]]()
 
 
 def test_a_chunk_evaluates_its_tile_and_no_more() -> None:
-    problem, whole, solution = solved("hinge")
+    problem, _, solution = solved("hinge")
     kernel, machine = Watched(0.4), Expansion.of(solution)
     X, y = arguments(BY_NAME["hinge"])
     own = problem.formulation.dual(chunked(X, y, rows=5), kernel=kernel)
@@ -188,9 +190,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "one NaN in beta": lambda m: changed(m, beta=np.append(np.nan, m.beta[1:])),
     "infinite beta": lambda m: changed(m, beta=m.beta * np.inf),
     "complex beta": lambda m: changed(m, beta=m.beta + 0j),
-    "masked beta": lambda m: changed(
-        m, beta=np.ma.masked_array(m.beta, np.arange(len(m.beta)) < 1)
-    ),
+    "masked beta": lambda m: changed(m, beta=np.ma.masked_less(m.beta, 0.0)),
     "text for beta": lambda m: changed(m, beta=["a"] * len(m.beta)),
     "no beta": lambda m: changed(m, beta=None),
     "short beta": lambda m: changed(m, beta=m.beta[1:]),
@@ -219,6 +219,13 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "no rows": lambda m: changed(m, rows=None),
     "another kernel": lambda m: changed(m, kernel=RBF(0.41)),
     "a kernel of a subclass": lambda m: changed(m, kernel=OwnKernel(0.4)),
+    "a kernel with values of its own": lambda m: changed(m, kernel=_with_own_values(m.kernel)),
+    "every row twice": lambda m: changed(
+        m,
+        vectors=np.vstack([m.vectors, m.vectors]),
+        rows=np.concatenate([m.rows, m.rows]),
+        beta=0.5 * np.concatenate([m.beta, m.beta]),
+    ),
     "no kernel": lambda m: changed(m, kernel=None),
     "half of the machine": lambda m: changed(
         m, vectors=m.vectors[::2], rows=m.rows[::2], beta=m.beta[::2]
@@ -232,6 +239,12 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
 def _moved(vectors: Any) -> Any:
     own = vectors.copy()
     own[-1, -1] = np.nextafter(own[-1, -1], np.inf)
+    return own
+
+
+def _with_own_values(kernel: Any) -> Any:
+    own = replace(kernel)
+    object.__setattr__(own, "resolve", lambda _: RBF(100.0))
     return own
 
 
@@ -258,6 +271,31 @@ def test_samples_that_changed_are_refused() -> None:
     own += 1.0
     with pytest.raises(InvalidDataError, match="differs from the support vector"):
         qpsvm.verify(problem, machine)
+
+
+def test_rows_that_are_added_to_a_file_are_refused(tmp_path: Any) -> None:
+    X, y = arguments(BY_NAME["hinge"])
+
+    def write(n: int) -> None:
+        np.savez(tmp_path / "part-1.npz", X=np.vstack([X, X[:n]]), y=np.append(y, y[:n]))
+
+    write(0)
+    problem = qpsvm.SoftMargin(C=1.0).dual(tmp_path, "y", kernel=RBF(0.4))
+    whole = qpsvm.SoftMargin(C=1.0).dual(X, y, kernel=RBF(0.4))
+    machine = Expansion.of(qpsvm.solve(whole))
+    assert qpsvm.verify(problem, machine, eps=EPS).passed
+    write(2)
+    with pytest.raises(InvalidDataError, match="have changed"):
+        qpsvm.verify(problem, machine)
+
+
+def test_a_support_vector_that_no_chunk_has_is_refused() -> None:
+    """Its part of the objectives would be missing."""
+    problem, _, solution = solved("hinge")
+    machine = Expansion.of(solution)
+    for rows in (machine.rows - machine.rows.min() - 1, machine.rows + 10**6):
+        with pytest.raises(InvalidDataError, match=r"from 0 on|have 18 samples"):
+            qpsvm.verify(problem, replace(machine, rows=rows))
 
 
 def test_an_offset_that_the_family_does_not_have_is_refused() -> None:
@@ -327,33 +365,47 @@ def test_variables_beyond_their_bounds_do_not_pass() -> None:
 
 @in_parts
 def test_rounding_is_covered_in_exact_arithmetic(part: int) -> None:
-    """Primal objectives, and weak duality, of a polynomial kernel as rational numbers."""
+    """Primal objectives, and weak duality, of kernels that are rational numbers.
+
+    Where every sample has one opposite, terms cancel and leave little but their rounding.
+    """
     rng = np.random.default_rng([5, part])
-    X, y = rng.normal(size=(14, 2)), np.where(np.arange(14) % 2 == 0, 1, -1)
-    for _ in range(4):
-        own = X * 10.0 ** rng.uniform(-3, 3) + 10.0 * (rng.random() < 0.5)
-        kernel, C = Polynomial(1.0, 2, 1.0), 10.0 ** rng.uniform(-2, 2)
-        problem = qpsvm.SoftMargin(C=C).dual(chunked(own, y, rows=4), kernel=kernel)
-        rows = np.sort(rng.choice(14, 8, replace=False))
-        beta = y[rows] * C * rng.random(8)
-        machine = Expansion(kernel, own[rows], rows, beta, float(rng.normal()))
+    for k in range(12):
+        X, y = rng.normal(size=(14, 2)), np.where(np.arange(14) % 2 == 0, 1, -1)
+        if k % 2:
+            X[7:], y[7:] = -X[:7] * (1.0 + 1e-9 * rng.normal(size=(7, 1))), y[:7]
+        own = X * 10.0 ** rng.uniform(-3, 6)
+        kernel = Polynomial(1.0, 1, 0.0) if k % 2 else Polynomial(1.0, 2, 1.0)
+        C = 10.0 ** rng.uniform(-2, 2)
+        # without an intercept the dual variables are feasible as they are
+        family = qpsvm.SoftMargin(C=C, intercept="none" if k % 3 else "free")
+        problem = family.dual(chunked(own, y, rows=4), kernel=kernel)
+        beta = y * C * 10.0 ** rng.uniform(-4, 0) * np.tile(rng.random(7), 2)
+        machine = Expansion(kernel, own, np.arange(14), beta, 0.0 if k % 3 else rng.normal())
         found = qpsvm.certify(problem, machine)
         exact = _exact_primal(own, y, C, machine)
         assert abs(exact - Fraction(found.primal_objective)) <= Fraction(found.rounding)
-        others = [replace(machine, beta=t * beta) for t in (0.0, 1e-3, 0.1, 0.5)]
+        if k % 3:
+            total = sum((abs(Fraction(float(v))) for v in beta), Fraction(0))
+            dual = total - _exact_primal(own, y, 0.0, machine)  # without losses: 1/2 |w|^2
+            gap = exact - dual - Fraction(found.primal_objective) + Fraction(found.dual_objective)
+            assert abs(gap) <= Fraction(found.rounding)
+        others = [replace(machine, beta=t * beta) for t in (0.0, 1e-6, 1e-3, 0.1, 0.5)]
         best = min(_exact_primal(own, y, C, other) for other in others)
         assert best >= Fraction(found.dual_objective) - Fraction(found.rounding)
 
 
 def _exact_primal(X: Any, y: Any, C: float, machine: Expansion) -> Fraction:
+    kernel: Any = machine.kernel
     samples = [[Fraction(float(v)) for v in x] for x in X]
     beta = [Fraction(float(v)) for v in machine.beta]
     vectors = [samples[k] for k in machine.rows]
-    b = Fraction(machine.intercept)
+    b, one = Fraction(machine.intercept), Fraction(kernel.coef0)
 
     def value(x: Any) -> Fraction:
-        products = (sum(p * q for p, q in zip(x, z, strict=True)) + 1 for z in vectors)
-        return sum((a * p * p for a, p in zip(beta, products, strict=True)), Fraction(0))
+        products = (sum(p * q for p, q in zip(x, z, strict=True)) + one for z in vectors)
+        terms = (a * p**kernel.degree for a, p in zip(beta, products, strict=True))
+        return sum(terms, Fraction(0))
 
     square = sum((a * value(z) for a, z in zip(beta, vectors, strict=True)), Fraction(0))
     missed = (1 - int(s) * (value(x) + b) for x, s in zip(samples, y, strict=True))
@@ -364,7 +416,7 @@ def _exact_primal(X: Any, y: Any, C: float, machine: Expansion) -> Fraction:
 
 
 def test_what_needs_all_samples_is_refused() -> None:
-    problem, whole, solution = solved("hinge")
+    problem, _, solution = solved("hinge")
     samples, family = chunked(*arguments(BY_NAME["hinge"]), rows=5), problem.formulation
     with pytest.raises(InvalidParameterError, match="Nystroem"):
         qpsvm.solve(problem)
