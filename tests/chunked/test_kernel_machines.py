@@ -395,6 +395,23 @@ def test_rounding_is_covered_in_exact_arithmetic(part: int) -> None:
         assert best >= Fraction(found.dual_objective) - Fraction(found.rounding)
 
 
+@in_parts
+def test_the_square_of_weights_that_cancel_is_covered(part: int) -> None:
+    """All targets are inside the tube, so that the objective is the square of the weights alone."""
+    rng = np.random.default_rng([6, part])
+    kernel = Polynomial(1.0, 1, 0.0)
+    for _ in range(6):
+        X, y = 1e6 * rng.normal(size=(14, 2)), rng.normal(size=14)
+        X[7:] = -X[:7] * (1.0 + 1e-9 * rng.normal(size=(7, 1)))
+        beta = np.tile(rng.normal(size=7), 2)
+        family = qpsvm.EpsilonRegression(C=10.0, epsilon=1e6, intercept="none")
+        problem = family.dual(chunked(X, y, rows=4), kernel=kernel)
+        found = qpsvm.certify(problem, Expansion(kernel, X, np.arange(14), beta, 0.0))
+        square = _exact_primal(X, y, 0.0, Expansion(kernel, X, np.arange(14), beta, 0.0))
+        assert square < 1e9  # of terms of 1e12
+        assert abs(square - Fraction(found.primal_objective)) <= Fraction(found.rounding)
+
+
 def _exact_primal(X: Any, y: Any, C: float, machine: Expansion) -> Fraction:
     kernel: Any = machine.kernel
     samples = [[Fraction(float(v)) for v in x] for x in X]

@@ -96,17 +96,35 @@ def test_what_needs_all_samples_is_refused(data):
         LinearSVC().fit(chunks(X), chunks(np.digitize(t, [-1.0, 1.0])))
 
 
-def test_joblibs_dask_backend_runs_parts_folds_and_searches(data):
+@pytest.mark.parametrize(
+    "processes",
+    [False, pytest.param(True, marks=pytest.mark.exhaustive)],
+    ids=["threads", "workers"],
+)
+def test_joblibs_dask_backend_runs_parts_folds_and_searches(data, processes):
     X, t = data
     y = np.digitize(t, [-1.0, 1.0])
     here = SVC(n_jobs=2).fit(X, y), cross_val_score(SVC(), X, y, cv=3)
     found = SVCSearch(C=[0.1, 1.0], gamma=[0.1, 1.0], cv=3).fit(X, y)
     with (
-        Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"),
+        Client(
+            n_workers=1 + processes,
+            threads_per_worker=2 - processes,
+            processes=processes,
+            dashboard_address=":0",
+        ) as client,
         joblib.parallel_config(backend="dask"),
     ):
-        there = SVC(n_jobs=2).fit(X, y), cross_val_score(SVC(), X, y, cv=3, n_jobs=2)
-        again = SVCSearch(C=[0.1, 1.0], gamma=[0.1, 1.0], cv=3, n_jobs=2).fit(X, y)
+        there = SVC().fit(X, y), cross_val_score(SVC(), X, y, cv=3, n_jobs=2)
+        again = SVCSearch(C=[0.1, 1.0], gamma=[0.1, 1.0], cv=3).fit(X, y)
+        names = client.run_on_scheduler(lambda dask_scheduler: str([*dask_scheduler.task_prefixes]))
+    assert "_solve_part" in names
+    assert "run_fold" in names
     assert np.array_equal(here[0].dual_coef_, there[0].dual_coef_)
+    assert np.array_equal(here[0].intercept_, there[0].intercept_)
     assert np.array_equal(here[1], there[1])
     assert found.best_params_ == again.best_params_
+    assert np.array_equal(found.best_estimator_.dual_coef_, again.best_estimator_.dual_coef_)
+    for name, values in found.cv_results_.items():
+        if "time" not in name:
+            assert np.array_equal(values, again.cv_results_[name]), name

@@ -3,7 +3,8 @@
 Usage: ``python -m tests.passes.faults FOLDER SCHEDULER [PASS [SIGNAL]]`` prints a hash of the
 solution's bits, as JSON. SCHEDULER is "synchronous", "threads", "shuffled", or a number of worker
 processes; in the pass with the number PASS the process that reads the third chunk gets a signal,
-SIGKILL if no other is named, once.
+SIGKILL if no other is named, once. SIGINT is for the process that solves: a worker that reads the
+chunk sends it there, and goes on when the solve has ended.
 """
 
 from __future__ import annotations
@@ -26,9 +27,13 @@ import qpsvm
 from qpsvm.chunked import chunked
 from qpsvm.chunked.chunks import RawChunk
 from tests.passes.large import MEMORY, bits, small_samples
+from tests.processes import wait_until
 
 KILLED = 2
 """The chunk whose reader kills its process."""
+
+ENDED = "ended"
+"""A file that is there when the solve has ended."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Deadly:
     folder: str
     number: int
     signal: str
+    solving: int
 
     def read(self) -> RawChunk:
         for k in range(1, self.number + 1):
@@ -46,10 +52,17 @@ class Deadly:
             if not mark.exists():
                 mark.touch()
                 if k == self.number:
-                    os.kill(os.getpid(), getattr(signal, self.signal))
+                    self.fire()
                 break
         raw: RawChunk = self.reader.read()
         return raw
+
+    def fire(self) -> None:
+        own = os.getpid()
+        is_elsewhere = self.signal == "SIGINT" and own != self.solving
+        os.kill(self.solving if is_elsewhere else own, getattr(signal, self.signal))
+        if is_elsewhere:
+            wait_until(Path(self.folder, ENDED).exists, "the end of the solve")
 
 
 def shuffled(graph: Any, keys: Any, **options: Any) -> Any:
@@ -65,12 +78,17 @@ def solution_of(folder: Path, kill_in: int, name: str) -> Any:
     samples = chunked(folder, "y", rows=1000)
     if kill_in:
         chunks = list(samples.chunks)
-        deadly = Deadly(chunks[KILLED].content, str(folder.parent), kill_in, name)
+        deadly = Deadly(chunks[KILLED].content, str(folder.parent), kill_in, name, os.getpid())
         chunks[KILLED] = replace(chunks[KILLED], content=deadly)
         samples = replace(samples, chunks=tuple(chunks))
     with small_samples():
         problem = qpsvm.SoftMargin(C=1.0).dual(samples)
     return qpsvm.solve(problem, eps=1e-9, options=MEMORY)
+
+
+def n_tasks(dask_scheduler: Any) -> int:
+    """How many tasks a scheduler knows."""
+    return len(dask_scheduler.tasks)
 
 
 def main(folder: str, scheduler: str, kill_in: str = "0", name: str = "SIGKILL") -> None:
@@ -89,6 +107,9 @@ def main(folder: str, scheduler: str, kill_in: str = "0", name: str = "SIGKILL")
         with cluster, Client(cluster) as client:
             before = set(client.scheduler_info(n_workers=-1)["workers"])
             solution = solution_of(Path(folder), int(kill_in), name)
+            # the reader of a chunk still waits: nothing ends but what is cancelled
+            wait_until(lambda: client.run_on_scheduler(n_tasks) == 0, "the end of all tasks")
+            Path(folder).parent.joinpath(ENDED).touch()
             after = set(client.scheduler_info(n_workers=-1)["workers"])
             more = {"lost": len(before - after)}
     else:

@@ -10,10 +10,14 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from distributed import Client
 from pyarrow import parquet
 
+import qpsvm
+from qpsvm.chunked import chunked
+from qpsvm.exceptions import ChunkError
 from tests.passes.faults import main
-from tests.passes.large import ROWS, samples
+from tests.passes.large import MEMORY, ROWS, problem, samples
 from tests.processes import run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,3 +93,35 @@ def test_ctrl_c_in_a_pass_hands_out_what_was_reached(scheduler: str, tmp_path: P
     found = elsewhere(stored(tmp_path), scheduler, "5", "SIGINT")
     assert found["status"] == "interrupted"
     assert 1e-9 < found["gap"] < 1e-3
+
+
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.exhaustive)])
+def test_ctrl_c_with_a_client_ends_the_work_of_its_workers(workers: str, tmp_path: Path) -> None:
+    """The best machine so far comes out while a worker still reads, and nothing else is begun."""
+    command = [sys.executable, "-m", "tests.passes.faults", str(stored(tmp_path)), workers]
+    ended = run([*command, "5", "SIGINT"], check=True, cwd=ROOT)
+    found = json.loads(ended.stdout.splitlines()[-1])
+    assert found["status"] == "interrupted"
+    assert 1e-9 < found["gap"] < 1e-3
+    assert found["lost"] == 0
+    assert "Traceback" not in ended.stderr
+
+
+def test_verbose_shows_the_progress_of_a_client(capsys: pytest.CaptureFixture[str]) -> None:
+    with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"):
+        solution = qpsvm.solve(problem(rows=3000), options=MEMORY, verbose=True)
+    printed = capsys.readouterr().out
+    passes = len(solution.statistics.trace)
+    assert printed.count("objective") == passes
+    assert printed.count("100% Completed") >= passes  # Dask's own bar
+
+
+def test_an_error_in_a_chunk_comes_out_of_a_client_as_it_is(tmp_path: Path) -> None:
+    folder = stored(tmp_path)
+    rows = chunked(folder, "y", rows=ROWS)
+    (folder / "part-1.parquet").unlink()
+    with (
+        Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"),
+        pytest.raises(ChunkError, match="part-1"),
+    ):
+        qpsvm.SoftMargin(C=1.0).dual(rows)
