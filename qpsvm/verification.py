@@ -74,9 +74,9 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> object:
 
     Parameters
     ----------
-    problem : SVMProblem, JointProblem, ReducedProblem, ChunkedProblem, ChunkedKernelProblem or \
-            QuadraticProgram
-        The problem that the solution is measured on; samples in chunks are read once.
+    problem : SVMProblem, JointProblem, ReducedProblem, ChunkedProblem or QuadraticProgram
+        The problem that the solution is measured on; samples in chunks are read once. Or a
+        ChunkedKernelProblem.
     solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
         From any source. A QPSolution may also be given for an SVMProblem or JointProblem: it is
         recovered first. For a ChunkedKernelProblem a ``qpsvm.chunked.Expansion``.

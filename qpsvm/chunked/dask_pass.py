@@ -99,7 +99,7 @@ def _computed(tasks: Sequence[Any], *, verbose: bool) -> list[Any]:
     """
     dask = imported("dask")
     # a client schedules by its method ``get``
-    client = getattr(imported("dask.base").get_scheduler(), "__self__", None)
+    client: Any = getattr(imported("dask.base").get_scheduler(), "__self__", None)
     if not hasattr(client, "gather"):
         with imported("dask.diagnostics").ProgressBar() if verbose else nullcontext():
             return list(dask.compute(*tasks))

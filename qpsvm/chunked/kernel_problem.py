@@ -143,6 +143,14 @@ def chunked_kernel_problem(
         As ``qpsvm.chunked.chunked``; samples that an SVM cannot be trained on, with their chunk.
     InvalidParameterError
         A formulation or a kernel that needs all samples at once.
+
+    Examples
+    --------
+    >>> import numpy as np, qpsvm
+    >>> samples = qpsvm.chunked.chunked(np.eye(8), np.arange(8) > 3, rows=3)
+    >>> family, kernel = qpsvm.SoftMargin(C=1.0), qpsvm.kernels.RBF(gamma=0.5)
+    >>> chunked_kernel_problem(family, "binary", kernel, samples, None, None)
+    ChunkedKernelProblem(SoftMargin(C=1.0), rbf(gamma=0.5), 8 samples x 8 features in 3 chunks)
     """
     if not kernel.is_positive_semidefinite:
         raise InvalidParameterError(

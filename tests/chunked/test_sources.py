@@ -432,7 +432,8 @@ def test_what_needs_all_samples_is_refused_with_a_remedy() -> None:
         text = message(lambda: family.dual(samples, None), InvalidParameterError)  # noqa: B023
         assert "SoftMargin" in text
     text = message(
-        lambda: FAMILY.dual(samples, kernel=qpsvm.kernels.RBF(1.0)), InvalidParameterError
+        lambda: qpsvm.solve(FAMILY.dual(samples, kernel=qpsvm.kernels.RBF(1.0))),
+        InvalidParameterError,
     )
     assert "Nystroem" in text
     constraint = qpsvm.constraints.bounded(0, upper=1.0)
