@@ -18,20 +18,34 @@ def add_derivatives(
     terms: Terms,
     v: Vector,
     form: Template,
-    smoothing: float | None,
+    smoothing: Vector,
 ) -> None:
-    """Add gradient and Hessian of a block's losses in (w, b, t)."""
+    """Add gradient and Hessian of a block's losses in (w, b, t).
+
+    Parameters
+    ----------
+    gradient, hessian : Sums of shapes (d + 2,) and (d + 2, d + 2)
+    X : array or CSR array of shape (m, d)
+    terms : Terms
+        Of all conditions on these rows, side after side.
+    v : array of shape (sides m,)
+        Their violations.
+    form : Template
+    smoothing : array of shape (m,)
+        A kink is rounded off over ``|v| <= smoothing``; quadratic losses have none.
+    """
+    n = X.shape[0]
+    sides = len(v) // max(1, n)
     if form.is_curved:
         slope = slopes(v, terms.lower, terms.upper, terms.curvature)
         curves = (slope > terms.lower) & (slope < terms.upper)
         second = np.where(curves, 1.0 / terms.curvature, 0.0)
     else:
-        assert smoothing is not None
-        share = np.clip(0.5 + v / (2.0 * smoothing), 0.0, 1.0)
+        width = np.tile(smoothing, sides)
+        share = np.clip(0.5 + v / (2.0 * width), 0.0, 1.0)
         slope = terms.lower + share * (terms.upper - terms.lower)
-        inside = np.abs(v) < smoothing
-        second = np.where(inside, (terms.upper - terms.lower) / (2.0 * smoothing), 0.0)
-    sides, n = len(form.signs), X.shape[0]
+        inside = np.abs(v) < width
+        second = np.where(inside, (terms.upper - terms.lower) / (2.0 * width), 0.0)
     by_row = (terms.signs * slope).reshape(sides, n).sum(axis=0)
     gradient.add(
         np.concatenate(

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from qpsvm.chunked.contents import Contents
+from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine, stored_machine
-from qpsvm.chunked.open_conditions import Nearest, taken
+from qpsvm.chunked.open_conditions import Nearest, distances, taken
 from qpsvm.chunked.sums import Decided
 from qpsvm.chunked.template import Template
 from qpsvm.chunked.violations import Request, coded, violations_of
@@ -40,17 +41,20 @@ class DualPoint:
     centre : Machine
         Its violations decide.
     bands : tuple of float
-        Of every chunk: conditions with ``|v|`` up to this are open. Empty if none is anywhere.
+        Of every chunk: conditions with ``|v| / s`` up to this are open. Empty if none is anywhere.
     open : tuple of arrays
         The dual variables of the open conditions of every chunk, in the order of its blocks.
     one_sided : bool
         Conditions with ``v`` above the band are open as well.
+    leverage : Leverage
+        The band is in units of the square root of each sample's.
     """
 
     centre: Machine
     bands: tuple[float, ...] = ()
     open: tuple[Vector, ...] = ()
     one_sided: bool = False
+    leverage: Leverage = field(default_factory=Leverage.equal)
 
     @property
     def n_open(self) -> int:
@@ -78,8 +82,14 @@ def stored_point(point: object) -> DualPoint:
             "The dual point is not complete: it must list a band and a vector of open dual "
             "variables for every chunk."
         )
+    if type(point.leverage) is not Leverage:
+        raise InvalidParameterError("The dual point has no leverage of samples.")
+    factor = as_float64(point.leverage.factor, "factor")
+    if factor is None or factor.ndim != 2:
+        raise InvalidParameterError("The leverage of a dual point has no factor, a square matrix.")
     centre = stored_machine(point.centre)
-    return DualPoint(centre, tuple(bands.tolist()), tuple(listed), bool(point.one_sided))
+    bands_of = tuple(bands.tolist())
+    return DualPoint(centre, bands_of, tuple(listed), bool(point.one_sided), Leverage(factor))
 
 
 @dataclass(frozen=True)
@@ -121,7 +131,8 @@ def dual_of_chunk(
         v = violations_of(X, terms, form, point.centre.vector)
         a = slopes(v, terms.lower, terms.upper, terms.curvature)
         near = Nearest(len(v))
-        near.add(v, rows, band, one_sided=point.one_sided)
+        roots = point.leverage.roots(X) if band >= 0.0 else np.ones(X.shape[0])
+        near.add(distances(v, roots, one_sided=point.one_sided), rows, band)
         ((_, which),) = near.rows(band)
         listed = given[at : at + len(which)]
         if len(listed) < len(which):

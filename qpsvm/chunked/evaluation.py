@@ -2,8 +2,10 @@
 
 At a machine (the centre) and with a number h (the band), every condition with violation v is
 
-- *decided* where ``v > h`` or ``v < -h``: its dual variable is its upper or its lower bound;
-- *open* where ``|v| <= h``: its sample is returned, and its dual variable is not fixed yet.
+- *decided* where ``v > h s`` or ``v < -h s``: its dual variable is its upper or its lower bound;
+- *open* where ``|v| <= h s``: its sample is returned, and its dual variable is not fixed yet.
+
+The number s is the square root of the sample's leverage (``qpsvm.chunked.leverage``).
 
 Conditions with a quadratic loss have no kink, and are all decided: ``a = v / d``, clipped.
 
@@ -11,7 +13,7 @@ For the primal objective a pass returns the sum of all losses at one or more mac
 one the sums ``X'(r a)``, ``sum |a|``, ``sum (p a - d/2 a^2)`` over decided conditions, apart for
 ``r > 0`` and ``r < 0``. Whatever the dual variables are, as long as they are within their bounds,
 these sums give a lower bound on the optimum. A step of Newton's method needs the gradient and the
-Hessian of the losses, with a kink rounded off over ``|v| <= smoothing``.
+Hessian of the losses, with a kink rounded off over ``|v| <= smoothing s``.
 
 Sums are compensated and their order is fixed: blocks of rows in the order of the chunk. The result
 has the same bits wherever and whenever it is computed.
@@ -86,16 +88,19 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
         for rows, X in contents.blocks()
     ]
     band, near = math.inf if request.band is None else request.band, None
+    roots, apart = list[Vector](), list[Vector]()
     if wants_sums and not form.is_curved:
         near = Nearest(request.most_open[number])
-        for (rows, _), v in zip(contents.blocks(), centre, strict=True):
-            near.add(v, rows, band, one_sided=request.one_sided)
+        for (rows, X), v in zip(contents.blocks(), centre, strict=True):
+            roots.append(request.leverage.roots(X))
+            apart.append(distances(v, roots[-1], one_sided=request.one_sided))
+            near.add(apart[-1], rows, band)
         band = near.band(band)
     decided = Decided.empty(d)
     gradient = hessian = None
     if request.smoothing is not None:
         gradient, hessian = Sum((d + 2,)), Sum((d + 2, d + 2))
-    for (rows, X), v in zip(contents.blocks(), centre, strict=True):
+    for k, ((rows, X), v) in enumerate(zip(contents.blocks(), centre, strict=True)):
         squares = row_squares(X)
         terms = terms_of(contents, form, codes, targets, rows, squares)
         others = [violations_of(X, terms, form, point) for point in points.T[1:]]
@@ -104,11 +109,11 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
         if wants_sums:
             a = slopes(v, terms.lower, terms.upper, terms.curvature)
             if near is not None:
-                distance = distances(v, one_sided=request.one_sided)
-                a = np.where(distance <= band, 0.0, a)
+                a = np.where(apart[k] <= band, 0.0, a)
             decided.add(X, terms, a, squares)
-        if gradient is not None and hessian is not None:
-            add_derivatives(gradient, hessian, X, terms, v, form, request.smoothing)
+        if request.smoothing is not None and gradient is not None and hessian is not None:
+            widths = request.smoothing * (roots[k] if roots else np.ones(X.shape[0]))
+            add_derivatives(gradient, hessian, X, terms, v, form, widths)
     found = None
     if near is not None:
         found = open_conditions(contents, form, codes, targets, near.rows(band))

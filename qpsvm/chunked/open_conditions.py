@@ -33,13 +33,22 @@ class Open:
         return len(self.terms.signs)
 
 
-def distances(v: Vector, *, one_sided: bool) -> Vector:
-    """The distance of every condition from the band's middle: ``|v|``, or ``max(0, -v)``.
+def distances(v: Vector, roots: Vector, *, one_sided: bool) -> Vector:
+    """The distance of every condition from the band's middle: ``|v| / s``, or ``max(0, -v) / s``.
 
     One-sided, every violated condition is open: only those that are met by more than the band are
     decided, at zero.
+
+    Parameters
+    ----------
+    v : array of shape (sides m,)
+        Violations, side after side.
+    roots : array of shape (m,)
+        The square root s of each sample's leverage.
+    one_sided : bool
     """
-    return np.maximum(-v, 0.0) if one_sided else np.abs(v)
+    size = np.maximum(-v, 0.0) if one_sided else np.abs(v)
+    return np.asarray((size.reshape(-1, max(1, len(roots))) / roots).ravel())
 
 
 @dataclass
@@ -50,9 +59,8 @@ class Nearest:
     _distances: list[Vector] = field(default_factory=list)
     _places: list[tuple[slice, Index]] = field(default_factory=list)
 
-    def add(self, v: Vector, rows: slice, band: float, *, one_sided: bool = False) -> None:
+    def add(self, distance: Vector, rows: slice, band: float) -> None:
         """Note the conditions of a block that are within the band."""
-        distance = distances(v, one_sided=one_sided)
         near = np.flatnonzero(distance <= band)
         self._distances.append(distance[near])
         self._places.append((rows, near))

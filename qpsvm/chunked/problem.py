@@ -208,6 +208,13 @@ def verified(problem: ChunkedProblem, solution: object) -> ChunkedCertificate:
                 f"The solution has weights of shape {own.coef.shape}, the problem has "
                 f"{problem.totals.n_features} features; it is of another problem."
             )
+    sizes = {0, problem.totals.n_features + 1}
+    factor = point.leverage.factor
+    if factor.shape[0] != factor.shape[1] or factor.shape[0] not in sizes:
+        raise InvalidDataError(
+            f"The dual point has a leverage of shape {factor.shape}, the problem has "
+            f"{problem.totals.n_features} features; it is of another problem."
+        )
     if point.bands and len(point.bands) != problem.n_chunks:
         raise InvalidDataError(
             f"The dual point is of {len(point.bands)} chunks and the problem has "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from qpsvm.chunked.contents import Contents
+from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.exceptions import InvalidDataError
@@ -32,8 +33,11 @@ class Request:
     most_open : tuple of int
         Open conditions that each chunk may return; the band is narrowed where there are more. Empty
         if no sums are wanted.
+    leverage : Leverage
+        Violations are compared with the square root of each sample's.
     smoothing : float or None
-        Where a kink is rounded off; None if neither gradient nor Hessian is wanted.
+        Where a kink is rounded off, in the units of the band; None if neither gradient nor Hessian
+        is wanted.
     one_sided : bool
         Conditions with ``v`` above the band are open as well.
     """
@@ -43,6 +47,7 @@ class Request:
     machines: tuple[Machine, ...]
     band: float | None = None
     most_open: tuple[int, ...] = ()
+    leverage: Leverage = field(default_factory=Leverage.equal)
     smoothing: float | None = None
     one_sided: bool = False
 

@@ -32,7 +32,7 @@ from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.passes.guess import RowSample, first_guess
-from qpsvm.passes.newton import newton_step
+from qpsvm.passes.newton import QuadraticModel
 from qpsvm.passes.open_problem import SolveProgram, solve_open, together
 from qpsvm.passes.settings import PassSettings
 from qpsvm.passes.state import State, load, save
@@ -120,12 +120,10 @@ class _Run:
             self.latest = load(self.settings.resume, self.problem)
             return self.latest
         began = time.perf_counter()
-        machine, error = first_guess(
-            self.problem, self.sample, self.settings.guess_eps, self.solve_program
-        )
+        guess = first_guess(self.problem, self.sample, self.settings, self.solve_program)
         seconds = {"passes": 0.0, "open problems": time.perf_counter() - began}
         statistics = PassStatistics(1, self.problem.totals.n_bytes, 0, seconds)
-        return State.initial(machine, error, statistics)
+        return State.initial(guess.machine, guess.error, guess.leverage, statistics)
 
     def pass_from(self, state: State) -> State:
         """Make a pass over all chunks, choose the next machine, and save the state."""
@@ -177,7 +175,8 @@ class _Run:
         form, own = self.problem.template, self.settings
         violations = self.sample.violations(self.problem, state.machine)
         one_sided = self._is_one_sided(violations)
-        distance = distances(violations, one_sided=one_sided)
+        roots = self.sample.roots(state.leverage)
+        distance = distances(violations, roots, one_sided=one_sided)
         allowed = self.sample.band_of(distance, own.fill * self.most_open)
         least = own.least_band * float(np.median(np.abs(violations)))
         band = allowed if one_sided else min(allowed, max(own.wide * state.error, least))
@@ -188,6 +187,7 @@ class _Run:
                 (state.machine,),
                 band=band,
                 most_open=self._allowances(distance, band),
+                leverage=state.leverage,
                 smoothing=max(own.smoothing * state.error, least) if is_newton else None,
                 one_sided=one_sided,
             ),
@@ -198,9 +198,14 @@ class _Run:
         is_worse = not primal <= state.primal
         found = state
         if not is_worse:
-            found = replace(state, best=state.machine, primal=primal, primal_rounding=rounding)
+            found = replace(
+                state,
+                best=state.machine,
+                primal=primal,
+                primal_rounding=rounding,
+            )
         sums = dual_sums([r.decided for r in results], self.problem.totals.n_features)
-        decided = self._decided_point(state.machine, results, one_sided=one_sided)
+        decided = self._decided_point(state, results, one_sided=one_sided)
         found = found.with_bound(decided, dual_bound(form, sums))
         n_open = 0
         if is_worse and not one_sided:
@@ -228,14 +233,14 @@ class _Run:
         return n_violated <= self.settings.one_sided * self.most_open
 
     def _decided_point(
-        self, centre: Machine, results: list[ChunkResult], *, one_sided: bool
+        self, state: State, results: list[ChunkResult], *, one_sided: bool
     ) -> DualPoint:
         """The dual point of a pass with zero for every open condition."""
         if self.problem.template.is_curved:
-            return DualPoint(centre)
+            return DualPoint(state.machine)
         n_open = (0 if r.open is None else len(r.open) for r in results)
-        bands = tuple(r.band for r in results)
-        return DualPoint(centre, bands, tuple(map(np.zeros, n_open)), one_sided)
+        bands, zeros = tuple(r.band for r in results), tuple(map(np.zeros, n_open))
+        return DualPoint(state.machine, bands, zeros, one_sided, state.leverage)
 
     def _allowances(self, distance: Vector, band: float) -> tuple[int, ...]:
         """Open conditions that each chunk may return: twice as many as its part of the sample says.
@@ -276,14 +281,26 @@ class _Run:
             tuple(r.band for r in results),
             tuple(np.split(answer.alpha, ends[:-1])),
             one_sided,
+            state.leverage,
         )
         return self._moved(state.with_bound(point, answer.bound), answer.machine), len(found)
 
     def _step(self, state: State, results: list[ChunkResult]) -> State:
         """Take a step of Newton's method, if the pass has summed up a Hessian."""
-        if results[0].hessian is None:
-            return replace(state, error=max(2.0 * state.error, self._least(state)))
-        machine = newton_step(self.problem.template, state.machine, results, self.settings.ridge)
+        form, own = self.problem.template, self.settings
+        derivatives = [
+            (r.gradient, r.hessian)
+            for r in results
+            if r.gradient is not None and r.hessian is not None
+        ]
+        machine = state.machine
+        if derivatives:
+            model = QuadraticModel.of(form, state.machine, derivatives)
+            machine = model.step(form, state.machine, own.ridge)
+            if own.has_leverages(form.is_curved, self.problem.totals.n_features):
+                leverage = model.leverage(form, own.leverage_ridge)
+                if leverage is not None:
+                    state = replace(state, leverage=self.sample.normalised(leverage))
         if machine is state.machine:
             return replace(state, error=max(2.0 * state.error, self._least(state)))
         return self._moved(state, machine)
@@ -294,8 +311,12 @@ class _Run:
 
     def _moved(self, state: State, machine: Machine) -> State:
         """Go on to another machine, with an estimate of its error from the length of the step."""
-        length = self.sample.distance(self.problem, state.machine, machine)
+        length = self._length(state, state.machine, machine)
         return replace(state, machine=machine, error=self.settings.contraction * length)
+
+    def _length(self, state: State, one: Machine, other: Machine) -> float:
+        """The distance of two machines in decision values, over the roots of leverages."""
+        return self.sample.distance(self.problem, one, other, self.sample.roots(state.leverage))
 
     def _search(self, state: State) -> State:
         """Measure machines between the best one and the one that was no better."""
@@ -310,11 +331,10 @@ class _Run:
         ]
         k = int(np.argmin(values))
         if values[k] < state.primal:
-            length = self.sample.distance(self.problem, state.best, machines[k])
-            found = replace(state, machine=machines[k], error=length, is_searching=False)
+            machine, length = machines[k], self._length(state, state.best, machines[k])
         else:  # the direction is of no use: a wider band, or a step of Newton's method
-            length = self.sample.distance(self.problem, state.best, state.machine)
-            found = replace(state, machine=state.best, error=length, is_searching=False)
+            machine, length = state.best, self._length(state, state.best, state.machine)
+        found = replace(state, machine=machine, error=length, is_searching=False)
         gap = found.certificate(self.problem).relative_gap_upper
         return found.counted(("search", gap, 0.0), _bytes(results), 0, passed - began)
 

@@ -1,7 +1,7 @@
 """The first guess: machines trained on rows that were chosen at random.
 
 Two halves of the sample give two machines. Their mean is the guess, and half their distance, in
-decision values, is an estimate of its error.
+decision values divided by the roots of leverages, is an estimate of its error.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.chunked.contents import Contents, rows_of_contents
+from qpsvm.chunked.derivatives import add_derivatives
+from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.open_conditions import Open, all_conditions
+from qpsvm.chunked.open_conditions import Open, all_conditions, taken
 from qpsvm.chunked.problem import ChunkedProblem
-from qpsvm.chunked.sums import Decided
+from qpsvm.chunked.sums import Decided, Sum
 from qpsvm.chunked.template import Template
 from qpsvm.machines.intercept import best_shifts
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
+from qpsvm.passes.newton import QuadraticModel
 from qpsvm.passes.open_problem import SolveProgram, solve_open, together
+from qpsvm.passes.settings import PassSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,23 +68,76 @@ class RowSample:
         count = int(np.count_nonzero(within))
         return float(distance[order[count - 1]]) if count else 0.0
 
-    def distance(self, problem: ChunkedProblem, one: Machine, other: Machine) -> float:
-        """Root mean square of the difference between the violations of two machines."""
-        apart = self.violations(problem, one) - self.violations(problem, other)
+    def distance(
+        self, problem: ChunkedProblem, one: Machine, other: Machine, roots: Vector
+    ) -> float:
+        """Root mean square of the difference between the violations of two machines, over roots."""
+        apart = (self.violations(problem, one) - self.violations(problem, other)) / roots
         return float(np.sqrt(np.average(apart * apart, weights=self.shares)))
+
+    def roots(self, leverage: Leverage) -> Vector:
+        """The root of the leverage of every condition's sample."""
+        X = self.found.X
+        blocks = row_blocks(X.shape[0], X.shape[1], IN_CACHE)
+        return np.concatenate([np.zeros(0), *(leverage.roots(X[rows]) for rows in blocks)])
+
+    def normalised(self, leverage: Leverage) -> Leverage:
+        """Leverages whose root mean square over all conditions is 1."""
+        roots = self.roots(leverage)
+        return leverage.divided(float(np.sqrt(np.average(roots * roots, weights=self.shares))))
+
+    def model(self, form: Template, machine: Machine, smoothing: Vector) -> QuadraticModel:
+        """The quadratic model of the objective at a machine, as the sample has it.
+
+        Parameters
+        ----------
+        form : Template
+        machine : Machine
+        smoothing : array of shape (m,)
+            A kink is rounded off over ``|v| <= smoothing``.
+        """
+        X, terms, d = self.found.X, self.found.terms, self.found.X.shape[1]
+        gradient, hessian = Sum((d + 2,)), Sum((d + 2, d + 2))
+        for rows in row_blocks(X.shape[0], d, IN_CACHE):
+            block, own = X[rows], taken(terms, np.arange(rows.start, rows.stop))
+            f = np.asarray(block @ machine.coef) + machine.intercept
+            v = own.required - own.signs * f - form.width_sign * machine.width
+            add_derivatives(gradient, hessian, block, own, v, form, smoothing[rows])
+        return QuadraticModel.of(form, machine, [(gradient, hessian)])
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """A machine, the estimated error of its decision values, and leverages of samples.
+
+    Attributes
+    ----------
+    machine : Machine
+    error : float
+        Root mean square error of decision values over the roots of leverages; zero if the machine
+        was trained on all rows.
+    leverage : Leverage
+        Their root mean square is 1.
+    """
+
+    machine: Machine
+    error: float
+    leverage: Leverage
 
 
 def first_guess(
-    problem: ChunkedProblem, sample: RowSample, eps: float, solve_program: SolveProgram
-) -> tuple[Machine, float]:
-    """The mean of two machines, each trained on half of the sample, and its estimated error.
+    problem: ChunkedProblem, sample: RowSample, settings: PassSettings, solve_program: SolveProgram
+) -> Guess:
+    """The mean of two machines, each trained on half of the sample.
 
-    Where the sample has all rows, the machine trained on all of them, and zero.
+    Where the sample has all rows, the machine trained on all of them.
     """
+    eps = settings.guess_eps
     nothing = Machine(np.zeros(problem.totals.n_features), 0.0, 0.0)
     if sample.is_all:
         whole = _trained(problem, sample.found, eps, solve_program)
-        return with_best_offsets(problem.template, sample.found, whole or nothing), 0.0
+        machine = with_best_offsets(problem.template, sample.found, whole or nothing)
+        return Guess(machine, 0.0, Leverage.equal())
     halves = list[Machine]()
     for first in (0, 1):
         parts = [
@@ -90,7 +147,38 @@ def first_guess(
         halves.append(_trained(problem, together(parts), eps, solve_program) or nothing)
     mean = Machine.of(0.5 * (halves[0].vector + halves[1].vector))
     machines = [with_best_offsets(problem.template, sample.found, m) for m in (mean, *halves)]
-    return machines[0], 0.5 * sample.distance(problem, *machines[1:])
+    return _with_leverage(problem, sample, tuple(machines), settings)
+
+
+def _with_leverage(
+    problem: ChunkedProblem,
+    sample: RowSample,
+    machines: tuple[Machine, ...],
+    settings: PassSettings,
+) -> Guess:
+    """Estimate the error of the mean of two machines, and leverages by the Hessian there.
+
+    Kinks are rounded off in proportion to the error, which is measured by leverages: each is
+    computed from the other, a few times in turn.
+    """
+    form, (mean, one, other) = problem.template, machines
+    leverage = Leverage.equal()
+    roots = sample.roots(leverage)
+    error = 0.5 * sample.distance(problem, one, other, roots)
+    if not settings.has_leverages(form.is_curved, problem.totals.n_features):
+        return Guess(mean, error, leverage)
+    least = settings.least_band * float(np.median(np.abs(sample.violations(problem, mean))))
+    for _ in range(settings.leverage_rounds):
+        smoothing = max(settings.smoothing * error, least)
+        if not smoothing > 0.0:
+            break
+        found = sample.model(form, mean, smoothing * roots).leverage(form, settings.leverage_ridge)
+        if found is None:
+            break
+        leverage = sample.normalised(found)
+        roots = sample.roots(leverage)
+        error = 0.5 * sample.distance(problem, one, other, roots)
+    return Guess(mean, error, leverage)
 
 
 def with_best_offsets(form: Template, found: Open, machine: Machine) -> Machine:

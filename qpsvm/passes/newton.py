@@ -2,57 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from qpsvm.chunked.evaluation import ChunkResult
+from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.sums import Sum
 from qpsvm.chunked.template import Template
-from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import TINY
 
 
-def newton_step(
-    form: Template, machine: Machine, results: Sequence[ChunkResult], ridge: float
-) -> Machine:
-    """The minimiser of the quadratic model of the objective at a machine.
+@dataclass(frozen=True, eq=False)
+class QuadraticModel:
+    """Quadratic model of the objective at a machine, in (w, b, t).
 
-    The machine itself where numbers overflow, or the model has no minimiser.
-
-    Parameters
+    Attributes
     ----------
-    form : Template
-    machine : Machine
-        The centre of the pass.
-    results : sequence of ChunkResult
-        With gradient and Hessian.
-    ridge : float
-        Added to the diagonal of the Hessian, which is scaled to ones.
+    gradient : array of shape (d + 2,)
+    hessian : array of shape (d + 2, d + 2)
+        Of the regularisation and of the losses, their kinks rounded off.
     """
-    d = len(machine.coef)
-    gradient, hessian = Sum((d + 2,)), Sum((d + 2, d + 2))
-    for result in results:
-        assert result.gradient is not None
-        assert result.hessian is not None
-        gradient.add_sum(result.gradient)
-        hessian.add_sum(result.hessian)
-    penalty = np.full(d + 2, form.norm_weight)
-    penalty[d:] = (float(form.intercept == "penalized"), 0.0)
-    theta = machine.vector
-    g = gradient.value + penalty * theta
-    g[d:] += (form.intercept_price, form.width_price)
-    H = hessian.value + np.diag(penalty)
-    used = np.ones(d + 2, dtype=bool)
-    used[d:] = (form.intercept != "none", form.width_sign != 0.0)
-    step = np.zeros(d + 2)
-    try:
-        step[used] = _solved(H[np.ix_(used, used)], g[used], ridge)
-    except (ValueError, LinAlgError):  # not finite; not positive definite
-        return machine
-    return Machine.of(theta - step) if np.isfinite(step).all() else machine
+
+    gradient: Vector
+    hessian: Dense
+
+    @classmethod
+    def of(
+        cls, form: Template, machine: Machine, derivatives: Iterable[tuple[Sum, Sum]]
+    ) -> QuadraticModel:
+        """The model at a machine, from gradients and Hessians of the losses.
+
+        Parameters
+        ----------
+        form : Template
+        machine : Machine
+        derivatives : pairs of Sums of shapes (d + 2,) and (d + 2, d + 2)
+            Of every chunk, in the order of the chunks.
+        """
+        d = len(machine.coef)
+        gradient, hessian = Sum((d + 2,)), Sum((d + 2, d + 2))
+        for first, second in derivatives:
+            gradient.add_sum(first)
+            hessian.add_sum(second)
+        penalty = np.full(d + 2, form.norm_weight)
+        penalty[d:] = (float(form.intercept == "penalized"), 0.0)
+        g = gradient.value + penalty * machine.vector
+        g[d:] += (form.intercept_price, form.width_price)
+        return cls(g, hessian.value + np.diag(penalty))
+
+    def step(self, form: Template, machine: Machine, ridge: float) -> Machine:
+        """The minimiser of the model; the machine itself where there is none.
+
+        Parameters
+        ----------
+        form : Template
+            Says whether there are an intercept and a width.
+        machine : Machine
+            The machine that the model is made at.
+        ridge : float
+            Added to the diagonal of the Hessian, which is scaled to ones.
+        """
+        used = np.ones(len(self.gradient), dtype=bool)
+        used[-2:] = (form.intercept != "none", form.width_sign != 0.0)
+        step = np.zeros(len(self.gradient))
+        try:
+            step[used] = _solved(self.hessian[np.ix_(used, used)], self.gradient[used], ridge)
+        except (ValueError, LinAlgError):  # not finite; not positive definite
+            return machine
+        return Machine.of(machine.vector - step) if np.isfinite(step).all() else machine
+
+    def leverage(self, form: Template, ridge: float) -> Leverage | None:
+        """Leverages of samples by this Hessian, at a given width; None if it is singular."""
+        return Leverage.of_hessian(
+            self.hessian[:-1, :-1], ridge, has_intercept=form.intercept != "none"
+        )
 
 
 def _solved(H: Dense, g: Dense, ridge: float) -> Dense:

@@ -43,6 +43,14 @@ class PassSettings:
         reduces the error first.
     smoothing : float
         Where such a step rounds off the kink, in the same units.
+    leverage_features : int
+        Features up to which each sample has a leverage of its own: it costs as many operations as
+        features for each stored entry.
+    leverage_rounds : int
+        Rounds of estimating error and leverages from the sample of rows.
+    leverage_ridge : float
+        Added to the diagonal of the Hessian that leverages are computed from, which is scaled to
+        ones.
     contraction : float
         Share of the length of a step that is taken for the error after it.
     least_band : float
@@ -67,6 +75,9 @@ class PassSettings:
     wide: float = 6.0
     narrow: float = 3.0
     smoothing: float = 2.0
+    leverage_features: int = 512
+    leverage_rounds: int = 4
+    leverage_ridge: float = 1e-10
     contraction: float = 0.25
     least_band: float = 1e-4
     one_sided: float = 0.5
@@ -95,6 +106,10 @@ class PassSettings:
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise InvalidParameterError(f"{name} is {value!r}; pass a number above 0.")
         return settings
+
+    def has_leverages(self, is_curved: bool, n_features: int) -> bool:
+        """Return whether samples have leverages of their own."""
+        return not is_curved and n_features <= self.leverage_features
 
     def most_open(self, n_features: float) -> int:
         """Open conditions for which there is memory."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
 from qpsvm.chunked.dual import DualBound, DualPoint
+from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import PassStatistics
@@ -18,7 +19,7 @@ from qpsvm.files import npz
 from qpsvm.files.atomic import replacing
 from qpsvm.numerics.arrays import Array
 
-VERSION = 2
+VERSION = 3
 LIMIT = 2**31
 """Bytes of a checkpoint, at most."""
 
@@ -32,7 +33,8 @@ class State:
     machine : Machine
         The centre of the next pass.
     error : float
-        Estimated error of its decision values.
+        Estimated error of its decision values, over the roots of leverages.
+    leverage : Leverage
     best : Machine
         The machine with the lowest objective so far.
     primal, primal_rounding : float
@@ -49,6 +51,7 @@ class State:
 
     machine: Machine
     error: float
+    leverage: Leverage
     best: Machine
     primal: float
     primal_rounding: float
@@ -58,11 +61,22 @@ class State:
     statistics: PassStatistics
 
     @classmethod
-    def initial(cls, machine: Machine, error: float, statistics: PassStatistics) -> State:
+    def initial(
+        cls, machine: Machine, error: float, leverage: Leverage, statistics: PassStatistics
+    ) -> State:
         """The state before the first evaluation of a machine."""
-        nothing = DualBound(-np.inf, 0.0)
-        dual = DualPoint(machine)
-        return cls(machine, error, machine, np.inf, 0.0, dual, nothing, False, statistics)
+        return cls(
+            machine=machine,
+            error=error,
+            leverage=leverage,
+            best=machine,
+            primal=np.inf,
+            primal_rounding=0.0,
+            dual=DualPoint(machine),
+            bound=DualBound(-np.inf, 0.0),
+            is_searching=False,
+            statistics=statistics,
+        )
 
     def certificate(self, problem: ChunkedProblem) -> ChunkedCertificate:
         """The certificate of the best machine so far."""
@@ -106,7 +120,9 @@ def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) ->
         "problem": np.array(fingerprint(problem)),
         "machine": state.machine.vector,
         "best": state.best.vector,
+        "leverage": state.leverage.factor,
         "centre": state.dual.centre.vector,
+        "centre_leverage": state.dual.leverage.factor,
         "bands": np.array(state.dual.bands),
         "one_sided": np.array(state.dual.one_sided),
         "open": np.concatenate([np.zeros(0), *state.dual.open]),
@@ -164,6 +180,7 @@ def load(path: str | os.PathLike[str], problem: ChunkedProblem) -> State:
         return State(
             machine=Machine.of(arrays["machine"]),
             error=float(figures[0]),
+            leverage=Leverage(arrays["leverage"]),
             best=Machine.of(arrays["best"]),
             primal=float(figures[1]),
             primal_rounding=float(figures[2]),
@@ -172,6 +189,7 @@ def load(path: str | os.PathLike[str], problem: ChunkedProblem) -> State:
                 tuple(arrays["bands"].tolist()),
                 tuple(parts),
                 bool(arrays["one_sided"]),
+                Leverage(arrays["centre_leverage"]),
             ),
             bound=DualBound(float(figures[3]), float(figures[4])),
             is_searching=bool(figures[5]),

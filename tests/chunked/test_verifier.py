@@ -15,8 +15,9 @@ import qpsvm
 from qpsvm.chunked import ChunkedCertificate, ChunkedSolution, PassStatistics
 from qpsvm.chunked.dask_pass import run_pass
 from qpsvm.chunked.dual import DualPoint
+from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.open_conditions import Nearest
+from qpsvm.chunked.open_conditions import Nearest, distances
 from qpsvm.chunked.violations import coded, terms_of, violations_of
 from qpsvm.exceptions import QPSVMError
 from qpsvm.machines.losses import slopes
@@ -53,7 +54,8 @@ def _alphas(contents: Any, request: Any, name: str, number: int) -> Any:
         a = slopes(v, terms.lower, terms.upper, terms.curvature)
         if point.bands:
             near = Nearest(len(v))
-            near.add(v, rows, point.bands[number])
+            distance = distances(v, point.leverage.roots(X), one_sided=point.one_sided)
+            near.add(distance, rows, point.bands[number])
             ((_, which),) = near.rows(point.bands[number])
             a[which] = point.open[number][at : at + len(which)]
             at += len(which)
@@ -72,6 +74,10 @@ class OwnPoint(DualPoint):
     """A subclass could list anything."""
 
 
+class OwnLeverage(Leverage):
+    """A subclass could order samples in any way."""
+
+
 @dataclass(frozen=True, eq=False)
 class OwnSolution(ChunkedSolution):
     """A subclass could say anything."""
@@ -83,6 +89,10 @@ def with_point(solution: Any, **changes: Any) -> Any:
 
 def with_centre(solution: Any, **changes: Any) -> Any:
     return with_point(solution, centre=replace(solution.dual.centre, **changes))
+
+
+def with_leverage(factor: Any) -> Callable[[Any], Any]:
+    return lambda s: with_point(s, leverage=Leverage(factor))
 
 
 def with_alphas(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -111,6 +121,14 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "dual point of a subclass": lambda s: replace(s, dual=OwnPoint(**vars(s.dual))),
     "centre of a subclass": lambda s: with_point(s, centre=OwnMachine(**vars(s.dual.centre))),
     "no centre": lambda s: with_point(s, centre=None),
+    "no leverage": lambda s: with_point(s, leverage=None),
+    "leverage of a subclass": lambda s: with_point(s, leverage=OwnLeverage(np.zeros((0, 0)))),
+    "no factor": with_leverage(None),
+    "text for a factor": with_leverage("factor"),
+    "a factor of one dimension": with_leverage(np.ones(4)),
+    "a factor of other features": with_leverage(np.eye(3)),
+    "NaN in the factor": with_leverage(np.full((4, 4), np.nan)),
+    "an infinite factor": with_leverage(np.full((4, 4), np.inf)),
     "NaN in the centre": lambda s: with_point(
         s, centre=replace(s.dual.centre, coef=s.coef * np.nan)
     ),
