@@ -35,6 +35,8 @@ def _other_price(spec: Spec, rng: Any) -> Spec | None:
     for parameter in ("C", "nu", "tau", "epsilon"):
         if hasattr(inner, parameter):
             value = getattr(inner, parameter) * (1.0 + _small(rng))
+            if parameter in ("nu", "tau"):  # shares
+                value = min(value, 0.999)
             inner = replace(inner, **{parameter: value})
             return replace(spec, family=type(family)(inner) if spec.name in REDUCED else inner)
     return None

@@ -43,8 +43,8 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
 
     A decision value is a sum whose terms may be far larger than it is, and each of them is rounded,
     however well they are added up: its error is of the order of ``e_i = u (sum |terms| + |b| +
-    |p|)`` with the rounding unit u, and each condition passes on its slope times that. An
-    estimate, not an enclosure.
+    |p|)`` with the rounding unit u, and each condition passes on its slope times that. So is
+    ``|w|^2``, a sum over pairs of samples. An estimate, not an enclosure.
     """
     c, solution = model.conditions, evaluation.solution
     sizes, scores = evaluation.sizes, evaluation.scores
@@ -58,7 +58,10 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
         # weights that miss a margin are scaled up until they reach it, their errors with them
         margin = float(np.min(model.row_values(scores, solution.intercept) / c.required))
         scaled_up = model.constraints is None and margin < 1.0
-        return float(np.max(errors)) / (max(margin, TINY) if scaled_up else 1.0)
+        scale = max(margin, TINY) if scaled_up else 1.0
+        # the objective is that of the given weights over the scale squared
+        norm = max(abs(objective) * scale * scale, TINY)
+        return 2.0 * float(np.max(errors)) / scale + EPS * c.norm_weight * square / norm
     v = model.violations(scores, solution.intercept, solution.width)
     steepest = np.maximum(
         np.abs(slopes(v + errors, c.lower, c.upper, c.curvature)),
