@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.chunked.contents import Contents
-from qpsvm.chunked.derivatives import add_derivatives
+from qpsvm.chunked.derivatives import Derivatives
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.open_conditions import Nearest, Open, distances, open_conditions
 from qpsvm.chunked.sums import Decided, Sum
@@ -53,9 +53,8 @@ class ChunkResult:
     band : float
         h as it was used here.
     open : Open or None
-    gradient : Sum of shape (d + 2,)
+    derivatives : Derivatives or None
         Of the losses in (w, b, t).
-    hessian : Sum of shape (d + 2, d + 2)
     n_bytes : int
         Bytes of samples that were read.
     """
@@ -65,8 +64,7 @@ class ChunkResult:
     decided: Decided
     band: float
     open: Open | None
-    gradient: Sum | None
-    hessian: Sum | None
+    derivatives: Derivatives | None
     n_bytes: int
 
 
@@ -97,9 +95,9 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
             near.add(apart[-1], rows, band)
         band = near.band(band)
     decided = Decided.empty(d)
-    gradient = hessian = None
+    derivatives = None
     if request.smoothing is not None:
-        gradient, hessian = Sum((d + 2,)), Sum((d + 2, d + 2))
+        derivatives = Derivatives.empty(d, majorised=request.majorised)
     for k, ((rows, X), v) in enumerate(zip(contents.blocks(), centre, strict=True)):
         squares = row_squares(X)
         terms = terms_of(contents, form, codes, targets, rows, squares)
@@ -111,13 +109,13 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
             if near is not None:
                 a = np.where(apart[k] <= band, 0.0, a)
             decided.add(X, terms, a, squares)
-        if request.smoothing is not None and gradient is not None and hessian is not None:
+        if request.smoothing is not None and derivatives is not None:
             widths = request.smoothing * (roots[k] if roots else np.ones(X.shape[0]))
-            add_derivatives(gradient, hessian, X, terms, v, form, widths)
+            derivatives.add(X, terms, v, form, widths)
     found = None
     if near is not None:
         found = open_conditions(contents, form, codes, targets, near.rows(band))
-    return ChunkResult(total, rounding, decided, band, found, gradient, hessian, contents.n_bytes)
+    return ChunkResult(total, rounding, decided, band, found, derivatives, contents.n_bytes)
 
 
 def _loss(v: Vector, terms: Terms) -> float:

@@ -36,8 +36,9 @@ class Request:
     leverage : Leverage
         Violations are compared with the square root of each sample's.
     smoothing : float or None
-        Where a kink is rounded off, in the units of the band; None if neither gradient nor Hessian
-        is wanted.
+        Where a kink is rounded off, in the units of the band; None if no derivatives are wanted.
+    majorised : bool
+        The Hessian of quadratics above the losses is wanted as well.
     one_sided : bool
         Conditions with ``v`` above the band are open as well.
     """
@@ -49,6 +50,7 @@ class Request:
     most_open: tuple[int, ...] = ()
     leverage: Leverage = field(default_factory=Leverage.equal)
     smoothing: float | None = None
+    majorised: bool = False
     one_sided: bool = False
 
 

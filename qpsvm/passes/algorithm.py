@@ -8,16 +8,14 @@
    dual point that this gives bounds the optimum from below, whether the decisions were right or
    not; the next pass measures the machine, which bounds it from above. Where memory has room for
    every violated condition, all of them are open, and only those on the right side are decided.
-4. *Search pass*, where a step did not lower the objective: the objective at several machines on the
-   way to it.
-
-Every pass measures the machine at its centre, so the gap is known after every pass but the first.
+Every pass measures the machine at its centre, so the gap is known after every pass but the first;
+and the objective at several machines on the way to it, in case that the step was too long.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,20 +24,16 @@ from qpsvm.chunked.certificate import primal_objective
 from qpsvm.chunked.dual import DualPoint, dual_bound, dual_sums
 from qpsvm.chunked.evaluation import ChunkResult
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.open_conditions import distances
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
-from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.passes.guess import RowSample, first_guess
 from qpsvm.passes.newton import QuadraticModel
 from qpsvm.passes.open_problem import SolveProgram, solve_open, together
+from qpsvm.passes.plan import Plan
 from qpsvm.passes.settings import PassSettings
-from qpsvm.passes.state import State, load, save
+from qpsvm.passes.state import BAND, NEWTON, State, load, save
 from qpsvm.qp.solution import Status
-
-STEPS = tuple(2.0**-k for k in range(1, 11))
-"""Shares of a step at which a search pass measures the objective."""
 
 
 def solve_in_passes(
@@ -127,8 +121,7 @@ class _Run:
 
     def pass_from(self, state: State) -> State:
         """Make a pass over all chunks, choose the next machine, and save the state."""
-        state = self._search(state) if state.is_searching else self._pass(state)
-        self.latest = state
+        self.latest = state = self._pass(state)
         if self.settings.checkpoint is not None:
             save(self.settings.checkpoint, state, self.problem)
         if self.verbose:
@@ -169,27 +162,22 @@ class _Run:
             statistics=state.statistics,
         )
 
-    # --- kinds of passes -------------------------------------------------------------------------
+    # --- one pass --------------------------------------------------------------------------------
 
     def _pass(self, state: State) -> State:
-        form, own = self.problem.template, self.settings
-        violations = self.sample.violations(self.problem, state.machine)
-        one_sided = self._is_one_sided(violations)
-        roots = self.sample.roots(state.leverage)
-        distance = distances(violations, roots, one_sided=one_sided)
-        allowed = self.sample.band_of(distance, own.fill * self.most_open)
-        least = own.least_band * float(np.median(np.abs(violations)))
-        band = allowed if one_sided else min(allowed, max(own.wide * state.error, least))
-        is_newton = form.is_curved or (allowed < own.narrow * state.error and not one_sided)
+        form, problem, own = self.problem.template, self.problem, self.settings
+        d = problem.totals.n_features
+        plan = Plan.of(problem, self.sample, state, own, self.most_open)
         began = time.perf_counter()
-        results = self.problem.run(
-            self.problem.request(
-                (state.machine,),
-                band=band,
-                most_open=self._allowances(distance, band),
+        results = problem.run(
+            problem.request(
+                (state.machine, *state.alternatives),
+                band=plan.band,
+                most_open=plan.most_open,
                 leverage=state.leverage,
-                smoothing=max(own.smoothing * state.error, least) if is_newton else None,
-                one_sided=one_sided,
+                smoothing=plan.smoothing,
+                majorised=state.is_careful and own.has_leverages(form.is_curved, d),
+                one_sided=plan.one_sided,
             ),
             verbose=self.verbose,
         )
@@ -198,39 +186,35 @@ class _Run:
         is_worse = not primal <= state.primal
         found = state
         if not is_worse:
-            found = replace(
-                state,
-                best=state.machine,
-                primal=primal,
-                primal_rounding=rounding,
-            )
-        sums = dual_sums([r.decided for r in results], self.problem.totals.n_features)
-        decided = self._decided_point(state, results, one_sided=one_sided)
+            found = state.with_best(primal, rounding, plan.kind, plan.band)
+        sums = dual_sums([r.decided for r in results], d)
+        decided = self._decided_point(state, results, one_sided=plan.one_sided)
         found = found.with_bound(decided, dual_bound(form, sums))
         n_open = 0
-        if is_worse and not one_sided:
-            found = replace(found, is_searching=True)
-        elif not found.certificate(self.problem).passed(self.eps):
-            if not is_newton:
-                found, n_open = self._solve_open(found, results, one_sided=one_sided)
-            if is_newton or found.machine is state.machine:
+        if is_worse and not plan.one_sided:
+            found = self._fallen_back(found, results)
+        elif not found.certificate(problem).passed(self.eps):
+            if plan.kind == BAND:
+                found, n_open = self._solve_open(found, results, one_sided=plan.one_sided)
+            if plan.kind == NEWTON or found.machine is state.machine:
                 found = self._step(found, results)
-        kind = "Newton" if is_newton else "band"
-        gap = found.certificate(self.problem).relative_gap_upper
-        counted = found.counted((kind, gap, band), _bytes(results), n_open, passed - began)
+        gap = found.certificate(problem).relative_gap_upper
+        entry = (plan.kind, gap, plan.band)
+        counted = found.counted(entry, _bytes(results), n_open, passed - began)
         return counted.with_seconds(time.perf_counter() - passed)
 
-    def _is_one_sided(self, violations: Vector) -> bool:
-        """Return whether there is room for every violated condition: classes that hardly overlap.
-
-        Decisions at the upper bound are then not needed. A wrong one, of a sample far on the wrong
-        side of a rough guess, pulls the next machine away without end.
-        """
+    def _fallen_back(self, state: State, results: list[ChunkResult]) -> State:
+        """Go to the best machine on the way to one that was worse, or back to where it began."""
         form = self.problem.template
-        if form.is_curved or (form.lower != 0.0).any():
-            return False
-        n_violated = float(np.sum(self.sample.shares[violations > 0.0]))
-        return n_violated <= self.settings.one_sided * self.most_open
+        values = [
+            primal_objective(form, machine, results, k + 1)[0]
+            for k, machine in enumerate(state.alternatives)
+        ]
+        k = int(np.argmin(values)) if values else 0
+        if values and values[k] < state.primal:
+            machine = state.alternatives[k]
+            return state.shortened(machine, self._length(state, state.best, machine))
+        return state.rejecting()
 
     def _decided_point(
         self, state: State, results: list[ChunkResult], *, one_sided: bool
@@ -241,21 +225,6 @@ class _Run:
         n_open = (0 if r.open is None else len(r.open) for r in results)
         bands, zeros = tuple(r.band for r in results), tuple(map(np.zeros, n_open))
         return DualPoint(state.machine, bands, zeros, one_sided, state.leverage)
-
-    def _allowances(self, distance: Vector, band: float) -> tuple[int, ...]:
-        """Open conditions that each chunk may return: twice as many as its part of the sample says.
-
-        Chunks may be sorted, so that one has most of the open conditions. All together return about
-        twice as many as memory is for, at most.
-        """
-        own, totals = self.settings, self.problem.totals
-        near = np.where(distance <= band, self.sample.shares, 0.0)
-        sizes = np.array([part.n_rows for part in totals.sample]) * len(self.problem.template.signs)
-        expected = np.zeros(self.problem.n_chunks)
-        used = [n > 0 for n in totals.n_rows_by_chunk]
-        expected[used] = [float(np.sum(part)) for part in np.split(near, np.cumsum(sizes)[:-1])]
-        equal = 2.0 * (1.0 - own.fill) * self.most_open / self.problem.n_chunks
-        return tuple((2.0 * expected + equal + own.least_open).astype(int).tolist())
 
     def _solve_open(
         self, state: State, results: list[ChunkResult], *, one_sided: bool
@@ -283,60 +252,51 @@ class _Run:
             one_sided,
             state.leverage,
         )
-        return self._moved(state.with_bound(point, answer.bound), answer.machine), len(found)
+        return self._moved(state.with_bound(point, answer.bound), (answer.machine,), BAND), len(
+            found
+        )
 
     def _step(self, state: State, results: list[ChunkResult]) -> State:
         """Take a step of Newton's method, if the pass has summed up a Hessian."""
         form, own = self.problem.template, self.settings
-        derivatives = [
-            (r.gradient, r.hessian)
-            for r in results
-            if r.gradient is not None and r.hessian is not None
-        ]
-        machine = state.machine
+        derivatives = [r.derivatives for r in results if r.derivatives is not None]
+        machines: tuple[Machine, ...] = ()
         if derivatives:
             model = QuadraticModel.of(form, state.machine, derivatives)
-            machine = model.step(form, state.machine, own.ridge)
+            machines = model.steps(form, state.machine, own.ridge)
             if own.has_leverages(form.is_curved, self.problem.totals.n_features):
                 leverage = model.leverage(form, own.leverage_ridge)
                 if leverage is not None:
                     state = replace(state, leverage=self.sample.normalised(leverage))
-        if machine is state.machine:
-            return replace(state, error=max(2.0 * state.error, self._least(state)))
-        return self._moved(state, machine)
+        if not machines:  # there is no step of this kind
+            error = max(2.0 * state.error, self._least(state))
+            return replace(state, error=error, rejected=NEWTON if derivatives else BAND)
+        return self._moved(state, machines, NEWTON)
 
     def _least(self, state: State) -> float:
         violations = self.sample.violations(self.problem, state.machine)
         return self.settings.least_band * float(np.median(np.abs(violations)))
 
-    def _moved(self, state: State, machine: Machine) -> State:
-        """Go on to another machine, with an estimate of its error from the length of the step."""
-        length = self._length(state, state.machine, machine)
-        return replace(state, machine=machine, error=self.settings.contraction * length)
+    def _moved(self, state: State, machines: Sequence[Machine], kind: str) -> State:
+        """Go on to the first of some machines, with alternatives on the way to all of them.
+
+        The error there is estimated from the length of the step.
+        """
+        own, start = self.settings, state.machine.vector
+        shares = 0.5 ** np.arange(1.0 + own.search_points)
+        ways = [Machine.of(start + t * (m.vector - start)) for m in machines for t in shares]
+        return replace(
+            state,
+            machine=machines[0],
+            error=own.contraction * self._length(state, state.machine, machines[0]),
+            alternatives=tuple(ways[1:]),
+            step=kind,
+            rejected="",
+        )
 
     def _length(self, state: State, one: Machine, other: Machine) -> float:
         """The distance of two machines in decision values, over the roots of leverages."""
         return self.sample.distance(self.problem, one, other, self.sample.roots(state.leverage))
-
-    def _search(self, state: State) -> State:
-        """Measure machines between the best one and the one that was no better."""
-        best, step = state.best.vector, state.machine.vector - state.best.vector
-        machines = tuple(Machine.of(best + share * step) for share in STEPS)
-        began = time.perf_counter()
-        results = self.problem.run(self.problem.request(machines), verbose=self.verbose)
-        passed = time.perf_counter()
-        values = [
-            primal_objective(self.problem.template, machine, results, k)[0]
-            for k, machine in enumerate(machines)
-        ]
-        k = int(np.argmin(values))
-        if values[k] < state.primal:
-            machine, length = machines[k], self._length(state, state.best, machines[k])
-        else:  # the direction is of no use: a wider band, or a step of Newton's method
-            machine, length = state.best, self._length(state, state.best, state.machine)
-        found = replace(state, machine=machine, error=length, is_searching=False)
-        gap = found.certificate(self.problem).relative_gap_upper
-        return found.counted(("search", gap, 0.0), _bytes(results), 0, passed - began)
 
 
 def _bytes(results: list[ChunkResult]) -> int:

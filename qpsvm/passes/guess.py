@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.chunked.contents import Contents, rows_of_contents
-from qpsvm.chunked.derivatives import add_derivatives
+from qpsvm.chunked.derivatives import Derivatives
 from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.open_conditions import Open, all_conditions, taken
 from qpsvm.chunked.problem import ChunkedProblem
-from qpsvm.chunked.sums import Decided, Sum
+from qpsvm.chunked.sums import Decided
 from qpsvm.chunked.template import Template
 from qpsvm.machines.intercept import best_shifts
 from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
@@ -97,13 +97,13 @@ class RowSample:
             A kink is rounded off over ``|v| <= smoothing``.
         """
         X, terms, d = self.found.X, self.found.terms, self.found.X.shape[1]
-        gradient, hessian = Sum((d + 2,)), Sum((d + 2, d + 2))
+        found = Derivatives.empty(d, majorised=False)
         for rows in row_blocks(X.shape[0], d, IN_CACHE):
             block, own = X[rows], taken(terms, np.arange(rows.start, rows.stop))
             f = np.asarray(block @ machine.coef) + machine.intercept
             v = own.required - own.signs * f - form.width_sign * machine.width
-            add_derivatives(gradient, hessian, block, own, v, form, smoothing[rows])
-        return QuadraticModel.of(form, machine, [(gradient, hessian)])
+            found.add(block, own, v, form, smoothing[rows])
+        return QuadraticModel.of(form, machine, [found])
 
 
 @dataclass(frozen=True, eq=False)

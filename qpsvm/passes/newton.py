@@ -1,4 +1,4 @@
-"""Steps of Newton's method for a machine, from gradient and Hessian summed over all chunks."""
+"""Steps of Newton's method for a machine, from derivatives summed over all chunks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from qpsvm.chunked.derivatives import Derivatives
 from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.sums import Sum
 from qpsvm.chunked.template import Template
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import TINY
@@ -18,71 +18,79 @@ from qpsvm.numerics.precision import TINY
 
 @dataclass(frozen=True, eq=False)
 class QuadraticModel:
-    """Quadratic model of the objective at a machine, in (w, b, t).
+    """Quadratic models of the objective at a machine, in (w, b, t).
 
     Attributes
     ----------
-    gradient : array of shape (d + 2,)
-    hessian : array of shape (d + 2, d + 2)
-        Of the regularisation and of the losses, their kinks rounded off.
+    gradients : array of shape (2, d + 2)
+        Of the objective with kinks rounded off, and of the objective itself.
+    hessians : array of shape (m, d + 2, d + 2)
+        As in ``Derivatives``, with the regularisation.
     """
 
-    gradient: Vector
-    hessian: Dense
+    gradients: Dense
+    hessians: Dense
 
     @classmethod
     def of(
-        cls, form: Template, machine: Machine, derivatives: Iterable[tuple[Sum, Sum]]
+        cls, form: Template, machine: Machine, derivatives: Iterable[Derivatives]
     ) -> QuadraticModel:
-        """The model at a machine, from gradients and Hessians of the losses.
+        """The models at a machine.
 
         Parameters
         ----------
         form : Template
         machine : Machine
-        derivatives : pairs of Sums of shapes (d + 2,) and (d + 2, d + 2)
+        derivatives : iterable of Derivatives
             Of every chunk, in the order of the chunks.
         """
         d = len(machine.coef)
-        gradient, hessian = Sum((d + 2,)), Sum((d + 2, d + 2))
-        for first, second in derivatives:
-            gradient.add_sum(first)
-            hessian.add_sum(second)
+        total: Derivatives | None = None
+        for own in derivatives:
+            if total is None:
+                total = Derivatives.empty(d, majorised=len(own.hessians.high) == 2)
+            total.add_sums(own)
+        assert total is not None
         penalty = np.full(d + 2, form.norm_weight)
         penalty[d:] = (float(form.intercept == "penalized"), 0.0)
-        g = gradient.value + penalty * machine.vector
-        g[d:] += (form.intercept_price, form.width_price)
-        return cls(g, hessian.value + np.diag(penalty))
+        g = total.gradients.value + penalty * machine.vector
+        g[:, d:] += (form.intercept_price, form.width_price)
+        return cls(g, total.hessians.value + np.diag(penalty))
 
-    def step(self, form: Template, machine: Machine, ridge: float) -> Machine:
-        """The minimiser of the model; the machine itself where there is none.
+    def steps(self, form: Template, machine: Machine, ridge: float) -> tuple[Machine, ...]:
+        """The minimisers of the models, of the rounded objective first; none if one is singular.
+
+        The first is closer to the optimum, as a rule; the objective falls on the way to the second.
 
         Parameters
         ----------
         form : Template
             Says whether there are an intercept and a width.
         machine : Machine
-            The machine that the model is made at.
+            The machine that the models are made at.
         ridge : float
-            Added to the diagonal of the Hessian, which is scaled to ones.
+            Added to the diagonals of Hessians, which are scaled to ones.
         """
-        used = np.ones(len(self.gradient), dtype=bool)
+        used = np.ones(self.gradients.shape[1], dtype=bool)
         used[-2:] = (form.intercept != "none", form.width_sign != 0.0)
-        step = np.zeros(len(self.gradient))
+        steps = np.zeros(self.gradients.shape)
         try:
-            step[used] = _solved(self.hessian[np.ix_(used, used)], self.gradient[used], ridge)
+            for k, own in enumerate(steps):
+                H = self.hessians[min(k, len(self.hessians) - 1)]
+                own[used] = _solved(H[np.ix_(used, used)], self.gradients[k, used], ridge)
         except (ValueError, LinAlgError):  # not finite; not positive definite
-            return machine
-        return Machine.of(machine.vector - step) if np.isfinite(step).all() else machine
+            return ()
+        if not np.isfinite(steps).all():
+            return ()
+        return tuple(Machine.of(machine.vector - step) for step in steps)
 
     def leverage(self, form: Template, ridge: float) -> Leverage | None:
-        """Leverages of samples by this Hessian, at a given width; None if it is singular."""
-        return Leverage.of_hessian(
-            self.hessian[:-1, :-1], ridge, has_intercept=form.intercept != "none"
-        )
+        """Leverages of samples by the first Hessian, at a given width; None if it is singular."""
+        H = self.hessians[0, :-1, :-1]
+        return Leverage.of_hessian(H, ridge, has_intercept=form.intercept != "none")
 
 
-def _solved(H: Dense, g: Dense, ridge: float) -> Dense:
+def _solved(H: Dense, g: Vector, ridge: float) -> Vector:
     """Solve ``H x = g`` for a positive semidefinite matrix, scaled to a diagonal of ones."""
     scale = 1.0 / np.sqrt(np.maximum(np.diag(H), TINY))
     scaled = H * scale * scale[:, None]

@@ -59,6 +59,9 @@ class PassSettings:
         Share of the rows allowed that violated conditions may take, so that all of them are open.
     fill : float
         Share of the rows allowed that the band is meant to fill, because their number is estimated.
+    search_points : int
+        Machines on the way of a step, each half as far as the one before, whose objective is
+        measured with that of its end.
     least_open : int
         Open conditions that every chunk may have, whatever the estimate says.
     """
@@ -82,6 +85,7 @@ class PassSettings:
     least_band: float = 1e-4
     one_sided: float = 0.5
     fill: float = 0.7
+    search_points: int = 6
     least_open: int = 100
 
     @classmethod

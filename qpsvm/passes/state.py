@@ -19,6 +19,9 @@ from qpsvm.files import npz
 from qpsvm.files.atomic import replacing
 from qpsvm.numerics.arrays import Array
 
+NEWTON, BAND = "Newton", "band"
+"""Kinds of steps: by a Hessian over all samples, or by the program over open samples."""
+
 VERSION = 3
 LIMIT = 2**31
 """Bytes of a checkpoint, at most."""
@@ -43,9 +46,16 @@ class State:
         The dual point with the highest objective so far.
     bound : DualBound
         Its objective.
-    is_searching : bool
-        The next pass measures machines between ``best`` and ``machine``, because the last step
-        did not lower the objective.
+    alternatives : tuple of Machine
+        Machines between ``best`` and ``machine``, in case that the step was too long.
+    step : str
+        The kind of step that led from ``best`` to ``machine``.
+    trusted : float
+        The error that it relied on: half the band, or the error itself.
+    rejected : str
+        The kind of the last step from ``machine``, if it was of no use; otherwise empty.
+    is_careful : bool
+        A step was too long, or of no use: bands are as wide as memory allows from now on.
     statistics : PassStatistics
     """
 
@@ -57,7 +67,11 @@ class State:
     primal_rounding: float
     dual: DualPoint
     bound: DualBound
-    is_searching: bool
+    alternatives: tuple[Machine, ...]
+    step: str
+    trusted: float
+    rejected: str
+    is_careful: bool
     statistics: PassStatistics
 
     @classmethod
@@ -74,8 +88,39 @@ class State:
             primal_rounding=0.0,
             dual=DualPoint(machine),
             bound=DualBound(-np.inf, 0.0),
-            is_searching=False,
+            alternatives=(),
+            step="",
+            trusted=error,
+            rejected="",
+            is_careful=False,
             statistics=statistics,
+        )
+
+    def with_best(self, primal: float, rounding: float, kind: str, band: float) -> State:
+        """Keep the machine as the best one, before a step of some kind from it."""
+        trusted = self.error if kind == NEWTON else 0.5 * band
+        if self.rejected:
+            trusted = max(trusted, self.trusted)
+        return replace(
+            self, best=self.machine, primal=primal, primal_rounding=rounding, trusted=trusted
+        )
+
+    def shortened(self, machine: Machine, length: float) -> State:
+        """Go on to a machine on the way of a step that was too long."""
+        return replace(
+            self, machine=machine, error=length, alternatives=(), rejected="", is_careful=True
+        )
+
+    def rejecting(self) -> State:
+        """Go back to the best machine: the step from it was of no use, the error is larger."""
+        error = self.trusted if self.step == NEWTON else 2.0 * self.trusted
+        return replace(
+            self,
+            machine=self.best,
+            error=error,
+            alternatives=(),
+            rejected=self.step,
+            is_careful=True,
         )
 
     def certificate(self, problem: ChunkedProblem) -> ChunkedCertificate:
@@ -114,13 +159,15 @@ class State:
 
 def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) -> None:
     """Write the state to a checkpoint, completely or not at all."""
-    own = state.statistics
+    own, width = state.statistics, state.machine.vector
     arrays: dict[str, Array] = {
         "version": np.array(VERSION),
         "problem": np.array(fingerprint(problem)),
         "machine": state.machine.vector,
         "best": state.best.vector,
         "leverage": state.leverage.factor,
+        "alternatives": np.array([m.vector for m in state.alternatives]).reshape(-1, len(width)),
+        "steps": np.array([state.step, state.rejected]),
         "centre": state.dual.centre.vector,
         "centre_leverage": state.dual.leverage.factor,
         "bands": np.array(state.dual.bands),
@@ -134,7 +181,8 @@ def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) ->
                 state.primal_rounding,
                 state.bound.objective,
                 state.bound.rounding,
-                float(state.is_searching),
+                state.trusted,
+                float(state.is_careful),
             ]
         ),
         "counts": np.array([own.passes, own.n_bytes, own.n_open], dtype=np.int64),
@@ -192,7 +240,11 @@ def load(path: str | os.PathLike[str], problem: ChunkedProblem) -> State:
                 Leverage(arrays["centre_leverage"]),
             ),
             bound=DualBound(float(figures[3]), float(figures[4])),
-            is_searching=bool(figures[5]),
+            alternatives=tuple(Machine.of(row) for row in arrays["alternatives"]),
+            step=str(arrays["steps"][0]),
+            trusted=float(figures[5]),
+            rejected=str(arrays["steps"][1]),
+            is_careful=bool(figures[6]),
             statistics=statistics,
         )
     except (KeyError, IndexError, ValueError, TypeError) as error:

@@ -61,7 +61,12 @@ def test_little_memory_gives_the_same_optimum(name: str) -> None:
 
 def test_every_kind_of_pass_occurs() -> None:
     found = [kinds(solved(name)[1]) for name in FAMILIES]
-    assert set().union(*found) == {"Newton", "band", "search"}
+    assert set().union(*found) == {"Newton", "band"}
+
+
+def test_a_margin_of_variable_width_takes_few_passes() -> None:
+    """Steps are too long there: the kinks of all samples move with the width."""
+    assert solved("nu classification")[1].statistics.passes <= 20
 
 
 def test_open_conditions_are_as_many_as_memory_allows() -> None:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 import qpsvm
 from qpsvm.chunked import chunked
@@ -52,12 +53,14 @@ def test_the_optimum_is_found_in_few_passes() -> None:
     assert equal.dual.leverage.factor.shape == (0, 0)
 
 
-def test_a_checkpoint_has_the_leverages(tmp_path: Any) -> None:
+@pytest.mark.parametrize("passes", [2, 3, 4, 5, 6])
+def test_a_checkpoint_has_all_of_the_state(tmp_path: Any, passes: int) -> None:
+    """Leverages, machines on the way of a step, and what became of the step."""
     path = tmp_path / "state.npz"
     problem, whole = solution()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", qpsvm.exceptions.ToleranceNotReachedWarning)
-        part = solution(checkpoint=path, max_passes=4)[1]
+        part = solution(checkpoint=path, max_passes=passes)[1]
     assert part.status is Status.ITERATION_LIMIT
     resumed = qpsvm.solve(problem, eps=1e-9, options=MEMORY | {"resume": path})
     assert resumed.status is Status.OPTIMAL
