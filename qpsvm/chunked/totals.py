@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.chunked.contents import Contents, Task, rows_of_contents
+from qpsvm.chunked.row_sample import chosen_rows
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import IN_CACHE, Index, Vector, freeze, is_sparse, row_blocks
@@ -42,6 +43,8 @@ class ChunkTotals:
         Of all numbers and labels.
     sample : Contents
         Rows chosen at random.
+    shares : array of shape (m,)
+        How many rows each of them stands for.
     """
 
     n_rows: int
@@ -56,6 +59,7 @@ class ChunkTotals:
     largest_square: float
     checksum: int
     sample: Contents
+    shares: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +83,7 @@ class Totals:
         Of every chunk.
     sample : tuple of Contents
         Rows chosen at random, a part of every chunk.
-    shares : tuple of float
+    shares : tuple of arrays
         How many rows of its chunk each row of these parts stands for.
     """
 
@@ -97,7 +101,7 @@ class Totals:
     n_rows_by_chunk: tuple[int, ...]
     checksums: tuple[int, ...]
     sample: tuple[Contents, ...]
-    shares: tuple[float, ...]
+    shares: tuple[Vector, ...]
 
 
 def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[int]) -> ChunkTotals:
@@ -111,7 +115,7 @@ def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[i
     elif task == "regression" and n:
         assert contents.y is not None
         smallest, largest = float(np.min(contents.y)), float(np.max(contents.y))
-    order = np.random.default_rng(list(seed)).permutation(n)[:n_sample]
+    rows, shares = chosen_rows(contents, n_sample, seed)
     return ChunkTotals(
         n_rows=n,
         n_features=contents.n_features,
@@ -124,7 +128,8 @@ def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[i
         largest_target=largest,
         largest_square=float(max(map(np.max, contents.block_squares()), default=0.0)),
         checksum=_checksum(contents, codes),
-        sample=rows_of_contents(contents, np.sort(order)),
+        sample=rows_of_contents(contents, rows),
+        shares=shares,
     )
 
 
@@ -165,7 +170,7 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
         raise InvalidDataError("No chunk has a row of weight above zero.")
     weight = math.fsum(part.weight for part in parts)
     classes, class_weights = _classes(used) if task == "binary" else (None, (weight,))
-    shares = tuple(part.n_rows / part.sample.n_rows for part in used)
+    shares = tuple(part.shares for part in used)
     targets = [(part.smallest_target, part.largest_target) for part in used]
     return Totals(
         n_rows=sum(part.n_rows for part in parts),
@@ -186,12 +191,12 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
     )
 
 
-def _squared_spread(parts: Sequence[Any], shares: Sequence[float]) -> float:
+def _squared_spread(parts: Sequence[Any], shares: Sequence[Vector]) -> float:
     """``max |x - mean|^2`` over a sample of the rows, or 1 if that is zero."""
     total, count = np.zeros(parts[0].shape[1]), 0.0
     for X, share in zip(parts, shares, strict=True):
-        total += share * np.asarray(X.T @ np.ones(X.shape[0]))
-        count += share * X.shape[0]
+        total += np.asarray(X.T @ share)
+        count += float(np.sum(share))
     mean, largest = total / count, 0.0
     for X in parts:
         if is_sparse(X):

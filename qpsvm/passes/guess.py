@@ -51,8 +51,10 @@ class RowSample:
         for contents, share in zip(totals.sample, totals.shares, strict=True):
             own = _all_conditions(problem, contents, share)
             parts.append(own)
-            shares.append(np.full(len(own), share))
-        return cls(together(parts), np.concatenate(shares), max(totals.shares) == 1.0)
+            n_sides = len(own) // max(1, len(share))
+            shares += [np.tile(share[rows], n_sides) for rows, _ in contents.blocks()]
+        is_all = sum(map(len, totals.shares)) == totals.n_rows
+        return cls(together(parts), np.concatenate(shares), is_all)
 
     def violations(self, problem: ChunkedProblem, machine: Machine) -> Vector:
         """Violations of the conditions by a machine."""
@@ -141,7 +143,7 @@ def first_guess(
     halves = list[Machine]()
     for first in (0, 1):
         parts = [
-            _all_conditions(problem, _every_second(contents, first), 2.0 * share)
+            _all_conditions(problem, _every_second(contents, first), 2.0 * share[first::2])
             for contents, share in zip(problem.totals.sample, problem.totals.shares, strict=True)
         ]
         halves.append(_trained(problem, together(parts), eps, solve_program) or nothing)
@@ -222,7 +224,7 @@ def _every_second(contents: Contents, first: int) -> Contents:
     return rows_of_contents(contents, np.arange(first, contents.n_rows, 2))
 
 
-def _all_conditions(problem: ChunkedProblem, contents: Contents, share: float) -> Open:
-    """All conditions on some rows, with losses multiplied by a share."""
+def _all_conditions(problem: ChunkedProblem, contents: Contents, share: Vector) -> Open:
+    """All conditions on some rows, with losses multiplied by their shares."""
     weighted = Contents(contents.X, contents.y, contents.weights * share, has_weights=True)
     return all_conditions(weighted, problem.request(()), "of the sample")
